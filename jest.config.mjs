@@ -1,0 +1,31 @@
+/** Three kinds of tests by file name: .spec pure, .int-spec with real parts, .e2e-spec whole system. */
+const transform = {
+  '^.+\\.ts$': [
+    '@swc/jest',
+    {
+      jsc: {
+        target: 'es2023',
+        parser: { syntax: 'typescript', decorators: true },
+        transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+      },
+      module: { type: 'es6' },
+    },
+  ],
+};
+
+const project = (name, pattern, more = {}) => ({
+  displayName: name,
+  rootDir: import.meta.dirname,
+  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test', '<rootDir>/bench'],
+  testMatch: [`**/*.${pattern}.ts`],
+  transform,
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.data'],
+  ...more,
+});
+
+export default {
+  projects: [project('unit', 'spec'), project('integration', 'int-spec'), project('system', 'e2e-spec')],
+};
