@@ -1,1 +1,3 @@
-export {};
+export { PrismaService, type DatabaseSettings } from './prisma.service.js';
+export { Prisma } from './generated/client.js';
+export type { StoredReceiptDocument } from './stored-receipt.js';

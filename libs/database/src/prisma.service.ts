@@ -1,0 +1,34 @@
+import { PrismaPg } from '@prisma/adapter-pg';
+import { PrismaClient } from './generated/client.js';
+
+export interface DatabaseSettings {
+  /** postgres:// URL of the program role (no ownership). */
+  url: string;
+  /** Connections of this process's pool. */
+  poolSize: number;
+  /** Shown in pg_stat_activity. */
+  applicationName: string;
+}
+
+/**
+ * The one way to PostgreSQL for queries. Statements are bounded by the server (statement_timeout) and by the pool
+ * (connect timeout), so that a lost database becomes an error within seconds and never a hang.
+ */
+export class PrismaService extends PrismaClient {
+  constructor(settings: DatabaseSettings) {
+    super({
+      adapter: new PrismaPg({
+        connectionString: settings.url,
+        max: settings.poolSize,
+        application_name: settings.applicationName,
+        connectionTimeoutMillis: 5_000,
+        statement_timeout: 15_000,
+        keepAlive: true,
+      }),
+    });
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    await this.$disconnect();
+  }
+}
