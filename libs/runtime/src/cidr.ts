@@ -1,0 +1,71 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+
+export type IpFamily = 'ipv4' | 'ipv6';
+
+/** One network, `text` in canonical form, e.g. `10.0.0.0/8`. */
+export interface Cidr {
+  address: string;
+  prefix: number;
+  family: IpFamily;
+  text: string;
+}
+
+export type CidrParse = { kind: 'ok'; cidr: Cidr } | { kind: 'invalid'; reason: string };
+
+/**
+ * Reads `10.0.0.0/8`, `fd00::/8` or a bare address. Refuses what administrators get wrong and libraries accept:
+ * octal or short IPv4, zone ids, bits set outside the mask, IPv4-mapped networks (one such range once trusted the
+ * whole internet, CVE-2026-92395) and `/0`.
+ */
+export function parseCidr(text: string): CidrParse {
+  const invalid = (reason: string): CidrParse => ({ kind: 'invalid', reason });
+  const [address = '', prefixText, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || address.includes('%')) return invalid('not an IP network');
+  const bits = version === 4 ? 32 : 128;
+  if (prefixText !== undefined && !/^(0|[1-9]\d{0,2})$/.test(prefixText)) return invalid('prefix is not a number');
+  const prefix = prefixText === undefined ? bits : Number(prefixText);
+  if (prefix > bits) return invalid(`prefix is longer than ${String(bits)}`);
+  if (prefix === 0) return invalid('/0 would allow every address');
+  const value = addressBits(address);
+  if (version === 6 && value >> 32n === 0xffffn) return invalid('write IPv4-mapped networks as IPv4');
+  if ((value & ((1n << BigInt(bits - prefix)) - 1n)) !== 0n) return invalid('bits are set outside the prefix');
+  const family: IpFamily = version === 4 ? 'ipv4' : 'ipv6';
+  return { kind: 'ok', cidr: { address, prefix, family, text: `${address}/${String(prefix)}` } };
+}
+
+/** A set of networks that answers whether an address lies within. Anything that is not an address is outside. */
+export class CidrSet {
+  private readonly list = new BlockList();
+
+  constructor(cidrs: readonly Cidr[]) {
+    // The family is always passed: without it node:net silently answers false for IPv6 text.
+    for (const cidr of cidrs) this.list.addSubnet(cidr.address, cidr.prefix, cidr.family);
+  }
+
+  contains(address: string): boolean {
+    const version = isIP(address);
+    if (version === 0) return false;
+    return this.list.check(address, version === 4 ? 'ipv4' : 'ipv6');
+  }
+}
+
+function addressBits(address: string): bigint {
+  if (!isIPv6(address)) return ipv4Bits(address);
+  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(address);
+  const hex = dotted ? `${dotted[1] ?? ''}${ipv4AsGroups(dotted[2] ?? '')}` : address;
+  const [head = '', tail] = hex.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - left.length - right.length }, () => '0');
+  return [...left, ...zeros, ...right].reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n);
+}
+
+function ipv4Bits(address: string): bigint {
+  return address.split('.').reduce((sum, part) => (sum << 8n) | BigInt(part), 0n);
+}
+
+function ipv4AsGroups(address: string): string {
+  const bits = ipv4Bits(address);
+  return `${(bits >> 16n).toString(16)}:${(bits & 0xffffn).toString(16)}`;
+}

@@ -1,0 +1,105 @@
+// Promise: a program refuses to start on bad settings, names all of them in one sentence and shows no secret.
+import {
+  boolean,
+  bytesKey,
+  cidrList,
+  integer,
+  oneOf,
+  path,
+  port,
+  readSettings,
+  SettingsError,
+  text,
+  url,
+} from './settings.js';
+
+function failure(run: () => unknown): SettingsError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof SettingsError) return error;
+    throw error;
+  }
+  throw new Error('expected a SettingsError');
+}
+
+test('reads typed values, defaults and absent optionals', () => {
+  const settings = readSettings(
+    {
+      GATEWAY_PORT: port().default(8080),
+      RELAY_PORT: port().default(8081),
+      EMULATOR: boolean().default(false),
+      VAT_RULE: oneOf(['unit', 'line', 'line-net']).default('unit'),
+      QUEUE_URL: url(['redis', 'rediss']).optional(),
+      DATABASE_URL: url(['postgres', 'postgresql']),
+      TRUSTED_PROXIES: cidrList().default([]),
+      SECRETS_KEY: bytesKey(),
+      DATA_DIR: path(),
+      NAME: text().optional(),
+    },
+    {
+      GATEWAY_PORT: '9000',
+      RELAY_PORT: '',
+      EMULATOR: 'true',
+      DATABASE_URL: 'postgresql://u:p@127.0.0.1/db',
+      TRUSTED_PROXIES: '10.0.0.0/8, 192.168.1.1',
+      SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
+      DATA_DIR: 'somewhere',
+    },
+  );
+  expect(settings.GATEWAY_PORT).toBe(9000);
+  expect(settings.RELAY_PORT).toBe(8081);
+  expect(settings.EMULATOR).toBe(true);
+  expect(settings.VAT_RULE).toBe('unit');
+  expect(settings.QUEUE_URL).toBeUndefined();
+  expect(settings.TRUSTED_PROXIES.map((cidr) => cidr.text)).toEqual(['10.0.0.0/8', '192.168.1.1/32']);
+  expect(settings.SECRETS_KEY).toEqual(Buffer.alloc(32, 7));
+  expect(settings.DATA_DIR).toMatch(/^\/.*somewhere$/);
+});
+
+test('names every bad variable at once', () => {
+  const error = failure(() =>
+    readSettings(
+      {
+        GATEWAY_PORT: port(),
+        VAT_RULE: oneOf(['unit', 'line']),
+        DATABASE_URL: url(['postgresql']),
+        FM_MIN_INTERVAL_MS: integer(),
+      },
+      { GATEWAY_PORT: '80 80', VAT_RULE: 'each', FM_MIN_INTERVAL_MS: '1.5' },
+    ),
+  );
+  expect(error.faults.map((fault) => fault.key)).toEqual([
+    'GATEWAY_PORT',
+    'VAT_RULE',
+    'DATABASE_URL',
+    'FM_MIN_INTERVAL_MS',
+  ]);
+  expect(error.message).toContain('GATEWAY_PORT must be a whole number from 0 to 65535, not "80 80"');
+  expect(error.message).toContain('DATABASE_URL is missing');
+});
+
+test('never repeats a secret', () => {
+  const table = { SECRETS_KEY: bytesKey(), DATABASE_URL: url(['postgresql']) };
+  const error = failure(() =>
+    readSettings(table, { SECRETS_KEY: 'hunter2secret', DATABASE_URL: 'mysql://u:hunter2@h/db' }),
+  );
+  expect(error.faults).toHaveLength(2);
+  expect(error.message).not.toContain('hunter2');
+});
+
+test.each([
+  'true',
+  '1',
+  '10.0.0.0/33',
+  '10.0.0.1/8',
+  '::ffff:10.0.0.0/104',
+  '0.0.0.0/0',
+  'fe80::1%eth0',
+  '0177.0.0.1',
+  '127.1',
+])('refuses %s as a trusted network', (value) => {
+  expect(failure(() => readSettings({ TRUSTED_PROXIES: cidrList() }, { TRUSTED_PROXIES: value })).faults).toHaveLength(
+    1,
+  );
+});
