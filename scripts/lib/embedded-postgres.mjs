@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+
+import { lastLines, openLog, readJson, writeSecretJson } from './files.mjs';
+import { preparePostgresBinaries, SYSTEM_FOLDER } from './postgres-binaries.mjs';
+import { createCluster, findRunningServer, spawnServer, stopServer } from './postgres-cluster.mjs';
+import { APP_ROLE, DATABASE, ensureDatabase, ensureRoles, OWNER_ROLE } from './postgres-roles.mjs';
+import { commandOf, findFreePort, isPortFree, sleep } from './processes.mjs';
+import { canEnter, findServiceAccount } from './service-account.mjs';
+import { UserError } from './user-error.mjs';
+
+/**
+ * What `postgres.json` in the data folder remembers (mode 0600): where the cluster lies, which passwords were drawn for
+ * it, and who runs it now. The programs that are started alone find the server through it.
+ * @typedef {{
+ *   cluster_dir: string, port: number, server_pid: number | null, supervisor_pid: number | null,
+ *   passwords: { postgres: string, owner: string, app: string },
+ *   admin_url: string, migrate_database_url: string, database_url: string,
+ * }} PostgresRecord
+ */
+
+/**
+ * @typedef {{
+ *   adminUrl: string, migrateDatabaseUrl: string, databaseUrl: string, port: number,
+ *   owned: boolean, stop: () => Promise<void>,
+ * }} RunningPostgres `owned` is false when another of our programs started it and will stop it
+ */
+
+/**
+ * Starts the embedded PostgreSQL of a data folder, or attaches to it when another of our programs runs it already.
+ * @param {{ dataDir: string, port: number | 'any', durable?: boolean }} options `durable: false` only for throw-away data
+ * @returns {Promise<RunningPostgres>}
+ */
+export async function startEmbeddedPostgres({ dataDir, port, durable = true }) {
+  const account = findServiceAccount();
+  const binaries = preparePostgresBinaries(account);
+  const remembered = readPostgresRecord(dataDir);
+  const clusterDir = remembered?.cluster_dir ?? chooseClusterDir(dataDir, account);
+  const cluster = { clusterDir, binaries, account };
+  const running = findRunningServer(clusterDir);
+  if (remembered !== undefined && running !== null) {
+    if (isOurProgram(remembered.supervisor_pid)) return attach(remembered);
+    // Its supervisor was killed: nobody would ever stop it, and nobody watches its log.
+    await stopServer(running.pid, 10_000);
+  }
+  const chosenPort = port === 'any' ? await findFreePort() : port;
+  if (!(await isPortFree(chosenPort))) {
+    throw new UserError(`Port ${chosenPort} is taken by another program; set POSTGRES_PORT to a free one.`);
+  }
+  const record = makeRecord(clusterDir, chosenPort, remembered?.passwords ?? drawPasswords());
+  // The passwords are on disk before a cluster exists that knows them.
+  writeSecretJson(recordFile(dataDir), record);
+  createCluster(cluster, record.passwords.postgres, { durable });
+  const pid = await startServer(cluster, dataDir, record, durable);
+  await ensureRoles(record.admin_url, record.passwords);
+  await ensureDatabase(record.admin_url, DATABASE);
+  writeSecretJson(recordFile(dataDir), { ...record, server_pid: pid, supervisor_pid: process.pid });
+  return { ...urlsOf(record), owned: true, stop: () => stopServer(pid, 4_000) };
+}
+
+/**
+ * @param {string} dataDir
+ * @returns {PostgresRecord | undefined}
+ */
+export function readPostgresRecord(dataDir) {
+  return /** @type {PostgresRecord | undefined} */ (readJson(recordFile(dataDir)));
+}
+
+/**
+ * The running server of a data folder, without starting one.
+ * @param {string} dataDir
+ * @returns {RunningPostgres | null}
+ */
+export function attachToPostgres(dataDir) {
+  const record = readPostgresRecord(dataDir);
+  if (record === undefined || findRunningServer(record.cluster_dir) === null) return null;
+  return attach(record);
+}
+
+/**
+ * Takes away a throw-away server with everything it left on disk.
+ * @param {string} dataDir
+ */
+export async function destroyEmbeddedPostgres(dataDir) {
+  const record = readPostgresRecord(dataDir);
+  if (record !== undefined) {
+    const running = findRunningServer(record.cluster_dir);
+    if (running !== null) await stopServer(running.pid, 4_000);
+    fs.rmSync(record.cluster_dir, { recursive: true, force: true });
+    if (record.cluster_dir.startsWith(SYSTEM_FOLDER)) fs.rmdirSync(path.dirname(record.cluster_dir));
+  }
+  fs.rmSync(dataDir, { recursive: true, force: true });
+}
+
+/** @param {string} dataDir */
+function recordFile(dataDir) {
+  return path.join(dataDir, 'postgres.json');
+}
+
+/** @param {number | null} pid */
+function isOurProgram(pid) {
+  return pid !== null && pid !== process.pid && commandOf(pid).includes('node');
+}
+
+/**
+ * Inside the data folder, unless root's service account cannot walk there: then below /var/lib, under a name of its own
+ * that the record remembers.
+ * @param {string} dataDir
+ * @param {import('./service-account.mjs').ServiceAccount | null} account
+ */
+function chooseClusterDir(dataDir, account) {
+  if (account === null || canEnter(dataDir, account)) return path.join(dataDir, 'postgres');
+  const folder = path.join(SYSTEM_FOLDER, 'data', randomBytes(6).toString('hex'));
+  fs.mkdirSync(folder, { recursive: true, mode: 0o755 });
+  return path.join(folder, 'postgres');
+}
+
+function drawPasswords() {
+  const draw = () => randomBytes(24).toString('base64url');
+  return { postgres: draw(), owner: draw(), app: draw() };
+}
+
+/**
+ * @param {string} clusterDir
+ * @param {number} port
+ * @param {PostgresRecord['passwords']} passwords
+ * @returns {PostgresRecord}
+ */
+function makeRecord(clusterDir, port, passwords) {
+  const url = (/** @type {string} */ role, /** @type {string} */ password, /** @type {string} */ database) =>
+    `postgresql://${role}:${password}@127.0.0.1:${port}/${database}`;
+  return {
+    cluster_dir: clusterDir,
+    port,
+    server_pid: null,
+    supervisor_pid: null,
+    passwords,
+    admin_url: url('postgres', passwords.postgres, 'postgres'),
+    migrate_database_url: url(OWNER_ROLE, passwords.owner, DATABASE),
+    database_url: url(APP_ROLE, passwords.app, DATABASE),
+  };
+}
+
+/** @param {PostgresRecord} record */
+function urlsOf(record) {
+  return {
+    adminUrl: record.admin_url,
+    migrateDatabaseUrl: record.migrate_database_url,
+    databaseUrl: record.database_url,
+    port: record.port,
+  };
+}
+
+/**
+ * @param {PostgresRecord} record
+ * @returns {RunningPostgres}
+ */
+function attach(record) {
+  return { ...urlsOf(record), owned: false, stop: async () => {} };
+}
+
+/**
+ * @param {import('./postgres-cluster.mjs').Cluster} cluster
+ * @param {string} dataDir
+ * @param {PostgresRecord} record
+ * @param {boolean} durable
+ * @returns {Promise<number>} the server's process number
+ */
+async function startServer(cluster, dataDir, record, durable) {
+  const logFile = path.join(dataDir, 'logs', 'postgres.log');
+  const settings = durable ? {} : { fsync: 'off', full_page_writes: 'off', shared_buffers: '64MB' };
+  for (let attempt = 1; ; attempt += 1) {
+    const log = openLog(logFile);
+    const child = spawnServer(cluster, { port: record.port, log, settings });
+    fs.closeSync(log);
+    if (child.pid !== undefined && (await answers(child, record.admin_url))) return child.pid;
+    // Backends of a killed server hold its shared memory for a moment longer.
+    const tail = lastLines(logFile, 6);
+    if (attempt >= 20 || !tail.includes('shared memory block')) {
+      throw new UserError(`The embedded PostgreSQL did not start. The end of ${logFile}:\n${tail}`);
+    }
+    await sleep(500);
+  }
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} child
+ * @param {string} url
+ * @returns {Promise<boolean>} false when the server gave up or does not answer within a minute (a long recovery)
+ */
+async function answers(child, url) {
+  const end = performance.now() + 60_000;
+  let ended = false;
+  child.once('error', () => (ended = true));
+  child.once('exit', () => (ended = true));
+  while (!ended && performance.now() < end) {
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => undefined);
+    const connected = await client.connect().then(
+      () => true,
+      (error) => !isStarting(error),
+    );
+    await client.end().catch(() => undefined);
+    if (connected && !ended) return true;
+    await sleep(30);
+  }
+  return false;
+}
+
+/** @param {unknown} error */
+function isStarting(error) {
+  if (!(error instanceof Error) || !('code' in error)) return true;
+  const cannotConnectNow = '57P03';
+  if (error.code === cannotConnectNow || String(error.code).startsWith('E')) return true;
+  throw error;
+}
