@@ -1,1 +1,16 @@
-export {};
+export * from './money.js';
+export * from './quantity.js';
+export * from './line.js';
+export * from './vat.js';
+export * from './receipt.js';
+export * from './receipt-status.js';
+export * from './ids.js';
+export * from './text.js';
+export * from './tashkent-time.js';
+export * from './verification-link.js';
+export * from './local-api.js';
+export * from './local-receipt-rules.js';
+export * from './local-shape.js';
+export { localReceiptTotals, type LocalReceiptTotals } from './local-amounts.js';
+export * from './to-local-receipt.js';
+export * from './classifier.js';

@@ -1,0 +1,11 @@
+/** Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook, shift. */
+export const ID_PREFIXES = ['mer', 'brn', 'csh', 'dev', 'cli', 'rcp', 'att', 'pay', 'evt', 'whk', 'sht'] as const;
+export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+/** A ULID's first character carries only 3 bits; Crockford's alphabet leaves out i, l, o, u. */
+const ULID = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
+
+/** prefix + "_" + lower-case ULID (26 characters of Crockford base32). */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && ULID.test(text.slice(prefix.length + 1));
+}

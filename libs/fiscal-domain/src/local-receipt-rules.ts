@@ -1,0 +1,299 @@
+/**
+ * The E-rules of POST /receipts, one place for the register (which enforces them) and the gateway (which refuses early).
+ * Sources: specification, "Item", "Received" and "Errors"; where it is silent, the documented decisions at each rule.
+ * The body is parsed JSON that nobody has checked: a value of the wrong type gets the code of its field, nothing here throws.
+ */
+import { LOCAL_RULES, type LocalErrorCode, type LocalRuleCode } from './local-api.js';
+import { itemAmounts, sumOfNets } from './local-amounts.js';
+import { lineTotal } from './line.js';
+import { tiyin, type Tiyin } from './money.js';
+import { RECEIPT_TYPES } from './receipt.js';
+import { truncateUtf8 } from './text.js';
+import { vatContained, VAT_PERCENTS, wireVat, type VatPercent, type VatRule } from './vat.js';
+import * as wire from './wire-values.js';
+
+/** What the classification register says about goods. */
+export interface GoodsEntry {
+  packages: readonly string[];
+  /** Needs a marking code per piece. */
+  marked: boolean;
+  /** false is the specification's `cashSale` 0. */
+  cashAllowed: boolean;
+  active: boolean;
+}
+
+/** undefined: the code is not in the register. */
+export type GoodsLookup = (spic: string) => GoodsEntry | undefined;
+
+export interface RuleViolation {
+  code: LocalErrorCode;
+  rule: string;
+  message: string;
+  /** 0-based; null for the receipt as a whole. */
+  itemIndex: number | null;
+  itemName: string | null;
+  /** Name of the item's field (`price`), or the path in the body (`received.cash`) when it is not an item's. */
+  field: string;
+  value: unknown;
+}
+
+/** E-016: how far `vat` may be from the computed (half-up) value. */
+export const VAT_TOLERANCE_TIYIN = 100;
+/** E-009: how far the paid sum may exceed the total. */
+export const PAID_TOLERANCE_TIYIN = 100;
+/** E-018: one piece. */
+export const MIN_MARKED_AMOUNT = 1000;
+
+/** One item with what the rules need to know around it. */
+interface CheckedItem {
+  item: wire.WireObject;
+  index: number;
+  name: string | null;
+  goods: GoodsEntry | undefined;
+  vatRule: VatRule;
+  isRefund: boolean;
+}
+
+type ItemRule = (checked: CheckedItem) => RuleViolation | null;
+
+/** In the documented order, in which the violations of an item are listed. */
+const ITEM_RULES: readonly ItemRule[] = [
+  checkName,
+  checkPrice,
+  checkSpic,
+  checkPackage,
+  checkVatPercent,
+  checkVat,
+  checkLabelPresent,
+  checkMarkedAmount,
+  checkLabelCount,
+];
+
+/**
+ * All violations in a fixed order: the receipt (E-005, E-006, E-007), the items in order (E-011 … E-016, E-004, E-018, E-017),
+ * the payment (E-008, E-009, E-003, E-010). Empty: the register may register it, if localShapeProblem agrees.
+ * @param request a LocalReceiptRequest, or parsed JSON that claims to be one
+ */
+export function checkLocalReceipt(request: unknown, goods: GoodsLookup, vatRule: VatRule): RuleViolation[] {
+  const body = wire.asObject(request) ?? {};
+  const items = (wire.asArray(body['items']) ?? []).map((value, index): CheckedItem => {
+    const item = wire.asObject(value) ?? {};
+    return {
+      item,
+      index,
+      name: typeof item['name'] === 'string' ? truncateUtf8(item['name'], 63) : null,
+      goods: typeof item['spic'] === 'string' ? goods(item['spic']) : undefined,
+      vatRule,
+      isRefund: body['type'] === 'refund',
+    };
+  });
+  return [
+    ...checkReceipt(body),
+    ...items.flatMap((checked) => ITEM_RULES.map((rule) => rule(checked)).filter((violation) => violation !== null)),
+    ...checkPayment(body, items),
+  ];
+}
+
+function checkReceipt(body: wire.WireObject): RuleViolation[] {
+  const violations: RuleViolation[] = [];
+  const types: readonly unknown[] = RECEIPT_TYPES;
+  if (!types.includes(body['type'])) {
+    violations.push(ofReceipt('E-005', 'type', body['type'], `type must be one of ${RECEIPT_TYPES.join(', ')}`));
+  }
+  if ((wire.asArray(body['items']) ?? []).length === 0) {
+    violations.push(ofReceipt('E-006', 'items', body['items'], 'a receipt needs at least one item'));
+  }
+  if (body['type'] === 'refund') violations.push(...checkRefundInfo(body['refundInfo']));
+  return violations;
+}
+
+/** A refundInfo of the wrong format would be taken by some modules, but leaves the refund unlinked at the tax office. */
+function checkRefundInfo(value: unknown): RuleViolation[] {
+  const info = wire.asObject(value);
+  if (info === null) return [ofReceipt('E-007', 'refundInfo', value, 'a refund needs refundInfo of the sale')];
+  const wrong = (field: string, message: string): RuleViolation =>
+    ofReceipt('E-007', `refundInfo.${field}`, info[field], `refundInfo.${field} ${message}`);
+  const seq = info['receiptSeq'];
+  const time = info['dateTime'];
+  const violations: RuleViolation[] = [];
+  if (!wire.isFilledText(info['terminalId']))
+    violations.push(wrong('terminalId', 'must name the terminal of the sale'));
+  if (!wire.isInteger(seq) || seq <= 0) violations.push(wrong('receiptSeq', 'must be a whole number above 0'));
+  if (typeof time !== 'string' || !/^\d{8}T\d{6}$/.test(time)) {
+    violations.push(wrong('dateTime', 'must have the form YYYYMMDDTHHmmss'));
+  }
+  if (!wire.isFilledText(info['fiscalSign']))
+    violations.push(wrong('fiscalSign', 'must be the fiscal sign of the sale'));
+  return violations;
+}
+
+function checkName(checked: CheckedItem): RuleViolation | null {
+  return wire.isFilledText(checked.item['name']) ? null : ofItem(checked, 'E-011', 'name', 'name must not be empty');
+}
+
+function checkPrice(checked: CheckedItem): RuleViolation | null {
+  const valid = wire.asPrice(checked.item['price']) !== null;
+  return valid ? null : ofItem(checked, 'E-012', 'price', 'price must be a whole number of tiyin above 0');
+}
+
+function checkSpic(checked: CheckedItem): RuleViolation | null {
+  if (checked.goods === undefined) {
+    return ofItem(checked, 'E-013', 'spic', 'spic is not in the classification register');
+  }
+  // What was sold while its code was in force can still be taken back.
+  if (checked.goods.active || checked.isRefund) return null;
+  return ofItem(checked, 'E-013', 'spic', 'spic is no longer in force in the classification register');
+}
+
+/** Optional by the specification; without a known spic there is no list to compare with, E-013 says so already. */
+function checkPackage(checked: CheckedItem): RuleViolation | null {
+  const code = checked.item['packageCode'];
+  if (wire.isAbsent(code)) return null;
+  if (typeof code === 'string' && (checked.goods === undefined || checked.goods.packages.includes(code))) return null;
+  return ofItem(checked, 'E-014', 'packageCode', 'packageCode is not among the packages of this spic');
+}
+
+function asVatPercent(value: unknown): VatPercent | null {
+  return VAT_PERCENTS.find((percent) => percent === value) ?? null;
+}
+
+function checkVatPercent(checked: CheckedItem): RuleViolation | null {
+  const valid = asVatPercent(checked.item['vatPercent']) !== null;
+  return valid ? null : ofItem(checked, 'E-015', 'vatPercent', 'vatPercent must be 0 or 12');
+}
+
+/** Where the expected value cannot be computed, the field that is to blame has its own violation. */
+function checkVat(checked: CheckedItem): RuleViolation | null {
+  const vat = checked.item['vat'];
+  if (!wire.isInteger(vat)) return ofItem(checked, 'E-016', 'vat', 'vat must be a whole number of tiyin');
+  const expectedTiyin = expectedVat(checked);
+  if (expectedTiyin === null || Math.abs(vat - expectedTiyin) <= VAT_TOLERANCE_TIYIN) return null;
+  return ofItem(checked, 'E-016', 'vat', `vat must be ${expectedTiyin} within ${VAT_TOLERANCE_TIYIN} tiyin`);
+}
+
+function expectedVat({ item, vatRule }: CheckedItem): Tiyin | null {
+  const vatPercent = asVatPercent(item['vatPercent']);
+  const priceTiyin = wire.asPrice(item['price']);
+  if (vatPercent === null || priceTiyin === null) return null;
+  // By the letter of the specification only the price counts: a bad amount must not hide a bad vat.
+  if (vatRule === 'unit') return vatContained(priceTiyin, vatPercent);
+  const amounts = itemAmounts(item);
+  if (amounts === null) return null;
+  const base = vatRule === 'line' ? { ...amounts, discountTiyin: tiyin(0) } : amounts;
+  return lineTotal(base).kind === 'ok' ? wireVat(vatRule, { ...base, vatPercent }) : null;
+}
+
+function checkLabelPresent(checked: CheckedItem): RuleViolation | null {
+  if (!checked.goods?.marked || wire.itemLabels(checked.item).length > 0) return null;
+  return ofItem(checked, 'E-004', 'labels', 'marked goods need a label');
+}
+
+function checkMarkedAmount(checked: CheckedItem): RuleViolation | null {
+  const amount = checked.item['amount'];
+  if (!checked.goods?.marked || (typeof amount === 'number' && amount >= MIN_MARKED_AMOUNT)) return null;
+  return ofItem(checked, 'E-018', 'amount', `amount of marked goods must be at least ${MIN_MARKED_AMOUNT}`);
+}
+
+/** For marked goods a single `label` counts as one code; elsewhere only a list that was given is counted. */
+function checkLabelCount(checked: CheckedItem): RuleViolation | null {
+  const listed = wire.asArray(checked.item['labels']) ?? [];
+  const labels = wire.itemLabels(checked.item);
+  if (labels.length === 0 || (!checked.goods?.marked && listed.length === 0)) return null;
+  if (labels.length * 1000 === checked.item['amount']) return null;
+  return ofItem(checked, 'E-017', 'labels', `number of labels (${labels.length}) must equal amount / 1000`);
+}
+
+function checkPayment(body: wire.WireObject, items: readonly CheckedItem[]): RuleViolation[] {
+  const received = wire.asObject(body['received']);
+  if (received === null) {
+    const missing = ofReceipt('E-008', 'received', body['received'], 'received must say what was paid');
+    return [missing, ...checkTotalVat(body, items)];
+  }
+  const cash = received['cash'] ?? 0;
+  return [
+    ...checkPaidSums(received),
+    ...checkPaidAgainstTotal(received, items),
+    ...(wire.isInteger(cash) && cash !== 0 ? checkCashAllowed(body, received, items) : []),
+    ...checkTotalVat(body, items),
+  ];
+}
+
+/** A negative part is refused even when the other one outweighs it: no module can add it to its sums. */
+function checkPaidSums(received: wire.WireObject): RuleViolation[] {
+  return ['cash', 'card'].flatMap((part) => {
+    const value = received[part] ?? 0;
+    if (wire.isInteger(value) && value >= 0) return [];
+    const message = `received.${part} must be a whole number of tiyin, 0 or more`;
+    return [ofReceipt('E-008', `received.${part}`, received[part], message)];
+  });
+}
+
+function checkPaidAgainstTotal(received: wire.WireObject, items: readonly CheckedItem[]): RuleViolation[] {
+  const cash = received['cash'] ?? 0;
+  const card = received['card'] ?? 0;
+  const total = sumOfNets(items.map(({ item }) => item));
+  // An item without a net has its own violation; against a total that nobody knows nothing can be said.
+  if (!wire.isInteger(cash) || !wire.isInteger(card) || items.length === 0 || total === null) return [];
+  const paid = BigInt(cash) + BigInt(card);
+  if (paid <= total + BigInt(PAID_TOLERANCE_TIYIN)) return [];
+  const message = `paid ${paid} exceeds the total ${total} by more than ${PAID_TOLERANCE_TIYIN} tiyin`;
+  return [ofReceipt('E-009', 'received', { cash, card }, message)];
+}
+
+/**
+ * Goods that may not be sold for cash: by the classification register, or by a `cashSale: 0` anywhere in the payload (the
+ * specification leaves its place open). One violation per item, one for the receipt. Only called when cash is not 0.
+ */
+function checkCashAllowed(
+  body: wire.WireObject,
+  received: wire.WireObject,
+  items: readonly CheckedItem[],
+): RuleViolation[] {
+  const violations: RuleViolation[] = [];
+  if (isZero(body['cashSale']) || isZero(received['cashSale'])) {
+    violations.push(ofReceipt('E-003', 'received.cash', received['cash'], 'cash must be 0: cashSale is 0'));
+  }
+  for (const { item, goods, index, name } of items) {
+    if (goods?.cashAllowed !== false && !isZero(item['cashSale'])) continue;
+    const message = `item ${index + 1}: cash must be 0, these goods may not be sold for cash`;
+    violations.push({
+      ...ofReceipt('E-003', 'received.cash', received['cash'], message),
+      itemIndex: index,
+      itemName: name,
+    });
+  }
+  return violations;
+}
+
+function isZero(value: unknown): boolean {
+  return value === 0 || value === '0' || value === false;
+}
+
+function checkTotalVat(body: wire.WireObject, items: readonly CheckedItem[]): RuleViolation[] {
+  const totalVat = body['totalVAT'];
+  if (wire.isAbsent(totalVat)) return [];
+  let sum = 0n;
+  for (const { item } of items) {
+    // E-016 has named it; a sum without it would only blame the wrong field.
+    if (!wire.isInteger(item['vat'])) return [];
+    sum += BigInt(item['vat']);
+  }
+  if (wire.isInteger(totalVat) && BigInt(totalVat) === sum) return [];
+  return [ofReceipt('E-010', 'totalVAT', totalVat, `totalVAT must be ${sum}, the sum of the items' vat`)];
+}
+
+function ofReceipt(code: LocalRuleCode, field: string, value: unknown, message: string): RuleViolation {
+  return { code, rule: LOCAL_RULES[code], message, itemIndex: null, itemName: null, field, value };
+}
+
+function ofItem(checked: CheckedItem, code: LocalRuleCode, field: string, message: string): RuleViolation {
+  return {
+    code,
+    rule: LOCAL_RULES[code],
+    message: `item ${checked.index + 1}: ${message}`,
+    itemIndex: checked.index,
+    itemName: checked.name,
+    field,
+    value: checked.item[field],
+  };
+}

@@ -1,0 +1,48 @@
+/** Life of a receipt (design: one table, conditional moves in the database use the same pairs). */
+export const RECEIPT_STATUSES = [
+  'awaiting_payment',
+  'accepted',
+  'sending',
+  'registered',
+  'rejected',
+  'unknown',
+  'cancelled',
+] as const;
+export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
+
+const MOVES: Readonly<Record<ReceiptStatus, readonly ReceiptStatus[]>> = {
+  awaiting_payment: ['accepted', 'cancelled'],
+  // Cancelled only here: an open attempt may already have reached the register.
+  accepted: ['sending', 'cancelled'],
+  // Back to accepted only when it is proven that the register did not register it.
+  sending: ['registered', 'rejected', 'accepted', 'unknown'],
+  registered: [],
+  rejected: [],
+  // By evidence, or by an operator with a reason.
+  unknown: ['registered', 'accepted', 'rejected'],
+  cancelled: [],
+};
+
+export class IllegalMoveError extends Error {
+  constructor(
+    readonly from: ReceiptStatus,
+    readonly to: ReceiptStatus,
+  ) {
+    super(`A receipt cannot move from ${from} to ${to}`);
+    this.name = 'IllegalMoveError';
+  }
+}
+
+export function canMove(from: ReceiptStatus, to: ReceiptStatus): boolean {
+  return MOVES[from].includes(to);
+}
+
+/** @throws IllegalMoveError */
+export function assertMove(from: ReceiptStatus, to: ReceiptStatus): void {
+  if (!canMove(from, to)) throw new IllegalMoveError(from, to);
+}
+
+/** No move leads out of it. */
+export function isTerminal(status: ReceiptStatus): boolean {
+  return MOVES[status].length === 0;
+}

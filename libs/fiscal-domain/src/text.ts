@@ -1,0 +1,89 @@
+export type TextProblem = 'nul' | 'control' | 'lone_surrogate';
+
+/**
+ * The first thing in a text that no receipt may carry: NUL and lone surrogates fail in PostgreSQL, control characters
+ * (C0 with tab and newline, DEL, C1) break printed receipts. Marking codes have their own rule: {@link labelProblem}.
+ */
+export function textProblem(text: string): TextProblem | null {
+  return firstProblem(text, false);
+}
+
+/** As {@link textProblem}, but a GS1 DataMatrix code may carry its group separator U+001D. */
+export function labelProblem(text: string): TextProblem | null {
+  return firstProblem(text, true);
+}
+
+function firstProblem(text: string, groupSeparatorAllowed: boolean): TextProblem | null {
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    if (code === 0) return 'nul';
+    if (code >= 0xd800 && code <= 0xdfff) return 'lone_surrogate';
+    if (code === 0x1d && groupSeparatorAllowed) continue;
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return 'control';
+  }
+  return null;
+}
+
+/** NFC, the form in which all text is stored. */
+export function normaliseText(text: string): string {
+  return text.normalize('NFC');
+}
+
+/** Cyrillic letters that look like a Latin one in lower or upper case (В/B, М/M, Н/H, Т/T only in upper case). */
+const CYRILLIC_LOOK_ALIKES = 'авеікмнорсѕтухјһԁԛԝ';
+const LATIN_LOOK_ALIKES = 'abeikmhopcstyxjhdqw';
+const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
+  Array.from(CYRILLIC_LOOK_ALIKES, (letter, index) => [letter, LATIN_LOOK_ALIKES.charAt(index)]),
+);
+
+const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
+const APOSTROPHES = /[\u0060\u00b4\u02b9\u02bb-\u02bd\u2018-\u201b\u2032\u2035\uff07]/gu;
+const QUOTES = /[\u00ab\u00bb\u201c-\u201f\u2033\u2036\uff02]/gu;
+const CYRILLIC_LETTER = new RegExp(`[${CYRILLIC_LOOK_ALIKES}]`, 'gu');
+
+/**
+ * Key under which a product's name is found however it was typed: case, Uzbek apostrophes, spaces and letters of the wrong
+ * script do not matter. Only for comparing, never for showing. Applying it twice changes nothing.
+ */
+export function nameKey(text: string): string {
+  return (
+    text
+      .replace(INVISIBLE, '')
+      .normalize('NFC')
+      .toLowerCase()
+      // Decomposed, so that ё meets ë by the look-alike of its base letter.
+      .normalize('NFD')
+      .replace(CYRILLIC_LETTER, (letter) => LOOK_ALIKES.get(letter) ?? letter)
+      .normalize('NFC')
+      .replace(APOSTROPHES, "'")
+      .replace(QUOTES, '"')
+      .replace(/\s+/gu, ' ')
+      .trim()
+  );
+}
+
+/** Bytes of a text in UTF-8; a lone surrogate counts as the replacement character it would be encoded to. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) bytes += utf8LengthOf(character);
+  return bytes;
+}
+
+function utf8LengthOf(character: string): number {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x80) return 1;
+  if (code < 0x800) return 2;
+  return code < 0x10000 ? 3 : 4;
+}
+
+/** The longest beginning of the text that fits into `maxBytes` of UTF-8 without cutting a character. */
+export function truncateUtf8(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += utf8LengthOf(character);
+    if (bytes > maxBytes) return text.slice(0, end);
+    end += character.length;
+  }
+  return text;
+}
