@@ -26,6 +26,16 @@ const project = (name, pattern, more = {}) => ({
   ...more,
 });
 
+/** A PostgreSQL with a migrated template; jest starts it only when a test of the project runs. */
+const withDatabase = {
+  globalSetup: '<rootDir>/scripts/lib/jest-global-setup.mjs',
+  globalTeardown: '<rootDir>/scripts/lib/jest-global-teardown.mjs',
+};
+
 export default {
-  projects: [project('unit', 'spec'), project('integration', 'int-spec'), project('system', 'e2e-spec')],
+  projects: [
+    project('unit', 'spec'),
+    project('integration', 'int-spec', withDatabase),
+    project('system', 'e2e-spec', withDatabase),
+  ],
 };

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+/** A migrated database of its own for one test file, a copy of the template that the test run prepared. */
+export interface TestDatabase {
+  /** As the programs see it: the role `fiscal_app`, which owns nothing. */
+  readonly url: string;
+  /** As the owner who migrates, for what a test must do behind the programs' back (triggers, grants). */
+  readonly ownerUrl: string;
+  /** As the superuser, for faults (pg_terminate_backend). */
+  readonly adminUrl: string;
+  /** Throws the database away, also while connections are open. */
+  drop(): Promise<void>;
+}
+
+const TEMPLATE = 'fiscal_template';
+
+/**
+ * About 50 ms. Where the server is: the test run says so in TEST_DATABASE_ADMIN_URL (jest's global setup starts one when
+ * nobody did).
+ */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const adminUrl = readAdminUrl();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await onServer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER fiscal_owner`);
+  const urlFor = (role: string | null): string => {
+    const url = new URL(adminUrl);
+    if (role !== null) url.username = role;
+    url.pathname = `/${name}`;
+    return url.href;
+  };
+  return {
+    url: urlFor('fiscal_app'),
+    ownerUrl: urlFor('fiscal_owner'),
+    adminUrl: urlFor(null),
+    drop: () => onServer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+function readAdminUrl(): string {
+  // eslint-disable-next-line no-restricted-properties -- how the test run hands the server to its workers
+  const url = process.env['TEST_DATABASE_ADMIN_URL'];
+  if (url === undefined)
+    throw new Error('TEST_DATABASE_ADMIN_URL is not set: jest runs this file without its project.');
+  return url;
+}
+
+async function onServer(adminUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,8 @@
+-- What the programs may do (role :app_role), set anew after every migration. The owner migrates, the programs never do.
+GRANT USAGE ON SCHEMA public, bullmq TO :app_role;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public, bullmq TO :app_role;
+GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public, bullmq TO :app_role;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, bullmq TO :app_role;
+
+-- The history of migrations is the owner's.
+REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM :app_role;

@@ -1,0 +1,6 @@
+import { generateClient } from './lib/generate.mjs';
+import { runProgram } from './lib/user-error.mjs';
+
+await runProgram(async () => {
+  generateClient({ force: process.argv.includes('--force') });
+});

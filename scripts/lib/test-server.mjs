@@ -1,0 +1,72 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+
+import { destroyEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.mjs';
+import { migrate } from './migrations.mjs';
+import { ensureRoles, OWNER_ROLE, APP_ROLE } from './postgres-roles.mjs';
+import { isAlive } from './processes.mjs';
+
+const PREFIX = 'fiscal-test-postgres-';
+
+/** The migrated database that every test database is a copy of. */
+export const TEMPLATE = 'fiscal_template';
+
+/**
+ * A throw-away PostgreSQL for one run of tests: a cluster, a port and passwords of its own, so that several runs on one
+ * machine never meet.
+ * @returns {Promise<{ adminUrl: string, migratedDatabase: () => Promise<string>, stop: () => Promise<void> }>}
+ */
+export async function startTestServer() {
+  await sweepAbandoned();
+  const dataDir = path.join(os.tmpdir(), `${PREFIX}${process.pid}`);
+  fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  const { adminUrl } = await startEmbeddedPostgres({ dataDir, port: 'any', durable: false });
+  return {
+    adminUrl,
+    migratedDatabase: () => prepareTemplate(adminUrl),
+    stop: () => destroyEmbeddedPostgres(dataDir),
+  };
+}
+
+/**
+ * Makes the roles and the template on a test server, whoever runs it. All roles share the superuser's password, so that
+ * one URL says everything.
+ * @param {string} adminUrl
+ * @returns {Promise<string>} the template's URL for its owner
+ */
+export async function prepareTemplate(adminUrl) {
+  const password = decodeURIComponent(new URL(adminUrl).password);
+  await ensureRoles(adminUrl, { owner: password, app: password });
+  const admin = new pg.Client({ connectionString: adminUrl });
+  await admin.connect();
+  try {
+    await admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
+    await admin.query(`CREATE DATABASE ${TEMPLATE} OWNER ${OWNER_ROLE}`);
+  } finally {
+    await admin.end();
+  }
+  const migrateDatabaseUrl = urlFor(adminUrl, OWNER_ROLE);
+  await migrate({ migrateDatabaseUrl, databaseUrl: urlFor(adminUrl, APP_ROLE) });
+  return migrateDatabaseUrl;
+}
+
+/**
+ * @param {string} adminUrl
+ * @param {string} role
+ */
+function urlFor(adminUrl, role) {
+  const url = new URL(adminUrl);
+  url.username = role;
+  url.pathname = `/${TEMPLATE}`;
+  return url.href;
+}
+
+/** Servers whose run was killed (kill -9, a closed terminal) would stay for ever. */
+async function sweepAbandoned() {
+  for (const name of fs.readdirSync(os.tmpdir())) {
+    const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : NaN;
+    if (Number.isInteger(pid) && !isAlive(pid)) await destroyEmbeddedPostgres(path.join(os.tmpdir(), name));
+  }
+}
