@@ -6,3 +6,6 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, bullmq TO :app_role;
 
 -- The history of migrations is the owner's.
 REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations FROM :app_role;
+
+-- The audit trail only grows.
+REVOKE UPDATE, DELETE, TRUNCATE ON audit_records FROM :app_role;
