@@ -14,3 +14,4 @@ export * from './local-shape.js';
 export { localReceiptTotals, type LocalReceiptTotals } from './local-amounts.js';
 export * from './to-local-receipt.js';
 export * from './classifier.js';
+export * from './outcome.js';

@@ -43,6 +43,6 @@ export function assertMove(from: ReceiptStatus, to: ReceiptStatus): void {
 }
 
 /** No move leads out of it. */
-export function isTerminal(status: ReceiptStatus): boolean {
+export function isFinalStatus(status: ReceiptStatus): boolean {
   return MOVES[status].length === 0;
 }

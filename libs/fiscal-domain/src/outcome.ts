@@ -1,0 +1,206 @@
+/**
+ * What an attempt's answer means: the decision table of design.md §5.4–5.5, as pure functions.
+ * The default of anything odd is "unclear": never success, never failure.
+ */
+import type { FmInfo, LocalStatus, SaleResponse } from './local-api.js';
+
+/** Accumulated lifetime sums of a fiscal module, tiyin, as GET /fm/info reports them. */
+export interface FiscalSums {
+  saleCash: number;
+  saleCard: number;
+  refundCash: number;
+  refundCard: number;
+  saleVat: number;
+  refundVat: number;
+}
+
+/** What the register looked like just before an attempt. `null`: not known yet. */
+export interface Baseline {
+  terminalId: string | null;
+  journalId: string | null;
+  sequence: number | null;
+  /** Only read on registers without the key extension. */
+  sums: FiscalSums | null;
+}
+
+/** An answer to POST /receipts as the client of the local API classifies it. */
+export type RegisterAnswer =
+  /** Not one byte left this process. */
+  | { kind: 'not_sent'; reason: string }
+  | { kind: 'registered'; httpStatus: number; response: SaleResponse }
+  | { kind: 'refused'; httpStatus: number; code: string; message: string; rule?: string; details?: unknown }
+  /** Timeout, reset, unreadable: the register may or may not have the document. */
+  | { kind: 'unclear'; reason: string; httpStatus?: number; excerpt?: string };
+
+export interface Registration {
+  terminalId: string;
+  receiptSeq: number;
+  /** Absent for advance and credit. */
+  fiscalSign: string | null;
+  verificationUrl: string | null;
+  /** Register's clock, ms since 1970. */
+  transactionTimeMs: number;
+  ofdSent: boolean;
+  ofdError: string | null;
+}
+
+export interface Rejection {
+  code: string;
+  rule: string | null;
+  detail: string;
+  /** From 1, as on the receipt; null when the code speaks of the whole document. */
+  line: number | null;
+}
+
+export type BlockedState = 'blocked' | 'expired';
+
+export type Outcome =
+  /** `foreignSales`: the sequence jumped, somebody else sells there. */
+  | { kind: 'registered'; registration: Registration; foreignSales: boolean }
+  | { kind: 'rejected'; rejection: Rejection }
+  /** The register refuses until something about itself changes; the receipt waits. */
+  | { kind: 'device_refused'; state: BlockedState; reason: string }
+  | { kind: 'shift_closed' }
+  | { kind: 'not_sent'; reason: string }
+  | { kind: 'unclear'; reason: string };
+
+/** E-codes that speak of the document; E-016 speaks of the register's VAT profile. */
+const DOCUMENT_CODES = new Set([
+  ...['E-003', 'E-004', 'E-005', 'E-006', 'E-007', 'E-008', 'E-009', 'E-010', 'E-011', 'E-012', 'E-013', 'E-014'],
+  ...['E-015', 'E-017', 'E-018'],
+]);
+const DEVICE_CODES = new Set(['E-001', 'E-016', 'F-001', 'F-003', 'F-005', 'S-001', 'S-002', 'S-003']);
+
+/** What an answer to the first sending of an attempt means. */
+export function decideAnswer(attempt: { baseline: Baseline; isRefund: boolean }, answer: RegisterAnswer): Outcome {
+  switch (answer.kind) {
+    case 'not_sent':
+      return { kind: 'not_sent', reason: answer.reason };
+    case 'unclear':
+      return { kind: 'unclear', reason: answer.reason };
+    case 'refused':
+      return decideRefusal(answer, attempt.isRefund);
+    case 'registered':
+      return decideRegistration(attempt.baseline, answer.response);
+  }
+}
+
+/** A definitive refusal by its code (§5.4); a code that is not in the table proves nothing. */
+export function decideRefusal(
+  refused: { code: string; message: string; rule?: string; details?: unknown },
+  isRefund: boolean,
+): Outcome {
+  const { code, message } = refused;
+  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && isRefund)) {
+    const rejection = { code, rule: refused.rule ?? null, detail: message, line: lineOf(refused.details) };
+    return { kind: 'rejected', rejection };
+  }
+  if (code === 'F-002') return { kind: 'shift_closed' };
+  if (code === 'E-002') return { kind: 'device_refused', state: 'expired', reason: `${code}: ${message}` };
+  if (DEVICE_CODES.has(code)) return { kind: 'device_refused', state: 'blocked', reason: `${code}: ${message}` };
+  return { kind: 'unclear', reason: `code ${code}: ${message}` };
+}
+
+/**
+ * A success counts only from the expected terminal and with a sequence above the last known one. Another terminal, or a
+ * sequence that was seen before, is a register that lies or was replaced: unclear, so that identity is checked first.
+ */
+function decideRegistration(baseline: Baseline, response: SaleResponse): Outcome {
+  const { terminalId, receiptSeq } = response.receipt;
+  if (baseline.terminalId !== null && terminalId !== baseline.terminalId) {
+    return { kind: 'unclear', reason: `answered by terminal ${terminalId} instead of ${baseline.terminalId}` };
+  }
+  if (baseline.sequence !== null && receiptSeq <= baseline.sequence) {
+    return { kind: 'unclear', reason: `sequence ${receiptSeq} is not above ${baseline.sequence}` };
+  }
+  const foreignSales = baseline.sequence !== null && receiptSeq > baseline.sequence + 1;
+  return { kind: 'registered', registration: registrationOf(response), foreignSales };
+}
+
+export type RepeatOutcome =
+  | { kind: 'registered'; registration: Registration; evidence: 'journal' }
+  /** Counts only when it is repeated after the settle time: the first request may still be asleep on its way. */
+  | { kind: 'refused'; outcome: Outcome }
+  | { kind: 'shift_closed' }
+  | { kind: 'conflict'; reason: string }
+  | { kind: 'unproven'; reason: string };
+
+/**
+ * What the repetition of the same bytes under the same key means (§5.5, registers with extensions). The answer carries
+ * the stored registration or the one made just now; either way the sequence lies above the attempt's baseline.
+ */
+export function decideRepeat(
+  attempt: { baseline: Baseline; isRefund: boolean },
+  answer: RegisterAnswer,
+): RepeatOutcome {
+  switch (answer.kind) {
+    case 'not_sent':
+    case 'unclear':
+      return { kind: 'unproven', reason: answer.reason };
+    case 'registered': {
+      const outcome = decideRegistration(attempt.baseline, answer.response);
+      if (outcome.kind !== 'registered') return { kind: 'unproven', reason: 'contradicts the baseline' };
+      return { kind: 'registered', registration: outcome.registration, evidence: 'journal' };
+    }
+    case 'refused': {
+      if (answer.code === 'S-005') return { kind: 'conflict', reason: `${answer.code}: ${answer.message}` };
+      const outcome = decideRefusal(answer, attempt.isRefund);
+      if (outcome.kind === 'shift_closed') return { kind: 'shift_closed' };
+      if (outcome.kind === 'unclear') return { kind: 'unproven', reason: outcome.reason };
+      return { kind: 'refused', outcome };
+    }
+  }
+}
+
+export type Identity = { kind: 'same' } | { kind: 'replaced'; reason: string };
+
+/**
+ * Whether the register that answers is the one that we knew (§5.1): another terminal, another journal, fewer documents
+ * than it had, or lost extensions mean a replaced or restored fiscal module, and nothing that it says is proof.
+ */
+export function checkIdentity(known: Baseline, status: LocalStatus, info: FmInfo): Identity {
+  if (known.terminalId !== null && info.terminalId !== known.terminalId) {
+    return { kind: 'replaced', reason: `terminal ${info.terminalId} instead of ${known.terminalId}` };
+  }
+  if (known.journalId !== null && status.journalId !== known.journalId) {
+    return { kind: 'replaced', reason: `journal ${status.journalId ?? '(none)'} instead of ${known.journalId}` };
+  }
+  if (known.sequence !== null && info.currentReceiptSeq < known.sequence) {
+    return { kind: 'replaced', reason: `sequence ${info.currentReceiptSeq} below the known ${known.sequence}` };
+  }
+  return { kind: 'same' };
+}
+
+export function hasExtensions(status: LocalStatus): boolean {
+  const capabilities = status.capabilities ?? [];
+  return capabilities.includes('idempotency') && capabilities.includes('journal') && status.journalId !== undefined;
+}
+
+/** The six lifetime sums of GET /fm/info; nothing else of it moves only by registrations. */
+export function sumsOf(info: FmInfo): FiscalSums {
+  return {
+    saleCash: info.AccumulatedSaleCash,
+    saleCard: info.AccumulatedSaleCard,
+    refundCash: info.AccumulatedRefundCash,
+    refundCard: info.AccumulatedRefundCard,
+    saleVat: info.AccumulatedSaleVAT,
+    refundVat: info.AccumulatedRefundVAT,
+  };
+}
+
+function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registration {
+  return {
+    terminalId: receipt.terminalId,
+    receiptSeq: receipt.receiptSeq,
+    fiscalSign: receipt.fiscalSign ?? null,
+    verificationUrl: receipt.qrUrl ?? null,
+    transactionTimeMs: receipt.transactionTime,
+    ofdSent,
+    ofdError: ofdSent ? null : (ofdError ?? null),
+  };
+}
+
+function lineOf(details: unknown): number | null {
+  if (typeof details !== 'object' || details === null || !('itemIndex' in details)) return null;
+  return Number.isSafeInteger(details.itemIndex) ? Number(details.itemIndex) + 1 : null;
+}
