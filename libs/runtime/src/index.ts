@@ -1,8 +1,26 @@
 export { CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
+export { isDatabaseUnavailable } from './database-unavailable.js';
+export { deriveKey, EnvelopeError, open, parseKeyring, seal, type Keyring } from './envelope.js';
+export { AcceptsForm, createFastifyNestApp, type HttpAppOptions, type RootModule } from './fastify-app.js';
+export { canonicalJson, sha256 } from './hash.js';
+export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
 export { newId } from './ids.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
+export { Metrics, MetricsModule, type MetricText } from './metrics.js';
+export { isProblemCode, PROBLEMS, type ProblemCode, type ProblemKind } from './problem-codes.js';
+export { ProblemFilter, sendProblem } from './problem-filter.js';
+export { problemOf } from './problem-of.js';
+export {
+  pointerTo,
+  Problem,
+  PROBLEM_MEDIA_TYPE,
+  type ProblemDocument,
+  type ProblemError,
+  type ProblemOptions,
+} from './problem.js';
 export { redact, scrubText } from './redaction.js';
+export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 export {
   boolean,
   bytesKey,
@@ -22,3 +40,5 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { stopOnSignals, type ShutdownOptions } from './shutdown.js';
+export { BodyValidationPipe, validationProblem } from './validation-problem.js';

@@ -1,0 +1,39 @@
+// Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
+import { isDatabaseUnavailable } from './database-unavailable.js';
+
+const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
+
+test.each([
+  ['Prisma cannot reach', withCode('P1001')],
+  ['pool exhausted', withCode('P2024')],
+  ['socket refused', withCode('ECONNREFUSED')],
+  ['server shutting down', withCode('57P01')],
+  ['connection failure', withCode('08006')],
+  ['too many connections', withCode('53300')],
+  [
+    'raw query over a lost connection',
+    withCode('P2010', { meta: { driverAdapterError: { cause: { originalCode: '57P01' } } } }),
+  ],
+  ['adapter kind', withCode('P2010', { meta: { driverAdapterError: { cause: { kind: 'ConnectionClosed' } } } })],
+  ['pg without a code', new Error('Connection terminated unexpectedly')],
+  ['both addresses refused', new AggregateError([withCode('ECONNREFUSED')], 'x')],
+  ['wrapped', new Error('outer', { cause: withCode('ECONNRESET') })],
+])('unavailable: %s', (_name, error) => {
+  expect(isDatabaseUnavailable(error)).toBe(true);
+});
+
+test.each([
+  ['unique violation', withCode('P2002')],
+  ['SQLSTATE unique', withCode('23505')],
+  ['lock timeout', withCode('55P03')],
+  ['programming error', new TypeError('undefined is not a function')],
+  ['no error at all', undefined],
+])('not unavailable: %s', (_name, error) => {
+  expect(isDatabaseUnavailable(error)).toBe(false);
+});
+
+test('a circle of causes ends', () => {
+  const circle = new Error('a');
+  circle.cause = circle;
+  expect(isDatabaseUnavailable(circle)).toBe(false);
+});

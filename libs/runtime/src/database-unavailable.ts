@@ -1,0 +1,43 @@
+/**
+ * Whether an error means "PostgreSQL cannot be reached at the moment", judged by shape, without importing any driver:
+ * Prisma's codes, the kinds of its driver adapter, SQLSTATE and the network codes of Node. Looks through causes.
+ */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  return search(error, 0);
+}
+
+/** Cannot reach, timed out, closed, pool exhausted, too many connections, cannot start a transaction in time. */
+const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
+const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections']);
+const NETWORK_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+/** 08 connection, 53 insufficient resources, 57P01–57P03 shutdown and start, 57014 statement timeout, 25006 standby. */
+const SQLSTATE = /^(08\w{3}|53\w{3}|57P0[123]|57014|25006)$/;
+/** What `pg` and its pool throw without any code. */
+const MESSAGES =
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Can't reach database server)/;
+const MAX_DEPTH = 6;
+
+function search(error: unknown, depth: number): boolean {
+  if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return false;
+  const shape = error as Readonly<Record<string, unknown>>;
+  if (isUnavailableCode(shape['code']) || isUnavailableCode(shape['originalCode'])) return true;
+  if (typeof shape['kind'] === 'string' && ADAPTER_KINDS.has(shape['kind'])) return true;
+  if (typeof shape['message'] === 'string' && MESSAGES.test(shape['message'])) return true;
+  const inner = [shape['cause'], shape['meta'], shape['driverAdapterError'], shape['error']];
+  const several = Array.isArray(shape['errors']) ? (shape['errors'] as unknown[]) : [];
+  return [...inner, ...several].some((next) => search(next, depth + 1));
+}
+
+function isUnavailableCode(code: unknown): boolean {
+  if (typeof code !== 'string') return false;
+  return PRISMA_CODES.has(code) || NETWORK_CODES.has(code) || SQLSTATE.test(code);
+}

@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, RouteConfig, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Cidr } from './cidr.js';
+import { answerClientError } from './client-error.js';
+import { NestLogger, type Logger } from './logger.js';
+import type { Metrics } from './metrics.js';
+import { ProblemFilter, sendProblem } from './problem-filter.js';
+import { problemOf } from './problem-of.js';
+import { Problem } from './problem.js';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
+import { RouteTable } from './route-table.js';
+import { BodyValidationPipe } from './validation-problem.js';
+
+export interface HttpAppOptions {
+  logger: Logger;
+  metrics?: Metrics;
+  /** Whose `X-Forwarded-For` is believed; nobody's unless given. */
+  trustedProxies?: readonly Cidr[];
+  /** Default 256 KiB (contract.md "Errors"). */
+  bodyLimitBytes?: number;
+  /** How long a whole request may take to arrive. Default 30 s. */
+  requestTimeoutMs?: number;
+  /** How long an idle connection is kept; longer than the usual proxy's 60 s. Default 75 s. */
+  keepAliveTimeoutMs?: number;
+}
+
+const FORM_MEDIA_TYPE = 'application/x-www-form-urlencoded';
+const FORM_LIMIT_BYTES = 16 * 1024;
+
+/** Nest's root module as `NestFactory.create` takes it. */
+export type RootModule = Parameters<typeof NestFactory.create>[0];
+
+/**
+ * A Nest application on Fastify with what every program shares: problem documents for every error, request ids, body
+ * limit and timeouts, raw bodies, validation of bodies. The caller calls `listen` and `close`.
+ */
+export async function createFastifyNestApp(
+  module: RootModule,
+  options: HttpAppOptions,
+): Promise<NestFastifyApplication> {
+  const routes = new RouteTable();
+  const adapter = createAdapter(options);
+  addHooks(adapter.getInstance<FastifyInstance>(), routes, options);
+  setMediaTypes(adapter);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: new NestLogger(options.logger),
+    rawBody: true,
+    abortOnError: false,
+    return503OnClosing: false,
+  });
+  app.useGlobalFilters(new ProblemFilter(options.logger, (path) => routes.methodsOf(path)));
+  app.useGlobalPipes(new BodyValidationPipe());
+  return app;
+}
+
+function createAdapter(options: HttpAppOptions): FastifyAdapter {
+  const requestTimeout = options.requestTimeoutMs ?? 30_000;
+  const trustProxy = (options.trustedProxies ?? []).map((cidr) => cidr.text);
+  return new FastifyAdapter({
+    bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
+    requestTimeout,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
+    http: {
+      requestTimeout,
+      headersTimeout: Math.min(requestTimeout, 10_000),
+      // Node looks for slow requests this often.
+      connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
+    },
+    trustProxy: trustProxy.length > 0 ? trustProxy : false,
+    genReqId: (request: IncomingMessage) => requestIdOf(request.headers),
+    requestIdHeader: false,
+    clientErrorHandler: answerClientError,
+    // The router's own refusals (broken escape in the path) come before any hook or filter.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      sendProblem(reply, problemOf(error), request.id);
+    },
+    forceCloseConnections: 'idle',
+    logger: false,
+  });
+}
+
+/** Bodies are JSON; forms only where a route asks for them, as URLSearchParams; nothing else. */
+function setMediaTypes(adapter: FastifyAdapter): void {
+  adapter.getInstance<FastifyInstance>().removeContentTypeParser('text/plain');
+  adapter.useBodyParser(FORM_MEDIA_TYPE, true, { bodyLimit: FORM_LIMIT_BYTES }, (request, body, done) => {
+    // Nest's type of the request is that of the raw one; the parser gets Fastify's.
+    const { routeOptions } = request as unknown as FastifyRequest;
+    if ((routeOptions.config as { acceptsForm?: unknown }).acceptsForm === true) {
+      done(null, new URLSearchParams(body?.toString('utf8')));
+    } else {
+      done(new Problem('unsupported_media_type', 'Send the body as application/json.'), undefined);
+    }
+  });
+}
+
+/** On a handler: its body is `application/x-www-form-urlencoded`, parsed to URLSearchParams (also repeated names). */
+export function AcceptsForm(): MethodDecorator {
+  return RouteConfig({ acceptsForm: true });
+}
+
+function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics }: HttpAppOptions): void {
+  fastify.addHook('onRoute', (route) => routes.add(route.url, route.method));
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.header(REQUEST_ID_HEADER, request.id);
+    const encoding = request.headers['content-encoding'];
+    if (encoding === undefined || encoding.toLowerCase() === 'identity') done();
+    else refuseEncoding(request, reply);
+  });
+  if (!metrics) return;
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const labels = { method: request.method, route, status: String(reply.statusCode) };
+    metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
+    done();
+  });
+}
+
+/** A compressed body would not parse and could hide its size: refused by name instead of as broken JSON. */
+function refuseEncoding(request: FastifyRequest, reply: FastifyReply): void {
+  const problem = new Problem('unsupported_media_type', 'Send the body without Content-Encoding.', {
+    headers: { 'accept-encoding': 'identity' },
+  });
+  sendProblem(reply, problem, request.id);
+}

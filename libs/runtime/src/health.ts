@@ -1,0 +1,97 @@
+import {
+  Controller,
+  Get,
+  Inject,
+  Module,
+  Res,
+  type DynamicModule,
+  type FactoryProvider,
+  type ModuleMetadata,
+} from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+/** Something without which the program cannot do its work. */
+export interface ReadinessCheck {
+  name: string;
+  /** Rejects when it is not there. Bounded by the caller. */
+  check(): Promise<unknown>;
+}
+
+export type CheckState = 'up' | 'down' | 'timeout';
+
+export interface Readiness {
+  status: 'ready' | 'not_ready';
+  checks: Record<string, { state: CheckState; took_ms: number }>;
+}
+
+const CHECKS = Symbol('readiness checks');
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** Runs all checks at once; one that hangs is a failure after `timeoutMs`. Says nothing of the reason: that is logged. */
+export async function checkReadiness(
+  checks: readonly ReadinessCheck[],
+  timeoutMs = CHECK_TIMEOUT_MS,
+): Promise<Readiness> {
+  const results = await Promise.all(
+    checks.map(async (check) => {
+      const begun = performance.now();
+      const state = await boundedState(check, timeoutMs);
+      return [check.name, { state, took_ms: Math.round(performance.now() - begun) }] as const;
+    }),
+  );
+  const ready = results.every(([, { state }]) => state === 'up');
+  return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) };
+}
+
+async function boundedState(check: ReadinessCheck, timeoutMs: number): Promise<CheckState> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<CheckState>((resolve) => {
+    timer = setTimeout(() => resolve('timeout'), timeoutMs);
+  });
+  const state = Promise.resolve()
+    .then(() => check.check())
+    .then(
+      (): CheckState => 'up',
+      (): CheckState => 'down',
+    );
+  try {
+    return await Promise.race([state, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+@Controller()
+class HealthController {
+  constructor(@Inject(CHECKS) private readonly checks: readonly ReadinessCheck[]) {}
+
+  /** The process runs and its event loop turns. Asks nobody else: a lost database must not restart the program. */
+  @Get('healthz')
+  alive(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+
+  @Get('readyz')
+  async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
+    const readiness = await checkReadiness(this.checks);
+    void reply.header('cache-control', 'no-store').status(readiness.status === 'ready' ? 200 : 503);
+    return readiness;
+  }
+}
+
+/** `GET /healthz` and `GET /readyz`. The factory gets the injected providers and names the checks. */
+@Module({})
+export class HealthModule {
+  static register(options: {
+    imports?: ModuleMetadata['imports'];
+    inject?: FactoryProvider['inject'];
+    useFactory: FactoryProvider<readonly ReadinessCheck[]>['useFactory'];
+  }): DynamicModule {
+    return {
+      module: HealthModule,
+      imports: options.imports ?? [],
+      controllers: [HealthController],
+      providers: [{ provide: CHECKS, inject: options.inject ?? [], useFactory: options.useFactory }],
+    };
+  }
+}

@@ -1,0 +1,81 @@
+import { Controller, Get, Inject, Module, Res, type DynamicModule } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** From one millisecond to longer than the longest deadline towards a device. */
+const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export interface MetricText<Label extends string> {
+  name: string;
+  help: string;
+  labels?: readonly Label[];
+}
+
+/** The metrics of one program: one registry, no global state. Labels must come from small fixed sets. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly httpDuration: Histogram<'method' | 'route' | 'status'>;
+
+  /** @param program value of the label `program` on every series */
+  constructor(program: string) {
+    this.registry.setDefaultLabels({ program });
+    collectDefaultMetrics({ register: this.registry });
+    this.httpDuration = this.durations({
+      name: 'http_request_duration_seconds',
+      help: 'Time from the first byte of a request to the end of its answer',
+      labels: ['method', 'route', 'status'],
+    });
+  }
+
+  counter<Label extends string = never>({ name, help, labels = [] }: MetricText<Label>): Counter<Label> {
+    return new Counter({ name, help, labelNames: labels, registers: [this.registry] });
+  }
+
+  /** @param collect called at each scrape, to set the gauge from the present state */
+  gauge<Label extends string = never>(
+    { name, help, labels = [] }: MetricText<Label>,
+    collect?: (gauge: Gauge<Label>) => void | Promise<void>,
+  ): Gauge<Label> {
+    return new Gauge<Label>({
+      name,
+      help,
+      labelNames: labels,
+      registers: [this.registry],
+      ...(collect && {
+        collect(this: Gauge<Label>) {
+          return collect(this);
+        },
+      }),
+    });
+  }
+
+  /** A histogram of seconds. */
+  durations<Label extends string = never>({ name, help, labels = [] }: MetricText<Label>): Histogram<Label> {
+    return new Histogram({ name, help, labelNames: labels, buckets: DURATION_BUCKETS_S, registers: [this.registry] });
+  }
+}
+
+@Controller()
+class MetricsController {
+  constructor(@Inject(Metrics) private readonly metrics: Metrics) {}
+
+  @Get('metrics')
+  async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+    void reply.type(this.metrics.registry.contentType);
+    return this.metrics.registry.metrics();
+  }
+}
+
+/** `GET /metrics` in Prometheus' text format, and `Metrics` for injection everywhere. */
+@Module({})
+export class MetricsModule {
+  static register(metrics: Metrics): DynamicModule {
+    return {
+      module: MetricsModule,
+      global: true,
+      controllers: [MetricsController],
+      providers: [{ provide: Metrics, useValue: metrics }],
+      exports: [Metrics],
+    };
+  }
+}

@@ -1,0 +1,116 @@
+/** One entry of the catalogue of problem codes. */
+export interface ProblemKind {
+  status: number;
+  title: string;
+  /** Whether the same request may succeed when it is repeated later, with the same Idempotency-Key. */
+  retryable: boolean;
+  /** Answered as `Retry-After` unless the problem carries its own. */
+  retryAfterSeconds?: number;
+  /** Name of the rule of the local fiscal API (facts of the E-codes); copied into `errors[].rule`. */
+  rule?: string;
+}
+
+const never = (status: number, title: string): ProblemKind => ({ status, title, retryable: false });
+const later = (status: number, title: string, retryAfterSeconds: number): ProblemKind => ({
+  status,
+  title,
+  retryable: true,
+  retryAfterSeconds,
+});
+const fiscal = (title: string, rule: string): ProblemKind => ({ status: 422, title, retryable: false, rule });
+
+/**
+ * Every code that the API can answer, once. 400 is only for what cannot be parsed; everything else about the content
+ * is 422 (contract.md "Errors").
+ */
+export const PROBLEMS = {
+  // Cannot be parsed.
+  malformed_json: never(400, 'The body is not valid JSON'),
+  malformed_request: never(400, 'The request is not valid HTTP for this API'),
+  invalid_header: never(400, 'A header cannot be read'),
+  invalid_request: never(400, 'The Authorization header is malformed'),
+
+  // Who is calling.
+  unauthenticated: never(401, 'Authentication is needed'),
+  invalid_token: never(401, 'The access token is invalid or expired'),
+  insufficient_scope: never(403, 'The access token lacks the scope'),
+  forbidden: never(403, 'Not allowed'),
+
+  // Where.
+  not_found: never(404, 'Not found'),
+  method_not_allowed: never(405, 'Method not allowed'),
+  not_acceptable: never(406, 'No acceptable representation'),
+  request_timeout: later(408, 'The request took too long to arrive', 1),
+  conflict: never(409, 'Conflict with the present state'),
+  payload_too_large: never(413, 'The body is too large'),
+  uri_too_long: never(414, 'The path is too long'),
+  unsupported_media_type: never(415, 'The media type is not supported'),
+  too_many_requests: later(429, 'Too many requests', 1),
+  headers_too_large: never(431, 'The headers are too large'),
+
+  // The shape of the body.
+  unknown_field: never(422, 'Unknown field'),
+  required: never(422, 'A required field is missing'),
+  invalid_type: never(422, 'Wrong type'),
+  invalid_format: never(422, 'Wrong format'),
+  invalid_text: never(422, 'The text holds characters that are not allowed'),
+  invalid_value: never(422, 'Value not allowed'),
+  out_of_range: never(422, 'The number is out of range'),
+  too_long: never(422, 'Too long'),
+  too_short: never(422, 'Too short'),
+  too_many: never(422, 'Too many entries'),
+  too_few: never(422, 'Too few entries'),
+  too_deep: never(422, 'Nested too deep'),
+  duplicate: never(422, 'An entry is repeated'),
+
+  // Idempotency.
+  idempotency_key_missing: never(422, 'This client must send an Idempotency-Key'),
+  idempotency_mismatch: never(422, 'The key or external_id belongs to another request'),
+  idempotency_in_progress: later(409, 'The same request is still being written', 1),
+
+  // The sale.
+  goods_unknown: never(422, 'The goods are not in the catalogue'),
+  goods_ambiguous: never(422, 'Several goods of the catalogue fit'),
+  invalid_quantity: never(422, 'The quantity cannot be used'),
+  line_total_negative: never(422, 'The discount exceeds the line'),
+  total_too_large: never(422, 'The sum is too large'),
+  payment_mismatch: never(422, 'Payment and total differ'),
+  payment_method_unsupported: never(422, 'The payment method is not supported'),
+  cashier_unknown: never(422, 'Unknown cashier'),
+  branch_unknown: never(422, 'Unknown branch'),
+  device_unknown: never(422, 'Unknown device'),
+  receipt_refused: never(422, 'The cash register refused the receipt'),
+  no_device: later(503, 'No cash register is configured that could serve this', 30),
+
+  // Rules of the local fiscal API.
+  'E-003': fiscal('Cash is not allowed for these goods', 'ITEM_CASH_FORBIDDEN_CASH_SALE_ZERO'),
+  'E-004': fiscal('Marked goods need a label', 'ITEM_LABELS_REQUIRED_FOR_LABELED'),
+  'E-005': fiscal('Unknown receipt type', 'RECEIPT_TYPE_INVALID'),
+  'E-006': fiscal('The receipt has no items', 'RECEIPT_ITEMS_EMPTY'),
+  'E-007': fiscal('A refund must name its sale', 'RECEIPT_REFUND_INFO_REQUIRED'),
+  'E-008': fiscal('The paid sum is below 0', 'RECEIPT_SUM_NEGATIVE'),
+  'E-009': fiscal('The paid sum exceeds the total', 'RECEIPT_SUM_EXCEEDS_TOTAL'),
+  'E-010': fiscal('The total VAT differs from the items', 'RECEIPT_TOTAL_VAT_MISMATCH'),
+  'E-011': fiscal('The item has no name', 'ITEM_NAME_EMPTY'),
+  'E-012': fiscal('The price must be above 0', 'ITEM_PRICE_INVALID'),
+  'E-013': fiscal('The SPIC is not in the classification register', 'ITEM_SPIC_NOT_IN_TASNIF'),
+  'E-014': fiscal('The package code does not belong to the SPIC', 'ITEM_PACKAGE_CODE_NOT_IN_TASNIF'),
+  'E-015': fiscal('The VAT percent must be 0 or 12', 'ITEM_VAT_PERCENT_INVALID'),
+  'E-016': fiscal('The VAT sum is wrong', 'ITEM_VAT_AMOUNT_INVALID'),
+  'E-017': fiscal('One label is needed for each piece', 'ITEM_LABELS_COUNT_MISMATCH'),
+  'E-018': fiscal('Marked goods are sold by the piece', 'ITEM_AMOUNT_BELOW_MIN_FOR_LABELED'),
+  'F-005': never(422, 'The fiscal module refused the document'),
+
+  // Ours.
+  internal: { status: 500, title: 'Internal error', retryable: true },
+  database_unavailable: later(503, 'The database is not available', 5),
+  shutting_down: later(503, 'The server is shutting down', 5),
+  service_unavailable: later(503, 'The service is not available', 5),
+} as const satisfies Record<string, ProblemKind>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Whether the text is a code of the catalogue. */
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(PROBLEMS, code);
+}

@@ -1,0 +1,115 @@
+// Promise: all shape violations are told at once, each with an RFC 6901 pointer and a code.
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { Problem, type ProblemError } from './problem.js';
+import { BodyValidationPipe } from './validation-problem.js';
+
+class Item {
+  @IsString()
+  @MaxLength(5)
+  @Matches(/^[^\0]*$/, { context: { code: 'invalid_text' } })
+  name!: string;
+
+  @IsInt()
+  @Min(1)
+  @Max(10)
+  price!: number;
+}
+
+class Body {
+  @IsArray()
+  @ArrayMaxSize(2)
+  @ValidateNested({ each: true })
+  @Type(() => Item)
+  items!: Item[];
+
+  @IsIn(['cash', 'card'])
+  method!: string;
+}
+
+async function errorsOf(body: unknown): Promise<Pick<ProblemError, 'pointer' | 'code'>[]> {
+  try {
+    await new BodyValidationPipe().transform(body, { type: 'body', metatype: Body });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    expect(error.status).toBe(422);
+    return error.errors.map(({ pointer, code }) => ({ pointer, code }));
+  }
+  return [];
+}
+
+test('a right body becomes an instance', async () => {
+  const body = await new BodyValidationPipe().transform(
+    { items: [{ name: 'tea', price: 1 }], method: 'cash' },
+    { type: 'body', metatype: Body },
+  );
+  expect(body).toBeInstanceOf(Body);
+});
+
+test('everything wrong is told at once', async () => {
+  const items = [
+    { name: 'a\0b', price: 11 },
+    { name: 'too long a name', price: '1', colour: 'red' },
+  ];
+  expect(await errorsOf({ items, method: 'gold', extra: 1 })).toEqual(
+    expect.arrayContaining([
+      { pointer: '/extra', code: 'unknown_field' },
+      { pointer: '/items/0/name', code: 'invalid_text' },
+      { pointer: '/items/0/price', code: 'out_of_range' },
+      { pointer: '/items/1/name', code: 'too_long' },
+      { pointer: '/items/1/price', code: 'invalid_type' },
+      { pointer: '/items/1/colour', code: 'unknown_field' },
+      { pointer: '/method', code: 'invalid_value' },
+    ]),
+  );
+});
+
+test('a missing field is one error, a fraction is a wrong type, too many entries are counted', async () => {
+  expect(await errorsOf({ items: [{ price: 1.5, name: 'x' }] })).toEqual(
+    expect.arrayContaining([
+      { pointer: '/items/0/price', code: 'invalid_type' },
+      { pointer: '/method', code: 'required' },
+    ]),
+  );
+  const item = { name: 'x', price: 1 };
+  expect(await errorsOf({ items: [item, item, item], method: 'cash' })).toEqual([
+    { pointer: '/items', code: 'too_many' },
+  ]);
+});
+
+test.each([
+  ['a list', [], 'invalid_type'],
+  ['a text', 'x', 'invalid_type'],
+  ['a number', 1, 'invalid_type'],
+  ['null', null, 'required'],
+  ['nothing', undefined, 'required'],
+])('%s instead of a body', async (_name, body, code) => {
+  expect(await errorsOf(body)).toEqual([{ pointer: '', code }]);
+});
+
+test.each([
+  [{ items: 'x', method: 'cash' }],
+  [{ items: {}, method: 'cash' }],
+  [{ items: [null], method: 'cash' }],
+  [{ items: [[]], method: 'cash' }],
+  [{ items: [1], method: 'cash' }],
+])('no item shape is a surprise: %j', async (body) => {
+  expect(await errorsOf(body)).not.toEqual([]);
+});
+
+test('a body nested beyond all reason is refused, not walked', async () => {
+  const deep: unknown = JSON.parse(`${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`);
+  expect(await errorsOf({ items: [deep], method: 'cash' })).toMatchObject([{ code: 'too_deep' }]);
+});

@@ -1,0 +1,139 @@
+import { ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
+import type { ValidationError } from 'class-validator';
+import { pointerTo, Problem, type ProblemError } from './problem.js';
+
+/** A decorator may name its code itself: `@Matches(…, { context: { code: 'invalid_text' } })`. */
+interface ConstraintContext {
+  code?: unknown;
+}
+
+/** Deeper than any body of this API. */
+const MAX_DEPTH = 16;
+
+const TYPE_CONSTRAINTS = new Set([
+  'isString',
+  'isNumber',
+  'isInt',
+  'isBoolean',
+  'isArray',
+  'isObject',
+  'isInstance',
+  'nestedValidation',
+  'unknownValue',
+]);
+
+const CODES: Readonly<Record<string, string>> = {
+  whitelistValidation: 'unknown_field',
+  isDefined: 'required',
+  isNotEmpty: 'required',
+  isNotEmptyObject: 'required',
+  min: 'out_of_range',
+  max: 'out_of_range',
+  isPositive: 'out_of_range',
+  isNegative: 'out_of_range',
+  maxLength: 'too_long',
+  isByteLength: 'too_long',
+  minLength: 'too_short',
+  arrayMaxSize: 'too_many',
+  arrayMinSize: 'too_few',
+  arrayNotEmpty: 'too_few',
+  arrayUnique: 'duplicate',
+  isIn: 'invalid_value',
+  isEnum: 'invalid_value',
+  equals: 'invalid_value',
+};
+
+/** All shape violations at once, as one 422 with RFC 6901 pointers. */
+export function validationProblem(violations: readonly ValidationError[]): Problem {
+  return Problem.fromErrors(violations.flatMap((violation) => errorsOf(violation, [])));
+}
+
+/**
+ * The pipe of every body: unknown fields are refused, nothing is converted silently, and a body that is no object at
+ * all is a 422 as well (contract.md: 400 is only for what cannot be parsed).
+ */
+export class BodyValidationPipe extends ValidationPipe {
+  constructor() {
+    super({
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      forbidUnknownValues: true,
+      transform: true,
+      transformOptions: { enableImplicitConversion: false },
+      stopAtFirstError: false,
+      validationError: { target: false, value: true },
+      exceptionFactory: validationProblem,
+    });
+  }
+
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (metadata.type === 'body' && !isObject && this.toValidate(metadata)) {
+      const missing = value === undefined || value === null;
+      const detail = missing ? 'A JSON object is required as the body.' : 'The body must be a JSON object.';
+      throw Problem.fromErrors([{ pointer: '', code: missing ? 'required' : 'invalid_type', detail }]);
+    }
+    if (metadata.type === 'body') refuseOddNesting(value);
+    return super.transform(value, metadata) as Promise<unknown>;
+  }
+}
+
+/**
+ * Two shapes that the decorators cannot refuse: a list within a list (`ValidateNested` descends into it and finds
+ * nothing wrong), and nesting so deep that a recursive walk would exhaust the stack.
+ */
+function refuseOddNesting(body: unknown): void {
+  const waiting: { value: unknown; path: readonly (string | number)[] }[] = [{ value: body, path: [] }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value, path } = next;
+    if (typeof value !== 'object' || value === null) continue;
+    if (path.length >= MAX_DEPTH) {
+      const detail = `The body is nested deeper than ${String(MAX_DEPTH)} levels.`;
+      throw Problem.fromErrors([{ pointer: pointerTo(path), code: 'too_deep', detail }]);
+    }
+    const isList = Array.isArray(value);
+    for (const [key, child] of Object.entries(value)) {
+      if (typeof child !== 'object' || child === null) continue;
+      if (isList && Array.isArray(child)) {
+        const pointer = pointerTo([...path, key]);
+        throw Problem.fromErrors([{ pointer, code: 'invalid_type', detail: 'a list within a list is not expected' }]);
+      }
+      waiting.push({ value: child, path: [...path, key] });
+    }
+  }
+}
+
+function errorsOf(violation: ValidationError, parents: readonly string[]): ProblemError[] {
+  const path = [...parents, violation.property];
+  const own = ownErrors(violation, pointerTo(path));
+  const children = (violation.children ?? []).flatMap((child) => errorsOf(child, path));
+  return [...own, ...children];
+}
+
+function ownErrors(violation: ValidationError, pointer: string): ProblemError[] {
+  const constraints = Object.entries(violation.constraints ?? {});
+  if (constraints.length === 0) return [];
+  const name = violation.property;
+  if (constraints.some(([constraint]) => constraint === 'whitelistValidation')) {
+    return [{ pointer, code: 'unknown_field', detail: `${name} is not a known field` }];
+  }
+  // A missing field fails each of its rules: one error says it.
+  if (violation.value === undefined || violation.value === null) {
+    return [{ pointer, code: 'required', detail: `${name} is required` }];
+  }
+  const wrongType = constraints.find(
+    ([constraint]) => TYPE_CONSTRAINTS.has(constraint) && !contextCode(violation, constraint),
+  );
+  if (wrongType) return [{ pointer, code: 'invalid_type', detail: wrongType[1] }];
+  return constraints.map(([constraint, detail]) => ({
+    pointer,
+    code: contextCode(violation, constraint) ?? CODES[constraint] ?? 'invalid_format',
+    detail,
+  }));
+}
+
+function contextCode(violation: ValidationError, constraint: string): string | undefined {
+  const contexts = violation.contexts as Readonly<Record<string, ConstraintContext | undefined>> | undefined;
+  const code = contexts?.[constraint]?.code;
+  return typeof code === 'string' ? code : undefined;
+}
