@@ -2,11 +2,11 @@
 import 'reflect-metadata';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { Body, Controller, Get, Headers, Ip, Module, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, Headers, Ip, Module, Post, Req, type OnModuleDestroy } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IsInt } from 'class-validator';
 import { parseCidr, type Cidr } from './cidr.js';
-import { AcceptsForm, createFastifyNestApp, type HttpAppOptions } from './fastify-app.js';
+import { AcceptsForm, createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions } from './fastify-app.js';
 import { HealthModule } from './health.js';
 import { createLogger } from './logger.js';
 import { Metrics, MetricsModule } from './metrics.js';
@@ -30,6 +30,13 @@ class SampleController {
     return { names: [...request.body.keys()], a: request.body.getAll('a') };
   }
 
+  @Get('slow')
+  async slow(): Promise<{ database: string }> {
+    slow.entered();
+    await slow.release;
+    return { database: slow.database };
+  }
+
   @Get('things/:id')
   thing(@Headers('x-mode') mode: string): unknown {
     if (mode === 'surprise') throw new Error('secret detail');
@@ -40,6 +47,14 @@ class SampleController {
   @Get('address')
   address(@Ip() ip: string): { ip: string } {
     return { ip };
+  }
+}
+
+const slow = { entered: (): void => undefined, release: Promise.resolve(), database: 'open' };
+
+class Database implements OnModuleDestroy {
+  onModuleDestroy(): void {
+    slow.database = 'closed';
   }
 }
 
@@ -56,6 +71,7 @@ const health = { up: true };
     }),
   ],
   controllers: [SampleController],
+  providers: [Database],
 })
 class SampleModule {}
 
@@ -197,6 +213,23 @@ test('X-Forwarded-For is believed only from a trusted proxy', async () => {
   const parse = parseCidr('127.0.0.0/8');
   const loopback: Cidr[] = parse.kind === 'ok' ? [parse.cidr] : [];
   expect(await ask((await start({ trustedProxies: loopback })).url)).toEqual({ ip: '203.0.113.9' });
+});
+
+test('stopping lets a request in hand finish before the database goes, and takes no new one', async () => {
+  const { url } = await start();
+  let release = (): void => undefined;
+  slow.release = new Promise((resolve) => (release = resolve));
+  const entered = new Promise<void>((resolve) => (slow.entered = resolve));
+  const answer = fetch(`${url}/v1/slow`);
+  await entered;
+  const app = open.pop();
+  if (!app) throw new Error('started above');
+  const stopped = stopFastifyNestApp(app);
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+  release();
+  expect(await (await answer).json()).toEqual({ database: 'open' });
+  await stopped;
+  expect(slow.database).toBe('closed');
 });
 
 test('probes and metrics', async () => {

@@ -55,6 +55,15 @@ export async function createFastifyNestApp(
   return app;
 }
 
+/**
+ * Stops taking requests, lets those in hand finish, and only then closes what they use. (`app.close()` alone would
+ * disconnect the database first.)
+ */
+export async function stopFastifyNestApp(app: NestFastifyApplication): Promise<void> {
+  await app.getHttpAdapter().getInstance().close();
+  await app.close();
+}
+
 function createAdapter(options: HttpAppOptions): FastifyAdapter {
   const requestTimeout = options.requestTimeoutMs ?? 30_000;
   const trustProxy = (options.trustedProxies ?? []).map((cidr) => cidr.text);
@@ -77,6 +86,8 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
       sendProblem(reply, problemOf(error), request.id);
     },
     forceCloseConnections: 'idle',
+    // Answered as a problem by our own hook.
+    return503OnClosing: false,
     logger: false,
   });
 }
@@ -102,8 +113,22 @@ export function AcceptsForm(): MethodDecorator {
 
 function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics }: HttpAppOptions): void {
   fastify.addHook('onRoute', (route) => routes.add(route.url, route.method));
+  let closing = false;
+  fastify.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    // A connection kept alive past this answer would hold the stop until it times out.
+    if (closing) void reply.header('connection', 'close');
+    done();
+  });
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.header(REQUEST_ID_HEADER, request.id);
+    if (closing) {
+      sendProblem(reply, new Problem('shutting_down'), request.id);
+      return;
+    }
     const encoding = request.headers['content-encoding'];
     if (encoding === undefined || encoding.toLowerCase() === 'identity') done();
     else refuseEncoding(request, reply);

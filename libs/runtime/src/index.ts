@@ -2,7 +2,13 @@ export { CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, type Keyring } from './envelope.js';
-export { AcceptsForm, createFastifyNestApp, type HttpAppOptions, type RootModule } from './fastify-app.js';
+export {
+  AcceptsForm,
+  createFastifyNestApp,
+  stopFastifyNestApp,
+  type HttpAppOptions,
+  type RootModule,
+} from './fastify-app.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
 export { newId } from './ids.js';
