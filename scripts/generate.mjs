@@ -1,6 +1,4 @@
 import { generateClient } from './lib/generate.mjs';
 import { runProgram } from './lib/user-error.mjs';
 
-await runProgram(async () => {
-  generateClient({ force: process.argv.includes('--force') });
-});
+await runProgram(generateClient);

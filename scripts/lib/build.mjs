@@ -1,0 +1,74 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { ROOT } from './paths.mjs';
+import { runNode } from './run.mjs';
+import { fingerprint, isUpToDate, writeStamp } from './stamps.mjs';
+
+const DIST = path.join(ROOT, 'dist');
+const STAMP = path.join(DIST, '.stamp');
+const TSC = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+const SOURCES = [
+  'apps',
+  'libs',
+  'prisma/schema.prisma',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+
+/** @returns {string | null} the fingerprint to build, null when dist is up to date */
+function findPendingBuild() {
+  const wanted = fingerprint(SOURCES);
+  return isUpToDate(STAMP, wanted) ? null : wanted;
+}
+
+/** @returns {boolean} */
+export function isBuilt() {
+  return findPendingBuild() === null;
+}
+
+/** Compiles apps and libs into dist, unless nothing changed since the last time. */
+export async function build() {
+  const wanted = findPendingBuild();
+  if (wanted === null) return;
+  fs.rmSync(STAMP, { force: true });
+  await runNode('The build', [TSC, '-p', 'tsconfig.build.json', '--pretty', 'false']);
+  for (const folder of ['apps', 'libs']) {
+    copyAssets(path.join(ROOT, folder), path.join(DIST, folder));
+    removeOrphans(path.join(DIST, folder), path.join(ROOT, folder));
+  }
+  writeStamp(STAMP, wanted);
+}
+
+/**
+ * What a program reads beside its code (fonts, samples, pages): everything below src that is no source.
+ * @param {string} from
+ * @param {string} to
+ */
+function copyAssets(from, to) {
+  for (const entry of fs.readdirSync(from, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || /\.(ts|md)$/.test(entry.name) || entry.name.startsWith('.')) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const target = path.join(to, path.relative(from, file));
+    fs.mkdirSync(path.dirname(target), { recursive: true });
+    fs.copyFileSync(file, target);
+  }
+}
+
+/**
+ * The compiler never deletes: a module that was renamed would live on in dist and still be importable.
+ * @param {string} dist
+ * @param {string} sources
+ */
+function removeOrphans(dist, sources) {
+  if (!fs.existsSync(dist)) return;
+  for (const entry of fs.readdirSync(dist, { withFileTypes: true, recursive: true })) {
+    const match = /^(.*)\.js(\.map)?$/.exec(entry.name);
+    if (!entry.isFile() || match === null) continue;
+    const stem = path.join(sources, path.relative(dist, entry.parentPath), match[1] ?? '');
+    const isCompiledOrCopied = fs.existsSync(`${stem}.ts`) || fs.existsSync(`${stem}.js`);
+    if (!isCompiledOrCopied) fs.rmSync(path.join(entry.parentPath, entry.name));
+  }
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { createChildLog } from './child-log.mjs';
+import { lastLines } from './files.mjs';
+import { sleep, waitUntil } from './processes.mjs';
+import { UserError } from './user-error.mjs';
+
+/** @typedef {import('./programs.mjs').Program} Program */
+/**
+ * @typedef {{
+ *   program: Program, env: NodeJS.ProcessEnv, logFile: string,
+ *   child: import('node:child_process').ChildProcess | null, failures: number, wasReady: boolean,
+ * }} Supervised
+ */
+
+const DELAYS_MS = [500, 1_000, 2_000, 4_000, 8_000, 15_000];
+const STEADY_AFTER_MS = 60_000;
+const PRELOAD = pathToFileURL(path.join(import.meta.dirname, 'die-with-parent.mjs')).href;
+
+/** Runs programs, restarts one that dies, with a growing pause, and stops them all together. */
+export class Supervisor {
+  /** @type {Supervised[]} */
+  #all = [];
+  #stopping = false;
+
+  /** @param {string} logDir */
+  constructor(logDir) {
+    this.logDir = logDir;
+  }
+
+  /**
+   * Starts a program and waits until it works.
+   * @param {Program} program
+   * @param {NodeJS.ProcessEnv} env
+   * @param {string} baseUrl where it will answer
+   */
+  async start(program, env, baseUrl) {
+    const logFile = path.join(this.logDir, `${program.name}.log`);
+    /** @type {Supervised} */
+    const entry = { program, env, logFile, child: null, failures: 0, wasReady: false };
+    this.#all.push(entry);
+    this.#spawn(entry);
+    const isReady = () => entry.child === null || answersAt(baseUrl, program.probe);
+    const inTime = await waitUntil(isReady, 60_000);
+    if (this.#stopping) return;
+    if (!inTime || entry.child === null) {
+      throw new UserError(`The ${program.title} did not start. The end of ${logFile}:\n${lastLines(logFile, 8)}`);
+    }
+    entry.wasReady = true;
+  }
+
+  /**
+   * @param {number} patienceMs after which programs that do not end by themselves are killed
+   */
+  async stop(patienceMs) {
+    this.#stopping = true;
+    const children = this.#all.flatMap(({ child }) => (child === null ? [] : [child]));
+    for (const child of children) child.kill('SIGTERM');
+    const allGone = () => this.#all.every(({ child }) => child === null);
+    if (await waitUntil(allGone, patienceMs)) return;
+    for (const { child } of this.#all) child?.kill('SIGKILL');
+    await waitUntil(allGone, 1_000);
+  }
+
+  /** @param {Supervised} entry */
+  #spawn(entry) {
+    const { program, env, logFile } = entry;
+    const log = createChildLog(program.name, logFile);
+    const begin = performance.now();
+    // A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the programs in order.
+    const child = spawn(process.execPath, ['--enable-source-maps', '--import', PRELOAD, program.main], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    });
+    entry.child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => log.write(chunk));
+    }
+    child.once('close', (code, signal) => {
+      log.close();
+      entry.child = null;
+      if (this.#stopping || !entry.wasReady) return;
+      if (performance.now() - begin > STEADY_AFTER_MS) entry.failures = 0;
+      void this.#restart(entry, signal ?? `code ${code}`);
+    });
+  }
+
+  /**
+   * @param {Supervised} entry
+   * @param {string} how it ended
+   */
+  async #restart(entry, how) {
+    const delayMs = DELAYS_MS[Math.min(entry.failures, DELAYS_MS.length - 1)] ?? 0;
+    entry.failures += 1;
+    console.error(`! The ${entry.program.title} ended (${how}); it is started again in ${delayMs / 1000} s.`);
+    await sleep(delayMs);
+    if (this.#stopping) return;
+    this.#spawn(entry);
+    console.error(`! The ${entry.program.title} is started again (number ${entry.failures}).`);
+  }
+}
+
+/**
+ * @param {string} baseUrl
+ * @param {string | null} probe
+ */
+async function answersAt(baseUrl, probe) {
+  try {
+    const response = await fetch(`${baseUrl}${probe ?? '/'}`, { signal: AbortSignal.timeout(2_000) });
+    await response.body?.cancel();
+    return probe === null || response.ok;
+  } catch {
+    // Not listening yet, or too busy to answer: asked again until the deadline.
+    return false;
+  }
+}
