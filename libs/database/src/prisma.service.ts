@@ -8,6 +8,8 @@ export interface DatabaseSettings {
   poolSize: number;
   /** Shown in pg_stat_activity. */
   applicationName: string;
+  /** How long one statement may wait for another transaction's lock, milliseconds. */
+  lockTimeoutMs: number;
 }
 
 /**
@@ -23,6 +25,7 @@ export class PrismaService extends PrismaClient {
         application_name: settings.applicationName,
         connectionTimeoutMillis: 5_000,
         statement_timeout: 15_000,
+        lock_timeout: settings.lockTimeoutMs,
         keepAlive: true,
       }),
     });

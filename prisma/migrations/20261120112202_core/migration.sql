@@ -147,7 +147,7 @@ CREATE TABLE "classifier_entries" (
     "cash_allowed" BOOLEAN NOT NULL,
     "vat_percents" SMALLINT[],
     "active" BOOLEAN NOT NULL,
-    "version" TEXT NOT NULL,
+    "version" INTEGER NOT NULL,
 
     CONSTRAINT "classifier_entries_pkey" PRIMARY KEY ("spic")
 );

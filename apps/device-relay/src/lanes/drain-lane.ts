@@ -1,0 +1,134 @@
+import type { Clock } from '#runtime';
+import { checkRegister } from './check-register.js';
+import type { LaneInHand, Step } from './lane-in-hand.js';
+import type { LaneSetbacks } from './lane-setbacks.js';
+import type { DeviceStateName, LaneGrip, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
+import type { ResolveAttempt } from './resolve-attempt.js';
+import type { SendReceipt } from './send-receipt.js';
+
+export type Drained =
+  /** Nothing due. */
+  | { kind: 'idle' }
+  /** Somebody else holds the lane; he looks once more after letting go. */
+  | { kind: 'busy' }
+  /** The bound was reached, or work came while we let go: look again. */
+  | { kind: 'more' }
+  | { kind: 'wait'; afterMs: number };
+
+/** Receipts of one lane before it lets others have the worker. */
+const MAX_RECEIPTS = 50;
+const RECEIPTS_PER_READ = 10;
+/** Readings of the lane that brought nothing forward: a loop that would spin is handed back to the sweeper. */
+const MAX_REREADS = 8;
+/** How long who-is-there stays believed while every answer fits. */
+const IDENTITY_TTL_MS = 60_000;
+
+const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled']);
+
+/** Works one lane off, serially, under its lock (design.md §3, §5). */
+export class DrainLane {
+  private readonly checkedAt = new Map<string, number>();
+  private stopping = false;
+
+  constructor(
+    private readonly store: LaneStore,
+    private readonly locks: LaneLocks,
+    private readonly registers: Registers,
+    private readonly work: { sender: SendReceipt; resolver: ResolveAttempt; setbacks: LaneSetbacks },
+    private readonly clock: Clock,
+  ) {}
+
+  /** After this no new receipt is begun; the one in hand is finished. */
+  stop(): void {
+    this.stopping = true;
+  }
+
+  async drain(deviceId: string): Promise<Drained> {
+    const lockNumber = await this.store.lockNumberOf(deviceId);
+    if (lockNumber === null) return { kind: 'idle' };
+    const grip = await this.locks.tryTake(lockNumber);
+    if (!grip) return { kind: 'busy' };
+    let drained: Drained;
+    try {
+      drained = await this.drainHeld(deviceId, grip);
+    } finally {
+      await grip.release();
+    }
+    if (drained.kind !== 'idle') return drained;
+    // A receipt committed between our last look and the release found the lane busy: its bell rang in vain.
+    const after = await this.store.read(deviceId, 1);
+    return after && isDue(after) && !this.stopping ? { kind: 'more' } : drained;
+  }
+
+  private async drainHeld(deviceId: string, grip: LaneGrip): Promise<Drained> {
+    let receipts = 0;
+    for (let rereads = 0; rereads < MAX_REREADS; rereads += 1) {
+      const snapshot = await this.store.read(deviceId, RECEIPTS_PER_READ);
+      if (!snapshot || !isDue(snapshot) || this.stopping) return { kind: 'idle' };
+      const before = receipts;
+      const step = await this.workOff(snapshot, grip, () => {
+        receipts += 1;
+        return receipts >= MAX_RECEIPTS;
+      });
+      if (step.kind === 'wait') return step;
+      if (step.kind === 'stop' || !grip.isHeld()) return { kind: 'idle' };
+      if (receipts >= MAX_RECEIPTS) return { kind: 'more' };
+      if (receipts > before) rereads = 0;
+    }
+    return { kind: 'wait', afterMs: 1_000 };
+  }
+
+  /** The open attempt if there is one, else the receipts that were read, in order. */
+  private async workOff(snapshot: LaneSnapshot, grip: LaneGrip, isEnough: () => boolean): Promise<Step> {
+    const { device, openAttempt } = snapshot;
+    const register = this.registers.of(device);
+    const baseline = snapshot.baseline ?? { terminalId: null, journalId: null, sequence: null, sums: null };
+    const lane: LaneInHand = { device, register, grip, baseline, failures: snapshot.failures };
+    if (openAttempt) {
+      this.checkedAt.delete(device.id);
+      return this.work.resolver.resolve(lane, openAttempt, 'left open by a process that is gone');
+    }
+    const unfit = await this.recognise(lane, snapshot);
+    if (unfit) return unfit;
+    for (const receipt of snapshot.waiting) {
+      if (!grip.isHeld() || this.stopping) return { kind: 'reread' };
+      const step = await this.work.sender.send(lane, receipt);
+      if (step.kind !== 'next') {
+        this.checkedAt.delete(device.id);
+        return step;
+      }
+      if (isEnough()) return step;
+      const { pacingMs } = device.profile;
+      if (pacingMs > 0) return this.work.setbacks.wait(lane, pacingMs, 'pacing');
+    }
+    return { kind: 'next' };
+  }
+
+  /** Null when the register is the one that we know and can take receipts. */
+  private async recognise(lane: LaneInHand, snapshot: LaneSnapshot): Promise<Step | null> {
+    const { device } = lane;
+    const checkedAt = this.checkedAt.get(device.id);
+    const isFresh = checkedAt !== undefined && this.clock.monotonicMs() - checkedAt < IDENTITY_TTL_MS;
+    if (isFresh && snapshot.baseline !== null && device.state === 'online') return null;
+    const check = await checkRegister(lane.register, snapshot.baseline);
+    switch (check.kind) {
+      case 'silent':
+        return this.work.setbacks.unreachable(lane, check.reason);
+      case 'refusing':
+        return this.work.setbacks.refused(lane, check.state, check.reason);
+      case 'replaced':
+        return this.work.setbacks.replaced(lane, check.reason);
+      case 'same':
+        await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
+        await this.store.setDeviceState(device.id, 'online', null);
+        lane.baseline = check.baseline;
+        this.checkedAt.set(device.id, this.clock.monotonicMs());
+        return null;
+    }
+  }
+}
+
+function isDue(snapshot: LaneSnapshot): boolean {
+  const hasWork = snapshot.openAttempt !== null || snapshot.waiting.length > 0;
+  return hasWork && snapshot.waitMs <= 0 && !STOPPED.has(snapshot.device.state);
+}

@@ -1,0 +1,23 @@
+import type { Baseline } from '#fiscal-domain';
+import type { LaneDevice, LaneGrip, Register } from './ports.js';
+
+/** A lane whose lock this process holds, while it works on it. */
+export interface LaneInHand {
+  readonly device: LaneDevice;
+  readonly register: Register;
+  readonly grip: LaneGrip;
+  /** The register as of its last answer; moves with every registration. */
+  baseline: Baseline;
+  failures: number;
+}
+
+/** What the drain does after a step. */
+export type Step =
+  /** The receipt has left the lane: take the next one. */
+  | { kind: 'next' }
+  /** Something changed under our hands, or the same receipt may be tried again: read the lane anew. */
+  | { kind: 'reread' }
+  /** Nothing more to do here before this time has passed (already on the lane's row). */
+  | { kind: 'wait'; afterMs: number }
+  /** Until a person or a check moves the device. */
+  | { kind: 'stop' };

@@ -1,0 +1,25 @@
+import type { LaneBell, LaneListener } from '#queue';
+import type { Metrics } from '#runtime';
+import type { LaneRunner } from './lane-runner.js';
+import type { Sweeper } from './sweeper.js';
+
+interface Parts {
+  runner: LaneRunner;
+  sweeper: Sweeper;
+  listener: LaneListener;
+  bell: LaneBell;
+}
+
+/** Gauges of the lanes, read at each scrape. */
+export function observeLanes(metrics: Metrics, { runner, sweeper, listener, bell }: Parts): void {
+  metrics.gauge({ name: 'relay_free_places', help: 'Lanes that this relay could take up now' }, (gauge) =>
+    gauge.set(runner.freePlaces),
+  );
+  metrics.gauge(
+    { name: 'relay_lanes_swept', help: 'Lanes found by the sweeper since start; rises while the queue is deaf or away' },
+    (gauge) => gauge.set(sweeper.found),
+  );
+  metrics.gauge({ name: 'relay_queue_up', help: '1 while wake-ups arrive by the queue' }, (gauge) =>
+    gauge.set(listener.state === 'listening' && bell.state === 'up' ? 1 : 0),
+  );
+}

@@ -1,0 +1,75 @@
+import type { Logger } from '#runtime';
+import type { DrainLane, Drained } from './drain-lane.js';
+
+/** Longer waits are the sweeper's: a timer for each of 10 000 sleeping lanes would be work for nothing. */
+const LONGEST_TIMER_MS = 60_000;
+
+/**
+ * Runs drains, at most `concurrency` at the same time and one per device, and sees to it that a lane that has more to do
+ * is looked at again: at once behind the others (fair), or when its wait is over.
+ */
+export class LaneRunner {
+  private readonly running = new Map<string, Promise<void>>();
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private stopping = false;
+
+  constructor(
+    private readonly drainLane: DrainLane,
+    private readonly options: { concurrency: number; ringAgain: (deviceId: string) => void },
+    private readonly logger: Logger,
+  ) {}
+
+  get freePlaces(): number {
+    return this.stopping ? 0 : this.options.concurrency - this.running.size;
+  }
+
+  /** Resolves when this drain is over. A lane in hand here is not drained twice: its drain looks once more by itself. */
+  async wake(deviceId: string): Promise<void> {
+    if (this.stopping) return;
+    const inHand = this.running.get(deviceId);
+    if (inHand) return inHand;
+    this.cancelTimer(deviceId);
+    const drain = this.drain(deviceId);
+    this.running.set(deviceId, drain);
+    await drain;
+  }
+
+  /** Begins nothing new, waits for what is in hand. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.drainLane.stop();
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    this.timers.clear();
+    await Promise.allSettled(this.running.values());
+  }
+
+  private async drain(deviceId: string): Promise<void> {
+    let drained: Drained = { kind: 'idle' };
+    try {
+      drained = await this.drainLane.drain(deviceId);
+    } catch (error) {
+      // The database is away or refuses: what was begun is an open attempt, the sweeper comes back to it.
+      this.logger.error({ err: error, device_id: deviceId }, 'lane failed');
+    } finally {
+      this.running.delete(deviceId);
+    }
+    if (this.stopping) return;
+    if (drained.kind === 'more') this.options.ringAgain(deviceId);
+    if (drained.kind === 'wait' && drained.afterMs <= LONGEST_TIMER_MS) this.wakeAfter(deviceId, drained.afterMs);
+  }
+
+  private wakeAfter(deviceId: string, afterMs: number): void {
+    this.cancelTimer(deviceId);
+    const timer = setTimeout(() => {
+      this.timers.delete(deviceId);
+      void this.wake(deviceId);
+    }, afterMs + 1);
+    timer.unref();
+    this.timers.set(deviceId, timer);
+  }
+
+  private cancelTimer(deviceId: string): void {
+    clearTimeout(this.timers.get(deviceId));
+    this.timers.delete(deviceId);
+  }
+}

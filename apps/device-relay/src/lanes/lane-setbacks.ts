@@ -1,0 +1,39 @@
+import type { LaneInHand, Step } from './lane-in-hand.js';
+import { BLOCKED_RETRY_MS, retryAfterMs } from './lane-timing.js';
+import type { LaneStore } from './ports.js';
+
+/** What happens to a lane whose register does not do what we asked: it waits, on the database's clock, lock released. */
+export class LaneSetbacks {
+  constructor(
+    private readonly store: LaneStore,
+    private readonly random: () => number = Math.random,
+  ) {}
+
+  /** Nothing gets through: the next try is the half-open probe of the breaker. */
+  async unreachable(lane: LaneInHand, reason: string): Promise<Step> {
+    await this.store.setDeviceState(lane.device.id, 'unreachable', reason);
+    return this.retryLater(lane, reason);
+  }
+
+  /** The register says no until something about itself changes; asked again now and then whether it has. */
+  async refused(lane: LaneInHand, state: 'blocked' | 'expired', reason: string): Promise<Step> {
+    await this.store.setDeviceState(lane.device.id, state, reason);
+    return this.wait(lane, BLOCKED_RETRY_MS, reason);
+  }
+
+  /** Another fiscal module stands there: nothing it says proves anything, only an operator can tell. */
+  async replaced(lane: LaneInHand, reason: string): Promise<Step> {
+    await this.store.setDeviceState(lane.device.id, 'replaced', reason);
+    return { kind: 'stop' };
+  }
+
+  async retryLater(lane: LaneInHand, reason: string): Promise<Step> {
+    lane.failures += 1;
+    return this.wait(lane, retryAfterMs(lane.failures, this.random), reason);
+  }
+
+  async wait(lane: LaneInHand, afterMs: number, reason: string): Promise<Step> {
+    await this.store.postpone(lane.device.id, { afterMs, reason, failures: lane.failures });
+    return { kind: 'wait', afterMs };
+  }
+}

@@ -1,0 +1,289 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService, type StoredReceiptDocument } from '#database';
+import type { Baseline, Rejection } from '#fiscal-domain';
+import { newId } from '#runtime';
+import { readProfile } from '../devices/device-profile.js';
+import type {
+  AttemptEvidence,
+  CloseRegistered,
+  DeviceStateName,
+  Intent,
+  LaneGrip,
+  LaneSnapshot,
+  LaneStore,
+  OpenAttempt,
+} from './ports.js';
+import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
+
+/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (facts: fiscal.md, delivery). */
+const OFD_FUSE_HOURS = 48;
+
+interface SnapshotRow {
+  merchant_id: string;
+  state: DeviceStateName;
+  base_url: string;
+  api_key_sealed: Uint8Array;
+  profile: unknown;
+  baseline: Baseline | null;
+  failures: number;
+  wait_ms: number;
+  attempt: AttemptRow | null;
+  waiting: { id: string; document: StoredReceiptDocument }[] | null;
+}
+
+interface AttemptRow {
+  id: string;
+  receipt_id: string;
+  baseline: Baseline;
+  request_hex: string;
+  is_refund: boolean;
+  age_ms: number;
+  refused_ago_ms: number | null;
+}
+
+/** The lane's rows. Every move is one conditional statement: it happens from the expected state or not at all. */
+@Injectable()
+export class LaneRepository implements LaneStore {
+  private readonly lockNumbers = new Map<string, number>();
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly relayId: string,
+  ) {}
+
+  /** Kept in memory: a lane's number never changes. */
+  async lockNumberOf(deviceId: string): Promise<number | null> {
+    const known = this.lockNumbers.get(deviceId);
+    if (known !== undefined) return known;
+    const [row] = await this.prisma.$queryRaw<{ lock_number: number }[]>`
+      SELECT lock_number FROM lanes WHERE device_id = ${deviceId}`;
+    if (!row) return null;
+    this.lockNumbers.set(deviceId, row.lock_number);
+    return row.lock_number;
+  }
+
+  async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
+    const [row] = await this.prisma.$queryRaw<SnapshotRow[]>`
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, l.baseline, l.failures,
+             greatest(0, coalesce(extract(epoch FROM l.due_at - now()) * 1000, 0))::float8 AS wait_ms,
+             (SELECT jsonb_build_object(
+                       'id', a.id, 'receipt_id', a.receipt_id, 'baseline', a.baseline,
+                       'request_hex', encode(a.request, 'hex'), 'is_refund', r.type = 'refund',
+                       'age_ms', extract(epoch FROM now() - a.created_at) * 1000,
+                       'refused_ago_ms', extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000)
+                FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+               WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
+             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document) ORDER BY w.lane_place)
+                FROM (SELECT id, document, lane_place FROM receipts
+                       WHERE device_id = d.id AND status = 'accepted'
+                       ORDER BY lane_place LIMIT ${receipts}) w) AS waiting
+        FROM devices d JOIN lanes l ON l.device_id = d.id
+       WHERE d.id = ${deviceId}`;
+    if (!row) return null;
+    return {
+      device: {
+        id: deviceId,
+        merchantId: row.merchant_id,
+        state: row.state,
+        baseUrl: row.base_url,
+        apiKeySealed: Buffer.from(row.api_key_sealed),
+        profile: readProfile(row.profile),
+      },
+      baseline: row.baseline,
+      failures: row.failures,
+      waitMs: Math.ceil(row.wait_ms),
+      openAttempt: row.attempt && openAttemptOf(row.attempt),
+      waiting: row.waiting ?? [],
+    };
+  }
+
+  async openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'> {
+    try {
+      const opened = await this.prisma.$executeRaw`
+        WITH moved AS (
+          UPDATE receipts SET status = 'sending', updated_at = now()
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+             AND (dispatch_before IS NULL OR dispatch_before > now())
+          RETURNING id
+        )
+        INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
+        SELECT ${intent.attemptId}, id, ${intent.deviceId},
+               1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = moved.id),
+               'open', ${JSON.stringify(intent.baseline)}::jsonb, ${intent.request}, ${this.relayId}
+          FROM moved`;
+      return opened === 1 ? 'opened' : 'withdrawn';
+    } catch (error) {
+      // attempts_one_open_per_device: the statement was rolled back whole, the receipt is still accepted.
+      if (isUniqueViolation(error)) return 'lane_occupied';
+      throw error;
+    }
+  }
+
+  async closeRegistered({ attemptId, deviceId, registration, evidence, baseline }: CloseRegistered): Promise<boolean> {
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
+    const registeredAt = new Date(registration.transactionTimeMs);
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'registered', closed_at = now(), outcome = ${JSON.stringify({ registration, evidence })}::jsonb
+         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+      ), moved AS (
+        UPDATE receipts r
+           SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
+               fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl}, registered_at = ${registeredAt},
+               evidence = ${evidence}::evidence,
+               ofd_status = CASE WHEN ${ofdSent} THEN 'sent' ELSE 'pending' END::ofd_status,
+               ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}),
+               ofd_sent_at = CASE WHEN ${ofdSent} THEN now() END, ofd_error = ${ofdError}
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        RETURNING r.id, r.merchant_id, r.type
+      ), lane AS (
+        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, failures = 0, due_at = NULL, due_reason = NULL,
+                         updated_at = now()
+         WHERE device_id = ${deviceId} AND EXISTS (SELECT FROM moved)
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.registered', id,
+               jsonb_build_object('receipt_id', id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
+                                  'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)
+          FROM moved
+      )
+      SELECT id FROM moved`;
+    return closed.length === 1;
+  }
+
+  async closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): Promise<boolean> {
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'rejected', closed_at = now(), outcome = ${JSON.stringify({ rejection, ...evidence })}::jsonb
+         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+      ), moved AS (
+        UPDATE receipts r SET status = 'rejected', updated_at = now(), rejection = ${JSON.stringify(rejection)}::jsonb
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        RETURNING r.id, r.merchant_id, r.type
+      ), told AS (${this.receiptEvent('rejected', { rejection })})
+      SELECT id FROM moved`;
+    return closed.length === 1;
+  }
+
+  async closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean> {
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'not_registered', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
+         WHERE id = ${attemptId} AND state = 'open'
+           AND EXISTS (SELECT FROM pg_locks
+                        WHERE locktype = 'advisory' AND granted AND pid = ${grip.backendPid}
+                          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                          AND classid = ${LANE_LOCK_SPACE} AND objid = ${grip.lockNumber} AND objsubid = 2)
+        RETURNING receipt_id
+      )
+      UPDATE receipts r SET status = 'accepted', updated_at = now()
+        FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+      RETURNING r.id`;
+    return closed.length === 1;
+  }
+
+  async closeUnknown(attemptId: string, evidence: AttemptEvidence): Promise<boolean> {
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'unknown', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
+         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+      ), moved AS (
+        UPDATE receipts r SET status = 'unknown', updated_at = now()
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        RETURNING r.id, r.merchant_id, r.type
+      ), told AS (${this.receiptEvent('unknown', { attempt_id: attemptId, ...evidence })})
+      SELECT id FROM moved`;
+    return closed.length === 1;
+  }
+
+  async noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object('refused_at', now())
+       WHERE id = ${attemptId} AND state = 'open'`;
+  }
+
+  async postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE lanes SET due_at = now() + make_interval(secs => ${wait.afterMs / 1_000}), due_reason = ${wait.reason},
+                       failures = ${wait.failures}, updated_at = now()
+       WHERE device_id = ${deviceId}`;
+  }
+
+  async setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void> {
+    await this.prisma.$executeRaw`
+      WITH moved AS (
+        UPDATE devices SET state = ${state}::device_state, state_reason = ${reason},
+                           last_seen_at = CASE WHEN ${state} = 'unreachable' THEN last_seen_at ELSE now() END
+         WHERE id = ${deviceId} AND state <> ${state}::device_state AND state NOT IN ('disabled', 'replaced')
+        RETURNING id, merchant_id
+      )
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, 'device.' || ${state}, id, jsonb_build_object('device_id', id, 'reason', ${reason}::text)
+        FROM moved`;
+  }
+
+  async saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<void> {
+    await this.prisma.$executeRaw`
+      WITH lane AS (
+        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now() WHERE device_id = ${deviceId}
+      )
+      UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
+                         capabilities = ${[...capabilities]}::text[], last_seen_at = now()
+       WHERE id = ${deviceId}`;
+  }
+
+  /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
+  async overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
+    const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
+      WITH RECURSIVE waiting AS (
+        (SELECT device_id FROM receipts WHERE status = 'accepted' ORDER BY device_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT r.device_id FROM receipts r WHERE r.status = 'accepted' AND r.device_id > w.device_id
+                 ORDER BY r.device_id LIMIT 1)
+          FROM waiting w WHERE w.device_id IS NOT NULL
+      ), candidates AS (
+        SELECT w.device_id, (SELECT r.updated_at FROM receipts r WHERE r.status = 'accepted' AND r.device_id = w.device_id
+                              ORDER BY r.lane_place LIMIT 1) AS since
+          FROM waiting w WHERE w.device_id IS NOT NULL
+        UNION ALL SELECT device_id, created_at FROM attempts WHERE state = 'open'
+      )
+      SELECT DISTINCT c.device_id
+        FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
+       WHERE d.state NOT IN ('disabled', 'replaced')
+         AND (l.due_at IS NULL OR l.due_at < now() - make_interval(secs => ${overdueMs / 1_000}))
+         AND greatest(c.since, l.updated_at) < now() - make_interval(secs => ${overdueMs / 1_000})
+         AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}
+                          AND k.objid = l.lock_number AND k.objsubid = 2
+                          AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+       LIMIT ${limit}`;
+    return rows.map((row) => row.device_id);
+  }
+
+  /** The event of a receipt that a statement's `moved` has just moved. */
+  private receiptEvent(name: string, data: Record<string, unknown>): Prisma.Sql {
+    return Prisma.sql`
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.' || ${name}, id,
+             jsonb_build_object('receipt_id', id) || ${JSON.stringify(data)}::jsonb
+        FROM moved`;
+  }
+}
+
+function openAttemptOf(row: AttemptRow): OpenAttempt {
+  return {
+    id: row.id,
+    receiptId: row.receipt_id,
+    baseline: row.baseline,
+    request: Buffer.from(row.request_hex, 'hex'),
+    isRefund: row.is_refund,
+    ageMs: row.age_ms,
+    refusedAgoMs: row.refused_ago_ms,
+  };
+}
+
+/** SQLSTATE 23505. */
+function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError
+    ? /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)
+    : false;
+}

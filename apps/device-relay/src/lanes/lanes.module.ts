@@ -1,0 +1,129 @@
+import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { LaneBell, LaneListener, laneQueueBackend, QueueCounters } from '#queue';
+import { CidrSet, Metrics, newId, systemClock, type Logger } from '#runtime';
+import { RegisterConnections } from '../devices/register-connections.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import type { RelaySettings } from '../settings.js';
+import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
+import { DrainLane } from './drain-lane.js';
+import { LaneRunner } from './lane-runner.js';
+import { LaneSetbacks } from './lane-setbacks.js';
+import { LaneRepository } from './lane.repository.js';
+import { observeLanes } from './lane-metrics.js';
+import { ResolveAttempt } from './resolve-attempt.js';
+import { SendReceipt } from './send-receipt.js';
+import { PostgresSettledNotices } from './settled-notices.js';
+import { Sweeper } from './sweeper.js';
+
+/** Lanes drained at the same time by one relay; each holds a call to a register, not a thread. */
+const CONCURRENCY = 200;
+/** How long a call in hand may take to end when the relay is asked to stop; after that its attempt stays open. */
+const STOP_DEADLINE_MS = 7_000;
+
+/** Where the lane's parts are chosen and joined. */
+@Module({
+  providers: [
+    {
+      provide: PrismaService,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ DATABASE_URL }: RelaySettings) =>
+        new PrismaService({ url: DATABASE_URL, poolSize: 12, applicationName: 'device-relay', lockTimeoutMs: 5_000 }),
+    },
+    {
+      provide: AdvisoryLaneLocks,
+      inject: [SETTINGS_TOKEN, LOGGER],
+      useFactory: ({ DATABASE_URL }: RelaySettings, logger: Logger) => new AdvisoryLaneLocks({ databaseUrl: DATABASE_URL }, logger),
+    },
+    { provide: LaneRepository, inject: [PrismaService], useFactory: (prisma: PrismaService) => new LaneRepository(prisma, newId('rly')) },
+    { provide: QueueCounters, useFactory: () => new QueueCounters() },
+    {
+      provide: LaneBell,
+      inject: [SETTINGS_TOKEN, QueueCounters, LOGGER],
+      useFactory: (settings: RelaySettings, counters: QueueCounters, logger: Logger) => new LaneBell(queueOf(settings), counters, logger),
+    },
+    {
+      provide: LaneListener,
+      inject: [SETTINGS_TOKEN, QueueCounters, LOGGER],
+      useFactory: (settings: RelaySettings, counters: QueueCounters, logger: Logger) =>
+        new LaneListener(queueOf(settings), counters, logger),
+    },
+    {
+      provide: RegisterConnections,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings) =>
+        new RegisterConnections(SECRETS_KEY, new CidrSet(DEVICE_ALLOWED_CIDRS)),
+    },
+    {
+      provide: PostgresSettledNotices,
+      inject: [PrismaService, LOGGER],
+      useFactory: (prisma: PrismaService, logger: Logger) => new PostgresSettledNotices(prisma, logger),
+    },
+    {
+      provide: DrainLane,
+      inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, LOGGER],
+      useFactory: joinLane,
+    },
+    {
+      provide: LaneRunner,
+      inject: [DrainLane, LaneBell, LOGGER],
+      useFactory: (drain: DrainLane, bell: LaneBell, logger: Logger) =>
+        new LaneRunner(drain, { concurrency: CONCURRENCY, ringAgain: (deviceId) => bell.ring(deviceId) }, logger),
+    },
+    {
+      provide: Sweeper,
+      inject: [LaneRepository, LaneRunner, LOGGER],
+      useFactory: (lanes: LaneRepository, runner: LaneRunner, logger: Logger) => new Sweeper(lanes, runner, logger),
+    },
+  ],
+  exports: [PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
+})
+export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(
+    private readonly listener: LaneListener,
+    private readonly bell: LaneBell,
+    private readonly runner: LaneRunner,
+    private readonly sweeper: Sweeper,
+    private readonly registers: RegisterConnections,
+    @Inject(Metrics) private readonly metrics: Metrics,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    observeLanes(this.metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener, bell: this.bell });
+    this.listener.start((deviceId) => this.runner.wake(deviceId), { concurrency: CONCURRENCY });
+    this.sweeper.start();
+  }
+
+  /** Nothing new, then what is in hand, then the connections; a call that outlives the deadline leaves its attempt open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.sweeper.stop();
+    const stopped = this.runner.stop();
+    await this.listener.close(STOP_DEADLINE_MS);
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STOP_DEADLINE_MS);
+    });
+    await Promise.race([stopped, deadline]);
+    clearTimeout(timer);
+    this.registers.close();
+    await this.bell.close();
+  }
+}
+
+function joinLane(
+  store: LaneRepository,
+  locks: AdvisoryLaneLocks,
+  registers: RegisterConnections,
+  notices: PostgresSettledNotices,
+  logger: Logger,
+): DrainLane {
+  const clock = systemClock;
+  const setbacks = new LaneSetbacks(store);
+  const resolver = new ResolveAttempt(store, setbacks, notices, { clock, logger });
+  const sender = new SendReceipt(store, resolver, setbacks, notices, { clock, logger });
+  return new DrainLane(store, locks, registers, { sender, resolver, setbacks }, clock);
+}
+
+function queueOf({ QUEUE_URL, DATABASE_URL }: RelaySettings): ReturnType<typeof laneQueueBackend> {
+  return laneQueueBackend({ queueUrl: QUEUE_URL ?? null, databaseUrl: DATABASE_URL });
+}

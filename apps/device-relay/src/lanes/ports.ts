@@ -1,0 +1,139 @@
+import type { StoredReceiptDocument } from '#database';
+import type { Baseline, FmInfo, LocalStatus, OpenShiftResponse, RegisterAnswer, Registration, Rejection } from '#fiscal-domain';
+import type { DeviceProfile } from '../devices/device-profile.js';
+
+/** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
+
+export type DeviceStateName = 'online' | 'degraded' | 'unreachable' | 'blocked' | 'expired' | 'replaced' | 'disabled';
+
+export interface LaneDevice {
+  id: string;
+  merchantId: string;
+  state: DeviceStateName;
+  baseUrl: string;
+  apiKeySealed: Buffer;
+  profile: DeviceProfile;
+}
+
+export interface OpenAttempt {
+  id: string;
+  receiptId: string;
+  baseline: Baseline;
+  /** The exact bytes that were or may have been sent. */
+  request: Buffer;
+  isRefund: boolean;
+  /** By the database's clock. */
+  ageMs: number;
+  /** Set when a repetition was refused: how long ago, by the database's clock. */
+  refusedAgoMs: number | null;
+}
+
+export interface WaitingReceipt {
+  id: string;
+  document: StoredReceiptDocument;
+}
+
+/** Everything a drain needs to know, read in one go under the lane lock. */
+export interface LaneSnapshot {
+  device: LaneDevice;
+  /** What the register looked like when it last answered; null = nothing is known. */
+  baseline: Baseline | null;
+  /** Consecutive failures that sent nothing. */
+  failures: number;
+  /** Not to be worked on before; 0 = due. By the database's clock. */
+  waitMs: number;
+  openAttempt: OpenAttempt | null;
+  /** Next accepted receipts by lane place. */
+  waiting: WaitingReceipt[];
+}
+
+export interface Intent {
+  attemptId: string;
+  receiptId: string;
+  deviceId: string;
+  baseline: Baseline;
+  request: Buffer;
+}
+
+/** Why the attempt ended as it did; stored beside it for support and operators. */
+export type AttemptEvidence = Readonly<Record<string, unknown>>;
+
+export interface LaneStore {
+  /** Null: no such device. */
+  lockNumberOf(deviceId: string): Promise<number | null>;
+  read(deviceId: string, receipts: number): Promise<LaneSnapshot | null>;
+  /**
+   * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
+   * `withdrawn`: the receipt is no longer accepted here (cancelled, moved). `lane_occupied`: an attempt is open.
+   */
+  openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'>;
+  /** False when somebody else closed the attempt before. */
+  closeRegistered(close: CloseRegistered): Promise<boolean>;
+  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): Promise<boolean>;
+  /**
+   * Back to `accepted`, for the same lane place. Only while the lane lock is still this session's, by the database's own
+   * word: a successor may be repeating the request at this moment.
+   */
+  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
+  closeUnknown(attemptId: string, evidence: AttemptEvidence): Promise<boolean>;
+  /** Remembers, on the open attempt, that a repetition was refused just now. */
+  noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void>;
+  /** Sets the lane's due time on the database's clock. */
+  postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void>;
+  /** Changes state and tells it as an event; does nothing when it is that state already. */
+  setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void>;
+  /** What the register said about itself. */
+  saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<void>;
+}
+
+export interface CloseRegistered {
+  attemptId: string;
+  deviceId: string;
+  registration: Registration;
+  evidence: 'answer' | 'journal' | 'counters';
+  /** The lane's baseline from now on. */
+  baseline: Baseline;
+}
+
+/** A lane lock in hand. */
+export interface LaneGrip {
+  readonly lockNumber: number;
+  /** Server process that holds it, as pg_locks shows it. */
+  readonly backendPid: number;
+  /** False as soon as this process knows that the session is gone. */
+  isHeld(): boolean;
+  release(): Promise<void>;
+}
+
+export interface LaneLocks {
+  /** Null when anybody, this process included, has it. */
+  tryTake(lockNumber: number): Promise<LaneGrip | null>;
+}
+
+/** An answer to one of the register's small calls. */
+export type CallAnswer<T> =
+  | { kind: 'ok'; value: T }
+  | { kind: 'refused'; code: string; message: string }
+  | { kind: 'unreachable'; reason: string }
+  | { kind: 'unclear'; reason: string };
+
+export type PreparedReceipt =
+  | { kind: 'ready'; call: { send(mayStillSend: () => boolean): Promise<RegisterAnswer>; abandon(): void } }
+  | { kind: 'not_sent'; reason: string };
+
+export interface Register {
+  status(): Promise<CallAnswer<LocalStatus>>;
+  fmInfo(): Promise<CallAnswer<FmInfo>>;
+  openShift(): Promise<CallAnswer<OpenShiftResponse>>;
+  /** Opens the connection, sends nothing. */
+  prepareReceipt(body: Buffer, idempotencyKey: string): Promise<PreparedReceipt>;
+}
+
+export interface Registers {
+  of(device: LaneDevice): Register;
+}
+
+/** Tells gateways that wait: these receipts have left the lane. Never throws; lost notices are healed by the reader. */
+export interface SettledNotices {
+  tell(receiptId: string): void;
+}

@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
+import type { Logger } from '#runtime';
+import type { SettledNotices } from './ports.js';
+
+/**
+ * Tells gateways by NOTIFY, after the commit, which receipts have left their lane. One notice at a time takes all that
+ * wait. Lost when this process dies in between: the gateway's caller reads the row at his deadline.
+ */
+@Injectable()
+export class PostgresSettledNotices implements SettledNotices {
+  private waiting: string[] = [];
+  private sending = false;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly logger: Logger,
+  ) {}
+
+  tell(receiptId: string): void {
+    this.waiting.push(receiptId);
+    if (!this.sending) void this.send();
+  }
+
+  private async send(): Promise<void> {
+    this.sending = true;
+    while (this.waiting.length > 0) {
+      const ids = this.waiting.splice(0, SETTLED_IDS_PER_NOTICE);
+      try {
+        await this.prisma.$executeRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${ids.join(',')})`;
+      } catch (error) {
+        this.logger.warn({ err: error, receipts: ids.length }, 'notice lost; callers read at their deadline');
+      }
+    }
+    this.sending = false;
+  }
+}

@@ -1,0 +1,40 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { LaneBell } from '#queue';
+import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
+import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
+import { LanesModule } from './lanes/lanes.module.js';
+import type { RelaySettings } from './settings.js';
+import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
+
+@Global()
+@Module({})
+export class RelayModule {
+  static create(settings: RelaySettings, logger: Logger, metrics: Metrics): DynamicModule {
+    return {
+      module: RelayModule,
+      imports: [
+        MetricsModule.register(metrics),
+        LanesModule,
+        HealthModule.register({
+          imports: [LanesModule],
+          inject: [PrismaService, AdvisoryLaneLocks, LaneBell],
+          useFactory: (prisma: PrismaService, locks: AdvisoryLaneLocks, bell: LaneBell) => [
+            { name: 'database', check: () => prisma.$queryRaw`SELECT 1` },
+            { name: 'lane_locks', check: () => upOrThrow(locks.isConnected, 'no session for lane locks') },
+            { name: 'queue', check: () => upOrThrow(bell.state === 'up', 'the queue does not answer') },
+          ],
+        }),
+      ],
+      providers: [
+        { provide: SETTINGS_TOKEN, useValue: settings },
+        { provide: LOGGER, useValue: logger },
+      ],
+      exports: [SETTINGS_TOKEN, LOGGER],
+    };
+  }
+}
+
+function upOrThrow(isUp: boolean, message: string): Promise<void> {
+  return isUp ? Promise.resolve() : Promise.reject(new Error(message));
+}

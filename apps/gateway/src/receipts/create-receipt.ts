@@ -1,0 +1,125 @@
+import { Injectable } from '@nestjs/common';
+import type { StoredReceiptDocument } from '#database';
+import { LaneBell } from '#queue';
+import { canonicalJson, newId, Problem, sha256, type ProblemError } from '#runtime';
+import { ChooseDevice, type Route } from '../devices/choose-device.js';
+import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
+import { ComposeDocument } from './compose-document.js';
+import type { ReceiptBody } from './receipt-body.js';
+import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
+import { SettledReceipts } from './settled-receipts.js';
+
+export interface CreateReceiptCommand {
+  merchantId: string;
+  clientId: string;
+  idempotencyKey: string | null;
+  body: ReceiptBody;
+  /** How long the caller wants to wait for the register; 0 = not at all. */
+  waitSeconds: number;
+}
+
+export interface CreatedReceipt {
+  id: string;
+  replayed: boolean;
+}
+
+const OPERATION = 'receipts';
+
+/**
+ * POST /v1/receipts: compose → commit → ring → wait. Before the commit nothing has happened, after it everything will:
+ * the answer may be lost, the process may die, the bell may be deaf; the lane finds the row.
+ */
+@Injectable()
+export class CreateReceipt {
+  constructor(
+    private readonly devices: ChooseDevice,
+    private readonly composer: ComposeDocument,
+    private readonly acceptor: AcceptReceipts,
+    private readonly receipts: ReceiptRepository,
+    private readonly bell: LaneBell,
+    private readonly settled: SettledReceipts,
+  ) {}
+
+  /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 503 (no device, database away) */
+  async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
+    const identity = identityOf(command);
+    const prepared = await this.prepare(command);
+    if (prepared.kind === 'refused') {
+      // A replay is never refused by a rule that may have changed since: the key is looked up first.
+      const replay = await this.findReplay(identity);
+      if (replay) return replay;
+      throw prepared.problem;
+    }
+    const { route, document } = prepared;
+    const row: NewReceipt = { ...identity, ...route, type: document.type, document, eventId: newId('evt') };
+    const waiter = this.settled.watch(row.id);
+    try {
+      const created = toCreated(await this.acceptor.accept(row));
+      if (!created.replayed) {
+        this.bell.ring(route.deviceId);
+        await waiter.settledWithin(command.waitSeconds);
+      }
+      return created;
+    } finally {
+      waiter.forget();
+    }
+  }
+
+  private async prepare({ merchantId, body }: CreateReceiptCommand): Promise<Prepared> {
+    const routing = await this.devices.choose({
+      merchantId,
+      cashier: body.cashier_id,
+      branch: body.branch_id ?? null,
+      deviceId: body.device_id ?? null,
+    });
+    const vatRule = routing.kind === 'routed' ? routing.route.vatRule : 'line-net';
+    const composed = await this.composer.compose(merchantId, body, vatRule);
+    const faults: ProblemError[] = composed.kind === 'refused' ? composed.faults : [];
+    if (routing.kind === 'unknown') faults.push(unknownPlace(routing.field, routing.detail));
+    if (faults.length > 0) return { kind: 'refused', problem: Problem.fromErrors(faults) };
+    if (routing.kind !== 'routed' || composed.kind !== 'composed') {
+      return { kind: 'refused', problem: new Problem('no_device', 'No register is configured for this cashier or branch.') };
+    }
+    return { kind: 'prepared', route: routing.route, document: composed.document };
+  }
+
+  private async findReplay(identity: StoredIdentity): Promise<CreatedReceipt | null> {
+    if (identity.idempotencyKey === null && identity.externalId === null) return null;
+    const stored = await this.receipts.findIdentities([identity]);
+    return stored.length === 0 ? null : toCreated(judgeConflict(identity, stored));
+  }
+}
+
+type Prepared =
+  | { kind: 'prepared'; route: Route; document: StoredReceiptDocument }
+  | { kind: 'refused'; problem: Problem };
+
+function identityOf({ merchantId, clientId, idempotencyKey, body }: CreateReceiptCommand): StoredIdentity {
+  return {
+    id: newId('rcp'),
+    merchantId,
+    clientId,
+    operation: OPERATION,
+    idempotencyKey,
+    externalId: body.external_id ?? null,
+    bodyHash: sha256(canonicalJson(body)),
+  };
+}
+
+function toCreated(acceptance: Acceptance): CreatedReceipt {
+  switch (acceptance.kind) {
+    case 'accepted':
+      return { id: acceptance.id, replayed: false };
+    case 'replay':
+      return { id: acceptance.id, replayed: true };
+    case 'mismatch':
+      throw new Problem('idempotency_mismatch', acceptance.detail);
+    case 'in_flight':
+      throw new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
+  }
+}
+
+function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: string): ProblemError {
+  const code = ({ cashier_id: 'cashier_unknown', branch_id: 'branch_unknown', device_id: 'device_unknown' } as const)[field];
+  return { pointer: `/${field}`, code, detail };
+}

@@ -1,0 +1,206 @@
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { MAX_TIYIN, type PaymentMethod } from '#fiscal-domain';
+import { IsCleanText, IsEmailShaped, IsMetadata, IsQuantity, IsWebUrl } from './body-constraints.js';
+
+/** Money of the API: integer tiyin. Signs are the fiscal rules' business (E-012, E-008), size is ours. */
+const MIN_TIYIN = -MAX_TIYIN;
+
+export class CommissionBody {
+  @IsOptional()
+  @Matches(/^\d{9}$/)
+  tin?: string;
+
+  @IsOptional()
+  @Matches(/^\d{14}$/)
+  pinfl?: string;
+}
+
+export class ItemBody {
+  @IsString()
+  @Length(0, 512)
+  @IsCleanText()
+  name!: string;
+
+  /** Per unit, tiyin, VAT included. */
+  @IsInt()
+  @Min(MIN_TIYIN)
+  @Max(MAX_TIYIN)
+  price!: number;
+
+  /** JSON number or decimal text, > 0, at most 3 decimals. */
+  @IsQuantity()
+  qty!: number | string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 128)
+  @IsCleanText()
+  sku?: string;
+
+  @IsOptional()
+  @Matches(/^\d{17}$/)
+  spic?: string;
+
+  @IsOptional()
+  @Matches(/^\d{1,20}$/)
+  package_code?: string;
+
+  /** Unit-of-measure code (OKEI). */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(9_999_999)
+  units?: number;
+
+  @IsOptional()
+  @IsInt()
+  vat_percent?: number;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 63)
+  @IsCleanText()
+  barcode?: string;
+
+  /** Marking codes, one per piece. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(300)
+  @IsString({ each: true })
+  @Length(1, 128, { each: true })
+  @IsCleanText({ each: true })
+  labels?: string[];
+
+  /** Tiyin off the line. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_TIYIN)
+  discount?: number;
+
+  @IsOptional()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => CommissionBody)
+  commission?: CommissionBody;
+}
+
+export class PaymentBody {
+  @IsIn(['cash', 'card', 'wallet', 'mixed', 'online'])
+  method!: PaymentMethod;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  @IsCleanText()
+  provider?: string;
+
+  /** Only with `mixed`. */
+  @IsOptional()
+  @IsInt()
+  @Min(MIN_TIYIN)
+  @Max(MAX_TIYIN)
+  cash?: number;
+
+  /** Only with `mixed`. */
+  @IsOptional()
+  @IsInt()
+  @Min(MIN_TIYIN)
+  @Max(MAX_TIYIN)
+  card?: number;
+}
+
+export class CustomerBody {
+  @IsOptional()
+  @Matches(/^\+?\d{7,15}$/)
+  phone?: string;
+
+  @IsOptional()
+  @IsEmailShaped()
+  email?: string;
+
+  @IsOptional()
+  @Matches(/^\d{9}$/)
+  tin?: string;
+
+  @IsOptional()
+  @Matches(/^\d{14}$/)
+  pinfl?: string;
+}
+
+/** Body of POST /v1/receipts: the specification's `items`, `payment`, `cashier_id`, and what contract.md adds. */
+export class ReceiptBody {
+  @IsOptional()
+  @IsIn(['sale', 'advance', 'credit'])
+  type?: 'sale' | 'advance' | 'credit';
+
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(500)
+  @ValidateNested({ each: true })
+  @Type(() => ItemBody)
+  items!: ItemBody[];
+
+  @IsObject()
+  @ValidateNested()
+  @Type(() => PaymentBody)
+  payment!: PaymentBody;
+
+  /** Our id or the merchant's own code. */
+  @IsString()
+  @Length(1, 128)
+  @IsCleanText()
+  cashier_id!: string;
+
+  /** Our id or the merchant's own code. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 128)
+  @IsCleanText()
+  branch_id?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  @IsCleanText()
+  device_id?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 128)
+  @IsCleanText()
+  external_id?: string;
+
+  @IsOptional()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => CustomerBody)
+  customer?: CustomerBody;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(2048)
+  @IsWebUrl()
+  callback_url?: string;
+
+  /** At most 50 texts of the caller's own. */
+  @IsOptional()
+  @IsMetadata()
+  metadata?: Record<string, string>;
+}

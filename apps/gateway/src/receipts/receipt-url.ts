@@ -1,0 +1,24 @@
+import { createHmac } from 'node:crypto';
+
+/** 96 bit: nobody finds a receipt by trying. */
+const TOKEN_BYTES = 12;
+
+/**
+ * Public address of a receipt's page. The token is the receipt's own number and a keyed digest of it: it needs no
+ * column, cannot be guessed and stays the same for the life of the receipt.
+ */
+export class ReceiptUrls {
+  constructor(
+    private readonly publicUrl: string,
+    private readonly key: Buffer,
+  ) {}
+
+  urlOf(receiptId: string): string {
+    return new URL(`/r/${this.tokenOf(receiptId)}`, this.publicUrl).href;
+  }
+
+  private tokenOf(receiptId: string): string {
+    const digest = createHmac('sha256', this.key).update(receiptId).digest().subarray(0, TOKEN_BYTES);
+    return `${receiptId.slice('rcp_'.length)}.${digest.toString('base64url')}`;
+  }
+}

@@ -1,0 +1,38 @@
+import { Module } from '@nestjs/common';
+import { deriveKey, type Logger } from '#runtime';
+import { GoodsCatalog } from '../catalog/goods-catalog.js';
+import { ChooseDevice } from '../devices/choose-device.js';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { AcceptReceipts } from './accept-receipts.js';
+import { ComposeDocument } from './compose-document.js';
+import { CreateReceipt } from './create-receipt.js';
+import { ReceiptUrls } from './receipt-url.js';
+import { ReceiptRepository } from './receipt.repository.js';
+import { ReceiptsController } from './receipts.controller.js';
+import { SettledReceipts } from './settled-receipts.js';
+
+@Module({
+  controllers: [ReceiptsController],
+  providers: [
+    ReceiptRepository,
+    GoodsCatalog,
+    ChooseDevice,
+    ComposeDocument,
+    AcceptReceipts,
+    CreateReceipt,
+    {
+      provide: SettledReceipts,
+      inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
+      useFactory: ({ DATABASE_URL }: GatewaySettings, receipts: ReceiptRepository, logger: Logger) =>
+        new SettledReceipts({ databaseUrl: DATABASE_URL }, receipts, logger),
+    },
+    {
+      provide: ReceiptUrls,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings) =>
+        new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
+    },
+  ],
+})
+export class ReceiptsModule {}

@@ -1,0 +1,28 @@
+import type { RuleViolation } from '#fiscal-domain';
+import type { ProblemError } from '#runtime';
+
+/** The local API's field names → ours; what is not here has the same name. */
+const ITEM_FIELDS: Readonly<Record<string, string>> = {
+  amount: 'qty',
+  packageCode: 'package_code',
+  vatPercent: 'vat_percent',
+  label: 'labels',
+};
+
+/** A violation of the register's rules, told in the words and pointers of the cloud API. */
+export function faultOfViolation(violation: RuleViolation): ProblemError {
+  return {
+    pointer: pointerOf(violation),
+    code: violation.code,
+    rule: violation.rule,
+    detail: violation.message,
+  };
+}
+
+function pointerOf({ itemIndex, field }: RuleViolation): string {
+  if (itemIndex !== null) {
+    // `vat` is computed by the gateway: the caller can only mend the line that it belongs to.
+    return field === 'vat' ? `/items/${itemIndex}` : `/items/${itemIndex}/${ITEM_FIELDS[field] ?? field}`;
+  }
+  return field.startsWith('received') || field === 'cash' || field === 'card' ? '/payment' : `/${field}`;
+}

@@ -1,0 +1,29 @@
+import {
+  cidrList,
+  LOG_LEVELS,
+  oneOf,
+  parsed,
+  parseKeyring,
+  port,
+  readSettings,
+  url,
+  type Settings,
+} from '#runtime';
+
+/** Every setting of this program; .env.example says what each is for. */
+export const SETTINGS = {
+  DATABASE_URL: url(['postgres', 'postgresql']),
+  QUEUE_URL: url(['redis', 'rediss']).optional(),
+  SECRETS_KEY: parsed(parseKeyring),
+  GATEWAY_PORT: port().default(8080),
+  PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
+  TRUSTED_PROXIES: cidrList().default([]),
+  LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
+};
+
+export type GatewaySettings = Settings<typeof SETTINGS>;
+
+/** @throws SettingsError naming every bad setting */
+export function loadSettings(): GatewaySettings {
+  return readSettings(SETTINGS, process.env);
+}

@@ -1,0 +1,8 @@
+/**
+ * NOTIFY channel on which a relay says, after its commit, which receipts have left the lane. Payload: receipt ids
+ * joined by commas, at most SETTLED_IDS_PER_NOTICE (PostgreSQL bounds a payload to 8000 bytes).
+ * Sent outside the transaction of the change on purpose: NOTIFY inside it would take one lock over the whole database
+ * at every commit. A notice that is lost in between is healed by the reader's deadline.
+ */
+export const RECEIPT_SETTLED_CHANNEL = 'receipt_settled';
+export const SETTLED_IDS_PER_NOTICE = 200;
