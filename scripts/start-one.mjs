@@ -29,7 +29,9 @@ await runProgram(async () => {
 /** @param {string} dataDir */
 async function startDatabase(dataDir) {
   if (process.env['DATABASE_URL']) {
-    throw new UserError('DATABASE_URL is set, so there is no embedded PostgreSQL to start; npm run migrate brings it up to date.');
+    throw new UserError(
+      'DATABASE_URL is set, so there is no embedded PostgreSQL to start; npm run migrate brings it up to date.',
+    );
   }
   const { openDatabase } = await import('./lib/database.mjs');
   const database = await openDatabase(process.env, dataDir);

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import path from 'node:path';
 
 import { openDataFolder } from './lib/data-folder.mjs';
@@ -24,12 +25,20 @@ await runProgram(async () => {
   const supervisor = new Supervisor(path.join(dataDir, 'logs'));
   /** @type {import('./lib/database.mjs').Database | null} */
   let database = null;
-  const stop = stopOnce(async () => {
+  const stop = once(async () => {
     await supervisor.stop(5_500);
     await database?.stop();
   });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
-    process.on(signal, () => void stop().then(() => process.exit(0)));
+    process.once(signal, () => {
+      console.log('\nStopping …');
+      void stop().then(() => {
+        console.log('Stopped.');
+        process.exit(0);
+      });
+    });
+    // A second Ctrl-C changes nothing: the data must reach the disk.
+    process.on(signal, () => {});
   }
   try {
     await assertPortsFree(Object.values(PROGRAMS), process.env);
@@ -40,6 +49,7 @@ await runProgram(async () => {
     const { openDatabase } = await import('./lib/database.mjs');
     database = await openDatabase(process.env, dataDir);
     await startPrograms(supervisor, dataDir, secrets, database);
+    fs.chmodSync(path.join(dataDir, 'demo.json'), 0o600);
     printWelcome(readJson(path.join(dataDir, 'demo.json')), { dataDir, env: process.env });
   } catch (error) {
     if (stop.isRequested()) return;
@@ -58,7 +68,11 @@ async function startPrograms(supervisor, dataDir, secrets, databases) {
   const shared = sharedEnvironment(process.env, dataDir, secrets);
   const start = (/** @type {import('./lib/programs.mjs').Program} */ program) =>
     step(`Starting the ${program.title}`, () =>
-      supervisor.start(program, programEnvironment(program, shared, { databases, secrets }), baseUrlOf(program, shared)),
+      supervisor.start(
+        program,
+        programEnvironment(program, shared, { databases, secrets }),
+        baseUrlOf(program, shared),
+      ),
     );
   await start(PROGRAMS.ofd);
   await start(PROGRAMS.register);
@@ -77,19 +91,12 @@ async function startPrograms(supervisor, dataDir, secrets, databases) {
 }
 
 /**
- * Ctrl-C twice, or Ctrl-C while a failed start is being cleaned up, stops everything once.
+ * A signal and a failed start may both ask for the end; it happens once.
  * @param {() => Promise<void>} work
  */
-function stopOnce(work) {
+function once(work) {
   /** @type {Promise<void> | undefined} */
   let running;
-  const stop = () => {
-    running ??= (async () => {
-      console.log('\nStopping …');
-      await work();
-      console.log('Stopped.');
-    })();
-    return running;
-  };
+  const stop = () => (running ??= work());
   return Object.assign(stop, { isRequested: () => running !== undefined });
 }

@@ -34,7 +34,8 @@ function findReasonToInstall() {
   const installed = readLock(path.join(ROOT, 'node_modules', '.package-lock.json'));
   if (installed === null) return 'none yet';
   const wanted = readLock(path.join(ROOT, 'package-lock.json'));
-  if (wanted === null) throw new UserError('package-lock.json is missing: this is not a complete copy of the repository.');
+  if (wanted === null)
+    throw new UserError('package-lock.json is missing: this is not a complete copy of the repository.');
   for (const [name, entry] of Object.entries(wanted)) {
     if (name === '' || entry.link) continue;
     const found = installed[name]?.version;

@@ -5,40 +5,27 @@ import net from 'node:net';
 import { isMissing } from './files.mjs';
 
 /**
- * @param {number | undefined} pid
- * @returns {boolean} also true for a process of somebody else
- */
-export function isAlive(pid) {
-  if (pid === undefined || !Number.isInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
-
-/**
  * The command line of a living process, empty when there is none. Process numbers are reused after a restart of the
- * machine, so a number in a file says nothing until the command behind it has been seen.
- * @param {number | undefined} pid
+ * machine, so a number in a file says nothing until the command behind it has been seen. A zombie (killed, and its
+ * parent has not looked yet: usual in containers) counts as gone.
+ * @param {number | undefined | null} pid
  */
 export function commandOf(pid) {
-  if (pid === undefined || !isAlive(pid)) return '';
-  const ps = spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
-  if (ps.status === 0) return ps.stdout.trim();
-  return commandFromProc(pid);
+  if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 0) return '';
+  if (process.platform === 'linux') return commandFromProc(pid);
+  const ps = spawnSync('ps', ['-ww', '-o', 'stat=,command=', '-p', String(pid)], { encoding: 'utf8' });
+  const line = ps.stdout?.trim() ?? '';
+  return line.startsWith('Z') ? '' : line;
 }
 
 /**
- * Slim container images have no `ps`.
  * @param {number} pid
  */
 function commandFromProc(pid) {
   try {
     return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch (error) {
-    if (isMissing(error)) return '';
+    if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ESRCH')) return '';
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 
 import { ROOT } from './paths.mjs';
+import { UserError } from './user-error.mjs';
 
 /**
  * Runs a command to its end and keeps what it printed.
@@ -31,6 +32,6 @@ export function run(command, args, { env = process.env, cwd = ROOT, show = false
  */
 export async function runNode(what, args, options) {
   const { code, output } = await run(process.execPath, args, options);
-  if (code !== 0) throw new Error(`${what} failed:\n${output}`);
+  if (code !== 0) throw new UserError(`${what} failed:\n${output.trimEnd()}`);
   return output;
 }

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { destroyEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.mjs';
 import { migrate } from './migrations.mjs';
 import { ensureRoles, OWNER_ROLE, APP_ROLE } from './postgres-roles.mjs';
-import { isAlive } from './processes.mjs';
+import { commandOf } from './processes.mjs';
 
 const PREFIX = 'fiscal-test-postgres-';
 
@@ -67,6 +67,6 @@ function urlFor(adminUrl, role) {
 async function sweepAbandoned() {
   for (const name of fs.readdirSync(os.tmpdir())) {
     const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : NaN;
-    if (Number.isInteger(pid) && !isAlive(pid)) await destroyEmbeddedPostgres(path.join(os.tmpdir(), name));
+    if (Number.isInteger(pid) && commandOf(pid) === '') await destroyEmbeddedPostgres(path.join(os.tmpdir(), name));
   }
 }

@@ -12,6 +12,8 @@ export class UserError extends Error {
  * @param {() => Promise<unknown>} main
  */
 export async function runProgram(main) {
+  // Output cut off (`npm start | head`, a closed terminal) must not end us before the data is safe.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   try {
     await main();
   } catch (error) {

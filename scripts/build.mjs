@@ -1,0 +1,4 @@
+import { prepareWorkspace } from './lib/prepare.mjs';
+import { runProgram } from './lib/user-error.mjs';
+
+await runProgram(prepareWorkspace);
