@@ -1,0 +1,331 @@
+import { createSecretKey, randomBytes, randomInt, type KeyObject } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { compactToIsoBasic, tashkentCompact } from '#fiscal-domain';
+import type { Clock } from '#runtime';
+import { inTransaction, type Sqlite } from '../journal/database.js';
+import type { Journal } from '../journal/journal.js';
+import { documentPayload, parseDocument, zReportPayload } from '../ofd/ofd-document.js';
+import type * as port from './fiscal-module.js';
+import { ModuleStore, type ModuleState } from './module-store.js';
+import { refusal } from './refusals.js';
+import { digestOf, NO_DIGEST, signOf } from './sign.js';
+import { addSums, areExact, covers, NO_SUMS } from './sums.js';
+import { isSigned, verifyChain, type ChainBreak } from './verify-chain.js';
+
+export interface SoftwareModuleOptions {
+  readonly db: Sqlite;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  /** For a new data folder; generated (`ZZ` + 12 digits) when absent. */
+  readonly terminalId?: string | undefined;
+  /** Least time between two operations. 0 for load tests. */
+  readonly minIntervalMs: number;
+  readonly receiptCapacity: number;
+  readonly shiftCapacity: number;
+  /** An emulator's way to a full memory. */
+  readonly isMemoryFull?: () => boolean;
+}
+
+export const MODULE_VERSION = 'SW-1.0';
+export const DOCUMENTS_PER_SHIFT = 29_999;
+export const UNSENT_FUSE_MS = 48 * 60 * 60 * 1000;
+/** A clock that is behind by less than this is waited for; by more, the module refuses (F-003). */
+const CLOCK_TOLERANCE_MS = 2_000;
+
+/**
+ * A fiscal module in software that behaves like a real one. Its memory is SQLite; what is in RAM is a copy that is
+ * replaced only after the transaction that made it true.
+ */
+export class SoftwareFiscalModule implements port.FiscalModule {
+  readonly terminalId: string;
+  private readonly store: ModuleStore;
+  private readonly key: KeyObject;
+  private state: ModuleState;
+  private shift: port.Shift | null;
+  private unsent: Map<number, number>;
+  private unsentZ: number[];
+  private chainBreak: ChainBreak | null;
+  private tail: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly options: SoftwareModuleOptions) {
+    this.store = new ModuleStore(options.db);
+    const identity = this.store.identity(() => ({
+      terminalId: options.terminalId ?? generateTerminalId(),
+      key: randomBytes(32),
+    }));
+    this.terminalId = identity.terminalId;
+    this.key = createSecretKey(identity.key);
+    this.state = this.store.readState();
+    this.shift = this.store.lastShift();
+    this.unsent = this.store.unsentDocuments();
+    this.unsentZ = this.store.unsentZReports();
+    this.chainBreak = this.verify();
+  }
+
+  fault(): port.ModuleRefusal | null {
+    if (!this.chainBreak) return null;
+    const { receiptSeq, reason } = this.chainBreak;
+    const made = refusal('chain_broken', { receiptSeq, chain: reason });
+    const place = receiptSeq === null ? '' : `at receipt ${String(receiptSeq)}: `;
+    return { ...made, message: `${made.message} (${place}${reason})` };
+  }
+
+  info(): port.ModuleInfo {
+    return {
+      terminalId: this.terminalId,
+      version: MODULE_VERSION,
+      receiptSeq: this.state.receiptSeq,
+      unsentReceipts: this.unsent.size,
+      receiptCapacity: this.options.receiptCapacity,
+      shiftsUsed: this.shift?.number ?? 0,
+      shiftCapacity: this.options.shiftCapacity,
+      sale: this.state.sale,
+      refund: this.state.refund,
+    };
+  }
+
+  currentShift(): port.Shift | null {
+    return this.shift;
+  }
+
+  openShift(): Promise<port.OpenShiftOutcome> {
+    return this.operate(
+      () => {
+        if (this.shift?.closedMs === null) return refusal('shift_already_open');
+        const used = this.shift?.number ?? 0;
+        return used >= this.options.shiftCapacity ? refusal('shift_memory_full') : null;
+      },
+      (timeMs) => {
+        const number = (this.shift?.number ?? 0) + 1;
+        const state = { ...this.state, lastOperationMs: timeMs };
+        this.commit(() => {
+          this.store.insertShift(number, timeMs);
+          this.store.writeState(state);
+        });
+        this.state = state;
+        this.shift = {
+          ...{ number, openedMs: timeMs, closedMs: null, documents: 0 },
+          ...{ saleCount: 0, sale: NO_SUMS, refundCount: 0, refund: NO_SUMS },
+        };
+        return { kind: 'opened', shift: this.shift };
+      },
+    );
+  }
+
+  closeShift(): Promise<port.CloseShiftOutcome> {
+    return this.operate(
+      () => {
+        if (this.shift?.closedMs !== null) return refusal('shift_not_open');
+        return this.shift.documents === 0 ? refusal('shift_empty') : null;
+      },
+      (timeMs) => {
+        const shift = { ...this.openShiftOrThrow(), closedMs: timeMs };
+        const payload = zReportPayload(shift, tashkentCompact(shift.openedMs), {
+          terminalId: this.terminalId,
+          seq: shift.number,
+          time: tashkentCompact(timeMs),
+          prevDigest: this.store.zReport(shift.number - 1)?.digest ?? NO_DIGEST,
+        });
+        const state = { ...this.state, lastOperationMs: timeMs };
+        this.commit(() => {
+          this.store.closeShift(shift.number, timeMs, { number: shift.number, payload, digest: digestOf(payload) });
+          this.store.writeState(state);
+        });
+        this.state = state;
+        this.shift = shift;
+        this.unsentZ = [...this.unsentZ, shift.number];
+        return { kind: 'closed', shift };
+      },
+    );
+  }
+
+  register(
+    document: port.FiscalDocument,
+    record: (registration: port.Registration) => void,
+  ): Promise<port.RegisterOutcome> {
+    return this.operate(
+      () => this.refusalOf(document),
+      (timeMs) => {
+        const registration = this.sign(document, timeMs);
+        const state = this.stateAfter(document, registration);
+        const shift = shiftAfter(this.openShiftOrThrow(), document);
+        // One transaction: a crash before COMMIT leaves no trace of the number, a crash after it leaves all of it.
+        this.commit(() => {
+          this.store.writeState(state);
+          this.store.writeShift(shift);
+          this.store.markUnsent(registration.seq, timeMs);
+          record(registration);
+        });
+        this.state = state;
+        this.shift = shift;
+        this.unsent.set(registration.seq, timeMs);
+        return { kind: 'registered', registration };
+      },
+    );
+  }
+
+  unsentReceipts(): number[] {
+    return [...this.unsent.keys()];
+  }
+
+  oldestUnsentMs(): number | null {
+    const [oldest] = this.unsent.values();
+    return oldest ?? null;
+  }
+
+  acknowledgeReceipts(seqs: readonly number[]): void {
+    if (seqs.length === 0) return;
+    // One statement is its own transaction.
+    this.store.removeUnsent('unsent_documents', seqs);
+    for (const seq of seqs) this.unsent.delete(seq);
+  }
+
+  unsentZReports(): number[] {
+    return [...this.unsentZ];
+  }
+
+  zReport(shiftNumber: number): port.ZReport | null {
+    return this.store.zReport(shiftNumber);
+  }
+
+  acknowledgeZReports(numbers: readonly number[]): void {
+    if (numbers.length === 0) return;
+    this.store.removeUnsent('unsent_z_reports', numbers);
+    this.unsentZ = this.unsentZ.filter((number) => !numbers.includes(number));
+  }
+
+  /** Waits for the operation before, checks, waits for the pacing, acts. One at a time, in the order of the calls. */
+  private operate<T>(
+    check: () => port.ModuleRefusal | null,
+    act: (timeMs: number) => T,
+  ): Promise<T | port.ModuleRefusal> {
+    const run = async (): Promise<T | port.ModuleRefusal> => {
+      const refused = this.fault() ?? check() ?? this.fuse();
+      if (refused) return refused;
+      const timeMs = await this.nextOperationMs();
+      return timeMs === null ? refusal('clock_behind', { lastOperationMs: this.state.lastOperationMs }) : act(timeMs);
+    };
+    const result = this.tail.then(run);
+    this.tail = result.catch(() => undefined);
+    return result;
+  }
+
+  private fuse(): port.ModuleRefusal | null {
+    const oldestMs = this.oldestUnsentMs();
+    if (oldestMs === null || this.options.clock.now().getTime() - oldestMs < UNSENT_FUSE_MS) return null;
+    return refusal('unsent_too_old', { oldestUnsent: new Date(oldestMs).toISOString() });
+  }
+
+  private refusalOf(document: port.FiscalDocument): port.ModuleRefusal | null {
+    if (this.shift?.closedMs !== null) return refusal('shift_not_open');
+    if (this.shift.documents >= DOCUMENTS_PER_SHIFT) return refusal('shift_full');
+    const isFull = this.unsent.size >= this.options.receiptCapacity || this.options.isMemoryFull?.() === true;
+    if (isFull) return refusal('memory_full');
+    const sums = sumsOf(document);
+    if (document.type === 'sale') {
+      return areExact(addSums(this.state.sale, sums)) ? null : refusal('sums_full');
+    }
+    if (document.type !== 'refund') return null;
+    const mismatch = this.refundMismatch(document);
+    if (mismatch) return mismatch;
+    return covers(this.state.sale, addSums(this.state.refund, sums)) ? null : refusal('refund_exceeds_sales');
+  }
+
+  /** Only a receipt of this module can be compared; another terminal's is taken on trust. */
+  private refundMismatch({ refundInfo }: port.FiscalDocument): port.ModuleRefusal | null {
+    if (refundInfo?.terminalId !== this.terminalId) return null;
+    const { receiptSeq } = refundInfo;
+    const entry = this.options.journal.findBySeq(receiptSeq);
+    if (!entry) return refusal('refund_receipt_unknown', { receiptSeq });
+    const { type, time } = parseDocument(entry.payload);
+    if (type !== 'sale') return refusal('refund_mismatch', { receiptSeq, field: 'receiptSeq', type });
+    if (entry.sign !== refundInfo.fiscalSign) return refusal('refund_mismatch', { receiptSeq, field: 'fiscalSign' });
+    const matches = compactToIsoBasic(time) === refundInfo.dateTime;
+    return matches ? null : refusal('refund_mismatch', { receiptSeq, field: 'dateTime' });
+  }
+
+  /** `null` when the clock is behind the last operation by more than a moment. */
+  private async nextOperationMs(): Promise<number | null> {
+    const nowMs = this.options.clock.now().getTime();
+    if (nowMs < this.state.lastOperationMs - CLOCK_TOLERANCE_MS) return null;
+    const earliestMs = this.state.lastOperationMs + this.options.minIntervalMs;
+    if (nowMs < earliestMs) await sleep(earliestMs - nowMs);
+    return Math.max(nowMs, earliestMs);
+  }
+
+  private sign(document: port.FiscalDocument, timeMs: number): port.Registration {
+    const seq = this.state.receiptSeq + 1;
+    const place = {
+      terminalId: this.terminalId,
+      seq,
+      time: tashkentCompact(timeMs),
+      prevDigest: this.state.lastDigest,
+    };
+    const payload = documentPayload(document, place, this.openShiftOrThrow().number);
+    const digest = digestOf(payload);
+    const sign = isSigned(document.type) ? signOf(this.key, digest, this.state.lastSign) : null;
+    return { terminalId: this.terminalId, seq, timeMs, payload, digest, sign };
+  }
+
+  private stateAfter(document: port.FiscalDocument, { seq, digest, sign, timeMs }: port.Registration): ModuleState {
+    const { sale, refund, lastSign } = this.state;
+    const sums = sumsOf(document);
+    return {
+      receiptSeq: seq,
+      lastDigest: digest,
+      lastSign: sign ?? lastSign,
+      lastOperationMs: timeMs,
+      sale: document.type === 'sale' ? addSums(sale, sums) : sale,
+      refund: document.type === 'refund' ? addSums(refund, sums) : refund,
+    };
+  }
+
+  private openShiftOrThrow(): port.Shift {
+    if (this.shift?.closedMs !== null) throw new Error('No shift is open');
+    return this.shift;
+  }
+
+  /** After a failed COMMIT nobody knows what is on disk: read it again, so that RAM never runs ahead of it. */
+  private commit(write: () => void): void {
+    try {
+      inTransaction(this.options.db, write);
+    } catch (error) {
+      this.state = this.store.readState();
+      this.shift = this.store.lastShift();
+      this.unsent = this.store.unsentDocuments();
+      this.unsentZ = this.store.unsentZReports();
+      throw error;
+    }
+  }
+
+  private verify(): ChainBreak | null {
+    return verifyChain(this.options.journal.entries(), {
+      terminalId: this.terminalId,
+      key: this.key,
+      state: this.state,
+      shifts: this.store.shifts(),
+      unsentSeqs: this.unsent.keys(),
+    });
+  }
+}
+
+function shiftAfter(shift: port.Shift, document: port.FiscalDocument): port.Shift {
+  const counted = { ...shift, documents: shift.documents + 1 };
+  const sums = sumsOf(document);
+  if (document.type === 'sale') {
+    return { ...counted, saleCount: shift.saleCount + 1, sale: addSums(shift.sale, sums) };
+  }
+  if (document.type === 'refund') {
+    return { ...counted, refundCount: shift.refundCount + 1, refund: addSums(shift.refund, sums) };
+  }
+  return counted;
+}
+
+function sumsOf(document: port.FiscalDocument): port.Sums {
+  return { cash: document.cashTiyin, card: document.cardTiyin, vat: document.vatTiyin };
+}
+
+/** A test module's id: `ZZ` + 12 digits. */
+export function generateTerminalId(): string {
+  return `ZZ${String(randomInt(10 ** 6)).padStart(6, '0')}${String(randomInt(10 ** 6)).padStart(6, '0')}`;
+}

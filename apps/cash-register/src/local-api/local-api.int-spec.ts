@@ -1,0 +1,98 @@
+// Breaks if a client written against the specification would notice a difference in the main calls.
+import { parseVerificationLink } from '#fiscal-domain';
+import { startTestRegister, type TestRegister } from '../testing/register-fixture.js';
+import { item, sale } from '../testing/samples.js';
+
+describe('the local API', () => {
+  let register: TestRegister;
+  beforeEach(async () => {
+    register = await startTestRegister();
+  });
+  afterEach(() => register.close());
+
+  test('a sale is registered, signed, delivered and answered with a link that carries t, r, c and s', async () => {
+    const { status, body } = await register.sell(sale());
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ success: true, ofdSent: true, receipt: { receiptSeq: 1 } });
+    expect(body.receipt.fiscalSign).toMatch(/^\d{12}$/);
+    expect(body.receipt.terminalId).toMatch(/^ZZ\d{12}$/);
+    expect(parseVerificationLink(body.receipt.qrUrl)).toMatchObject({
+      terminalId: body.receipt.terminalId,
+      receiptSeq: 1,
+      fiscalSign: body.receipt.fiscalSign,
+    });
+    expect(body).not.toHaveProperty('ofdError');
+    const { data } = await register.ofd('/documents');
+    expect(data).toMatchObject([{ seq: 1, type: 'sale', cash: 2_000_000, vat: 214_286, deliveries: 1 }]);
+    const info = await register.call('GET', '/fm/info');
+    expect(info.body).toMatchObject({
+      currentReceiptSeq: 1,
+      receiptCount: 0,
+      AccumulatedSaleCash: 2_000_000,
+      AccumulatedSaleCard: 0,
+      AccumulatedSaleVAT: 214_286,
+    });
+  });
+
+  test('a sale without an open shift is F-002 and registers nothing; the same key works after opening', async () => {
+    await register.sell(sale());
+    await register.call('POST', '/z-report/close', {});
+    const refused = await register.sell(sale(), 'key-1');
+    expect(refused).toMatchObject({ status: 409, body: { success: false, error: { code: 'F-002' } } });
+    await register.call('POST', '/z-report/open', {});
+    expect((await register.sell(sale(), 'key-1')).body.receipt.receiptSeq).toBe(2);
+  });
+
+  test('the same key answers with the stored registration, another body under it is S-005', async () => {
+    const first = await register.sell(sale(), 'key-1');
+    const again = await register.sell(sale(), 'key-1');
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    const other = await register.sell(sale({ items: [item({ name: 'Suv' })] }), 'key-1');
+    expect(other).toMatchObject({
+      status: 409,
+      body: { error: { code: 'S-005', details: { reason: 'idempotency_conflict' } } },
+    });
+    expect((await register.call('GET', '/fm/info')).body.currentReceiptSeq).toBe(1);
+  });
+
+  test('the same key from 50 connections at once registers once', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => register.sell(sale(), 'key-1')));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body)))).toHaveProperty('size', 1);
+    expect((await register.ofd('/documents')).data).toHaveLength(1);
+  });
+
+  test('the journal finds a receipt by number and by key, and says 404 for what it does not hold', async () => {
+    const sold = await register.sell(sale(), 'key 1/ü'.replace('ü', 'u'));
+    expect((await register.call('GET', '/receipts/1')).body).toEqual(sold.body);
+    expect((await register.call('GET', '/receipts?key=key%201%2Fu')).body).toEqual(sold.body);
+    for (const path of ['/receipts/2', '/receipts/x', '/receipts?key=other']) {
+      expect(await register.call('GET', path)).toMatchObject({ status: 404, body: { error: { code: 'S-002' } } });
+    }
+  });
+
+  test('status answers without a key and announces capabilities; everything else wants the key', async () => {
+    const status = await fetch(`${register.url}/status`);
+    expect(await status.json()).toMatchObject({
+      fmInitialized: true,
+      activated: true,
+      subscriptionState: 'active',
+      capabilities: ['idempotency', 'journal'],
+      port: Number(new URL(register.url).port),
+    });
+    expect(status.headers.get('x-subscription-state')).toBeNull();
+    const denied = await register.call('GET', '/fm/info', undefined, { 'x-api-key': 'wrong' });
+    expect(denied).toMatchObject({ status: 401, body: { error: { code: 'S-001' } } });
+    expect(denied.headers.get('x-subscription-state')).toBe('active');
+  });
+
+  test('after a restart sequence, journal, sums and journalId go on', async () => {
+    await register.sell(sale(), 'key-1');
+    const before = [await register.call('GET', '/fm/info'), await register.call('GET', '/status')];
+    await register.restart();
+    expect((await register.call('GET', '/fm/info')).body).toEqual(before[0]?.body);
+    expect((await register.call('GET', '/status')).body.journalId).toBe(before[1]?.body.journalId);
+    expect((await register.sell(sale(), 'key-1')).body.receipt.receiptSeq).toBe(1);
+    expect((await register.sell(sale(), 'key-2')).body.receipt.receiptSeq).toBe(2);
+  });
+});

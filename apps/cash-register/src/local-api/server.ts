@@ -1,0 +1,118 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { LocalErrorCode } from '#fiscal-domain';
+import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
+import type { Register } from '../register.js';
+import { subscriptionHeaders } from '../subscription.js';
+import { addRoutes, METHODS_BY_PATH } from './routes.js';
+import { errorBody, httpStatusOf, type Refusal } from './refusal.js';
+
+/** Longer than the idle time of common clients and proxies, so that it is they who close. */
+const KEEP_ALIVE_MS = 72_000;
+const BODY_LIMIT_BYTES = 1024 * 1024;
+
+/**
+ * The local fiscal API of one register: a bare Fastify server, so that one process can serve one register or, as an
+ * emulator, a thousand by the same code.
+ */
+export function localApiServer(register: Register): FastifyInstance {
+  const server = Fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: 30_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true },
+  });
+  readJsonBodies(server);
+  const expected = digest(register.apiKey);
+  server.addHook('onRequest', (request, reply, done) => {
+    if (register.faults) reply.header('X-Emulator', '1');
+    if (pathOf(request) === '/status') {
+      done();
+      return;
+    }
+    reply.headers(subscriptionHeaders(register.subscription()));
+    const given = request.headers['x-api-key'];
+    if (typeof given === 'string' && timingSafeEqual(digest(given), expected)) done();
+    else void refuse(reply, { kind: 'refused', code: 'S-001', message: 'X-API-Key is missing or wrong' });
+  });
+  server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
+  server.setErrorHandler((error, request, reply) => refuseError(register, { error, request, reply }));
+  addRoutes(server, register);
+  if (register.faults) addEmulatorRoutes(server, register.faults);
+  return server;
+}
+
+export function refuse(reply: FastifyReply, refusal: Refusal, status = httpStatusOf(refusal.code)): FastifyReply {
+  return reply.code(status).send(errorBody(refusal));
+}
+
+/** A body that is not the JSON it claims to be. */
+class MalformedBody extends Error {}
+
+/** An empty body is `undefined` for the route to judge: the shift calls take it, POST /receipts does not. */
+function readJsonBodies(server: FastifyInstance): void {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (body.length === 0) {
+      done(null, undefined);
+      return;
+    }
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(utf8.decode(body));
+    } catch (error) {
+      done(new MalformedBody(error instanceof Error ? error.message : String(error)));
+      return;
+    }
+    done(null, parsed);
+  });
+}
+
+function refuseUnknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const allowed = METHODS_BY_PATH.get(pathOf(request));
+  const message = `${request.method} ${pathOf(request)} is not a call of this API`;
+  if (!allowed) return refuse(reply, { kind: 'refused', code: 'S-002', message });
+  return refuse(reply.header('Allow', allowed), { kind: 'refused', code: 'S-002', message }, 405);
+}
+
+interface FailedRequest {
+  readonly error: unknown;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Framework errors by their code; anything else is ours: S-004 without a word about the inside. */
+function refuseError(register: Register, { error, request, reply }: FailedRequest): FastifyReply {
+  const malformed = (message: string): Refusal => ({ kind: 'refused', code: 'S-003', message });
+  if (error instanceof MalformedBody) return refuse(reply, malformed(`the body is not valid JSON: ${error.message}`));
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return refuse(reply, malformed(`the body is larger than ${String(BODY_LIMIT_BYTES)} bytes`), 413);
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return refuse(reply, malformed('the content type must be application/json'), 415);
+  }
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return refuse(reply, malformed(error instanceof Error ? error.message : 'the request cannot be read'), statusCode);
+  }
+  register.logger.error(
+    { err: error, method: request.method, path: pathOf(request) },
+    'a call failed inside the register',
+  );
+  const internal: LocalErrorCode = 'S-004';
+  return refuse(reply, { kind: 'refused', code: internal, message: 'internal error of the register' });
+}
+
+export function pathOf(request: FastifyRequest): string {
+  const [path = '/'] = request.url.split('?', 1);
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

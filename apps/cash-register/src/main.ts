@@ -1,0 +1,29 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { createLogger, NestLogger, stopOnSignals, type Logger } from '#runtime';
+import { RegisterHost } from './register-host.js';
+import { RegisterModule } from './register.module.js';
+import { readRegisterSettings } from './settings.js';
+import { explainAndExit } from './start-failure.js';
+
+async function main(): Promise<void> {
+  const settings = readRegisterSettings(process.env);
+  const logger = createLogger('cash-register', settings.LOG_LEVEL);
+  const app = await NestFactory.createApplicationContext(RegisterModule.with(settings, logger), {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+  });
+  const host = app.get(RegisterHost);
+  const urls = await host.start();
+  stopOnSignals({ logger, stop: () => host.stop().then(() => app.close()), timeoutMs: 10_000 });
+  if (settings.EMULATOR) warnOfEmulator(logger);
+  logger.info({ url: urls[0], registers: urls.length, data_dir: settings.DATA_DIR }, 'ready');
+}
+
+function warnOfEmulator(logger: Logger): void {
+  logger.warn('==================================================================================');
+  logger.warn('EMULATOR=1: POST /emulator/faults is open. Never issue real receipts on this register.');
+  logger.warn('==================================================================================');
+}
+
+main().catch(explainAndExit);

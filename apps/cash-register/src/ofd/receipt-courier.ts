@@ -1,0 +1,150 @@
+import type { Logger } from '#runtime';
+import type { FiscalModule } from '../fiscal-module/fiscal-module.js';
+import type { Journal } from '../journal/journal.js';
+import type { OfdClient, OfdResult } from './ofd-client.js';
+import { OFD_BATCH } from './ofd-document.js';
+
+export type Delivery = { readonly kind: 'sent' } | { readonly kind: 'unsent'; readonly error: string };
+
+export interface ResendOutcome {
+  readonly total: number;
+  readonly sent: number;
+  readonly errors: readonly { readonly seq: number; readonly code: 'T-001' | 'T-003'; readonly message: string }[];
+}
+
+/** What every OFD server failing reads like; the code is that of the local API. */
+export const OFD_FAILED = 'all OFD servers failed (T-001)';
+/** A resend has no customer waiting at the till: each call may take longer than a sale's budget. */
+const RESEND_CALL_MS = 5_000;
+
+interface Waiting {
+  readonly seq: number;
+  readonly deadlineMs: number;
+  readonly settle: (delivery: Delivery) => void;
+}
+
+export interface CourierParts {
+  readonly module: FiscalModule;
+  readonly journal: Journal;
+  readonly ofd: Pick<OfdClient, 'send'>;
+  readonly saleBudgetMs: number;
+  readonly logger: Logger;
+}
+
+/**
+ * Takes registered documents to the OFD, one call at a time, in order. What is registered while a call is under way
+ * goes together with the next call, so a slow OFD costs a busy register one round trip per batch, not per receipt.
+ */
+export class ReceiptCourier {
+  private waiting: Waiting[] = [];
+  private working = false;
+  private readonly inFlight = new Set<number>();
+  private resending: Promise<ResendOutcome> | null = null;
+
+  constructor(private readonly parts: CourierParts) {}
+
+  /** Ends within the sale budget: sent, or left in the module for a resend. */
+  deliver(seq: number): Promise<Delivery> {
+    return new Promise((resolve) => {
+      const { saleBudgetMs } = this.parts;
+      const timer = setTimeout(() => resolve({ kind: 'unsent', error: OFD_FAILED }), saleBudgetMs);
+      const settle = (delivery: Delivery): void => {
+        clearTimeout(timer);
+        resolve(delivery);
+      };
+      this.inFlight.add(seq);
+      this.waiting.push({ seq, deadlineMs: performance.now() + saleBudgetMs, settle });
+      if (!this.working) void this.work();
+    });
+  }
+
+  /** Sends everything unsent, oldest first, at most 32 per call; a second call joins the one under way. */
+  resend(): Promise<ResendOutcome> {
+    this.resending ??= this.resendAll().finally(() => {
+      this.resending = null;
+    });
+    return this.resending;
+  }
+
+  private async work(): Promise<void> {
+    this.working = true;
+    try {
+      while (this.waiting.length > 0) await this.deliverBatch(this.waiting.splice(0, OFD_BATCH));
+    } catch (error) {
+      // The documents are registered and stay unsent: a resend is due, the sales are not failed.
+      this.parts.logger.error({ err: error }, 'delivery to the OFD failed inside the register');
+    } finally {
+      this.working = false;
+    }
+    if (this.waiting.length > 0) void this.work();
+  }
+
+  private async deliverBatch(batch: readonly Waiting[]): Promise<void> {
+    const nowMs = performance.now();
+    // Whoever's budget is over has been answered; its document stays for a resend.
+    const due = batch.filter((one) => one.deadlineMs > nowMs);
+    const lastDeadlineMs = Math.max(...due.map((one) => one.deadlineMs), 0);
+    try {
+      const results = await this.send(
+        due.map((one) => one.seq),
+        lastDeadlineMs - nowMs,
+      );
+      for (const one of due) one.settle(toDelivery(results?.get(one.seq)));
+    } finally {
+      for (const one of batch) {
+        this.inFlight.delete(one.seq);
+        one.settle({ kind: 'unsent', error: OFD_FAILED });
+      }
+    }
+  }
+
+  private async resendAll(): Promise<ResendOutcome> {
+    // A document that a sale is delivering right now is that sale's business.
+    const seqs = this.parts.module.unsentReceipts().filter((seq) => !this.inFlight.has(seq));
+    const errors: ResendOutcome['errors'][number][] = [];
+    let reachable = true;
+    for (let start = 0; start < seqs.length; start += OFD_BATCH) {
+      const batch = seqs.slice(start, start + OFD_BATCH);
+      const results: ReadonlyMap<number, OfdResult> | null = reachable ? await this.send(batch, RESEND_CALL_MS) : null;
+      reachable = results !== null;
+      for (const seq of batch) {
+        const result = results?.get(seq);
+        if (result?.status === 'accepted') continue;
+        if (result) errors.push({ seq, code: 'T-003', message: rejectionText(result) });
+        else errors.push({ seq, code: 'T-001', message: 'all OFD servers failed' });
+      }
+    }
+    return { total: seqs.length, sent: seqs.length - errors.length, errors };
+  }
+
+  /** `null`: no server answered. What was acknowledged has left the module when this returns. */
+  private async send(seqs: readonly number[], budgetMs: number): Promise<ReadonlyMap<number, OfdResult> | null> {
+    if (seqs.length === 0) return new Map();
+    const { module, journal, ofd } = this.parts;
+    const entries = seqs.map((seq) => {
+      const entry = journal.findBySeq(seq);
+      if (!entry) throw new Error(`Document ${String(seq)} is unsent but not in the journal`);
+      return signedEntry(entry.payload, entry.digest, entry.sign);
+    });
+    const head = `{"terminal_id":${JSON.stringify(module.info().terminalId)},"documents":[`;
+    const answer = await ofd.send('/documents', `${head}${entries.join(',')}]}`, budgetMs);
+    if (answer.kind === 'failed') return null;
+    // Crash before this: the document stays unsent and is sent again, which the OFD takes by terminal and sequence.
+    module.acknowledgeReceipts(seqs.filter((seq) => answer.results.get(seq)?.status === 'accepted'));
+    return answer.results;
+  }
+}
+
+/** The stored payload goes out byte by byte as the digest saw it. */
+function signedEntry(payload: string, digest: string, sign: string | null): string {
+  return `${payload.slice(0, -1)},"digest":"${digest}","fiscal_sign":${JSON.stringify(sign)}}`;
+}
+
+function toDelivery(result: OfdResult | undefined): Delivery {
+  if (result?.status === 'accepted') return { kind: 'sent' };
+  return { kind: 'unsent', error: result ? `${rejectionText(result)} (T-003)` : OFD_FAILED };
+}
+
+export function rejectionText({ code, message }: OfdResult): string {
+  return `the OFD rejected the document: ${message ?? 'no reason given'}${code === undefined ? '' : ` [${code}]`}`;
+}

@@ -1,0 +1,102 @@
+import {
+  localReceiptTotals,
+  normaliseText,
+  truncateUtf8,
+  type LocalItem,
+  type LocalReceiptRequest,
+} from '#fiscal-domain';
+import { sha256 } from '#runtime';
+import type { FiscalDocument, FiscalItem } from '../fiscal-module/fiscal-module.js';
+
+/** The module's limit; a longer name is cut, never refused. */
+const MAX_NAME_BYTES = 63;
+
+/**
+ * The document to fiscalise. Whatever `vat` the wire says, the module counts the VAT of each line's net.
+ * @param request has passed localShapeProblem and checkLocalReceipt
+ */
+export function readDocument(request: LocalReceiptRequest): FiscalDocument {
+  const totals = localReceiptTotals(request);
+  const items = request.items.map((item, index): FiscalItem => {
+    const line = totals.lines[index];
+    if (!line) throw new RangeError('An item has no total');
+    return {
+      amount: item.amount,
+      barcode: emptyToNull(item.barcode),
+      discount: item.discount ?? 0,
+      labels: labelsOf(item),
+      name: fiscalName(item.name),
+      package_code: emptyToNull(item.packageCode),
+      price: item.price,
+      spic: item.spic,
+      total: line.totalTiyin,
+      units: item.units,
+      vat: line.vatTiyin,
+      vat_percent: item.vatPercent,
+    };
+  });
+  return {
+    type: request.type,
+    items,
+    cashTiyin: request.received.cash ?? 0,
+    cardTiyin: request.received.card ?? 0,
+    vatTiyin: totals.vatTotalTiyin,
+    refundInfo: request.type === 'refund' ? (request.refundInfo ?? null) : null,
+  };
+}
+
+function fiscalName(name: string): string {
+  // Control characters (tab, newline …) would break the printed line.
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  return truncateUtf8(
+    normaliseText(name)
+      .replace(/[\u0000-\u001f\u007f-\u009f]+/gu, ' ')
+      .trim(),
+    MAX_NAME_BYTES,
+  );
+}
+
+function labelsOf(item: LocalItem): string[] {
+  const listed = (item.labels ?? []).filter((label) => label.trim() !== '');
+  if (listed.length > 0) return listed;
+  return item.label === undefined || item.label === null || item.label.trim() === '' ? [] : [item.label];
+}
+
+function emptyToNull(text: string | null | undefined): string | null {
+  return text === undefined || text === null || text === '' ? null : text;
+}
+
+const ITEM_FIELDS = [
+  ...['name', 'spic', 'units', 'price', 'amount', 'vatPercent', 'vat', 'barcode', 'label', 'labels', 'discount'],
+  ...['packageCode', 'cashSale'],
+];
+const REFUND_FIELDS = ['terminalId', 'receiptSeq', 'dateTime', 'fiscalSign'];
+
+/**
+ * SHA-256 (hex) of what the register reads of a body, in a fixed order: the same document under the same key is a
+ * replay however it was spaced or ordered. Never throws, whatever was parsed: nested values where a plain one
+ * belongs are not followed (a body of a million brackets would exhaust the stack).
+ */
+export function requestHash(body: Readonly<Record<string, unknown>>): string {
+  const items = Array.isArray(body['items']) ? (body['items'] as unknown[]) : [];
+  const received = fieldsOf(body['received'], ['cash', 'card', 'cashSale']);
+  const refund = fieldsOf(body['refundInfo'], REFUND_FIELDS);
+  const parts = [
+    ...[plain(body['type']), plain(body['totalVAT']), plain(body['cashSale']), received, refund],
+    items.map((item) => fieldsOf(item, ITEM_FIELDS)),
+  ];
+  return sha256(JSON.stringify(parts)).toString('hex');
+}
+
+function fieldsOf(value: unknown, names: readonly string[]): unknown[] | null {
+  if (typeof value !== 'object' || value === null) return null;
+  return names.map((name) => {
+    const field = (value as Record<string, unknown>)[name];
+    return name === 'labels' && Array.isArray(field) ? (field as unknown[]).map(plain) : plain(field);
+  });
+}
+
+function plain(value: unknown): unknown {
+  if (value === undefined || value === null) return null;
+  return typeof value === 'object' ? '{}' : value;
+}

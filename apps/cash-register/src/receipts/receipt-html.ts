@@ -1,0 +1,124 @@
+import { tashkentDateTime, type LocalReceipt } from '#fiscal-domain';
+import type { FiscalItem } from '../fiscal-module/fiscal-module.js';
+import type { OfdDocument } from '../ofd/ofd-document.js';
+import { qrSvg } from './qr-svg.js';
+import { RECEIPT_WORDS, type ReceiptLanguage, type ReceiptWords } from './receipt-words.js';
+
+/** Who issues the receipt: what its head says. */
+export interface ReceiptIssuer {
+  readonly businessName: string;
+  readonly tin: string;
+  readonly branchAddress: string;
+  /** Base of the verification link. */
+  readonly verificationUrl: string;
+  readonly language: ReceiptLanguage;
+}
+
+const STYLE = `<style>@page{size:80mm auto;margin:3mm}*{box-sizing:border-box}body{margin:0;background:#fff;color:#000}
+.receipt{width:100%;max-width:74mm;margin:0 auto;padding:2mm;font:12px/1.35 ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+.receipt h1{font-size:14px;text-align:center;margin:0 0 1mm}.receipt p{margin:0 0 1mm;text-align:center}
+.receipt table{width:100%;border-collapse:collapse;border-top:1px dashed #000;margin-top:2mm}.receipt td{vertical-align:top;padding:1px 0}
+.receipt td+td{text-align:right;padding-left:2mm;white-space:nowrap}.receipt .sum td{font-size:15px;font-weight:700}
+.receipt td.wide{text-align:left;white-space:normal;font-weight:700;padding-top:2px}.receipt td.small{font-size:10px;white-space:normal;text-align:left}
+.receipt .qr{display:block;width:44mm;max-width:100%;margin:2mm auto}.receipt .test{border:2px solid #000;font-weight:700;padding:1mm;margin:1mm 0}</style>`;
+
+/**
+ * The receipt as a page of 80 mm paper that also reads well on a phone: no scripts, no outside resources, every value
+ * escaped. Sums in so'm.
+ */
+export function receiptHtml(document: OfdDocument, receipt: LocalReceipt, issuer: ReceiptIssuer): string {
+  const words = RECEIPT_WORDS[issuer.language];
+  const title = words.types[document.type] ?? document.type;
+  const test = isTestModule(document.terminal_id) ? `<p class="test">${words.notFiscal}</p>` : '';
+  return (
+    `<!DOCTYPE html><html lang="${issuer.language}"><head><meta charset="utf-8">` +
+    '<meta name="viewport" content="width=device-width,initial-scale=1">' +
+    `<title>${words.receipt} ${String(document.seq)}</title>${STYLE}</head><body><div class="receipt">${test}` +
+    `<h1>${escapeHtml(issuer.businessName)}</h1><p>${words.tin}: ${escapeHtml(issuer.tin)}</p>` +
+    `<p>${words.address}: ${escapeHtml(issuer.branchAddress)}</p><p><b>${title}</b></p>` +
+    `<table>${headRows(document, receipt, words)}</table>` +
+    `<table>${document.items.map((item) => itemRows(item, words)).join('')}</table>` +
+    `<table>${totalRows(document, words)}</table><table>${signRows(receipt, words)}</table>` +
+    `${receipt.qrUrl === undefined ? '' : qrSvg(receipt.qrUrl, 'QR')}${linkLine(receipt)}${test}</div></body></html>`
+  );
+}
+
+/** A test module's receipts must never pass for fiscal ones. */
+export function isTestModule(terminalId: string): boolean {
+  return terminalId.startsWith('ZZ');
+}
+
+function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWords): string {
+  const refund = document.refund_info;
+  return (
+    row(words.receipt, String(document.seq)) +
+    row(words.shift, String(document.shift)) +
+    row(words.time, tashkentDateTime(receipt.transactionTime)) +
+    (refund ? row(words.refundOf, `${String(refund.receiptSeq)} (${refund.terminalId})`) : '')
+  );
+}
+
+function itemRows(item: FiscalItem, words: ReceiptWords): string {
+  const wide = (text: string): string => `<tr><td colspan="2" class="wide">${escapeHtml(text)}</td></tr>`;
+  const small = (text: string): string => `<tr><td colspan="2" class="small">${escapeHtml(text)}</td></tr>`;
+  return (
+    wide(item.name) +
+    row(`${quantityText(item.amount)} × ${sumText(item.price)}`, sumText(item.total + item.discount)) +
+    (item.discount > 0 ? row(words.discount, `−${sumText(item.discount)}`) + row('=', sumText(item.total)) : '') +
+    row(`${words.vat} ${String(item.vat_percent)}%`, sumText(item.vat)) +
+    small(`${words.spic}: ${item.spic}${item.package_code === null ? '' : ` / ${item.package_code}`}`) +
+    (item.barcode === null ? '' : small(`${words.barcode}: ${item.barcode}`)) +
+    item.labels.map((label) => small(`${words.marking}: ${label.replaceAll('\u001d', '␝')}`)).join('')
+  );
+}
+
+function totalRows(document: OfdDocument, words: ReceiptWords): string {
+  const total = document.items.reduce((sum, item) => sum + item.total, 0);
+  return (
+    `<tr class="sum"><td>${words.total}</td><td>${sumText(total)}</td></tr>` +
+    row(words.totalVat, sumText(document.vat)) +
+    row(words.cash, sumText(document.cash)) +
+    row(words.card, sumText(document.card))
+  );
+}
+
+function signRows(receipt: LocalReceipt, words: ReceiptWords): string {
+  const sign = receipt.fiscalSign === undefined ? '' : row(words.sign, receipt.fiscalSign);
+  return row(words.terminal, receipt.terminalId) + sign;
+}
+
+function linkLine({ qrUrl }: LocalReceipt): string {
+  if (qrUrl === undefined) return '';
+  const href = escapeHtml(qrUrl);
+  return `<p><a href="${href}">${href}</a></p>`;
+}
+
+function row(label: string, value: string): string {
+  return `<tr><td>${escapeHtml(label)}</td><td>${escapeHtml(value)}</td></tr>`;
+}
+
+/** Thousandths as decimal text without trailing zeros. */
+function quantityText(amount: number): string {
+  const rest = amount % 1000;
+  const whole = String((amount - rest) / 1000);
+  return rest === 0 ? whole : `${whole}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`;
+}
+
+/** Tiyin as so'm with a thin group separator: 1 234 567.89 */
+function sumText(sumTiyin: number): string {
+  const rest = sumTiyin % 100;
+  const whole = String((sumTiyin - rest) / 100).replace(/\B(?=(\d{3})+(?!\d))/g, '\u00a0');
+  return `${whole}.${String(rest).padStart(2, '0')}`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
+}

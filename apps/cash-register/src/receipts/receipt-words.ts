@@ -1,0 +1,91 @@
+/** The printed receipt's words. */
+export const RECEIPT_LANGUAGES = ['ru', 'uz', 'en'] as const;
+export type ReceiptLanguage = (typeof RECEIPT_LANGUAGES)[number];
+
+export interface ReceiptWords {
+  readonly types: Readonly<Record<string, string>>;
+  readonly tin: string;
+  readonly address: string;
+  readonly receipt: string;
+  readonly shift: string;
+  readonly time: string;
+  readonly discount: string;
+  readonly vat: string;
+  readonly spic: string;
+  readonly marking: string;
+  readonly barcode: string;
+  readonly total: string;
+  readonly totalVat: string;
+  readonly cash: string;
+  readonly card: string;
+  readonly terminal: string;
+  readonly sign: string;
+  readonly refundOf: string;
+  readonly notFiscal: string;
+}
+
+export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
+  ru: {
+    types: { sale: 'Продажа', refund: 'Возврат', advance: 'Аванс', credit: 'Кредит' },
+    tin: 'ИНН',
+    address: 'Адрес',
+    receipt: 'Чек №',
+    shift: 'Смена №',
+    time: 'Дата и время',
+    discount: 'Скидка',
+    vat: 'в т. ч. НДС',
+    spic: 'ИКПУ',
+    marking: 'Маркировка',
+    barcode: 'Штрих-код',
+    total: 'ИТОГО',
+    totalVat: 'В том числе НДС',
+    cash: 'Наличные',
+    card: 'Банковская карта',
+    terminal: 'Терминал (ФМ)',
+    sign: 'Фискальный признак',
+    refundOf: 'Возврат по чеку №',
+    notFiscal: 'НЕ ФИСКАЛЬНЫЙ ЧЕК · NOT FISCAL',
+  },
+  uz: {
+    types: { sale: 'Savdo', refund: 'Qaytarish', advance: 'Bo‘nak', credit: 'Kredit' },
+    tin: 'STIR',
+    address: 'Manzil',
+    receipt: 'Chek №',
+    shift: 'Smena №',
+    time: 'Sana va vaqt',
+    discount: 'Chegirma',
+    vat: 'shu jumladan QQS',
+    spic: 'MXIK',
+    marking: 'Markirovka',
+    barcode: 'Shtrix-kod',
+    total: 'JAMI',
+    totalVat: 'Shu jumladan QQS',
+    cash: 'Naqd pul',
+    card: 'Bank kartasi',
+    terminal: 'Terminal (FM)',
+    sign: 'Fiskal belgi',
+    refundOf: 'Qaytarilgan chek №',
+    notFiscal: 'FISKAL CHEK EMAS · NOT FISCAL',
+  },
+  en: {
+    types: { sale: 'Sale', refund: 'Refund', advance: 'Advance', credit: 'Credit' },
+    tin: 'TIN',
+    address: 'Address',
+    receipt: 'Receipt No.',
+    shift: 'Shift No.',
+    time: 'Date and time',
+    discount: 'Discount',
+    vat: 'incl. VAT',
+    spic: 'SPIC',
+    marking: 'Marking',
+    barcode: 'Barcode',
+    total: 'TOTAL',
+    totalVat: 'Including VAT',
+    cash: 'Cash',
+    card: 'Card',
+    terminal: 'Terminal (FM)',
+    sign: 'Fiscal sign',
+    refundOf: 'Refund of receipt No.',
+    notFiscal: 'NOT FISCAL',
+  },
+};

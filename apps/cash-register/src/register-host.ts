@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from '#runtime';
+import { Classifier } from './classifier/classifier.js';
+import { localApiServer } from './local-api/server.js';
+import { openRegister, type Register } from './register.js';
+import type { RegisterSettings } from './settings.js';
+
+interface Served {
+  readonly register: Register;
+  readonly server: FastifyInstance;
+}
+
+/** Page cache of one emulated register among many: 64 pages of 4 KiB. */
+const SMALL_CACHE_PAGES = 64;
+
+/** Opens the registers of this process, one as a rule, many as an emulator, and serves each on its own port. */
+export class RegisterHost {
+  private readonly served: Served[] = [];
+
+  constructor(
+    private readonly settings: RegisterSettings,
+    private readonly logger: Logger,
+  ) {}
+
+  /** @returns the base URL of each register */
+  async start(): Promise<string[]> {
+    const classifier = Classifier.load(this.settings.CLASSIFIER_FILE);
+    const urls: string[] = [];
+    for (let index = 0; index < this.settings.EMULATOR_REGISTERS; index += 1) {
+      urls.push(await this.serve(classifier, index));
+    }
+    return urls;
+  }
+
+  /** Calls in hand are finished, then the journals are closed. */
+  async stop(): Promise<void> {
+    await Promise.all(this.served.map(({ server }) => server.close()));
+    for (const { register } of this.served) register.close();
+  }
+
+  private async serve(classifier: Classifier, index: number): Promise<string> {
+    const { settings, logger } = this;
+    const { REGISTER_PORT: firstPort, REGISTER_HOST: host, EMULATOR_REGISTERS: count } = settings;
+    const register = openRegister(
+      count === 1 ? { settings, classifier, logger } : { classifier, logger, ...emulatedRegister(settings, index) },
+    );
+    const server = localApiServer(register);
+    this.served.push({ register, server });
+    return server.listen({ port: firstPort === 0 ? 0 : firstPort + index, host });
+  }
+}
+
+/** Each emulated register has its own folder and terminal; a given API key opens them all. */
+function emulatedRegister(
+  settings: RegisterSettings,
+  index: number,
+): { settings: RegisterSettings; folder: string; cachePages: number } {
+  const number = String(index + 1).padStart(5, '0');
+  const base = settings.REGISTER_TERMINAL_ID;
+  const terminalId = base && `${base.slice(0, 2)}${String(Number(base.slice(2)) + index).padStart(12, '0')}`;
+  return {
+    settings: { ...settings, REGISTER_TERMINAL_ID: terminalId },
+    folder: join(settings.DATA_DIR, `register-${number}`),
+    cachePages: SMALL_CACHE_PAGES,
+  };
+}

@@ -1,0 +1,171 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock, type Clock, type Logger } from '#runtime';
+import type { Classifier } from './classifier/classifier.js';
+import { EmulatedClock, FaultBoard } from './emulator/faults.js';
+import type { FiscalModule } from './fiscal-module/fiscal-module.js';
+import { SoftwareFiscalModule } from './fiscal-module/software-fiscal-module.js';
+import { closeDatabase, DataFolderError, openDatabase, type Sqlite } from './journal/database.js';
+import { Journal } from './journal/journal.js';
+import { Meta } from './journal/meta.js';
+import type { Refusal } from './local-api/refusal.js';
+import { OfdClient } from './ofd/ofd-client.js';
+import { ReceiptCourier } from './ofd/receipt-courier.js';
+import { ZReportCourier } from './ofd/z-report-courier.js';
+import type { ReceiptIssuer } from './receipts/receipt-html.js';
+import { RegisterReceipt } from './receipts/register-receipt.js';
+import type { RegisterSettings } from './settings.js';
+import { subscriptionAt, type SubscriptionNow } from './subscription.js';
+
+export interface RegisterOptions {
+  readonly settings: RegisterSettings;
+  readonly classifier: Classifier;
+  readonly logger: Logger;
+  /** The data folder; `settings.DATA_DIR` unless one process serves several registers. */
+  readonly folder?: string;
+  /** Smaller when one process serves many registers. */
+  readonly cachePages?: number;
+  readonly clock?: Clock;
+}
+
+/** Everything one register consists of; the doing is in the parts, this only holds them together. */
+interface RegisterParts {
+  readonly settings: RegisterSettings;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly faults: FaultBoard | null;
+  readonly db: Sqlite;
+  readonly meta: Meta;
+  readonly journal: Journal;
+  readonly module: FiscalModule;
+  readonly ofd: OfdClient;
+  readonly courier: ReceiptCourier;
+  readonly zReportCourier: ZReportCourier;
+  readonly journalId: string;
+}
+
+/** One cash register: its data folder, fiscal module, journal and deliveries. `localApiServer()` serves it. */
+export class Register {
+  readonly settings = this.parts.settings;
+  readonly logger = this.parts.logger;
+  readonly clock = this.parts.clock;
+  /** Only on an emulator. */
+  readonly faults = this.parts.faults;
+  readonly meta = this.parts.meta;
+  readonly journal = this.parts.journal;
+  readonly module = this.parts.module;
+  readonly courier = this.parts.courier;
+  readonly zReportCourier = this.parts.zReportCourier;
+  /** Made once with the data folder: a cleared or restored register is recognised by it. */
+  readonly journalId = this.parts.journalId;
+  readonly receipts: RegisterReceipt;
+
+  constructor(
+    private readonly parts: RegisterParts,
+    readonly apiKey: string,
+    classifier: Classifier,
+  ) {
+    const { module, journal, courier, settings } = parts;
+    this.receipts = new RegisterReceipt({
+      ...{ module, journal, courier, goods: classifier.lookUp, vatRule: settings.VAT_RULE },
+      issuer: () => this.issuer(),
+      barred: () => this.barred(),
+    });
+  }
+
+  isActivated(): boolean {
+    return this.meta.get('activated_at') !== null;
+  }
+
+  subscription(): SubscriptionNow {
+    const { SUBSCRIPTION_EXPIRES_AT: expiresAt, SUBSCRIPTION_WARNING_DAYS: warningDays } = this.settings;
+    const now = subscriptionAt(this.clock.now(), expiresAt, warningDays);
+    const faked = this.faults?.subscription() ?? null;
+    return faked === null ? now : { ...now, state: faked };
+  }
+
+  /** Why no fiscal operation is possible at all (E-001, E-002); `null` when it is. */
+  barred(): Refusal | null {
+    if (!this.isActivated()) {
+      return { kind: 'refused', code: 'E-001', message: 'The cash register is not activated' };
+    }
+    if (this.subscription().state === 'expired') {
+      return { kind: 'refused', code: 'E-002', message: 'The subscription has expired' };
+    }
+    return null;
+  }
+
+  issuer(): ReceiptIssuer {
+    return {
+      businessName: this.settings.REGISTER_BUSINESS_NAME,
+      tin: this.settings.REGISTER_TIN,
+      branchAddress: this.settings.REGISTER_BRANCH_ADDRESS,
+      verificationUrl: this.settings.VERIFICATION_URL,
+      language: this.settings.RECEIPT_LANGUAGE,
+    };
+  }
+
+  close(): void {
+    this.parts.ofd.close();
+    closeDatabase(this.parts.db);
+  }
+}
+
+/**
+ * Opens a register on its data folder and verifies its chain.
+ * @throws DataFolderError when the folder cannot be used or belongs to another terminal
+ */
+export function openRegister(options: RegisterOptions): Register {
+  const { settings, classifier } = options;
+  const folder = options.folder ?? settings.DATA_DIR;
+  const db = openDatabase(folder, options.cachePages);
+  try {
+    const parts = assemble(db, options);
+    refuseForeignFolder(folder, parts);
+    const fault = parts.module.fault();
+    if (fault) parts.logger.error({ details: fault.details }, fault.message);
+    if (settings.REGISTER_ACTIVATED) parts.meta.getOrMake('activated_at', () => parts.clock.now().toISOString());
+    return new Register(parts, settings.REGISTER_API_KEY ?? ownApiKey(parts.meta, folder), classifier);
+  } catch (error) {
+    closeDatabase(db);
+    throw error;
+  }
+}
+
+function assemble(db: Sqlite, { settings, logger, clock: given = systemClock }: RegisterOptions): RegisterParts {
+  const emulated = new EmulatedClock(given);
+  const faults = settings.EMULATOR ? new FaultBoard(emulated) : null;
+  const clock = faults ? emulated : given;
+  const meta = new Meta(db);
+  const journal = new Journal(db);
+  const module = new SoftwareFiscalModule({
+    ...{ db, journal, clock, terminalId: settings.REGISTER_TERMINAL_ID },
+    minIntervalMs: settings.FM_MIN_INTERVAL_MS,
+    receiptCapacity: settings.FM_RECEIPT_CAPACITY,
+    shiftCapacity: settings.FM_SHIFT_CAPACITY,
+    isMemoryFull: () => faults?.strikes('memory_full') === true,
+  });
+  const ofd = new OfdClient(settings.OFD_URLS, () => faults?.strikes('ofd_down') === true);
+  const saleBudgetMs = settings.OFD_SALE_BUDGET_MS;
+  return {
+    ...{ settings, logger, clock, faults, db, meta, journal, module, ofd },
+    courier: new ReceiptCourier({ module, journal, ofd, saleBudgetMs, logger }),
+    zReportCourier: new ZReportCourier(module, ofd, saleBudgetMs),
+    journalId: meta.getOrMake('journal_id', randomUUID),
+  };
+}
+
+function refuseForeignFolder(folder: string, { settings, module }: RegisterParts): void {
+  const { terminalId } = module.info();
+  const wanted = settings.REGISTER_TERMINAL_ID;
+  if (wanted === undefined || wanted === terminalId) return;
+  throw new DataFolderError(`The data folder ${folder} belongs to terminal ${terminalId}, not to ${wanted}.`);
+}
+
+/** Kept in the database and, for the person who sets up the client, in a file that only the owner can read. */
+function ownApiKey(meta: Meta, folder: string): string {
+  const apiKey = meta.getOrMake('api_key', () => randomBytes(24).toString('base64url'));
+  writeFileSync(join(folder, 'api-key.txt'), `${apiKey}\n`, { mode: 0o600 });
+  return apiKey;
+}
