@@ -26,6 +26,7 @@ export {
   type ProblemOptions,
 } from './problem.js';
 export { redact, scrubText } from './redaction.js';
+export { runProgram } from './run-program.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 export {
   boolean,

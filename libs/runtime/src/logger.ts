@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import { redact, scrubText } from './redaction.js';
+import { isError, redact, scrubText } from './redaction.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -37,9 +37,9 @@ export function createLogger(name: string, level: LogLevel, destination?: Destin
 }
 
 function errorWithin(first: unknown): Error | undefined {
-  if (first instanceof Error) return first;
+  if (isError(first)) return first;
   const inner = typeof first === 'object' && first !== null && 'err' in first ? first.err : undefined;
-  return inner instanceof Error ? inner : undefined;
+  return isError(inner) ? inner : undefined;
 }
 
 /** Nest's own messages, through the program's logger. */
@@ -76,7 +76,7 @@ export class NestLogger implements LoggerService {
     const more = rest.slice(0, -1).filter((item) => item !== undefined);
     const fields: Record<string, unknown> = { context };
     if (more.length > 0) fields['more'] = more;
-    if (message instanceof Error) this.logger[level]({ ...fields, err: message }, message.message);
+    if (isError(message)) this.logger[level]({ ...fields, err: message }, message.message);
     else this.logger[level](fields, typeof message === 'string' ? message : JSON.stringify(message));
   }
 }

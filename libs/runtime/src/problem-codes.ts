@@ -1,3 +1,5 @@
+import { LOCAL_RULES, type LocalRuleCode } from '#fiscal-domain';
+
 /** One entry of the catalogue of problem codes. */
 export interface ProblemKind {
   status: number;
@@ -17,7 +19,12 @@ const later = (status: number, title: string, retryAfterSeconds: number): Proble
   retryable: true,
   retryAfterSeconds,
 });
-const fiscal = (title: string, rule: string): ProblemKind => ({ status: 422, title, retryable: false, rule });
+const fiscal = (title: string, code: LocalRuleCode): ProblemKind => ({
+  status: 422,
+  title,
+  retryable: false,
+  rule: LOCAL_RULES[code],
+});
 
 /**
  * Every code that the API can answer, once. 400 is only for what cannot be parsed; everything else about the content
@@ -83,22 +90,22 @@ export const PROBLEMS = {
   no_device: later(503, 'No cash register is configured that could serve this', 30),
 
   // Rules of the local fiscal API.
-  'E-003': fiscal('Cash is not allowed for these goods', 'ITEM_CASH_FORBIDDEN_CASH_SALE_ZERO'),
-  'E-004': fiscal('Marked goods need a label', 'ITEM_LABELS_REQUIRED_FOR_LABELED'),
-  'E-005': fiscal('Unknown receipt type', 'RECEIPT_TYPE_INVALID'),
-  'E-006': fiscal('The receipt has no items', 'RECEIPT_ITEMS_EMPTY'),
-  'E-007': fiscal('A refund must name its sale', 'RECEIPT_REFUND_INFO_REQUIRED'),
-  'E-008': fiscal('The paid sum is below 0', 'RECEIPT_SUM_NEGATIVE'),
-  'E-009': fiscal('The paid sum exceeds the total', 'RECEIPT_SUM_EXCEEDS_TOTAL'),
-  'E-010': fiscal('The total VAT differs from the items', 'RECEIPT_TOTAL_VAT_MISMATCH'),
-  'E-011': fiscal('The item has no name', 'ITEM_NAME_EMPTY'),
-  'E-012': fiscal('The price must be above 0', 'ITEM_PRICE_INVALID'),
-  'E-013': fiscal('The SPIC is not in the classification register', 'ITEM_SPIC_NOT_IN_TASNIF'),
-  'E-014': fiscal('The package code does not belong to the SPIC', 'ITEM_PACKAGE_CODE_NOT_IN_TASNIF'),
-  'E-015': fiscal('The VAT percent must be 0 or 12', 'ITEM_VAT_PERCENT_INVALID'),
-  'E-016': fiscal('The VAT sum is wrong', 'ITEM_VAT_AMOUNT_INVALID'),
-  'E-017': fiscal('One label is needed for each piece', 'ITEM_LABELS_COUNT_MISMATCH'),
-  'E-018': fiscal('Marked goods are sold by the piece', 'ITEM_AMOUNT_BELOW_MIN_FOR_LABELED'),
+  'E-003': fiscal('Cash is not allowed for these goods', 'E-003'),
+  'E-004': fiscal('Marked goods need a label', 'E-004'),
+  'E-005': fiscal('Unknown receipt type', 'E-005'),
+  'E-006': fiscal('The receipt has no items', 'E-006'),
+  'E-007': fiscal('A refund must name its sale', 'E-007'),
+  'E-008': fiscal('The paid sum is below 0', 'E-008'),
+  'E-009': fiscal('The paid sum exceeds the total', 'E-009'),
+  'E-010': fiscal('The total VAT differs from the items', 'E-010'),
+  'E-011': fiscal('The item has no name', 'E-011'),
+  'E-012': fiscal('The price must be above 0', 'E-012'),
+  'E-013': fiscal('The SPIC is not in the classification register', 'E-013'),
+  'E-014': fiscal('The package code does not belong to the SPIC', 'E-014'),
+  'E-015': fiscal('The VAT percent must be 0 or 12', 'E-015'),
+  'E-016': fiscal('The VAT sum is wrong', 'E-016'),
+  'E-017': fiscal('One label is needed for each piece', 'E-017'),
+  'E-018': fiscal('Marked goods are sold by the piece', 'E-018'),
   'F-005': never(422, 'The fiscal module refused the document'),
 
   // Ours.

@@ -2,6 +2,7 @@ import { HttpException } from '@nestjs/common';
 import { isDatabaseUnavailable } from './database-unavailable.js';
 import type { ProblemCode } from './problem-codes.js';
 import { Problem } from './problem.js';
+import { isError } from './redaction.js';
 
 /** The framework's errors by their own code: more exact than the status. */
 const BY_FASTIFY_CODE: Readonly<Record<string, { code: ProblemCode; detail: string }>> = {
@@ -50,7 +51,7 @@ export function problemOf(error: unknown): Problem {
       },
     );
   }
-  const framework = frameworkCode(error) ?? frameworkCode(error instanceof Error ? error.cause : undefined);
+  const framework = frameworkCode(error) ?? frameworkCode(isError(error) ? error.cause : undefined);
   const known = framework === undefined ? undefined : BY_FASTIFY_CODE[framework];
   if (known) return new Problem(known.code, known.detail, { cause: error });
   const status = statusOf(error);

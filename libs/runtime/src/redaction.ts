@@ -1,4 +1,5 @@
 /** Keeps secrets out of logs: by the name of the field, and by the look of the text. */
+import { types } from 'node:util';
 
 const SECRET_NAMES = new Set(
   [
@@ -34,7 +35,7 @@ export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth >= MAX_DEPTH) return '[deep]';
-  if (value instanceof Error) return describeError(value, depth);
+  if (isError(value)) return describeError(value, depth);
   if (ArrayBuffer.isView(value)) return `[${String(value.byteLength)} bytes]`;
   if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const copy: Record<string, unknown> = {};
@@ -54,6 +55,11 @@ export function scrubText(text: string): string {
     .replace(/\b(access_token|client_secret|api_key|password)=[^\s&"']+/gi, `$1=${REDACTED}`);
 }
 
+/** Also for errors of another realm (worker threads, test sandboxes). */
+export function isError(value: unknown): value is Error {
+  return value instanceof Error || types.isNativeError(value);
+}
+
 function describeError(error: Error, depth: number): Record<string, unknown> {
   const described: Record<string, unknown> = {
     type: error.name,
@@ -64,7 +70,7 @@ function describeError(error: Error, depth: number): Record<string, unknown> {
   if (code !== undefined) described['code'] = code;
   if (meta !== undefined) described['meta'] = redact(meta, depth + 1);
   if (error.cause !== undefined) described['cause'] = redact(error.cause, depth + 1);
-  if (error instanceof AggregateError) described['errors'] = redact(error.errors, depth + 1);
+  if ('errors' in error) described['errors'] = redact(error.errors, depth + 1);
   return described;
 }
 
