@@ -312,6 +312,7 @@ describe('E-003: no cash for goods that may not be sold for cash', () => {
       [0, 'Phone'],
       [2, 'Laptop'],
     ]);
+    expect(violations[1]?.message).toMatch(/^item 3: /);
   });
 });
 

@@ -55,6 +55,8 @@ describe('sumTiyin', () => {
   test('reaches the border exactly and names what is beyond it', () => {
     expect(sumTiyin([tiyin(MAX_TIYIN - 1), tiyin(1)])).toEqual({ kind: 'ok', totalTiyin: MAX_TIYIN });
     expect(sumTiyin([tiyin(MAX_TIYIN), tiyin(1)])).toEqual({ kind: 'too_large' });
+    expect(sumTiyin([tiyin(-MAX_TIYIN)])).toEqual({ kind: 'ok', totalTiyin: -MAX_TIYIN });
+    expect(sumTiyin([tiyin(-MAX_TIYIN), tiyin(-1)])).toEqual({ kind: 'too_large' });
   });
 
   test('passes through sums beyond 2^53 without losing a tiyin', () => {

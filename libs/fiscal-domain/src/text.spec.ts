@@ -13,7 +13,11 @@ describe('textProblem', () => {
     ['a\u001db', 'control'],
     ['a\u007fb', 'control'],
     ['a\u0085b', 'control'],
+    ['a\u009fb', 'control'],
+    ['a\u001fb', 'control'],
     ['a\u00a0b', null],
+    ['\udfff', 'lone_surrogate'],
+    ['\ud7ff\ue000', null],
     ['a\ud800b', 'lone_surrogate'],
     ['a\udc00b', 'lone_surrogate'],
     ['\udc00\ud800', 'lone_surrogate'],
@@ -102,6 +106,9 @@ describe('truncateUtf8', () => {
 
   test('utf8Length counts as an encoder does, lone surrogates included', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => utf8Length(text) === Buffer.byteLength(text)));
+    for (const border of ['\u007f', '\u0080', '\u07ff', '\u0800', '\uffff', '\u{10000}', '\u{10ffff}']) {
+      expect(utf8Length(border)).toBe(Buffer.byteLength(border));
+    }
     expect(utf8Length('\ud800')).toBe(Buffer.byteLength('\ud800'));
   });
 });

@@ -24,6 +24,12 @@ test('reads it, whatever the order and whatever else is there', () => {
   );
 });
 
+test('reads a bare query, and one with a nameless part', () => {
+  expect(parseVerificationLink(TEXT.slice(TEXT.indexOf('?')))).toEqual(LINK);
+  expect(parseVerificationLink(`${TEXT}&=5&`)).toEqual(LINK);
+  expect(parseVerificationLink(TEXT.replace('t=ZZ', '=t&t=ZZ'))).toEqual(LINK);
+});
+
 test('round trip', () => {
   const links = fc.record({
     terminalId: fc.string({ minLength: 1, unit: 'grapheme' }),
