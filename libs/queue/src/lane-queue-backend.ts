@@ -1,0 +1,175 @@
+import { createPostgresBackend, createRedisBackend, Queue, Worker } from 'bullmq';
+import type { BackendFactory, IQueueBackend, Processor } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
+import type { LaneJob, LaneJobName } from './lane-jobs.js';
+import { LANE_QUEUE_NAME } from './lane-jobs.js';
+
+/** Our factories bring their connection with them, so that one type of queue and worker covers both back ends. */
+const IN_FACTORY = 'in-factory';
+type InFactory = typeof IN_FACTORY;
+type LaneBackendFactory = BackendFactory<IQueueBackend, InFactory>;
+export type LaneQueue = Queue<LaneJob, void, LaneJobName, LaneJob, void, LaneJobName, IQueueBackend, InFactory>;
+export type LaneWorker = Worker<LaneJob, void, LaneJobName, IQueueBackend, number, InFactory>;
+export type LaneProcessor = Processor<LaneJob, void, LaneJobName, number>;
+type OnError = (error: unknown) => void;
+
+/** A queue or worker with the means to cut whatever connection is left when closing it nicely did not end in time. */
+export interface Opened<Client> {
+  client: Client;
+  cut(): void;
+}
+
+export interface LaneQueueBackend {
+  readonly kind: 'redis' | 'postgres';
+  /** How many devices are announced at once; more would only queue up inside the client. */
+  readonly addsAtOnce: number;
+  /** Begins to connect. `onError` gets every connection error and must not throw. */
+  connect(side: 'bell' | 'listener', onError: OnError): { factory: LaneBackendFactory; cut(): void };
+}
+
+/**
+ * Chooses the back end by URL: `redis://` or `rediss://` → Redis; null → BullMQ's PostgreSQL back end on the ledger's
+ * own database, whose schema `bullmq` the owner's migration has prepared. Connects nowhere yet.
+ *
+ * @throws Error in one sentence when the URL is neither
+ */
+export function laneQueueBackend(settings: { queueUrl: string | null; databaseUrl: string }): LaneQueueBackend {
+  if (settings.queueUrl === null) return postgresBackend(settings.databaseUrl);
+  // The URL itself may hold a password and is not repeated in the message.
+  if (!/^rediss?:\/\//.test(settings.queueUrl) || !URL.canParse(settings.queueUrl))
+    throw new Error('QUEUE_URL must be a redis:// or rediss:// URL.');
+  return redisBackend(settings.queueUrl);
+}
+
+/** RedisOptions without the one member that its own constructor overloads disagree on. */
+type RedisSettings = Omit<RedisOptions, 'replyMapping'>;
+
+/**
+ * Our own client instead of one that BullMQ makes, because BullMQ's close() waits for a server that is away while its
+ * clients go on reconnecting: they would keep the process alive. It copies this client for its blocking reads.
+ */
+class CuttableRedis extends Redis {
+  private readonly copies: Redis[] = [];
+
+  constructor(url: string, options: RedisSettings) {
+    super(url, options);
+  }
+
+  override duplicate(options?: Partial<RedisOptions>): Redis {
+    const copy = super.duplicate(options);
+    this.copies.push(copy);
+    return copy;
+  }
+
+  cut(): void {
+    for (const redis of [this, ...this.copies]) {
+      // Between two tries to reconnect, disconnect() tells nobody and leaves waiting commands waiting (measured on 6.0.0);
+      // during a try it ends them all.
+      if (redis.status === 'reconnecting') redis.connect().catch(() => undefined);
+      redis.disconnect();
+    }
+  }
+}
+
+function redisBackend(url: string): LaneQueueBackend {
+  const common: RedisSettings = {
+    // Without it a half-open connection leaves the worker deaf for good, without any error (measured).
+    socketTimeout: 15_000,
+    keepAlive: 5_000,
+    connectTimeout: 5_000,
+    retryStrategy: (times) => Math.min(times * 100, 1_000),
+  };
+  const forSide: Record<'bell' | 'listener', RedisSettings> = {
+    // A ring must fail at once while Redis is away instead of piling up inside the client.
+    bell: { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 2_000 },
+    // BullMQ duplicates this connection for its blocking reads and demands null: they must survive a reconnect.
+    listener: { ...common, maxRetriesPerRequest: null },
+  };
+  return {
+    kind: 'redis',
+    addsAtOnce: 32,
+    connect(side, onError) {
+      const connection = new CuttableRedis(url, forSide[side]);
+      connection.on('error', onError);
+      return {
+        factory: (name, options, more) => createRedisBackend(name, { ...options, connection }, more),
+        cut: () => connection.cut(),
+      };
+    },
+  };
+}
+
+function postgresBackend(databaseUrl: string): LaneQueueBackend {
+  // The listener has one connection more, outside the pool, for LISTEN.
+  const poolSize = { bell: 2, listener: 3 };
+  return {
+    kind: 'postgres',
+    addsAtOnce: poolSize.bell,
+    connect(side) {
+      const connection = {
+        connectionString: databaseUrl,
+        application_name: `lane-${side}`,
+        max: poolSize[side],
+        // The owner migrates; the programs' role owns nothing.
+        migrate: false,
+        connectionTimeoutMillis: 3_000,
+        // Ends a query on a half-open connection; the pool then throws that connection away.
+        query_timeout: 5_000,
+        keepAlive: true,
+        keepAliveInitialDelayMillis: 5_000,
+      };
+      return {
+        factory: (name, options, more) => createPostgresBackend(name, { ...options, connection }, more),
+        cut: () => undefined,
+      };
+    },
+  };
+}
+
+export function openLaneQueue(backend: LaneQueueBackend, onError: OnError): Opened<LaneQueue> {
+  const connected = backend.connect('bell', onError);
+  const client: LaneQueue = new Queue(
+    LANE_QUEUE_NAME,
+    {
+      connection: IN_FACTORY,
+      // Nobody reads BullMQ's event stream; by default it keeps 10 000 entries.
+      streams: { events: { maxLen: 100 } },
+      defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
+    },
+    connected.factory,
+  );
+  client.on('error', onError);
+  return { client, cut: () => connected.cut() };
+}
+
+export function openLaneWorker(
+  backend: LaneQueueBackend,
+  processor: LaneProcessor,
+  concurrency: number,
+  onError: OnError,
+): Opened<LaneWorker> {
+  const connected = backend.connect('listener', onError);
+  const client: LaneWorker = new Worker(
+    LANE_QUEUE_NAME,
+    processor,
+    {
+      connection: IN_FACTORY,
+      concurrency,
+      autorun: false,
+      // A job whose relay died blocks its device's wake-ups until it counts as stalled: 15 s + 2 × 5 s at most, instead
+      // of 90 s. A worker that was only slow gets a second wake-up beside it, which the lane lock makes harmless.
+      lockDuration: 15_000,
+      stalledInterval: 5_000,
+      // The default of 1 would fail a job for good after two crashes.
+      maxStalledCount: 1_000,
+      // The default of 15 s is how long a worker would stay deaf after its database came back.
+      runRetryDelay: 1_000,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    },
+    connected.factory,
+  );
+  client.on('error', onError);
+  return { client, cut: () => connected.cut() };
+}

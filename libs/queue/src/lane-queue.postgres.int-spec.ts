@@ -1,0 +1,47 @@
+/** Promise at stake: a receipt that was accepted reaches its register at once (PostgreSQL back end), without Redis. */
+import { Client } from 'pg';
+import { type OwnServer, startOwnServer } from '../../database/src/testing/index.js';
+import { laneQueueBackend } from './lane-queue-backend.js';
+import { laneQueueContract } from './testing/lane-queue-contract.js';
+
+describe('the lane queue on PostgreSQL', () => {
+  let server: OwnServer;
+  let urls: { url: string; ownerUrl: string };
+
+  beforeAll(async () => {
+    server = await startOwnServer();
+    urls = await server.migratedDatabase();
+  }, 120_000);
+  afterAll(() => server.remove());
+
+  laneQueueContract({
+    // As the programs do: with the role that owns nothing.
+    backend: () => laneQueueBackend({ queueUrl: null, databaseUrl: urls.url }),
+    dropConnections: async () => {
+      const ended = await asSuperuser(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE usename = 'fiscal_app' AND application_name LIKE '%lane%'`,
+      );
+      expect(ended.length).toBeGreaterThan(0);
+    },
+    takeDown: () => server.kill(),
+    bringBack: () => server.restart(),
+    leaveStrayDeduplicationKey: async (deviceId) => {
+      await asSuperuser(
+        `INSERT INTO bullmq.dedup (queue, dedup_id, job_id) VALUES ('device-lane', '${deviceId}', '4711')`,
+      );
+    },
+  });
+
+  async function asSuperuser(sql: string): Promise<unknown[]> {
+    const url = new URL(server.adminUrl);
+    url.pathname = new URL(urls.url).pathname;
+    const client = new Client({ connectionString: url.href });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+});

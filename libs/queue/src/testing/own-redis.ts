@@ -1,0 +1,71 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { Redis } from 'ioredis';
+
+/** Whether Redis can be tested on this machine; in CI a missing one is a failure, not a skip. */
+export function redisIsInstalled(): boolean {
+  return spawnSync('redis-server', ['--version']).status === 0;
+}
+
+/** A redis-server of the test's own: loopback, random port, nothing on disk. */
+export class OwnRedis {
+  private process: ChildProcess | null = null;
+
+  private constructor(readonly port: number) {}
+
+  static async reserve(): Promise<OwnRedis> {
+    return new OwnRedis(await freePort());
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const options = ['--save', '', '--appendonly', 'no', '--bind', '127.0.0.1', '--maxmemory-policy', 'noeviction'];
+    this.process = spawn('redis-server', ['--port', String(this.port), '--dir', tmpdir(), ...options], {
+      stdio: 'ignore',
+    });
+    const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
+    client.on('error', () => undefined); // not listening yet
+    await client.ping();
+    client.disconnect();
+  }
+
+  async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    const running = this.process;
+    if (running === null) return;
+    this.process = null;
+    const ended = new Promise((resolve) => running.once('exit', resolve));
+    running.kill(signal);
+    await ended;
+  }
+
+  suspend(): void {
+    this.process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.process?.kill('SIGCONT');
+  }
+
+  async command<T>(run: (client: Redis) => Promise<T>): Promise<T> {
+    const client = new Redis(this.url);
+    try {
+      return await run(client);
+    } finally {
+      client.disconnect();
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
