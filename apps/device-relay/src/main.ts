@@ -1,12 +1,12 @@
 import 'reflect-metadata';
-import { createFastifyNestApp, createLogger, Metrics, SettingsError, stopOnSignals } from '#runtime';
+import { createFastifyNestApp, createLogger, Metrics, runProgram, stopOnSignals } from '#runtime';
 import { RelayModule } from './relay.module.js';
 import { loadSettings } from './settings.js';
 
 /** Longer than the lanes need to let go (lanes.module.ts), shorter than an impatient supervisor. */
 const STOP_TIMEOUT_MS = 9_500;
 
-async function main(): Promise<void> {
+runProgram(async () => {
   const settings = loadSettings();
   const logger = createLogger('device-relay', settings.LOG_LEVEL);
   const metrics = new Metrics('device-relay');
@@ -14,14 +14,4 @@ async function main(): Promise<void> {
   stopOnSignals({ logger, stop: () => app.close(), timeoutMs: STOP_TIMEOUT_MS });
   await app.listen(settings.RELAY_PORT, '0.0.0.0');
   logger.info({ port: settings.RELAY_PORT }, 'device-relay is ready');
-}
-
-main().catch((error: unknown) => {
-  const message = error instanceof SettingsError || isPortBusy(error) ? String((error as Error).message) : error;
-  console.error(message);
-  process.exit(1);
 });
-
-function isPortBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}

@@ -15,3 +15,4 @@ export { localReceiptTotals, type LocalReceiptTotals } from './local-amounts.js'
 export * from './to-local-receipt.js';
 export * from './classifier.js';
 export * from './outcome.js';
+export * from './counter-proof.js';

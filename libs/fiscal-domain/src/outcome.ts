@@ -14,13 +14,23 @@ export interface FiscalSums {
   refundVat: number;
 }
 
+/** GET /fm/info, as far as only registrations move it. */
+export interface CounterReading {
+  terminalId: string;
+  /** `currentReceiptSeq` as reported; which document it means is calibrated, never assumed (counter-proof.ts). */
+  sequence: number;
+  sums: FiscalSums;
+}
+
 /** What the register looked like just before an attempt. `null`: not known yet. */
 export interface Baseline {
   terminalId: string | null;
+  /** Set only on registers with the key and journal extensions. */
   journalId: string | null;
+  /** Sequence of the last document that an answer named. */
   sequence: number | null;
-  /** Only read on registers without the key extension. */
-  sums: FiscalSums | null;
+  /** Only taken on registers without extensions. */
+  reading: CounterReading | null;
 }
 
 /** An answer to POST /receipts as the client of the local API classifies it. */
@@ -165,8 +175,10 @@ export function checkIdentity(known: Baseline, status: LocalStatus, info: FmInfo
   if (known.journalId !== null && status.journalId !== known.journalId) {
     return { kind: 'replaced', reason: `journal ${status.journalId ?? '(none)'} instead of ${known.journalId}` };
   }
-  if (known.sequence !== null && info.currentReceiptSeq < known.sequence) {
-    return { kind: 'replaced', reason: `sequence ${info.currentReceiptSeq} below the known ${known.sequence}` };
+  // A foreign register may count from another document: only its own earlier reading bounds it.
+  const floor = known.journalId === null ? (known.reading?.sequence ?? null) : known.sequence;
+  if (floor !== null && info.currentReceiptSeq < floor) {
+    return { kind: 'replaced', reason: `sequence ${info.currentReceiptSeq} below the known ${floor}` };
   }
   return { kind: 'same' };
 }
@@ -176,8 +188,12 @@ export function hasExtensions(status: LocalStatus): boolean {
   return capabilities.includes('idempotency') && capabilities.includes('journal') && status.journalId !== undefined;
 }
 
-/** The six lifetime sums of GET /fm/info; nothing else of it moves only by registrations. */
-export function sumsOf(info: FmInfo): FiscalSums {
+/** Sequence and lifetime sums of GET /fm/info; nothing else of it moves only by registrations. */
+export function readingOf(info: FmInfo): CounterReading {
+  return { terminalId: info.terminalId, sequence: info.currentReceiptSeq, sums: sumsOf(info) };
+}
+
+function sumsOf(info: FmInfo): FiscalSums {
   return {
     saleCash: info.AccumulatedSaleCash,
     saleCard: info.AccumulatedSaleCard,

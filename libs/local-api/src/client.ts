@@ -21,6 +21,8 @@ export interface LocalApiClientOptions {
   apiKey: string;
   /** From the first byte of a request to the last byte of its answer. */
   timeoutMs: number;
+  /** The same for every call but POST /receipts, which may wait for dead OFD servers. Default: `timeoutMs`. */
+  callTimeoutMs?: number;
   /** Name resolution, TCP and TLS together. Default: the smaller of `timeoutMs` and 10 s. */
   connectTimeoutMs?: number;
   /** Default 2 MiB. */
@@ -58,6 +60,7 @@ export class LocalApiClient {
   private readonly base: URL;
   private readonly pool: KeepAlivePool;
   private readonly limits: ExchangeLimits;
+  private readonly callLimits: ExchangeLimits;
 
   /** @throws TypeError when `baseUrl` is no http or https URL */
   constructor(private readonly options: LocalApiClientOptions) {
@@ -70,6 +73,7 @@ export class LocalApiClient {
       timeoutMs: options.timeoutMs,
       maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
     };
+    this.callLimits = { ...this.limits, timeoutMs: options.callTimeoutMs ?? options.timeoutMs };
   }
 
   status(): Promise<CallResult<LocalStatus>> {
@@ -145,7 +149,7 @@ export class LocalApiClient {
   private async call<T>(call: Call, parse: (body: unknown) => T | null): Promise<CallResult<T>> {
     const opening = await this.open(call);
     if (opening.kind === 'not_sent') return { kind: 'unreachable', reason: opening.reason };
-    return judgeCall(await opening.exchange.send(call.body ?? null, this.limits, () => true), parse);
+    return judgeCall(await opening.exchange.send(call.body ?? null, this.callLimits, () => true), parse);
   }
 
   private open({ method, path, body, idempotencyKey = null }: Call): Promise<Opening> {

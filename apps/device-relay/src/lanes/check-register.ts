@@ -1,4 +1,5 @@
-import { checkIdentity, hasExtensions, sumsOf, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
+import { checkIdentity, hasExtensions, readingOf, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
+import { UNKNOWN_BASELINE } from './lane-in-hand.js';
 import type { Register } from './ports.js';
 
 export type RegisterCheck =
@@ -9,8 +10,6 @@ export type RegisterCheck =
   /** It answers, and refuses us: wrong key, not activated, expired, module not initialised. */
   | { kind: 'refusing'; state: 'blocked' | 'expired'; reason: string };
 
-const UNKNOWN_REGISTER: Baseline = { terminalId: null, journalId: null, sequence: null, sums: null };
-
 /** Asks who is there and compares with whom we knew (design.md §5.1), by GET /status and GET /fm/info. */
 export async function checkRegister(register: Register, known: Baseline | null): Promise<RegisterCheck> {
   const status = await register.status();
@@ -19,11 +18,11 @@ export async function checkRegister(register: Register, known: Baseline | null):
   const info = await register.fmInfo();
   if (info.kind === 'refused') return refusing(info);
   if (info.kind !== 'ok') return { kind: 'silent', reason: `GET /fm/info: ${info.reason}` };
-  const identity = checkIdentity(known ?? UNKNOWN_REGISTER, status.value, info.value);
+  const identity = checkIdentity(known ?? UNKNOWN_BASELINE, status.value, info.value);
   if (identity.kind === 'replaced') return identity;
   const reason = unfitReason(status.value);
   if (reason) return { kind: 'refusing', ...reason };
-  return { kind: 'same', baseline: baselineOf(status.value, info.value), capabilities: status.value.capabilities ?? [] };
+  return { kind: 'same', baseline: baselineOf(status.value, info.value, known), capabilities: status.value.capabilities ?? [] };
 }
 
 function refusing({ code, message }: { code: string; message: string }): RegisterCheck {
@@ -37,11 +36,9 @@ function unfitReason(status: LocalStatus): { state: 'blocked' | 'expired'; reaso
   return null;
 }
 
-function baselineOf(status: LocalStatus, info: FmInfo): Baseline {
-  return {
-    terminalId: info.terminalId,
-    journalId: hasExtensions(status) ? (status.journalId ?? null) : null,
-    sequence: info.currentReceiptSeq,
-    sums: hasExtensions(status) ? null : sumsOf(info),
-  };
+function baselineOf(status: LocalStatus, info: FmInfo, known: Baseline | null): Baseline {
+  const { terminalId } = info;
+  return hasExtensions(status)
+    ? { terminalId, journalId: status.journalId ?? null, sequence: info.currentReceiptSeq, reading: null }
+    : { terminalId, journalId: null, sequence: known?.sequence ?? null, reading: readingOf(info) };
 }

@@ -1,10 +1,12 @@
+import { sameReading } from '#fiscal-domain';
 import type { Clock } from '#runtime';
 import { checkRegister } from './check-register.js';
-import type { LaneInHand, Step } from './lane-in-hand.js';
+import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { DeviceStateName, LaneGrip, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
+import type { SettleLane } from './settle-lane.js';
 
 export type Drained =
   /** Nothing due. */
@@ -25,6 +27,13 @@ const IDENTITY_TTL_MS = 60_000;
 
 const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled']);
 
+export interface LaneWork {
+  sender: SendReceipt;
+  resolver: ResolveAttempt;
+  settler: SettleLane;
+  setbacks: LaneSetbacks;
+}
+
 /** Works one lane off, serially, under its lock (design.md §3, §5). */
 export class DrainLane {
   private readonly checkedAt = new Map<string, number>();
@@ -34,7 +43,7 @@ export class DrainLane {
     private readonly store: LaneStore,
     private readonly locks: LaneLocks,
     private readonly registers: Registers,
-    private readonly work: { sender: SendReceipt; resolver: ResolveAttempt; setbacks: LaneSetbacks },
+    private readonly work: LaneWork,
     private readonly clock: Clock,
   ) {}
 
@@ -81,14 +90,12 @@ export class DrainLane {
   /** The open attempt if there is one, else the receipts that were read, in order. */
   private async workOff(snapshot: LaneSnapshot, grip: LaneGrip, isEnough: () => boolean): Promise<Step> {
     const { device, openAttempt } = snapshot;
-    const register = this.registers.of(device);
-    const baseline = snapshot.baseline ?? { terminalId: null, journalId: null, sequence: null, sums: null };
-    const lane: LaneInHand = { device, register, grip, baseline, failures: snapshot.failures };
+    const lane = this.takeInHand(snapshot, grip);
     if (openAttempt) {
       this.checkedAt.delete(device.id);
       return this.work.resolver.resolve(lane, openAttempt, 'left open by a process that is gone');
     }
-    const unfit = await this.recognise(lane, snapshot);
+    const unfit = (await this.settleAfterParking(lane, snapshot)) ?? (await this.recognise(lane, snapshot));
     if (unfit) return unfit;
     for (const receipt of snapshot.waiting) {
       if (!grip.isHeld() || this.stopping) return { kind: 'reread' };
@@ -102,6 +109,22 @@ export class DrainLane {
       if (pacingMs > 0) return this.work.setbacks.wait(lane, pacingMs, 'pacing');
     }
     return { kind: 'next' };
+  }
+
+  private takeInHand(snapshot: LaneSnapshot, grip: LaneGrip): LaneInHand {
+    const { device, lastKnown, calibration, failures } = snapshot;
+    const register = this.registers.of(device);
+    return { device, register, grip, baseline: snapshot.baseline ?? UNKNOWN_BASELINE, lastKnown, calibration, failures };
+  }
+
+  /** A parked request may still sleep on its way; it would pass for the next receipt. Null when nothing is to be waited for. */
+  private async settleAfterParking(lane: LaneInHand, { mustSettle }: LaneSnapshot): Promise<Step | null> {
+    if (!mustSettle) return null;
+    const settled = await this.work.settler.settle(lane, 'parked', lane.baseline);
+    if (settled.kind === 'waiting') return settled.step;
+    if (!sameReading(settled.first, settled.second)) return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
+    await this.store.endSettle(lane.device.id, { ...settled.baseline, sequence: lane.baseline.sequence });
+    return { kind: 'reread' };
   }
 
   /** Null when the register is the one that we know and can take receipts. */
@@ -121,7 +144,8 @@ export class DrainLane {
       case 'same':
         await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
         await this.store.setDeviceState(device.id, 'online', null);
-        lane.baseline = check.baseline;
+        // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
+        lane.baseline = check.baseline.journalId === null ? { ...lane.baseline, terminalId: check.baseline.terminalId } : check.baseline;
         this.checkedAt.set(device.id, this.clock.monotonicMs());
         return null;
     }

@@ -1,5 +1,5 @@
-import type { Baseline } from '#fiscal-domain';
-import type { LaneDevice, LaneGrip, Register } from './ports.js';
+import type { Baseline, Calibration } from '#fiscal-domain';
+import type { LaneDevice, LaneGrip, LastKnown, Register } from './ports.js';
 
 /** A lane whose lock this process holds, while it works on it. */
 export interface LaneInHand {
@@ -8,8 +8,13 @@ export interface LaneInHand {
   readonly grip: LaneGrip;
   /** The register as of its last answer; moves with every registration. */
   baseline: Baseline;
+  /** Registers without extensions only. */
+  lastKnown: LastKnown | null;
+  calibration: Calibration | null;
   failures: number;
 }
+
+export const UNKNOWN_BASELINE: Baseline = { terminalId: null, journalId: null, sequence: null, reading: null };
 
 /** What the drain does after a step. */
 export type Step =

@@ -2,7 +2,7 @@ import type { Logger } from '#runtime';
 import type { DrainLane, Drained } from './drain-lane.js';
 
 /** Longer waits are the sweeper's: a timer for each of 10 000 sleeping lanes would be work for nothing. */
-const LONGEST_TIMER_MS = 60_000;
+const LONGEST_TIMER_MS = 300_000;
 
 /**
  * Runs drains, at most `concurrency` at the same time and one per device, and sees to it that a lane that has more to do

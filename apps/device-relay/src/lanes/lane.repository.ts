@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, type StoredReceiptDocument } from '#database';
-import type { Baseline, Rejection } from '#fiscal-domain';
+import type { Baseline, Calibration, Registration, Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { readProfile } from '../devices/device-profile.js';
 import type {
@@ -11,10 +11,14 @@ import type {
   LaneGrip,
   LaneSnapshot,
   LaneStore,
+  LastKnown,
+  LateAnswer,
   OpenAttempt,
 } from './ports.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 
+/** How long others keep off after the settle time of a relay that may only be late. */
+const SETTLE_GRACE_SECONDS = 10;
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on (facts: fiscal.md, delivery). */
 const OFD_FUSE_HOURS = 48;
 
@@ -25,6 +29,9 @@ interface SnapshotRow {
   api_key_sealed: Uint8Array;
   profile: unknown;
   baseline: Baseline | null;
+  last_known: LastKnown | null;
+  calibration: Calibration | null;
+  must_settle: boolean;
   failures: number;
   wait_ms: number;
   attempt: AttemptRow | null;
@@ -36,7 +43,8 @@ interface AttemptRow {
   receipt_id: string;
   baseline: Baseline;
   request_hex: string;
-  is_refund: boolean;
+  document: StoredReceiptDocument;
+  created_ms: number;
   age_ms: number;
   refused_ago_ms: number | null;
 }
@@ -64,11 +72,17 @@ export class LaneRepository implements LaneStore {
 
   async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
     const [row] = await this.prisma.$queryRaw<SnapshotRow[]>`
-      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, l.baseline, l.failures,
-             greatest(0, coalesce(extract(epoch FROM l.due_at - now()) * 1000, 0))::float8 AS wait_ms,
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, l.baseline, l.last_known, l.calibration,
+             l.must_settle, l.failures,
+             extract(epoch FROM greatest(
+               coalesce(l.due_at - now(), interval '0'), interval '0',
+               CASE WHEN l.settling_relay <> ${this.relayId}
+                    THEN l.settle_until - now() + make_interval(secs => ${SETTLE_GRACE_SECONDS}) END
+             ))::float8 * 1000 AS wait_ms,
              (SELECT jsonb_build_object(
                        'id', a.id, 'receipt_id', a.receipt_id, 'baseline', a.baseline,
-                       'request_hex', encode(a.request, 'hex'), 'is_refund', r.type = 'refund',
+                       'request_hex', encode(a.request, 'hex'), 'document', r.document,
+                       'created_ms', extract(epoch FROM a.created_at) * 1000,
                        'age_ms', extract(epoch FROM now() - a.created_at) * 1000,
                        'refused_ago_ms', extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000)
                 FROM attempts a JOIN receipts r ON r.id = a.receipt_id
@@ -90,6 +104,9 @@ export class LaneRepository implements LaneStore {
         profile: readProfile(row.profile),
       },
       baseline: row.baseline,
+      lastKnown: row.last_known,
+      calibration: row.calibration,
+      mustSettle: row.must_settle,
       failures: row.failures,
       waitMs: Math.ceil(row.wait_ms),
       openAttempt: row.attempt && openAttemptOf(row.attempt),
@@ -119,7 +136,18 @@ export class LaneRepository implements LaneStore {
     }
   }
 
-  async closeRegistered({ attemptId, deviceId, registration, evidence, baseline }: CloseRegistered): Promise<boolean> {
+  async closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'> {
+    try {
+      return (await this.moveToRegistered(close)) ? 'closed' : 'already_closed';
+    } catch (error) {
+      // receipts_one_per_registration: rolled back whole, the attempt is still open.
+      if (isUniqueViolation(error)) return 'sequence_taken';
+      throw error;
+    }
+  }
+
+  private async moveToRegistered(close: CloseRegistered): Promise<boolean> {
+    const { attemptId, deviceId, registration, evidence, baseline, lastKnown } = close;
     const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
     const registeredAt = new Date(registration.transactionTimeMs);
     const closed = await this.prisma.$queryRaw<{ id: string }[]>`
@@ -137,8 +165,8 @@ export class LaneRepository implements LaneStore {
           FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
         RETURNING r.id, r.merchant_id, r.type
       ), lane AS (
-        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, failures = 0, due_at = NULL, due_reason = NULL,
-                         updated_at = now()
+        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = ${jsonOrNull(lastKnown)}::jsonb,
+                         failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
          WHERE device_id = ${deviceId} AND EXISTS (SELECT FROM moved)
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -182,11 +210,14 @@ export class LaneRepository implements LaneStore {
     return closed.length === 1;
   }
 
-  async closeUnknown(attemptId: string, evidence: AttemptEvidence): Promise<boolean> {
+  async closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean> {
     const closed = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH closed AS (
         UPDATE attempts SET state = 'unknown', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
-         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id, device_id
+      ), lane AS (
+        UPDATE lanes l SET must_settle = l.must_settle OR ${options.mustSettle}, updated_at = now()
+          FROM closed WHERE l.device_id = closed.device_id
       ), moved AS (
         UPDATE receipts r SET status = 'unknown', updated_at = now()
           FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
@@ -205,8 +236,74 @@ export class LaneRepository implements LaneStore {
   async postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void> {
     await this.prisma.$executeRaw`
       UPDATE lanes SET due_at = now() + make_interval(secs => ${wait.afterMs / 1_000}), due_reason = ${wait.reason},
-                       failures = ${wait.failures}, updated_at = now()
+                       failures = ${wait.failures}, settling_relay = NULL, settle_until = NULL, updated_at = now()
        WHERE device_id = ${deviceId}`;
+  }
+
+  async beginSettle(deviceId: string, afterMs: number, reason: string): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE lanes SET due_at = now() + make_interval(secs => ${afterMs / 1_000}), due_reason = ${reason},
+                       settling_relay = ${this.relayId}, settle_until = now() + make_interval(secs => ${afterMs / 1_000}),
+                       updated_at = now()
+       WHERE device_id = ${deviceId}`;
+  }
+
+  async endSettle(deviceId: string, baseline: Baseline): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = NULL, must_settle = false,
+                       settling_relay = NULL, settle_until = NULL, due_at = NULL, due_reason = NULL, updated_at = now()
+       WHERE device_id = ${deviceId}`;
+  }
+
+  async saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = NULL,
+                       calibration = ${jsonOrNull(calibration)}::jsonb, updated_at = now()
+       WHERE device_id = ${deviceId}`;
+  }
+
+  async markShared(deviceId: string, reason: string): Promise<void> {
+    await this.prisma.$executeRaw`
+      WITH moved AS (
+        UPDATE devices SET profile = profile || '{"sharing": "shared"}'::jsonb
+         WHERE id = ${deviceId} AND profile ->> 'sharing' = 'exclusive'
+        RETURNING id, merchant_id
+      )
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, 'device.shared', id, jsonb_build_object('device_id', id, 'reason', ${reason}::text)
+        FROM moved`;
+  }
+
+  async recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer> {
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
+    const [row] = await this.prisma.$queryRaw<{ late: LateAnswer }[]>`
+      WITH attempt AS (
+        SELECT receipt_id FROM attempts WHERE id = ${attemptId}
+      ), completed AS (
+        UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
+                              verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now()
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status = 'registered'
+           AND r.terminal_id = ${terminalId} AND r.receipt_seq = ${receiptSeq}
+        RETURNING r.id
+      ), proved AS (
+        UPDATE receipts r
+           SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
+               fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
+               registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
+               ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status = 'unknown'
+        RETURNING r.id
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${newId('evt')}, r.merchant_id,
+               CASE WHEN EXISTS (SELECT FROM proved) THEN 'receipt.registered' ELSE 'receipt.duplicate_suspected' END, r.id,
+               jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
+                                  'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
+          FROM receipts r JOIN attempt ON r.id = attempt.receipt_id WHERE NOT EXISTS (SELECT FROM completed)
+      )
+      SELECT CASE WHEN EXISTS (SELECT FROM completed) THEN 'same' WHEN EXISTS (SELECT FROM proved) THEN 'proved'
+                  ELSE 'duplicate_suspected' END AS late`;
+    return row?.late ?? 'duplicate_suspected';
   }
 
   async setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void> {
@@ -225,7 +322,8 @@ export class LaneRepository implements LaneStore {
   async saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<void> {
     await this.prisma.$executeRaw`
       WITH lane AS (
-        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now() WHERE device_id = ${deviceId}
+        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now()
+         WHERE device_id = ${deviceId} AND ${baseline.journalId}::text IS NOT NULL
       )
       UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
                          capabilities = ${[...capabilities]}::text[], last_seen_at = now()
@@ -250,6 +348,8 @@ export class LaneRepository implements LaneStore {
       SELECT DISTINCT c.device_id
         FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
        WHERE d.state NOT IN ('disabled', 'replaced')
+         AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
+              OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
          AND (l.due_at IS NULL OR l.due_at < now() - make_interval(secs => ${overdueMs / 1_000}))
          AND greatest(c.since, l.updated_at) < now() - make_interval(secs => ${overdueMs / 1_000})
          AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}
@@ -275,10 +375,15 @@ function openAttemptOf(row: AttemptRow): OpenAttempt {
     receiptId: row.receipt_id,
     baseline: row.baseline,
     request: Buffer.from(row.request_hex, 'hex'),
-    isRefund: row.is_refund,
+    document: row.document,
+    createdAt: new Date(row.created_ms),
     ageMs: row.age_ms,
     refusedAgoMs: row.refused_ago_ms,
   };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
 /** SQLSTATE 23505. */

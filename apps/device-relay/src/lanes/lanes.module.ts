@@ -7,12 +7,10 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { DrainLane } from './drain-lane.js';
+import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
-import { LaneSetbacks } from './lane-setbacks.js';
 import { LaneRepository } from './lane.repository.js';
 import { observeLanes } from './lane-metrics.js';
-import { ResolveAttempt } from './resolve-attempt.js';
-import { SendReceipt } from './send-receipt.js';
 import { PostgresSettledNotices } from './settled-notices.js';
 import { Sweeper } from './sweeper.js';
 
@@ -62,7 +60,13 @@ const STOP_DEADLINE_MS = 7_000;
     {
       provide: DrainLane,
       inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, LOGGER],
-      useFactory: joinLane,
+      useFactory: (
+        store: LaneRepository,
+        locks: AdvisoryLaneLocks,
+        registers: RegisterConnections,
+        notices: PostgresSettledNotices,
+        logger: Logger,
+      ) => joinLane({ store, locks, registers, notices }, { clock: systemClock, logger, random: Math.random }),
     },
     {
       provide: LaneRunner,
@@ -108,20 +112,6 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
     this.registers.close();
     await this.bell.close();
   }
-}
-
-function joinLane(
-  store: LaneRepository,
-  locks: AdvisoryLaneLocks,
-  registers: RegisterConnections,
-  notices: PostgresSettledNotices,
-  logger: Logger,
-): DrainLane {
-  const clock = systemClock;
-  const setbacks = new LaneSetbacks(store);
-  const resolver = new ResolveAttempt(store, setbacks, notices, { clock, logger });
-  const sender = new SendReceipt(store, resolver, setbacks, notices, { clock, logger });
-  return new DrainLane(store, locks, registers, { sender, resolver, setbacks }, clock);
 }
 
 function queueOf({ QUEUE_URL, DATABASE_URL }: RelaySettings): ReturnType<typeof laneQueueBackend> {

@@ -1,5 +1,15 @@
 import type { StoredReceiptDocument } from '#database';
-import type { Baseline, FmInfo, LocalStatus, OpenShiftResponse, RegisterAnswer, Registration, Rejection } from '#fiscal-domain';
+import type {
+  Baseline,
+  Calibration,
+  ExpectedGrowth,
+  FmInfo,
+  LocalStatus,
+  OpenShiftResponse,
+  RegisterAnswer,
+  Registration,
+  Rejection,
+} from '#fiscal-domain';
 import type { DeviceProfile } from '../devices/device-profile.js';
 
 /** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
@@ -21,7 +31,9 @@ export interface OpenAttempt {
   baseline: Baseline;
   /** The exact bytes that were or may have been sent. */
   request: Buffer;
-  isRefund: boolean;
+  document: StoredReceiptDocument;
+  /** When the intent was written. */
+  createdAt: Date;
   /** By the database's clock. */
   ageMs: number;
   /** Set when a repetition was refused: how long ago, by the database's clock. */
@@ -38,6 +50,10 @@ export interface LaneSnapshot {
   device: LaneDevice;
   /** What the register looked like when it last answered; null = nothing is known. */
   baseline: Baseline | null;
+  lastKnown: LastKnown | null;
+  calibration: Calibration | null;
+  /** An attempt was parked whose request may still be asleep: settle before the next send. */
+  mustSettle: boolean;
   /** Consecutive failures that sent nothing. */
   failures: number;
   /** Not to be worked on before; 0 = due. By the database's clock. */
@@ -45,6 +61,12 @@ export interface LaneSnapshot {
   openAttempt: OpenAttempt | null;
   /** Next accepted receipts by lane place. */
   waiting: WaitingReceipt[];
+}
+
+/** The last registration that an answer named, for comparing the next reading of the counters. */
+export interface LastKnown {
+  receiptSeq: number;
+  growth: ExpectedGrowth | null;
 }
 
 export interface Intent {
@@ -67,22 +89,34 @@ export interface LaneStore {
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved). `lane_occupied`: an attempt is open.
    */
   openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'>;
-  /** False when somebody else closed the attempt before. */
-  closeRegistered(close: CloseRegistered): Promise<boolean>;
+  /**
+   * `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds this terminal's
+   * sequence, so the register lies; nothing was changed.
+   */
+  closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
+  /** An answer that came after a successor had closed the attempt: completes, proves or contradicts what he found. */
+  recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer>;
   closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): Promise<boolean>;
   /**
    * Back to `accepted`, for the same lane place. Only while the lane lock is still this session's, by the database's own
    * word: a successor may be repeating the request at this moment.
    */
   closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
-  closeUnknown(attemptId: string, evidence: AttemptEvidence): Promise<boolean>;
+  closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean>;
   /** Remembers, on the open attempt, that a repetition was refused just now. */
   noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void>;
   /** Sets the lane's due time on the database's clock. */
   postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void>;
+  /** Names this relay as the one that waits out a settle time; others keep off until 10 s after it. */
+  beginSettle(deviceId: string, afterMs: number, reason: string): Promise<void>;
+  /** The lane is settled: it goes on from this reading. */
+  endSettle(deviceId: string, baseline: Baseline): Promise<void>;
+  saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): Promise<void>;
+  /** Somebody else sells there too: matches of counters prove nothing any more. */
+  markShared(deviceId: string, reason: string): Promise<void>;
   /** Changes state and tells it as an event; does nothing when it is that state already. */
   setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void>;
-  /** What the register said about itself. */
+  /** What the register said about itself; with extensions it is the lane's baseline as well. */
   saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<void>;
 }
 
@@ -93,7 +127,16 @@ export interface CloseRegistered {
   evidence: 'answer' | 'journal' | 'counters';
   /** The lane's baseline from now on. */
   baseline: Baseline;
+  lastKnown: LastKnown | null;
 }
+
+export type LateAnswer =
+  /** The same registration; a missing sign is completed. */
+  | 'same'
+  /** The receipt was parked as unknown: this proves it. */
+  | 'proved'
+  /** The receipt is registered elsewhere, or waits to be sent again: an operator must look. */
+  | 'duplicate_suspected';
 
 /** A lane lock in hand. */
 export interface LaneGrip {

@@ -1,111 +1,26 @@
-import { decideRepeat, type Baseline, type RepeatOutcome } from '#fiscal-domain';
-import type { Clock, Logger } from '#runtime';
-import { checkRegister } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
-import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginSendGuard } from './lane-timing.js';
-import { openShift } from './open-shift.js';
-import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
+import type { ParkAttempt } from './park-attempt.js';
+import type { OpenAttempt } from './ports.js';
+import type { ResolveByCounters } from './resolve-by-counters.js';
+import type { ResolveByKey } from './resolve-by-key.js';
 
 /**
- * Finds out what became of an open attempt, before anything else happens on its lane (design.md §5.5).
- *
- * On a register with key and journal the same bytes are repeated under the same key: it answers with the stored
- * registration or registers now; either way the document exists once. Who answers is checked first, within the same
- * send guard: a cleared or restored register has forgotten its keys and would register a second time.
- * On every other register the receipt stops as `unknown` with its evidence: it is never blindly resent.
+ * Finds out what became of an open attempt, before anything else happens on its lane (design.md §5.5): by key where the
+ * register knows keys, by its counters where it does not, by a person where neither proves anything in time.
  */
 export class ResolveAttempt {
   constructor(
-    private readonly store: LaneStore,
-    private readonly setbacks: LaneSetbacks,
-    private readonly notices: SettledNotices,
-    private readonly tools: { clock: Clock; logger: Logger },
+    private readonly byKey: ResolveByKey,
+    private readonly byCounters: ResolveByCounters,
+    private readonly parking: ParkAttempt,
   ) {}
 
   async resolve(lane: LaneInHand, attempt: OpenAttempt, reason: string): Promise<Step> {
-    if (attempt.baseline.journalId === null) {
-      return this.park(attempt, { reason, why: 'this register has no idempotency keys: nothing can be proven by asking it' });
-    }
+    const knowsKeys = attempt.baseline.journalId !== null;
     if (attempt.ageMs >= lane.device.profile.parkAfterMs) {
-      return this.park(attempt, { reason, why: 'could not be resolved in time', after_ms: attempt.ageMs });
+      const evidence = { reason, why: 'could not be resolved in time', after_ms: Math.round(attempt.ageMs) };
+      return this.parking.park(attempt, evidence, { mustSettle: !knowsKeys });
     }
-    return this.resolveByKey(lane, attempt);
-  }
-
-  private async resolveByKey(lane: LaneInHand, attempt: OpenAttempt): Promise<Step> {
-    const mayStillSend = beginSendGuard(this.tools.clock);
-    const check = await checkRegister(lane.register, attempt.baseline);
-    if (check.kind === 'silent') return this.setbacks.unreachable(lane, check.reason);
-    if (check.kind === 'refusing') return this.setbacks.refused(lane, check.state, check.reason);
-    if (check.kind === 'replaced') return this.setbacks.replaced(lane, check.reason);
-    if (check.baseline.journalId === null) return this.setbacks.replaced(lane, 'the register lost its idempotency keys');
-
-    const prepared = await lane.register.prepareReceipt(attempt.request, attempt.receiptId);
-    if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
-    const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
-    const outcome = decideRepeat(attempt, answer);
-    this.tools.logger.info({ device_id: lane.device.id, attempt_id: attempt.id, outcome: outcome.kind }, 'repeated under the same key');
-    return this.record(lane, attempt, outcome, check.baseline);
-  }
-
-  private async record(lane: LaneInHand, attempt: OpenAttempt, outcome: RepeatOutcome, seen: Baseline): Promise<Step> {
-    switch (outcome.kind) {
-      case 'registered': {
-        const { registration, evidence } = outcome;
-        // Others may have registered since: the lane goes on from whichever is later.
-        const baseline = { ...seen, sequence: Math.max(registration.receiptSeq, seen.sequence ?? 0) };
-        const deviceId = lane.device.id;
-        await this.store.closeRegistered({ attemptId: attempt.id, deviceId, registration, evidence, baseline });
-        this.notices.tell(attempt.receiptId);
-        lane.baseline = baseline;
-        lane.failures = 0;
-        return { kind: 'reread' };
-      }
-      case 'shift_closed':
-        return openShift(lane, this.setbacks);
-      case 'refused':
-        return this.recordRefusal(lane, attempt, outcome);
-      case 'conflict':
-        return this.park(attempt, { why: 'the register holds another document under this key', answer: outcome.reason });
-      case 'unproven':
-        return this.setbacks.retryLater(lane, `repetition proved nothing: ${outcome.reason}`);
-    }
-  }
-
-  /**
-   * A refused repetition proves nothing while the first request may still be asleep on its way (a phone's backlog). The
-   * same refusal after the settle time does.
-   */
-  private async recordRefusal(
-    lane: LaneInHand,
-    attempt: OpenAttempt,
-    { outcome }: Extract<RepeatOutcome, { kind: 'refused' }>,
-  ): Promise<Step> {
-    const { settleMs } = lane.device.profile;
-    if (attempt.refusedAgoMs === null) {
-      await this.store.noteRefusal(attempt.id, { refused: outcome });
-      return this.setbacks.wait(lane, settleMs, 'refused after an unclear answer: asked again after the settle time');
-    }
-    if (attempt.refusedAgoMs < settleMs) {
-      return this.setbacks.wait(lane, settleMs - attempt.refusedAgoMs, 'waiting out the settle time');
-    }
-    const evidence = { refused_again: outcome };
-    if (outcome.kind === 'rejected') {
-      await this.store.closeRejected(attempt.id, outcome.rejection, evidence);
-      this.notices.tell(attempt.receiptId);
-      return { kind: 'reread' };
-    }
-    if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.grip))) return { kind: 'reread' };
-    return outcome.kind === 'device_refused'
-      ? this.setbacks.refused(lane, outcome.state, outcome.reason)
-      : this.setbacks.retryLater(lane, 'refused for good');
-  }
-
-  private async park(attempt: OpenAttempt, evidence: Record<string, unknown>): Promise<Step> {
-    this.tools.logger.error({ attempt_id: attempt.id, receipt_id: attempt.receiptId, ...evidence }, 'receipt is unknown');
-    await this.store.closeUnknown(attempt.id, { ...evidence, baseline: attempt.baseline });
-    this.notices.tell(attempt.receiptId);
-    return { kind: 'reread' };
+    return knowsKeys ? this.byKey.resolve(lane, attempt) : this.byCounters.resolve(lane, attempt, reason);
   }
 }

@@ -1,15 +1,24 @@
-import { decideAnswer, toLocalReceipt, type Outcome, type RegisterAnswer } from '#fiscal-domain';
+import { decideAnswer, growthOf, readingOf, sameReading, toLocalReceipt, type Outcome, type RegisterAnswer } from '#fiscal-domain';
 import { newId, type Clock, type Logger } from '#runtime';
 import type { LaneInHand, Step } from './lane-in-hand.js';
-import { LaneSetbacks } from './lane-setbacks.js';
+import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginSendGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
-import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { CloseRegistered, LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
+import type { TakeBaseline } from './take-baseline.js';
 
 interface Sent {
   attempt: OpenAttempt;
   answer: RegisterAnswer;
+}
+
+/** What a lane is made of, beside its store. */
+export interface LaneParts {
+  resolver: ResolveAttempt;
+  setbacks: LaneSetbacks;
+  baselines: TakeBaseline;
+  notices: SettledNotices;
 }
 
 /**
@@ -22,17 +31,20 @@ interface Sent {
 export class SendReceipt {
   constructor(
     private readonly store: LaneStore,
-    private readonly resolver: ResolveAttempt,
-    private readonly setbacks: LaneSetbacks,
-    private readonly notices: SettledNotices,
+    private readonly parts: LaneParts,
     private readonly tools: { clock: Clock; logger: Logger },
   ) {}
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
-    const request = Buffer.from(JSON.stringify(toLocalReceipt(receipt.document, lane.device.profile.vatRule)));
+    const { document } = receipt;
+    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, lane.device.profile.vatRule)));
+    if (lane.baseline.journalId === null) {
+      const setback = await this.parts.baselines.take(lane);
+      if (setback) return setback;
+    }
     // The connection first: a register that is away costs no attempt, and a slow connect does not eat into the guard.
     const prepared = await lane.register.prepareReceipt(request, receipt.id);
-    if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
+    if (prepared.kind === 'not_sent') return this.parts.setbacks.unreachable(lane, prepared.reason);
 
     const mayStillSend = beginSendGuard(this.tools.clock);
     const attemptId = newId('att');
@@ -46,49 +58,87 @@ export class SendReceipt {
       prepared.call.abandon();
       return { kind: opened === 'withdrawn' ? 'next' : 'reread' };
     }
+    const attempt: OpenAttempt = {
+      ...{ id: attemptId, receiptId: receipt.id, baseline, request, document },
+      ...{ createdAt: this.tools.clock.now(), ageMs: 0, refusedAgoMs: null },
+    };
     const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
-    const isRefund = receipt.document.type === 'refund';
-    const attempt = { id: attemptId, receiptId: receipt.id, baseline, request, isRefund, ageMs: 0, refusedAgoMs: null };
-    return this.record(lane, { attempt, answer }, decideAnswer(attempt, answer));
+    const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
+    return this.record(lane, { attempt, answer }, outcome);
   }
 
   private async record(lane: LaneInHand, sent: Sent, outcome: Outcome): Promise<Step> {
+    const { setbacks } = this.parts;
     switch (outcome.kind) {
       case 'registered':
         return this.recordRegistered(lane, sent, outcome);
-      case 'rejected': {
-        await this.store.closeRejected(sent.attempt.id, outcome.rejection, { answer: sent.answer });
-        this.notices.tell(sent.attempt.receiptId);
-        return { kind: 'next' };
-      }
+      case 'rejected':
+        return this.recordRejected(lane, sent, outcome);
       case 'device_refused':
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
-        return this.setbacks.refused(lane, outcome.state, outcome.reason);
+        return setbacks.refused(lane, outcome.state, outcome.reason);
       case 'shift_closed':
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
-        return openShift(lane, this.setbacks);
+        return openShift(lane, setbacks);
       case 'not_sent':
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
-        return this.setbacks.unreachable(lane, outcome.reason);
+        return setbacks.unreachable(lane, outcome.reason);
       case 'unclear':
-        this.tools.logger.warn({ device_id: lane.device.id, attempt_id: sent.attempt.id, reason: outcome.reason }, 'unclear answer');
-        return this.resolver.resolve(lane, sent.attempt, outcome.reason);
+        return this.resolveUnclear(lane, sent, outcome.reason);
     }
   }
 
   private async recordRegistered(
     lane: LaneInHand,
-    { attempt }: Sent,
+    { attempt, answer }: Sent,
     { registration, foreignSales }: Extract<Outcome, { kind: 'registered' }>,
   ): Promise<Step> {
-    const baseline = { ...lane.baseline, terminalId: registration.terminalId, sequence: registration.receiptSeq, sums: null };
     const deviceId = lane.device.id;
-    await this.store.closeRegistered({ attemptId: attempt.id, deviceId, registration, evidence: 'answer', baseline });
-    this.notices.tell(attempt.receiptId);
+    const { terminalId, receiptSeq } = registration;
+    const baseline = { ...lane.baseline, terminalId, sequence: receiptSeq };
+    const lastKnown = baseline.journalId === null ? { receiptSeq, growth: growthOf(attempt.document) } : null;
+    const close: CloseRegistered = { attemptId: attempt.id, deviceId, registration, evidence: 'answer', baseline, lastKnown };
+    const closed = await this.store.closeRegistered(close);
+    if (closed === 'sequence_taken') {
+      return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
+    }
+    if (closed === 'already_closed') return this.recordLate(lane, { attempt, answer }, close);
+    this.parts.notices.tell(attempt.receiptId);
     lane.baseline = baseline;
+    lane.lastKnown = lastKnown;
     lane.failures = 0;
-    if (foreignSales) this.tools.logger.warn({ device_id: deviceId, sequence: registration.receiptSeq }, 'somebody else sells here');
+    if (foreignSales) await this.store.markShared(deviceId, `sequence jumped to ${receiptSeq}`);
     return { kind: 'next' };
+  }
+
+  /** A successor took the lane over while we were paused, and found something out about this attempt. */
+  private async recordLate(lane: LaneInHand, { attempt }: Sent, { registration }: CloseRegistered): Promise<Step> {
+    const late = await this.store.recordLateAnswer(attempt.id, registration);
+    this.tools.logger.error({ device_id: lane.device.id, attempt_id: attempt.id, late }, 'answer came after a takeover');
+    this.parts.notices.tell(attempt.receiptId);
+    return { kind: 'reread' };
+  }
+
+  /** Without extensions a refusal counts only when the counters are where they were just before. */
+  private async recordRejected(
+    lane: LaneInHand,
+    sent: Sent,
+    { rejection }: Extract<Outcome, { kind: 'rejected' }>,
+  ): Promise<Step> {
+    const { reading } = sent.attempt.baseline;
+    if (lane.baseline.journalId === null) {
+      const info = await lane.register.fmInfo();
+      const unmoved = info.kind === 'ok' && reading !== null && sameReading(reading, readingOf(info.value));
+      if (!unmoved) return this.resolveUnclear(lane, sent, `${rejection.code}, but the counters do not confirm it`);
+    }
+    await this.store.closeRejected(sent.attempt.id, rejection, { answer: sent.answer });
+    this.parts.notices.tell(sent.attempt.receiptId);
+    return { kind: 'next' };
+  }
+
+  private resolveUnclear(lane: LaneInHand, { attempt }: Sent, reason: string): Promise<Step> {
+    this.tools.logger.warn({ device_id: lane.device.id, attempt_id: attempt.id, reason }, 'unclear answer');
+    return this.parts.resolver.resolve(lane, attempt, reason);
   }
 
   /** False when the lock is no longer ours: the attempt stays open for whoever has it now. */

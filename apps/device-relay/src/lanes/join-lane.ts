@@ -1,0 +1,36 @@
+import type { Clock, Logger } from '#runtime';
+import { DrainLane } from './drain-lane.js';
+import { LaneSetbacks } from './lane-setbacks.js';
+import { ParkAttempt } from './park-attempt.js';
+import type { LaneLocks, LaneStore, Registers, SettledNotices } from './ports.js';
+import { ResolveAttempt } from './resolve-attempt.js';
+import { ResolveByCounters } from './resolve-by-counters.js';
+import { ResolveByKey } from './resolve-by-key.js';
+import { SendReceipt } from './send-receipt.js';
+import { SettleLane } from './settle-lane.js';
+import { TakeBaseline } from './take-baseline.js';
+
+/** The world that a lane works in: the real one in the relay, a simulated one in the simulation. */
+export interface LaneWorld {
+  store: LaneStore;
+  locks: LaneLocks;
+  registers: Registers;
+  notices: SettledNotices;
+}
+
+/** Joins the lane's parts; the one place that knows them all. */
+export function joinLane(
+  { store, locks, registers, notices }: LaneWorld,
+  { clock, logger, random }: { clock: Clock; logger: Logger; random: () => number },
+): DrainLane {
+  const tools = { clock, logger };
+  const setbacks = new LaneSetbacks(store, random);
+  const parking = new ParkAttempt(store, notices, logger);
+  const settler = new SettleLane(store, setbacks, clock);
+  const byKey = new ResolveByKey(store, setbacks, parking, notices, tools);
+  const byCounters = new ResolveByCounters(store, settler, setbacks, parking, notices);
+  const resolver = new ResolveAttempt(byKey, byCounters, parking);
+  const baselines = new TakeBaseline(store, setbacks);
+  const sender = new SendReceipt(store, { resolver, setbacks, baselines, notices }, tools);
+  return new DrainLane(store, locks, registers, { sender, resolver, settler, setbacks }, clock);
+}

@@ -1,0 +1,20 @@
+import type { Logger } from '#runtime';
+import type { Step } from './lane-in-hand.js';
+import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
+
+/** Neither registered nor not: the receipt stops as `unknown` with its evidence, a person decides, the lane goes on. */
+export class ParkAttempt {
+  constructor(
+    private readonly store: LaneStore,
+    private readonly notices: SettledNotices,
+    private readonly logger: Logger,
+  ) {}
+
+  /** `mustSettle`: the request may still be asleep on its way, so the lane waits it out before its next send. */
+  async park(attempt: OpenAttempt, evidence: Record<string, unknown>, options: { mustSettle: boolean }): Promise<Step> {
+    this.logger.error({ attempt_id: attempt.id, receipt_id: attempt.receiptId, evidence }, 'receipt is unknown');
+    await this.store.closeUnknown(attempt.id, { baseline: attempt.baseline, ...evidence }, options);
+    this.notices.tell(attempt.receiptId);
+    return { kind: 'reread' };
+  }
+}

@@ -1,0 +1,67 @@
+import type { TestMerchant } from './merchant.js';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // The tests look into answers of every shape; each asserts what it reads.
+  body: Record<string, any>;
+}
+
+/** An ERP: gets a token, posts sales. Spreads its calls over all gateways. */
+export class GatewayClient {
+  private token: Promise<string> | null = null;
+  private turn = 0;
+
+  constructor(
+    private readonly urls: readonly string[],
+    private readonly merchant: TestMerchant,
+  ) {}
+
+  /** A sale of one piece of catalogue goods by the till's cashier. */
+  saleOf(till: number, more: Record<string, unknown> = {}): Record<string, unknown> {
+    return {
+      items: [{ name: this.merchant.goods[0], price: 112_000, qty: 1 }],
+      payment: { method: 'cash' },
+      cashier_id: this.merchant.tills[till]?.cashierId,
+      ...more,
+    };
+  }
+
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.call('POST', path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } });
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.call('GET', path, { headers: {} });
+  }
+
+  async call(method: string, path: string, init: { body?: string; headers: Record<string, string> }): Promise<Answer> {
+    this.token ??= this.fetchToken();
+    const authorization = `Bearer ${await this.token}`;
+    const response = await fetch(`${this.nextUrl()}${path}`, {
+      method,
+      ...(init.body === undefined ? {} : { body: init.body }),
+      headers: { authorization, ...init.headers },
+      signal: AbortSignal.timeout(90_000),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+  }
+
+  async fetchToken(scope?: string): Promise<string> {
+    const { clientId, clientSecret } = this.merchant;
+    const response = await fetch(`${this.nextUrl()}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) }),
+    });
+    if (!response.ok) throw new Error(`no token: ${response.status} ${await response.text()}`);
+    const { access_token: token } = (await response.json()) as { access_token: string };
+    return token;
+  }
+
+  private nextUrl(): string {
+    this.turn += 1;
+    return this.urls[this.turn % this.urls.length] ?? '';
+  }
+}

@@ -1,0 +1,96 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const KEPT_OUTPUT = 200;
+
+/** A program of ours as its own process, from `dist/`, as production runs it. */
+export class Program {
+  private child: ChildProcess | null = null;
+  private output: string[] = [];
+
+  constructor(
+    readonly name: string,
+    private readonly entry: string,
+    private readonly env: Record<string, string>,
+    private readonly readyUrl: string,
+  ) {}
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, ['--enable-source-maps', join(ROOT, 'dist', 'apps', this.entry)], {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'] ?? '', NODE_ENV: 'production', LOG_LEVEL: 'info', ...this.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    const keep = (chunk: Buffer): void => {
+      this.output.push(chunk.toString());
+      if (this.output.length > KEPT_OUTPUT) this.output = this.output.slice(-KEPT_OUTPUT);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    await this.becomesReady();
+  }
+
+  /** What it said last, for the message of a failed test. */
+  get lastWords(): string {
+    return this.output.join('').slice(-6_000);
+  }
+
+  get isRunning(): boolean {
+    return this.child !== null && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
+  /** Ends this very process and waits for it. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const { child } = this;
+    if (!child || !this.isRunning) return;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    const hard = setTimeout(() => child.kill('SIGKILL'), 15_000);
+    await gone;
+    clearTimeout(hard);
+  }
+
+  private async becomesReady(): Promise<void> {
+    const deadline = Date.now() + 40_000;
+    while (Date.now() < deadline) {
+      if (!this.isRunning) throw new Error(`${this.name} ended while starting:\n${this.lastWords}`);
+      const ready = await fetch(this.readyUrl, { signal: AbortSignal.timeout(2_000) }).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+      if (ready) return;
+      await delay(50);
+    }
+    throw new Error(`${this.name} did not become ready:\n${this.lastWords}`);
+  }
+}
+
+/** `count` ports in a row that are free now. */
+export async function freePorts(count: number): Promise<number> {
+  for (let tries = 0; tries < 50; tries += 1) {
+    const first = 20_000 + Math.floor(Math.random() * 12_000);
+    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(first + index)));
+    if (free.every(Boolean)) return first;
+  }
+  throw new Error(`found no ${count} free ports in a row`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => resolve(true));
+  });
+  const free = await listening;
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
+}

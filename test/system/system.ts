@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
+import { GatewayClient } from './gateway-client.js';
+import { createMerchant, type TestMerchant } from './merchant.js';
+import { freePorts, Program } from './program.js';
+
+export interface SystemOptions {
+  registers?: number;
+  gateways?: number;
+  relays?: number;
+  /** redis://…; unset = BullMQ on PostgreSQL. */
+  queueUrl?: string;
+  profile?: Record<string, unknown>;
+  registerEnv?: Record<string, string>;
+  /** Receipts are given this long by default; tests say more where they wait for healing. */
+  scopes?: readonly string[];
+}
+
+/** All programs as processes of their own, on a database and in folders of their own; nothing is shared with another test. */
+export interface TestSystem {
+  database: TestDatabase;
+  merchant: TestMerchant;
+  client: GatewayClient;
+  gatewayUrls: string[];
+  ofdUrl: string;
+  registerApiKey: string;
+  gateways: Program[];
+  relays: Program[];
+  register: Program;
+  ofd: Program;
+  stop(): Promise<void>;
+}
+
+export async function startSystem(options: SystemOptions = {}): Promise<TestSystem> {
+  const { registers = 1, gateways: gatewayCount = 1, relays: relayCount = 1 } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'fiscal-system-'));
+  const database = await createTestDatabase();
+  const secretsKey = randomBytes(32).toString('base64');
+  const registerApiKey = randomBytes(24).toString('hex');
+  const [ofdPort, registerPort, programPort] = [await freePorts(1), await freePorts(registers), await freePorts(gatewayCount + relayCount)];
+  const ofdUrl = `http://127.0.0.1:${ofdPort}`;
+  const registerUrls = Array.from({ length: registers }, (_, index) => `http://127.0.0.1:${registerPort + index}`);
+
+  const ofd = new Program('ofd', 'cash-register/src/ofd-simulator/main.js', { OFD_PORT: String(ofdPort) }, `${ofdUrl}/documents`);
+  const register = new Program('register', 'cash-register/src/main.js', {
+    REGISTER_PORT: String(registerPort),
+    DATA_DIR: join(folder, 'register'),
+    OFD_URLS: ofdUrl,
+    REGISTER_API_KEY: registerApiKey,
+    FM_MIN_INTERVAL_MS: '0',
+    FM_RECEIPT_CAPACITY: '100000',
+    EMULATOR: '1',
+    EMULATOR_REGISTERS: String(registers),
+    ...options.registerEnv,
+  }, `${registerUrls.at(-1)}/status`);
+  const shared: Record<string, string> = {
+    DATABASE_URL: database.url,
+    SECRETS_KEY: secretsKey,
+    DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
+    ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
+  };
+  const portOf = (index: number): string => String(programPort + index);
+  const gateways = Array.from({ length: gatewayCount }, (_, index) =>
+    new Program(`gateway-${index}`, 'gateway/src/main.js', { ...shared, GATEWAY_PORT: portOf(index) }, `http://127.0.0.1:${portOf(index)}/readyz`));
+  const relays = Array.from({ length: relayCount }, (_, index) => {
+    const port = portOf(gatewayCount + index);
+    return new Program(`relay-${index}`, 'device-relay/src/main.js', { ...shared, RELAY_PORT: port }, `http://127.0.0.1:${port}/readyz`);
+  });
+  const gatewayUrls = gateways.map((_, index) => `http://127.0.0.1:${portOf(index)}`);
+  const everything = [...gateways, ...relays, register, ofd];
+  const stop = async (): Promise<void> => {
+    await Promise.all(everything.map((program) => program.end()));
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const { profile, scopes } = options;
+    const merchant = await createMerchant(database.url, { secretsKey, registerApiKey, registerUrls, profile, scopes });
+    await Promise.all(everything.map((program) => program.start()));
+    const client = new GatewayClient(gatewayUrls, merchant);
+    return { database, merchant, client, gatewayUrls, ofdUrl, registerApiKey, gateways, relays, register, ofd, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
