@@ -13,6 +13,10 @@ const transform = {
   ],
 };
 
+/**
+ * @param {string} name
+ * @param {string} pattern
+ */
 const project = (name, pattern, more = {}) => ({
   displayName: name,
   rootDir: import.meta.dirname,

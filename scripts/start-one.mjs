@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 
 import { openDataFolder } from './lib/data-folder.mjs';
 import { programEnvironment, sharedEnvironment } from './lib/environment.mjs';
-import { dataDirOf } from './lib/paths.mjs';
+import { dataDirOf, ROOT } from './lib/paths.mjs';
 import { assertPortsFree } from './lib/ports.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
 import { PROGRAMS } from './lib/programs.mjs';
@@ -51,7 +51,12 @@ async function startDatabase(dataDir) {
  * @returns {Promise<number>}
  */
 function runInForeground(main, env) {
-  const child = spawn(process.execPath, ['--enable-source-maps', main], { env, stdio: 'inherit', detached: true });
+  const child = spawn(process.execPath, ['--enable-source-maps', main], {
+    cwd: ROOT,
+    env,
+    stdio: 'inherit',
+    detached: true,
+  });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal));
   }

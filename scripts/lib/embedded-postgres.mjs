@@ -3,9 +3,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
 
-import { lastLines, openLog, readJson, writeSecretJson } from './files.mjs';
+import { codeOf, lastLines, openLog, readJson, writeSecretJson } from './files.mjs';
 import { preparePostgresBinaries, SYSTEM_FOLDER } from './postgres-binaries.mjs';
-import { createCluster, findRunningServer, spawnServer, stopServer } from './postgres-cluster.mjs';
+import { createCluster, findRunningServer, killServer, spawnServer, stopServer } from './postgres-cluster.mjs';
 import { APP_ROLE, DATABASE, ensureDatabase, ensureRoles, OWNER_ROLE } from './postgres-roles.mjs';
 import { commandOf, findFreePort, isPortFree, sleep } from './processes.mjs';
 import { canEnter, findServiceAccount } from './service-account.mjs';
@@ -49,7 +49,7 @@ export async function startEmbeddedPostgres({ dataDir, port, durable = true }) {
   if (!(await isPortFree(chosenPort))) {
     throw new UserError(`Port ${chosenPort} is taken by another program; set POSTGRES_PORT to a free one.`);
   }
-  const record = makeRecord(clusterDir, chosenPort, remembered?.passwords ?? drawPasswords());
+  const record = makeRecord(clusterDir, chosenPort, remembered?.passwords ?? drawPasswords(durable));
   // The passwords are on disk before a cluster exists that knows them.
   writeSecretJson(recordFile(dataDir), record);
   createCluster(cluster, record.passwords.postgres, { durable });
@@ -94,6 +94,16 @@ export async function destroyEmbeddedPostgres(dataDir) {
   fs.rmSync(dataDir, { recursive: true, force: true });
 }
 
+/**
+ * Ends the server the way a failing machine does.
+ * @param {string} dataDir
+ */
+export async function killEmbeddedPostgres(dataDir) {
+  const record = readPostgresRecord(dataDir);
+  const running = record === undefined ? null : findRunningServer(record.cluster_dir);
+  if (running !== null) await killServer(running.pid);
+}
+
 /** @param {string} dataDir */
 function recordFile(dataDir) {
   return path.join(dataDir, 'postgres.json');
@@ -117,8 +127,12 @@ function chooseClusterDir(dataDir, account) {
   return path.join(folder, 'postgres');
 }
 
-function drawPasswords() {
-  const draw = () => randomBytes(24).toString('base64url');
+/**
+ * @param {boolean} durable throw-away servers have one password, so that one URL says everything
+ */
+function drawPasswords(durable) {
+  const first = randomBytes(24).toString('base64url');
+  const draw = () => (durable ? randomBytes(24).toString('base64url') : first);
   return { postgres: draw(), owner: draw(), app: draw() };
 }
 
@@ -170,6 +184,7 @@ function attach(record) {
  */
 async function startServer(cluster, dataDir, record, durable) {
   const logFile = path.join(dataDir, 'logs', 'postgres.log');
+  /** @type {Record<string, string>} */
   const settings = durable ? {} : { fsync: 'off', full_page_writes: 'off', shared_buffers: '64MB' };
   for (let attempt = 1; ; attempt += 1) {
     const log = openLog(logFile);
@@ -211,8 +226,8 @@ async function answers(child, url) {
 
 /** @param {unknown} error */
 function isStarting(error) {
-  if (!(error instanceof Error) || !('code' in error)) return true;
+  const code = codeOf(error);
   const cannotConnectNow = '57P03';
-  if (error.code === cannotConnectNow || String(error.code).startsWith('E')) return true;
+  if (code === undefined || code === cannotConnectNow || code.startsWith('E')) return true;
   throw error;
 }

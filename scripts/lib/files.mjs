@@ -26,9 +26,20 @@ export function readJson(file) {
   }
 }
 
+/**
+ * The system's code of an error (ENOENT, ESRCH …). No `instanceof`: under Jest an error of Node.js itself is made in
+ * another realm than the class it would be compared with.
+ * @param {unknown} error
+ * @returns {string | undefined}
+ */
+export function codeOf(error) {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return String(error.code);
+}
+
 /** @param {unknown} error */
 export function isMissing(error) {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+  return codeOf(error) === 'ENOENT';
 }
 
 /**

@@ -1,5 +1,6 @@
+import { releaseTestServer } from './shared-test-server.mjs';
+
 /** Stops the PostgreSQL that the setup started, if it did. */
 export default async function tearDown() {
-  await globalThis.testServer?.stop();
-  globalThis.testServer = undefined;
+  await releaseTestServer();
 }

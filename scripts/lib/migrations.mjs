@@ -15,6 +15,10 @@ const GRANTS_FILE = path.join(ROOT, 'prisma', 'grants.sql');
 /** Any number will do, as long as no other program of ours takes this advisory lock. */
 const MIGRATION_LOCK = 7_270_836_911;
 
+const QUEUE_SCHEMA = 'bullmq';
+/** libs/queue: LANE_QUEUE_NAME. */
+const LANE_QUEUE = 'device-lane';
+
 /** The very table that Prisma's own engine makes: `prisma migrate deploy` and `migrate status` read on from here. */
 const LEDGER = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -56,7 +60,8 @@ export async function migrate({ migrateDatabaseUrl, databaseUrl, migrations = re
   try {
     await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const applied = await applyMigrations(client, migrations);
-    await runQueueMigrations(client);
+    await runQueueMigrations(client, QUEUE_SCHEMA);
+    await prepareQueueIds(client);
     if (databaseUrl !== undefined) await grant(client, databaseUrl);
     return { applied };
   } finally {
@@ -132,6 +137,19 @@ async function applyOne(client, { name, sql, checksum }) {
     await client.query('ROLLBACK');
     throw new Error(`The migration ${name} failed and was taken back as a whole.`, { cause: error });
   }
+}
+
+/**
+ * BullMQ makes a queue's id sequence at the first job, which the programs' role may not: it is made here.
+ * @param {pg.Client} client
+ */
+async function prepareQueueIds(client) {
+  await client.query('BEGIN');
+  await client.query(`SET LOCAL search_path TO ${QUEUE_SCHEMA}`);
+  await client.query('SELECT CASE WHEN to_regclass(job_id_seq_name($1)) IS NULL THEN next_job_id($1) END AS first_id', [
+    LANE_QUEUE,
+  ]);
+  await client.query('COMMIT');
 }
 
 /**

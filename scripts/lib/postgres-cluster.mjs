@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { isMissing } from './files.mjs';
+import { codeOf, isMissing } from './files.mjs';
 import { commandOf, waitUntil } from './processes.mjs';
 import { UserError } from './user-error.mjs';
 
@@ -156,7 +156,13 @@ export async function stopServer(pid, patienceMs) {
   if (await waitUntil(() => commandOf(pid) === '', patienceMs)) return;
   signal(pid, 'SIGQUIT');
   if (await waitUntil(() => commandOf(pid) === '', 3_000)) return;
+  await killServer(pid);
+}
+
+/** @param {number} pid of the postmaster; its backends notice and end themselves */
+export async function killServer(pid) {
   signal(pid, 'SIGKILL');
+  await waitUntil(() => commandOf(pid) === '', 3_000);
 }
 
 /**
@@ -169,7 +175,7 @@ function signal(pid, name) {
     process.kill(pid, name);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    if (codeOf(error) === 'ESRCH') return false;
     throw error;
   }
 }

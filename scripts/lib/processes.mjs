@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 
-import { isMissing } from './files.mjs';
+import { codeOf } from './files.mjs';
 
 /**
  * The command line of a living process, empty when there is none. Process numbers are reused after a restart of the
@@ -25,7 +25,7 @@ function commandFromProc(pid) {
   try {
     return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch (error) {
-    if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'ESRCH')) return '';
+    if (['ENOENT', 'ESRCH'].includes(codeOf(error) ?? '')) return '';
     throw error;
   }
 }

@@ -78,7 +78,7 @@ async function instantiate() {
     .resolve('@prisma/schema-engine-wasm/schema_engine_bg')
     .replace(/\.js$/, '.wasm');
   const { instance } = await WebAssembly.instantiate(fs.readFileSync(file), {
-    './schema_engine_bg.js': /** @type {WebAssembly.ModuleImports} */ (/** @type {unknown} */ (bindings)),
+    './schema_engine_bg.js': bindings,
   });
   bindings.__wbg_set_wasm(instance.exports);
   /** @type {() => void} */ (instance.exports['__wbindgen_start'])();

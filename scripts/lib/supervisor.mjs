@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 import { createChildLog } from './child-log.mjs';
 import { lastLines } from './files.mjs';
+import { ROOT } from './paths.mjs';
 import { sleep, waitUntil } from './processes.mjs';
 import { UserError } from './user-error.mjs';
 
@@ -71,6 +72,7 @@ export class Supervisor {
     const begin = performance.now();
     // A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the programs in order.
     const child = spawn(process.execPath, ['--enable-source-maps', '--import', PRELOAD, program.main], {
+      cwd: ROOT,
       env,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,

@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 
-import { destroyEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.mjs';
+import { destroyEmbeddedPostgres, killEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.mjs';
 import { migrate } from './migrations.mjs';
 import { ensureRoles, OWNER_ROLE, APP_ROLE } from './postgres-roles.mjs';
 import { commandOf } from './processes.mjs';
@@ -14,19 +15,30 @@ const PREFIX = 'fiscal-test-postgres-';
 export const TEMPLATE = 'fiscal_template';
 
 /**
+ * @typedef {{
+ *   adminUrl: string, migratedDatabase: () => Promise<string>, stop: () => Promise<void>,
+ *   kill: () => Promise<void>, restart: () => Promise<void>,
+ * }} TestServer `kill` and `restart` are for tests of what happens while the database is away
+ */
+
+/**
  * A throw-away PostgreSQL for one run of tests: a cluster, a port and passwords of its own, so that several runs on one
  * machine never meet.
- * @returns {Promise<{ adminUrl: string, migratedDatabase: () => Promise<string>, stop: () => Promise<void> }>}
+ * @returns {Promise<TestServer>}
  */
 export async function startTestServer() {
   await sweepAbandoned();
-  const dataDir = path.join(os.tmpdir(), `${PREFIX}${process.pid}`);
+  const dataDir = path.join(os.tmpdir(), `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  const { adminUrl } = await startEmbeddedPostgres({ dataDir, port: 'any', durable: false });
+  const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: 'any', durable: false });
   return {
     adminUrl,
     migratedDatabase: () => prepareTemplate(adminUrl),
     stop: () => destroyEmbeddedPostgres(dataDir),
+    kill: () => killEmbeddedPostgres(dataDir),
+    restart: async () => {
+      await startEmbeddedPostgres({ dataDir, port, durable: false });
+    },
   };
 }
 
@@ -66,7 +78,7 @@ function urlFor(adminUrl, role) {
 /** Servers whose run was killed (kill -9, a closed terminal) would stay for ever. */
 async function sweepAbandoned() {
   for (const name of fs.readdirSync(os.tmpdir())) {
-    const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : NaN;
+    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : NaN;
     if (Number.isInteger(pid) && commandOf(pid) === '') await destroyEmbeddedPostgres(path.join(os.tmpdir(), name));
   }
 }

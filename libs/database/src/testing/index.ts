@@ -1,2 +1,3 @@
 /** For tests only: never imported by a program, never built. */
+export { startOwnServer, type OwnServer } from './own-server.js';
 export { createTestDatabase, type TestDatabase } from './test-database.js';

@@ -1,0 +1,129 @@
+import eslint from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+/** A suppression without its reason is a puzzle for the next reader. */
+const suppressionNeedsReason = {
+  create(context) {
+    return {
+      Program() {
+        for (const comment of context.sourceCode.getAllComments()) {
+          const isSuppression = /^\s*eslint-disable/.test(comment.value);
+          if (!isSuppression || /\s--\s+\S/.test(comment.value)) continue;
+          context.report({ loc: comment.loc, message: 'Say why: "eslint-disable-… rule -- reason".' });
+        }
+      },
+    };
+  },
+};
+
+const counted = { skipBlankLines: true, skipComments: true };
+const inConstructor = 'MethodDefinition[kind="constructor"] > FunctionExpression';
+
+/** What the syntax alone can tell; each entry is one budget or one habit of this repository. */
+const restrictedSyntax = [
+  {
+    selector: `:matches(FunctionDeclaration, ArrowFunctionExpression, FunctionExpression)[params.length>4]:not(${inConstructor})`,
+    message: 'At most four parameters: pass one object.',
+  },
+  { selector: `${inConstructor}[params.length>6]`, message: 'At most six collaborators: split the class.' },
+  { selector: 'ExportDefaultDeclaration', message: 'No default exports: one name everywhere.' },
+];
+const barrel = {
+  selector: ':matches(ExportAllDeclaration, ExportNamedDeclaration[source])',
+  message: 'Re-exports hide cycles: only the index.ts of a lib has them.',
+};
+const environment = {
+  'no-restricted-properties': [
+    'error',
+    { object: 'process', property: 'env', message: 'The environment is read once, in settings.ts.' },
+  ],
+  'no-restricted-imports': [
+    'error',
+    {
+      paths: ['process', 'node:process'].map((name) => ({
+        name,
+        importNames: ['env'],
+        message: 'Read it in settings.ts.',
+      })),
+    },
+  ],
+};
+
+export default tseslint.config(
+  { ignores: ['dist/', 'node_modules/', '.data/', '.artifacts/', '**/generated/', 'prisma/migrations/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  eslint.configs.recommended,
+  tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { house: { rules: { 'suppression-needs-reason': suppressionNeedsReason } } },
+    rules: {
+      'house/suppression-needs-reason': 'error',
+      'max-lines': ['error', { max: 400, ...counted }],
+      'max-lines-per-function': ['error', { max: 70, ...counted }],
+      'no-restricted-syntax': ['error', ...restrictedSyntax, barrel],
+      'no-console': 'error',
+      // Refusing control characters is our daily work.
+      'no-control-regex': 'off',
+      eqeqeq: 'error',
+      ...environment,
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
+      '@typescript-eslint/explicit-module-boundary-types': 'error',
+      '@typescript-eslint/prefer-readonly': 'error',
+      '@typescript-eslint/return-await': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+    },
+  },
+  { files: ['**/index.ts'], rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax] } },
+  { files: ['apps/*/src/**/settings.ts'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    // A `describe` is a chapter, not a function; answers of HTTP are compared, not typed.
+    files: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**/*.ts', 'test/**/*.ts'],
+    rules: {
+      'max-lines-per-function': 'off',
+      'no-restricted-properties': 'off',
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+    },
+  },
+  {
+    // Measurements start programs, hand them their environment and print.
+    files: ['bench/**/*.ts'],
+    rules: { 'no-console': 'off', 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
+  },
+  {
+    // Tools: plain JavaScript that runs before anything is installed, checked by its JSDoc types.
+    files: ['**/*.mjs', '**/*.cjs', '*.js', '*.config.ts'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', module: 'writable', fetch: 'readonly' } },
+    rules: {
+      'no-console': 'off',
+      'no-undef': 'off',
+      'no-restricted-properties': 'off',
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/explicit-module-boundary-types': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    ...tseslint.configs.disableTypeChecked,
+    files: ['*.{js,cjs,mjs}'],
+  },
+  {
+    // The tools behind these files want a default export.
+    files: ['*.config.{js,mjs,ts}', 'scripts/lib/jest-global-*.mjs'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+);

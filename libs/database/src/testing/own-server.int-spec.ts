@@ -1,0 +1,31 @@
+// Promise: tests of "the database is away" meet a database that is really away and really comes back.
+import pg from 'pg';
+
+import { startOwnServer, type OwnServer } from './own-server.js';
+
+let server: OwnServer;
+
+beforeAll(async () => {
+  server = await startOwnServer();
+}, 60_000);
+afterAll(() => server.remove());
+
+async function countMigrations(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ n: number }>('SELECT count(*)::int AS n FROM _prisma_migrations');
+    return rows[0]?.n ?? 0;
+  } finally {
+    await client.end();
+  }
+}
+
+test('survives kill -9 and answers on the same port with the same data', async () => {
+  const { url } = await server.migratedDatabase();
+  expect(await countMigrations(url)).toBeGreaterThan(0);
+  await server.kill();
+  await expect(countMigrations(url)).rejects.toThrow('ECONNREFUSED');
+  await server.restart();
+  expect(await countMigrations(url)).toBeGreaterThan(0);
+}, 60_000);
