@@ -1,0 +1,36 @@
+export type BearerCredentials =
+  | { kind: 'token'; token: string }
+  /** No bearer credentials at all: another scheme counts as none. */
+  | { kind: 'none' }
+  | { kind: 'malformed'; reason: string };
+
+/** RFC 6750 §2.1 b64token; the scheme's name is case-insensitive (RFC 9110 §11.1). */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/**
+ * Takes the token from exactly one Authorization header and from nowhere else (RFC 9700 §4.3.2): a token in a query
+ * string ends in logs and histories.
+ * @param rawHeaders names and values in turn, as received: Node folds repeated headers away elsewhere
+ */
+export function readBearerCredentials(
+  rawHeaders: readonly string[],
+  elsewhere: { query: unknown; body: unknown },
+): BearerCredentials {
+  if (hasAccessToken(elsewhere.query) || hasAccessToken(elsewhere.body)) {
+    return { kind: 'malformed', reason: 'Send the token only in the Authorization header.' };
+  }
+  const values = rawHeaders.filter(
+    (_value, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization',
+  );
+  const [value] = values;
+  if (value === undefined) return { kind: 'none' };
+  if (values.length > 1) return { kind: 'malformed', reason: 'Send one Authorization header.' };
+  const token = BEARER.exec(value)?.[1];
+  if (token !== undefined) return { kind: 'token', token };
+  if (/^Bearer(\s|$)/i.test(value)) return { kind: 'malformed', reason: 'The bearer token is malformed.' };
+  return { kind: 'none' };
+}
+
+function hasAccessToken(values: unknown): boolean {
+  return typeof values === 'object' && values !== null && 'access_token' in values;
+}

@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import { Strategy } from 'passport-http-bearer';
+import type { Problem } from '#runtime';
+import { AccessTokens } from '../oauth/access-tokens.js';
+import { readBearerCredentials } from './bearer-credentials.js';
+import { invalidToken, malformedCredentials, noCredentials } from './bearer-problems.js';
+import type { AuthenticatedClient } from './current-client.js';
+
+/** What passport adds to a strategy for the length of one request. */
+interface PassportActions {
+  success(user: AuthenticatedClient): void;
+  /** The challenge reaches the guard's `handleRequest` as `info`. */
+  fail(challenge: Problem): void;
+  error(error: unknown): void;
+}
+
+/**
+ * passport-http-bearer with its reading of credentials replaced: the original also takes tokens from query and body,
+ * and answers without a challenge (docs/adr/0004-opaque-tokens.md).
+ */
+@Injectable()
+export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
+  constructor(private readonly accessTokens: AccessTokens) {
+    super({ realm: 'fiscal-gateway' });
+  }
+
+  /** Passport's entry. Its types speak of Express; the guard hands Fastify's request in. */
+  override authenticate(request: unknown): void {
+    const { raw, query, body } = request as FastifyRequest;
+    const actions = this as unknown as PassportActions;
+    const credentials = readBearerCredentials(raw.rawHeaders, { query, body });
+    switch (credentials.kind) {
+      case 'none':
+        actions.fail(noCredentials());
+        return;
+      case 'malformed':
+        actions.fail(malformedCredentials(credentials.reason));
+        return;
+      case 'token':
+        this.validate(credentials.token).then(
+          (client) => {
+            if (client) actions.success(client);
+            else actions.fail(invalidToken());
+          },
+          (error: unknown) => {
+            actions.error(error);
+          },
+        );
+    }
+  }
+
+  validate(token: string): Promise<AuthenticatedClient | null> {
+    return this.accessTokens.find(token);
+  }
+}

@@ -1,0 +1,24 @@
+import { SetMetadata } from '@nestjs/common';
+
+/** What a token may allow (design.md §6). */
+export const SCOPES = [
+  'receipts:write',
+  'receipts:read',
+  'refunds:write',
+  'payments:write',
+  'catalog:write',
+  'catalog:read',
+  'devices:admin',
+  'operator:resolve',
+  'webhooks:admin',
+  'clients:admin',
+] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+export const SCOPES_METADATA = 'scopes';
+
+/** On a handler or controller: a valid token with all of these scopes is needed. Every route below /v1 has it. */
+export function Scopes(...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator {
+  return SetMetadata(SCOPES_METADATA, scopes);
+}

@@ -1,0 +1,337 @@
+// Promise: nobody without a usable token of the right scope reaches a handler, and every refusal is what RFC 6749/6750 say.
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Body, Controller, Get, Global, Module, Post } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createFastifyNestApp, createLogger, newId, parseKeyring, type ProblemDocument } from '#runtime';
+import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { Scopes } from '../http/scopes.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { hashAccessToken, newAccessToken } from './access-token.js';
+import { AccessTokens } from './access-tokens.js';
+import { hashClientSecret, newClientSecret } from './client-secret.js';
+import { ExpiredTokens } from './expired-tokens.js';
+import { OauthModule } from './oauth.module.js';
+
+const keyring = parseKeyring(randomBytes(32).toString('base64'));
+const logged: string[] = [];
+const logger = createLogger('gateway', 'debug', { write: (line) => void logged.push(line) });
+
+@Controller('v1')
+class SampleController {
+  @Get('mine')
+  @Scopes('receipts:read')
+  mine(@CurrentClient() client: AuthenticatedClient): AuthenticatedClient {
+    return client;
+  }
+
+  @Post('both')
+  @Scopes('receipts:write', 'catalog:write')
+  both(@Body() body: Record<string, unknown>): unknown {
+    return body;
+  }
+
+  @Get('forgotten')
+  forgotten(): string {
+    return 'open to everybody';
+  }
+}
+
+let database: TestDatabase;
+let prisma: PrismaService;
+let app: NestFastifyApplication;
+let base: string;
+let merchantId: string;
+
+async function startGateway(databaseUrl: string): Promise<NestFastifyApplication> {
+  @Global()
+  @Module({
+    providers: [
+      { provide: SETTINGS_TOKEN, useValue: { SECRETS_KEY: keyring } },
+      { provide: LOGGER, useValue: logger },
+      {
+        provide: PrismaService,
+        useFactory: () =>
+          new PrismaService({ url: databaseUrl, poolSize: 4, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
+      },
+    ],
+    exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
+  })
+  class SharedModule {}
+
+  @Module({ imports: [SharedModule, OauthModule], controllers: [SampleController] })
+  class TestModule {}
+
+  const gateway = await createFastifyNestApp(TestModule, { logger });
+  await gateway.listen(0, '127.0.0.1');
+  return gateway;
+}
+
+function urlOf(gateway: NestFastifyApplication): string {
+  const { port } = gateway.getHttpServer().address() as AddressInfo;
+  return `http://127.0.0.1:${String(port)}`;
+}
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  app = await startGateway(database.url);
+  base = urlOf(app);
+  prisma = app.get(PrismaService);
+  merchantId = newId('mer');
+  await prisma.merchant.create({ data: { id: merchantId, code: 'm', name: 'M', tin: '300000000' } });
+}, 60_000);
+
+afterAll(async () => {
+  await app.close();
+  await database.drop();
+});
+
+interface TestClient {
+  id: string;
+  secret: string;
+}
+
+async function makeClient(scopes: string[], more: { requireIdempotencyKey?: boolean } = {}): Promise<TestClient> {
+  const id = newId('cli');
+  const secret = newClientSecret();
+  const secretHash = new Uint8Array(hashClientSecret(secret, keyring));
+  await prisma.oauthClient.create({ data: { id, merchantId, name: id, secretHash, scopes, ...more } });
+  return { id, secret };
+}
+
+const basic = ({ id, secret }: TestClient): string => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+
+function askToken(form: Record<string, string> | string, authorization?: string): Promise<Response> {
+  const headers = { ...(authorization !== undefined && { authorization }) };
+  return fetch(`${base}/oauth/token`, { method: 'POST', body: new URLSearchParams(form), headers });
+}
+
+async function tokenOf(client: TestClient, scope = ''): Promise<string> {
+  const response = await askToken({ grant_type: 'client_credentials', scope }, basic(client));
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+const mine = (authorization?: string, url = base): Promise<Response> =>
+  fetch(`${url}/v1/mine`, { headers: { ...(authorization !== undefined && { authorization }) } });
+
+async function expectRefusal(response: Response, status: number, code: string): Promise<string> {
+  expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+  const document = (await response.json()) as ProblemDocument;
+  expect([response.status, document.status, document.code]).toEqual([status, status, code]);
+  return response.headers.get('www-authenticate') ?? '';
+}
+
+/** Sends repeated headers as they are, which fetch cannot. */
+function rawGet(path: string, headers: string[]): Promise<{ status: number; headers: IncomingHttpHeaders }> {
+  return new Promise((resolve, reject) => {
+    const call = httpRequest(`${base}${path}`, { headers: ['host', 'x', ...headers] as never }, (response) => {
+      response.resume();
+      resolve({ status: response.statusCode ?? 0, headers: response.headers });
+    });
+    call.on('error', reject).end();
+  });
+}
+
+describe('the token endpoint', () => {
+  test.each(['basic', 'post'])('client_secret_%s gets a token that works', async (method) => {
+    const client = await makeClient(['receipts:read', 'receipts:write'], { requireIdempotencyKey: true });
+    const form = { grant_type: 'client_credentials', scope: 'receipts:read' };
+    const response = await (method === 'basic'
+      ? askToken(form, basic(client))
+      : askToken({ ...form, client_id: client.id, client_secret: client.secret }));
+    expect([response.status, response.headers.get('cache-control'), response.headers.get('pragma')]).toEqual([
+      200,
+      'no-store',
+      'no-cache',
+    ]);
+    const answer = (await response.json()) as { access_token: string };
+    expect(answer).toEqual({
+      access_token: expect.stringMatching(/^fgw_at_/) as unknown,
+      token_type: 'Bearer',
+      expires_in: 900,
+      scope: 'receipts:read',
+    });
+    const seen = await (await mine(`Bearer ${answer.access_token}`)).json();
+    expect(seen).toEqual({ clientId: client.id, merchantId, scopes: ['receipts:read'], requireIdempotencyKey: true });
+  });
+
+  test('without a scope the token has all scopes of the client', async () => {
+    const client = await makeClient(['receipts:read', 'catalog:read']);
+    const response = await askToken({ grant_type: 'client_credentials' }, basic(client));
+    expect(await response.json()).toMatchObject({ scope: 'receipts:read catalog:read' });
+  });
+
+  test('refusals in the shape of RFC 6749, the same for unknown, wrong and disabled', async () => {
+    const client = await makeClient(['receipts:read']);
+    const disabled = await makeClient(['receipts:read']);
+    await prisma.oauthClient.update({ where: { id: disabled.id }, data: { disabledAt: new Date() } });
+    const good = { grant_type: 'client_credentials' };
+    const bodies = [];
+    for (const wrong of [disabled, { ...client, secret: newClientSecret() }, { id: newId('cli'), secret: 'x' }]) {
+      const response = await askToken(good, basic(wrong));
+      expect([response.status, response.headers.get('cache-control')]).toEqual([401, 'no-store']);
+      expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+      bodies.push(await response.text());
+    }
+    expect(new Set(bodies).size).toBe(1);
+    expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ error: 'invalid_client' });
+    const nul = await askToken({ ...good, client_id: 'a\0b', client_secret: 'x' });
+    expect([nul.status, await nul.json()]).toMatchObject([401, { error: 'invalid_client' }]);
+    for (const [form, error] of [
+      [{ grant_type: 'password' }, 'unsupported_grant_type'],
+      [{ ...good, scope: 'clients:admin' }, 'invalid_scope'],
+      [{ ...good, scope: 'no:such' }, 'invalid_scope'],
+      ['grant_type=client_credentials&grant_type=client_credentials', 'invalid_request'],
+    ] as const) {
+      const response = await askToken(form, basic(client));
+      expect([response.status, await response.json()]).toMatchObject([400, { error }]);
+    }
+  });
+
+  test('JSON is not a form', async () => {
+    const response = await fetch(`${base}/oauth/token`, {
+      method: 'POST',
+      body: '{"grant_type":"client_credentials"}',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+  });
+
+  test('neither token nor secret is stored or logged', async () => {
+    const client = await makeClient(['receipts:read']);
+    const token = await tokenOf(client);
+    await mine(`Bearer ${token}`);
+    const stored = await prisma.$queryRaw<{ t: string }[]>`
+      SELECT row_to_json(t)::text AS t FROM oauth_tokens t UNION ALL SELECT row_to_json(c)::text FROM oauth_clients c`;
+    const everything = stored.map((row) => row.t).join('') + logged.join('');
+    expect(everything).toContain(client.id);
+    expect(everything).toContain(hashAccessToken(token).toString('hex'));
+    expect(everything).not.toContain(token);
+    expect(everything).not.toContain(client.secret);
+  });
+});
+
+describe('a guarded route', () => {
+  test('no credentials: 401 with a bare challenge', async () => {
+    const challenge = await expectRefusal(await mine(), 401, 'unauthenticated');
+    expect(challenge).toBe('Bearer realm="fiscal-gateway"');
+    await expectRefusal(await mine('Basic abc'), 401, 'unauthenticated');
+  });
+
+  test('malformed credentials: 400 invalid_request', async () => {
+    const challenge = await expectRefusal(await mine('Bearer a b'), 400, 'invalid_request');
+    expect(challenge).toContain('error="invalid_request"');
+    const token = await tokenOf(await makeClient(['receipts:read']));
+    const twice = await rawGet('/v1/mine', ['Authorization', `Bearer ${token}`, 'Authorization', `Bearer ${token}`]);
+    expect(twice.status).toBe(400);
+  });
+
+  test('a token in query or body is refused', async () => {
+    const token = await tokenOf(await makeClient(['receipts:write', 'catalog:write', 'receipts:read']));
+    await expectRefusal(await fetch(`${base}/v1/mine?access_token=${token}`), 400, 'invalid_request');
+    const response = await fetch(`${base}/v1/both`, {
+      method: 'POST',
+      body: JSON.stringify({ access_token: token }),
+      headers: { 'content-type': 'application/json' },
+    });
+    await expectRefusal(response, 400, 'invalid_request');
+  });
+
+  test('unknown, expired and revoked tokens: 401 invalid_token', async () => {
+    const client = await makeClient(['receipts:read']);
+    for (const column of ['expires_at', 'revoked_at']) {
+      const token = await tokenOf(client);
+      const hash = hashAccessToken(token);
+      await prisma.$executeRawUnsafe(`UPDATE oauth_tokens SET ${column} = now() WHERE token_hash = $1`, hash);
+      const challenge = await expectRefusal(await mine(`Bearer ${token}`), 401, 'invalid_token');
+      expect(challenge).toContain('error="invalid_token"');
+    }
+    await expectRefusal(await mine(`Bearer ${newAccessToken()}`), 401, 'invalid_token');
+    await expectRefusal(await mine('Bearer not-one-of-ours'), 401, 'invalid_token');
+  });
+
+  test('a missing scope: 403 with the scope that is needed', async () => {
+    const token = await tokenOf(await makeClient(['receipts:write']));
+    const challenge = await expectRefusal(await mine(`Bearer ${token}`), 403, 'insufficient_scope');
+    expect(challenge).toContain('error="insufficient_scope", scope="receipts:read"');
+    const response = await fetch(`${base}/v1/both`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+    expect(await expectRefusal(response, 403, 'insufficient_scope')).toContain('scope="receipts:write catalog:write"');
+  });
+
+  test('a route below /v1 that names no scope stays closed', async () => {
+    const token = await tokenOf(await makeClient(['receipts:read']));
+    const response = await fetch(`${base}/v1/forgotten`, { headers: { authorization: `Bearer ${token}` } });
+    await expectRefusal(response, 500, 'internal');
+  });
+});
+
+describe('remembered tokens', () => {
+  test('are asked for once, and dropped at once when told to', async () => {
+    const tokens = app.get(AccessTokens);
+    const client = await makeClient(['receipts:read']);
+    const token = await tokenOf(client);
+    const before = await Promise.all(Array.from({ length: 20 }, () => tokens.find(token)));
+    expect(before.every((found) => found?.clientId === client.id)).toBe(true);
+    await prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
+    expect(await tokens.find(token)).not.toBeNull();
+    tokens.forget(hashAccessToken(token));
+    expect(await tokens.find(token)).toBeNull();
+    const other = await tokenOf(client);
+    expect(await tokens.find(other)).not.toBeNull();
+    await prisma.oauthClient.update({ where: { id: client.id }, data: { disabledAt: new Date() } });
+    tokens.forgetClient(client.id);
+    expect(await tokens.find(other)).toBeNull();
+  });
+
+  test('a lookup that began before a revocation is not remembered after it', async () => {
+    const tokens = app.get(AccessTokens);
+    const client = await makeClient(['receipts:read']);
+    const token = await tokenOf(client);
+    const early = tokens.find(token);
+    tokens.forget(hashAccessToken(token));
+    await early;
+    await prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
+    expect(await tokens.find(token)).toBeNull();
+  });
+
+  test('are swept a day after they expired', async () => {
+    const client = await makeClient(['receipts:read']);
+    await tokenOf(client);
+    await tokenOf(client);
+    await prisma.$executeRaw`
+      UPDATE oauth_tokens SET expires_at = now() - interval '2 days'
+       WHERE token_hash = (SELECT token_hash FROM oauth_tokens WHERE client_id = ${client.id} LIMIT 1)`;
+    await app.get(ExpiredTokens).sweep();
+    expect(await prisma.oauthToken.count({ where: { clientId: client.id } })).toBe(1);
+  });
+});
+
+test('a lost database is 503 with Retry-After, for tokens and for guarded routes', async () => {
+  const client = await makeClient(['receipts:read']);
+  const token = await tokenOf(client);
+  const deadUrl = new URL(database.url);
+  // Nothing listens on the discard port here.
+  deadUrl.port = '9';
+  const gateway = await startGateway(deadUrl.href);
+  try {
+    const response = await mine(`Bearer ${token}`, urlOf(gateway));
+    expect(response.headers.get('retry-after')).toBe('5');
+    await expectRefusal(response, 503, 'database_unavailable');
+    await expectRefusal(
+      await fetch(`${urlOf(gateway)}/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({ grant_type: 'client_credentials' }),
+        headers: { authorization: basic(client) },
+      }),
+      503,
+      'database_unavailable',
+    );
+  } finally {
+    await gateway.close();
+  }
+});
