@@ -114,6 +114,7 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/prefer-readonly': 'off',
       '@typescript-eslint/require-await': 'off',
     },
   },

@@ -7,15 +7,16 @@ import { UserError } from './user-error.mjs';
  * Runs a command to its end and keeps what it printed.
  * @param {string} command
  * @param {string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, show?: boolean }} [options] `show`: also print it as it comes
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string, show?: boolean, dropStdout?: boolean }} [options] `show`: also print it
+ *   as it comes; `dropStdout`: keep only what goes to stderr
  * @returns {Promise<{ code: number, output: string }>}
  */
-export function run(command, args, { env = process.env, cwd = ROOT, show = false } = {}) {
+export function run(command, args, { env = process.env, cwd = ROOT, show = false, dropStdout = false } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', dropStdout ? 'ignore' : 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
+      stream?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
         output += chunk;
         if (show) process.stdout.write(chunk);
       });

@@ -1,0 +1,137 @@
+import path from 'node:path';
+
+import { build, isBuilt } from './build.mjs';
+import { findLockGaps } from './complete-lock.mjs';
+import { generateClient, isGenerated } from './generate.mjs';
+import { runJest } from './jest-run.mjs';
+import { ROOT } from './paths.mjs';
+import { run } from './run.mjs';
+import { findSchemaChanges } from './schema-changes.mjs';
+import { releaseTestServer, useTestServer } from './shared-test-server.mjs';
+import { startTestServer } from './test-server.mjs';
+import { UserError } from './user-error.mjs';
+
+/** @typedef {import('./test-run.mjs').Counts} Counts */
+/** @typedef {{ what: string, check: () => Promise<void> }} Check throws when it fails */
+
+const bin = (/** @type {string} */ file) => path.join(ROOT, 'node_modules', file);
+const TSC = bin('typescript/bin/tsc');
+
+/**
+ * `lane`: groups that only read run one after the other beside the linter; the rest runs alone.
+ * @type {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }[]}
+ */
+export const GROUPS = [
+  checks('types', 60, 'read', [
+    { what: 'the database client is generated', check: ensureGenerated },
+    command('programs and tests', TSC, ['--noEmit', '--pretty', 'false']),
+    command('tools', TSC, ['-p', 'scripts/tsconfig.json', '--pretty', 'false']),
+  ]),
+  checks('format', 30, 'read', [
+    command('formatting', bin('prettier/bin/prettier.cjs'), ['--check', '--log-level', 'warn', '.']),
+  ]),
+  checks('boundaries', 30, 'read', [
+    command('who imports whom', bin('dependency-cruiser/bin/dependency-cruise.mjs'), [
+      ...['apps', 'libs', 'test', 'bench'],
+      ...['--config', '.dependency-cruiser.cjs', '--output-type', 'err'],
+    ]),
+  ]),
+  checks('drift', 30, 'read', [
+    { what: 'the migrations lead to the schema', check: assertNoSchemaDrift },
+    { what: 'the lock file serves every platform', check: assertLockIsComplete },
+  ]),
+  checks('lint', 120, 'beside', [command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0'])]),
+  checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),
+  { name: 'unit', budgetSeconds: 90, lane: 'alone', run: () => runJest('unit', []) },
+  { name: 'integration', budgetSeconds: 180, lane: 'alone', run: () => withDatabase(() => runJest('integration', [])) },
+  // One after the other: each starts whole systems and waits for them.
+  {
+    name: 'system',
+    budgetSeconds: 180,
+    lane: 'alone',
+    run: () => withDatabase(() => runJest('system', ['--runInBand'])),
+  },
+];
+
+/**
+ * @param {string} name
+ * @param {number} budgetSeconds
+ * @param {'read' | 'beside' | 'alone'} lane
+ * @param {Check[]} list
+ */
+function checks(name, budgetSeconds, lane, list) {
+  return { name, budgetSeconds, lane, run: () => runChecks(name, list) };
+}
+
+/**
+ * @param {string} name
+ * @param {Check[]} list
+ * @returns {Promise<Counts>}
+ */
+async function runChecks(name, list) {
+  let failed = 0;
+  for (const { what, check } of list) {
+    try {
+      await check();
+    } catch (error) {
+      failed += 1;
+      console.error(`✖ ${name}: ${what}\n${error instanceof UserError ? error.message : String(Object(error).stack)}`);
+    }
+  }
+  return { passed: list.length - failed, failed, skipped: 0 };
+}
+
+/**
+ * @param {string} what
+ * @param {string} script
+ * @param {string[]} args
+ * @returns {Check}
+ */
+function command(what, script, args) {
+  const check = async () => {
+    const { code, output } = await run(process.execPath, [script, ...args]);
+    if (code !== 0) throw new UserError(output.trimEnd());
+  };
+  return { what, check };
+}
+
+async function ensureGenerated() {
+  if (!isGenerated()) await generateClient();
+}
+
+async function ensureBuilt() {
+  if (!isGenerated()) await generateClient();
+  if (!isBuilt()) await build();
+}
+
+async function assertNoSchemaDrift() {
+  const server = await startTestServer();
+  try {
+    const changes = await findSchemaChanges(await server.migratedDatabase());
+    if (changes !== null) {
+      throw new UserError(
+        `prisma/schema.prisma has changes that no migration makes (npm run migration:new):\n${changes}`,
+      );
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+async function assertLockIsComplete() {
+  const gaps = findLockGaps();
+  if (gaps.length === 0) return;
+  throw new UserError(`package-lock.json lacks ${gaps.map(({ name }) => name).join(', ')}: run npm run lock:complete`);
+}
+
+/**
+ * @param {() => Promise<Counts>} work
+ */
+async function withDatabase(work) {
+  await useTestServer();
+  try {
+    return await work();
+  } finally {
+    await releaseTestServer();
+  }
+}

@@ -1,0 +1,16 @@
+import { assertNodeVersion, ensureInstalled } from './lib/install.mjs';
+import { runProgram } from './lib/user-error.mjs';
+
+/**
+ * npm test: everything that CI checks, from a fresh clone on. `npm test -- lint unit` runs only these groups. The last
+ * line is "N passed, N failed" with the real counts.
+ */
+await runProgram(async () => {
+  assertNodeVersion();
+  await ensureInstalled();
+  // Packages may be used only from here on.
+  const { runGroups } = await import('./lib/test-run.mjs');
+  const { passed, failed, skipped } = await runGroups(process.argv.slice(2));
+  process.exitCode = failed === 0 ? 0 : 1;
+  console.log(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
+});
