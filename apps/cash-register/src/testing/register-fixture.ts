@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createLogger, type Clock, type Environment } from '#runtime';
 import { Classifier } from '../classifier/classifier.js';
+import { closeDatabase, openDatabase } from '../journal/database.js';
 import { localApiServer } from '../local-api/server.js';
 import { ofdSimulatorServer } from '../ofd-simulator/server.js';
 import { openRegister, type Register } from '../register.js';
@@ -28,8 +29,10 @@ export interface TestRegister {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   sell(request: unknown, key?: string): Promise<Answer>;
   ofd(path: string, body?: unknown): Promise<any>; // eslint-disable-line @typescript-eslint/no-explicit-any -- as above
-  /** Stops it and opens it again on the same folder, as after a crash or an update. */
+  /** Stops it and opens it again on the same folder. */
   restart(environment?: Environment): Promise<void>;
+  /** Stops it, changes its database behind its back and opens it again. */
+  tamper(sql: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -82,6 +85,13 @@ export async function startTestRegister(options: TestRegisterOptions = {}): Prom
       await stop();
       running = await open(environment ?? options.environment ?? {});
     },
+    tamper: async (sql) => {
+      await stop();
+      const db = openDatabase(folder);
+      db.exec(sql);
+      closeDatabase(db);
+      running = await open(options.environment ?? {});
+    },
     close: async () => {
       await stop();
       await ofdServer.close();
@@ -108,4 +118,17 @@ async function call(url: string, { method, path, body, headers = {} }: Call): Pr
   });
   const text = await response.text();
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+/** Runs `work` with a register of its own. */
+export async function withRegister(
+  options: TestRegisterOptions,
+  work: (register: TestRegister) => Promise<void>,
+): Promise<void> {
+  const register = await startTestRegister(options);
+  try {
+    await work(register);
+  } finally {
+    await register.close();
+  }
 }

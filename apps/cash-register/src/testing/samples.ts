@@ -13,7 +13,11 @@ export function item(changes: Partial<LocalItem> = {}): LocalItem {
   const vatPercent = changes.vatPercent ?? 12;
   return {
     ...{ name: 'Non', spic: BREAD.spic, units: BREAD.units, amount: 1000, packageCode: BREAD.packageCode },
-    ...{ price, vatPercent, vat: vatPercent === 12 ? vatContained(Math.max(price, 0), 12) : 0 },
+    ...{
+      price,
+      vatPercent,
+      vat: vatPercent === 12 && Number.isSafeInteger(price) && price > 0 ? vatContained(price, 12) : 0,
+    },
     ...changes,
   };
 }

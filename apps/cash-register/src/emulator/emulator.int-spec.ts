@@ -1,0 +1,182 @@
+// Breaks if the emulator's faults are not what they say: every test of a client's recovery rests on them.
+import { startTestRegister, withRegister, type TestRegister } from '../testing/register-fixture.js';
+import { sale } from '../testing/samples.js';
+
+const EMULATOR = { environment: { EMULATOR: '1' } };
+
+function on(work: (register: TestRegister) => Promise<void>): () => Promise<void> {
+  return () => withRegister(EMULATOR, work);
+}
+
+const set = (register: TestRegister, ...rules: object[]): Promise<{ status: number; body: unknown }> =>
+  register.call('POST', '/emulator/faults', { rules });
+
+async function sequence(register: TestRegister): Promise<number> {
+  return (await register.call('GET', '/fm/info')).body.currentReceiptSeq as number;
+}
+
+describe('the emulator', () => {
+  test(
+    'says so in a header on every answer, and a register does not know its calls',
+    on(async (register) => {
+      expect((await register.call('GET', '/status')).headers.get('x-emulator')).toBe('1');
+      expect((await set(register)).status).toBe(200);
+      await register.restart({});
+      const { status, headers } = await register.call('POST', '/emulator/faults', { rules: [] });
+      expect([status, headers.get('x-emulator')]).toEqual([404, null]);
+    }),
+  );
+
+  test(
+    'drop_request: the connection breaks and nothing is registered',
+    on(async (register) => {
+      await set(register, { fault: 'drop_request', next: 1 });
+      await expect(register.sell(sale(), 'key-1')).rejects.toThrow();
+      expect(await sequence(register)).toBe(0);
+      expect((await register.sell(sale(), 'key-1')).body.receipt.receiptSeq).toBe(1);
+    }),
+  );
+
+  test(
+    'drop_answer: registered, the connection breaks, the key gives the registration back',
+    on(async (register) => {
+      await set(register, { fault: 'drop_answer', next: 1 });
+      await expect(register.sell(sale(), 'key-1')).rejects.toThrow();
+      expect(await sequence(register)).toBe(1);
+      expect((await register.sell(sale(), 'key-1')).body.receipt.receiptSeq).toBe(1);
+    }),
+  );
+
+  test(
+    'late_answer: registered at once, answered late',
+    on(async (register) => {
+      await set(register, { fault: 'late_answer', next: 1, delay_ms: 600 });
+      const late = register.sell(sale());
+      await until(async () => (await sequence(register)) === 1);
+      const first = await Promise.race([late.then(() => 'answered'), pause(100).then(() => 'waiting')]);
+      expect(first).toBe('waiting');
+      expect((await late).body.receipt.receiptSeq).toBe(1);
+    }),
+  );
+
+  test(
+    'late_request: a repeat with the same key overtakes the sleeper, which then finds it registered',
+    on(async (register) => {
+      await set(register, { fault: 'late_request', next: 1, delay_ms: 400 });
+      const sleeper = register.sell(sale(), 'key-1');
+      await until(async () => (await register.call('GET', '/emulator/faults')).body.rules[0].next === 0);
+      const repeat = await register.sell(sale(), 'key-1');
+      expect((await sleeper).body).toEqual(repeat.body);
+      expect(await sequence(register)).toBe(1);
+    }),
+  );
+
+  test(
+    'late_request: is worked on even when the client has gone',
+    on(async (register) => {
+      await set(register, { fault: 'late_request', next: 1, delay_ms: 300 });
+      await expect(
+        fetch(`${register.url}/receipts`, {
+          method: 'POST',
+          headers: { 'x-api-key': 'test-key-0123456789', 'content-type': 'application/json' },
+          body: JSON.stringify(sale()),
+          signal: AbortSignal.timeout(100),
+        }),
+      ).rejects.toThrow();
+      await until(async () => (await sequence(register)) === 1);
+    }),
+  );
+
+  test(
+    'error_after: registered, but answered 500 with S-004',
+    on(async (register) => {
+      await set(register, { fault: 'error_after', next: 1 });
+      expect(await register.sell(sale(), 'key-1')).toMatchObject({ status: 500, body: { error: { code: 'S-004' } } });
+      expect((await register.sell(sale(), 'key-1')).body.receipt.receiptSeq).toBe(1);
+    }),
+  );
+
+  test(
+    'refuse: the given code, nothing registered; on another path too',
+    on(async (register) => {
+      await set(
+        register,
+        { fault: 'refuse', next: 1, code: 'F-003' },
+        { fault: 'refuse', code: 'F-001', path: '/z-report/close' },
+      );
+      expect(await register.sell(sale())).toMatchObject({ status: 503, body: { error: { code: 'F-003' } } });
+      expect(await sequence(register)).toBe(0);
+      expect((await register.sell(sale())).status).toBe(200);
+      expect(await register.call('POST', '/z-report/close')).toMatchObject({ body: { error: { code: 'F-001' } } });
+    }),
+  );
+
+  test(
+    'clock_jump, subscription, memory_full and ofd_down show where they should',
+    on(async (register) => {
+      await register.sell(sale());
+      await set(register, { fault: 'clock_jump', delay_ms: -3_600_000 });
+      expect(await register.sell(sale())).toMatchObject({ body: { error: { details: { reason: 'clock_behind' } } } });
+      await set(register, { fault: 'clock_jump', delay_ms: 3_600_000 }, { fault: 'subscription', code: 'expired' });
+      expect(await register.sell(sale())).toMatchObject({ status: 402, body: { error: { code: 'E-002' } } });
+      await set(register, { fault: 'memory_full', next: 1 }, { fault: 'ofd_down', next: 1 });
+      expect(await register.sell(sale())).toMatchObject({ body: { error: { details: { reason: 'memory_full' } } } });
+      expect((await register.sell(sale())).body).toMatchObject({ ofdSent: false });
+      expect((await register.sell(sale())).body).toMatchObject({ ofdSent: true });
+    }),
+  );
+
+  test(
+    'rates strike about as often as they say',
+    on(async (register) => {
+      await set(register, { fault: 'refuse', rate: 0.5, code: 'S-004' });
+      const answers = await Promise.all(Array.from({ length: 200 }, () => register.sell(sale())));
+      const refused = answers.filter(({ status }) => status === 500).length;
+      // 0.5 of 200, seven standard deviations to either side.
+      expect(Math.abs(refused - 100)).toBeLessThan(50);
+      expect(await sequence(register)).toBe(200 - refused);
+    }),
+  );
+
+  test.each([
+    {},
+    { rules: [{ fault: 'explode' }] },
+    { rules: [{ fault: 'refuse' }] },
+    { rules: [{ fault: 'drop_answer', rate: 2 }] },
+    { rules: [{ fault: 'late_answer', delay_ms: -1 }] },
+    { rules: [{ fault: 'drop_answer', next: 1.5 }] },
+    { rules: [{ fault: 'subscription', code: 'gone' }] },
+    { rules: [null] },
+  ])('refuses %j', (body) =>
+    withRegister(EMULATOR, async (register) => {
+      expect(await register.call('POST', '/emulator/faults', body)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'S-003' } },
+      });
+    }),
+  );
+});
+
+test('REGISTER_EXTENSIONS=off: the key means nothing, the journal cannot be asked, no capabilities', async () => {
+  const register = await startTestRegister({ environment: { EMULATOR: '1', REGISTER_EXTENSIONS: 'off' } });
+  const status = (await register.call('GET', '/status')).body;
+  expect(status).not.toHaveProperty('capabilities');
+  expect(status).not.toHaveProperty('journalId');
+  const answers = [await register.sell(sale(), 'key-1'), await register.sell(sale(), 'key-1')];
+  expect(answers.map(({ body }) => body.receipt.receiptSeq)).toEqual([1, 2]);
+  expect((await register.call('GET', '/receipts/1')).status).toBe(404);
+  expect((await register.call('GET', '/receipts?key=key-1')).status).toBe(405);
+  await register.close();
+});
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const endMs = Date.now() + 10_000; Date.now() < endMs;) {
+    if (await condition()) return;
+    await pause(10);
+  }
+  throw new Error('it did not happen in 10 s');
+}

@@ -1,0 +1,161 @@
+// Breaks if the software fiscal module would do what a real one refuses, or refuse what a real one does.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { closeDatabase, openDatabase } from '../journal/database.js';
+import { Journal } from '../journal/journal.js';
+import { MovableClock } from '../testing/fake-clock.js';
+import {
+  documentOf,
+  fiscalModuleContract,
+  type ModuleLimits,
+  type ModuleUnderTest,
+} from '../testing/fiscal-module.contract.js';
+import type { FiscalDocument, FiscalModule, Registration, RegisterOutcome } from './fiscal-module.js';
+import { SoftwareFiscalModule, type SoftwareModuleOptions } from './software-fiscal-module.js';
+
+/** The module writes its own journal rows here, as the register does. */
+class RecordingModule {
+  readonly folder = mkdtempSync(join(tmpdir(), 'module-'));
+  readonly clock = new MovableClock();
+  private db = openDatabase(this.folder);
+  private journal = new Journal(this.db);
+  software: SoftwareFiscalModule;
+
+  constructor(private readonly changes: Partial<SoftwareModuleOptions>) {
+    this.software = this.open();
+  }
+
+  register(document: FiscalDocument, record: (made: Registration) => void = () => undefined): Promise<RegisterOutcome> {
+    return this.software.register(document, (made) => {
+      this.journal.append(made, { idempotencyKey: null, requestHash: null });
+      record(made);
+    });
+  }
+
+  change(sql: string): void {
+    this.db.exec(sql);
+  }
+
+  restart(): void {
+    closeDatabase(this.db);
+    this.db = openDatabase(this.folder);
+    this.journal = new Journal(this.db);
+    this.software = this.open();
+  }
+
+  close(): void {
+    closeDatabase(this.db);
+    rmSync(this.folder, { recursive: true });
+  }
+
+  private open(): SoftwareFiscalModule {
+    return new SoftwareFiscalModule({
+      ...{ db: this.db, journal: this.journal, clock: this.clock, minIntervalMs: 0 },
+      ...{ receiptCapacity: 858, shiftCapacity: 832 },
+      ...this.changes,
+    });
+  }
+}
+
+function underTest(limits: ModuleLimits): ModuleUnderTest {
+  const recording = new RecordingModule(limits);
+  const module = new Proxy({} as FiscalModule, {
+    get: (_target, name: keyof FiscalModule) =>
+      name === 'register' ? recording.register.bind(recording) : recording.software[name].bind(recording.software),
+  });
+  return {
+    module: () => module,
+    moveClock: (byMs) => recording.clock.move(byMs),
+    restart: () => recording.restart(),
+    close: () => recording.close(),
+  };
+}
+
+fiscalModuleContract('software', underTest);
+
+describe('the software fiscal module', () => {
+  let recording: RecordingModule;
+  const start = (changes: Partial<SoftwareModuleOptions> = {}): void => {
+    recording = new RecordingModule(changes);
+  };
+  afterEach(() => recording.close());
+
+  test('operations are at least the pacing interval apart, also the first after a restart', async () => {
+    start({ minIntervalMs: 150 });
+    const opened = await recording.software.openShift();
+    await recording.register(documentOf());
+    recording.restart();
+    const made = await recording.register(documentOf());
+    if (opened.kind !== 'opened' || made.kind !== 'registered') throw new Error('refused');
+    expect(made.registration.timeMs - opened.shift.openedMs).toBeGreaterThanOrEqual(300);
+  });
+
+  test('a shift takes 29 999 documents and no more', async () => {
+    start();
+    await recording.software.openShift();
+    await recording.register(documentOf({ type: 'advance' }));
+    recording.change('UPDATE shifts SET documents = 29998');
+    const { software } = recording;
+    // Reads the counter as after 29 998 documents, without verifying a journal that was not written for the test.
+    Object.assign(software, { shift: { ...software.currentShift(), documents: 29_998 } });
+    expect((await recording.register(documentOf())).kind).toBe('registered');
+    expect(await recording.register(documentOf())).toMatchObject({
+      kind: 'refused',
+      code: 'F-005',
+      reason: 'shift_full',
+    });
+  });
+
+  test('lifetime sums that would no longer be exact are refused', async () => {
+    start();
+    await recording.software.openShift();
+    await recording.register(documentOf({ cashTiyin: Number.MAX_SAFE_INTEGER }));
+    expect(await recording.register(documentOf({ cashTiyin: 1 }))).toMatchObject({
+      code: 'F-003',
+      reason: 'sums_full',
+    });
+  });
+
+  test.each([
+    [
+      'a changed document',
+      'UPDATE documents SET payload = replace(payload, \'"cash":100000\', \'"cash":1\') WHERE seq = 2',
+      2,
+    ],
+    ['a changed document with a new digest', 'UPDATE documents SET digest = hex(randomblob(32)) WHERE seq = 2', 2],
+    ['a changed sign', "UPDATE documents SET sign = '000000000000' WHERE seq = 2", 2],
+    ['a changed time', 'UPDATE documents SET time_ms = time_ms + 5000 WHERE seq = 2', 2],
+    ['a document taken out', 'DELETE FROM documents WHERE seq = 2', 3],
+    ['the last document taken out', 'DELETE FROM documents WHERE seq = 3', 3],
+    ['changed lifetime sums', 'UPDATE fiscal_module SET sale_cash = sale_cash - 1', null],
+    ['a sequence set back', 'UPDATE fiscal_module SET receipt_seq = 2', 4],
+    ['changed shift totals', 'UPDATE shifts SET sale_count = 1', null],
+  ])('%s is found at the next start, and nothing is fiscalised any more', async (_name, sql, receiptSeq) => {
+    start();
+    await recording.software.openShift();
+    for (let count = 0; count < 3; count += 1) await recording.register(documentOf());
+    expect(recording.software.fault()).toBeNull();
+    recording.change(sql);
+    recording.restart();
+    expect(recording.software.fault()).toMatchObject({
+      code: 'F-001',
+      reason: 'chain_broken',
+      details: { receiptSeq },
+    });
+    expect((await recording.register(documentOf())).kind).toBe('refused');
+    expect((await recording.software.closeShift()).kind).toBe('refused');
+  });
+
+  test('an untouched journal verifies after a restart', async () => {
+    start();
+    await recording.software.openShift();
+    await recording.register(documentOf());
+    await recording.software.closeShift();
+    await recording.software.openShift();
+    await recording.register(documentOf({ type: 'advance' }));
+    await recording.register(documentOf());
+    recording.restart();
+    expect(recording.software.fault()).toBeNull();
+  });
+});

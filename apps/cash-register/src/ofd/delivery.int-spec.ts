@@ -1,0 +1,202 @@
+// Breaks if a registered document could be lost, doubled or held up on its way to the OFD.
+import { createServer, type Server } from 'node:http';
+import { MovableClock } from '../testing/fake-clock.js';
+import { startTestRegister, withRegister, type TestRegister } from '../testing/register-fixture.js';
+import { sale } from '../testing/samples.js';
+
+interface Call {
+  readonly terminal_id: string;
+  readonly documents: readonly { seq: number; prev_digest: string; digest: string }[];
+}
+
+/** An OFD of the test's own: keeps the calls and answers as the test says; `null` hangs. */
+interface OwnOfd {
+  readonly url: string;
+  readonly calls: Call[];
+  close(): Promise<void>;
+}
+
+async function ownOfd(respond: (call: Call) => { status: number; body: string } | null): Promise<OwnOfd> {
+  const calls: Call[] = [];
+  const server: Server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    request.on('end', () => {
+      const call = JSON.parse(text) as Call;
+      calls.push(call);
+      const answer = respond(call);
+      if (answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${String(port)}`,
+    calls,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+function accepting({ documents }: Call): { status: number; body: string } {
+  return { status: 200, body: JSON.stringify({ results: documents.map(({ seq }) => ({ seq, status: 'accepted' })) }) };
+}
+
+async function unsentCount(register: TestRegister): Promise<number> {
+  return (await register.call('GET', '/fm/info')).body.receiptCount as number;
+}
+
+describe('delivery within a sale', () => {
+  test('a hanging first server leaves the second its share of the budget', async () => {
+    const [hanging, working] = [await ownOfd(() => null), await ownOfd(accepting)];
+    const environment = { OFD_URLS: `${hanging.url},${working.url}`, OFD_SALE_BUDGET_MS: '1000' };
+    await withRegister({ environment }, async (register) => {
+      expect((await register.sell(sale())).body.ofdSent).toBe(true);
+      expect([hanging.calls.length, working.calls.length]).toEqual([1, 1]);
+    });
+    await Promise.all([hanging.close(), working.close()]);
+  });
+
+  test('when all servers hang the answer comes with the end of the budget, and the document stays', async () => {
+    const hanging = [await ownOfd(() => null), await ownOfd(() => null)];
+    const environment = { OFD_URLS: hanging.map(({ url }) => url).join(','), OFD_SALE_BUDGET_MS: '300' };
+    await withRegister({ environment }, async (register) => {
+      const answers = await Promise.all([1, 2, 3].map(() => register.sell(sale())));
+      for (const { body } of answers) {
+        expect(body).toMatchObject({ success: true, ofdSent: false });
+        expect(body.ofdError).toContain('all OFD servers failed');
+      }
+      expect(await unsentCount(register)).toBe(3);
+    });
+    await Promise.all(hanging.map((one) => one.close()));
+  });
+
+  test.each([
+    ['no JSON', { status: 200, body: 'ok' }],
+    ['no results', { status: 200, body: '{}' }],
+    ['a doubtful status', { status: 200, body: '{"results":[{"seq":1,"status":"ACCEPTED"}]}' }],
+    ['an acknowledgement of another document', { status: 200, body: '{"results":[{"seq":2,"status":"accepted"}]}' }],
+    ['a redirect', { status: 302, body: '' }],
+  ])('%s is no acknowledgement', async (_name, answer) => {
+    const ofd = await ownOfd(() => answer);
+    await withRegister({ environment: { OFD_URLS: ofd.url } }, async (register) => {
+      expect((await register.sell(sale())).body.ofdSent).toBe(false);
+      expect(await unsentCount(register)).toBe(1);
+    });
+    await ofd.close();
+  });
+
+  test('what is registered while a call is under way goes together with the next one', async () => {
+    const ofd = await ownOfd(accepting);
+    await withRegister({ environment: { OFD_URLS: ofd.url } }, async (register) => {
+      const answers = await Promise.all(Array.from({ length: 40 }, () => register.sell(sale())));
+      expect(answers.every(({ body }) => body.ofdSent === true)).toBe(true);
+    });
+    const seqs = ofd.calls.flatMap(({ documents }) => documents.map(({ seq }) => seq));
+    expect(seqs).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
+    expect(ofd.calls.length).toBeLessThan(40);
+    await ofd.close();
+  });
+
+  test('an acknowledgement that was lost is asked for again, and the OFD keeps one document', async () => {
+    const register = await startTestRegister();
+    const deaf = await ownOfd((call) => {
+      void fetch(`${register.ofdUrl}/documents`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(call),
+      });
+      return null;
+    });
+    await register.restart({ OFD_URLS: deaf.url, OFD_SALE_BUDGET_MS: '300' });
+    expect((await register.sell(sale())).body.ofdSent).toBe(false);
+    await register.restart();
+    expect((await register.call('POST', '/receipts/send-unsent')).body).toMatchObject({ total: 1, sent: 1 });
+    expect((await register.ofd('/documents')).data).toMatchObject([{ seq: 1, deliveries: 2 }]);
+    await register.close();
+    await deaf.close();
+  });
+});
+
+describe('resending', () => {
+  test('goes in order, at most 32 documents in a call, and each names the digest of the one before', async () => {
+    const ofd = await ownOfd(accepting);
+    await withRegister({}, async (register) => {
+      await register.ofd('/faults', { mode: 'down' });
+      for (let count = 0; count < 70; count += 1) await register.sell(sale());
+      await register.restart({ OFD_URLS: ofd.url });
+      expect((await register.call('POST', '/receipts/send-unsent')).body).toEqual({
+        ...{ success: true, total: 70, sent: 70, failed: 0, errors: [] },
+      });
+      expect(await unsentCount(register)).toBe(0);
+    });
+    expect(ofd.calls.map(({ documents }) => documents.length)).toEqual([32, 32, 6]);
+    const sent = ofd.calls.flatMap(({ documents }) => documents);
+    expect(sent.map(({ seq }) => seq)).toEqual(Array.from({ length: 70 }, (_, index) => index + 1));
+    for (const [index, { prev_digest: previous }] of sent.entries()) {
+      expect(previous).toBe(index === 0 ? '0'.repeat(64) : sent[index - 1]?.digest);
+    }
+    await ofd.close();
+  });
+
+  test('one refused document does not hold up the others, and is told with its code', async () => {
+    const ofd = await ownOfd(({ documents }) => {
+      const results = documents.map(({ seq }) =>
+        seq === 2 ? { seq, status: 'rejected', code: 'X1', message: 'not good' } : { seq, status: 'accepted' },
+      );
+      return { status: 200, body: JSON.stringify({ results }) };
+    });
+    await withRegister({}, async (register) => {
+      await register.ofd('/faults', { mode: 'down' });
+      for (let count = 0; count < 3; count += 1) await register.sell(sale());
+      await register.restart({ OFD_URLS: ofd.url });
+      const { body } = await register.call('POST', '/receipts/send-unsent');
+      expect(body).toMatchObject({ success: false, total: 3, sent: 2, failed: 1 });
+      expect(body.errors).toEqual([{ receiptSeq: 2, code: 'T-003', message: expect.stringContaining('not good') }]);
+      expect(await unsentCount(register)).toBe(1);
+    });
+    await ofd.close();
+  });
+
+  test('two resends at once send each document once', async () => {
+    await withRegister({}, async (register) => {
+      await register.ofd('/faults', { mode: 'down', next: 5 });
+      for (let count = 0; count < 5; count += 1) await register.sell(sale());
+      await Promise.all([1, 2, 3].map(() => register.call('POST', '/receipts/send-unsent')));
+      const { data } = await register.ofd('/documents');
+      expect(data.map(({ seq, deliveries }: Record<string, number>) => [seq, deliveries])).toEqual(
+        [1, 2, 3, 4, 5].map((seq) => [seq, 1]),
+      );
+    });
+  });
+
+  test('with an OFD that does not answer it ends, counts all as failed and loses nothing', async () => {
+    await withRegister({}, async (register) => {
+      await register.ofd('/faults', { mode: 'down' });
+      for (let count = 0; count < 40; count += 1) await register.sell(sale());
+      const { body } = await register.call('POST', '/receipts/send-unsent');
+      expect(body).toMatchObject({ success: false, total: 40, sent: 0, failed: 40 });
+      expect(body.errors).toHaveLength(40);
+      expect(await unsentCount(register)).toBe(40);
+    });
+  });
+});
+
+test('48 hours after the oldest unsent document sale, open and close are refused until it is sent', async () => {
+  const clock = new MovableClock();
+  await withRegister({ clock }, async (register) => {
+    await register.ofd('/faults', { mode: 'down', next: 1 });
+    await register.sell(sale());
+    clock.move(48 * 60 * 60 * 1000);
+    const refusal = { status: 503, body: { error: { code: 'F-003', details: { reason: 'unsent_too_old' } } } };
+    expect(await register.sell(sale())).toMatchObject(refusal);
+    expect(await register.call('POST', '/z-report/close')).toMatchObject(refusal);
+    await register.call('POST', '/receipts/send-unsent');
+    expect((await register.sell(sale())).status).toBe(200);
+    expect((await register.call('POST', '/z-report/close')).status).toBe(200);
+  });
+});

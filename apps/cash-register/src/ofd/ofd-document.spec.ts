@@ -1,0 +1,20 @@
+// Breaks if the register and an OFD would compute different digests of the same document.
+import { canonicalJson } from '#runtime';
+import { documentOf } from '../testing/fiscal-module.contract.js';
+import { documentPayload, zReportPayload } from './ofd-document.js';
+
+const place = { terminalId: 'ZZ000000000001', seq: 7, time: '20261120163138', prevDigest: '0'.repeat(64) };
+const sums = { cash: 1, card: 2, vat: 3 };
+
+test('payloads are written in canonical form', () => {
+  const refundInfo = { terminalId: 'ZZ1', receiptSeq: 1, dateTime: '20260101T000000', fiscalSign: '1' };
+  const shift = {
+    ...{ number: 7, openedMs: 0, closedMs: 1, documents: 2, saleCount: 1, sale: sums, refundCount: 1, refund: sums },
+  };
+  const payloads = [
+    documentPayload(documentOf(), place, 3),
+    documentPayload(documentOf({ type: 'refund', refundInfo }), place, 3),
+    zReportPayload(shift, '20261120100000', place),
+  ];
+  for (const payload of payloads) expect(payload).toBe(canonicalJson(JSON.parse(payload)));
+});
