@@ -114,7 +114,7 @@ export class Exchange {
       }
       this.settle = resolve;
       this.listen(limits);
-      let allowed = false;
+      let allowed: boolean;
       try {
         allowed = mayStillSend();
       } catch (error) {
@@ -203,5 +203,5 @@ function reasonOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string') return code;
-  return typeof message === 'string' ? message : String(error);
+  return typeof message === 'string' ? message : 'unknown error';
 }

@@ -198,7 +198,7 @@ function asCounts<Name extends string>(json: Json, names: readonly Name[]): Reco
     counts[name] = count;
   }
   // Every name of the list was filled in above.
-  return counts as Record<Name, number>;
+  return counts;
 }
 
 /** `undefined` when absent, `null` when it is something else than a list of texts. */

@@ -96,9 +96,8 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
 function setMediaTypes(adapter: FastifyAdapter): void {
   adapter.getInstance<FastifyInstance>().removeContentTypeParser('text/plain');
   adapter.useBodyParser(FORM_MEDIA_TYPE, true, { bodyLimit: FORM_LIMIT_BYTES }, (request, body, done) => {
-    // Nest's type of the request is that of the raw one; the parser gets Fastify's.
-    const { routeOptions } = request as unknown as FastifyRequest;
-    if ((routeOptions.config as { acceptsForm?: unknown }).acceptsForm === true) {
+    const config: object = request.routeOptions.config;
+    if ('acceptsForm' in config && config.acceptsForm === true) {
       done(null, new URLSearchParams(body?.toString('utf8')));
     } else {
       done(new Problem('unsupported_media_type', 'Send the body as application/json.'), undefined);

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { SettingsError } from './settings.js';
 
 /**
@@ -6,7 +7,7 @@ import { SettingsError } from './settings.js';
  */
 export function runProgram(main: () => Promise<void>): void {
   main().catch((error: unknown) => {
-    console.error(operatorMessage(error) ?? error);
+    process.stderr.write(`${operatorMessage(error) ?? inspect(error)}\n`);
     process.exit(1);
   });
 }

@@ -133,7 +133,7 @@ function ownErrors(violation: ValidationError, pointer: string): ProblemError[] 
 }
 
 function contextCode(violation: ValidationError, constraint: string): string | undefined {
-  const contexts = violation.contexts as Readonly<Record<string, ConstraintContext | undefined>> | undefined;
-  const code = contexts?.[constraint]?.code;
+  const contexts: Readonly<Record<string, ConstraintContext | undefined>> = violation.contexts ?? {};
+  const code = contexts[constraint]?.code;
   return typeof code === 'string' ? code : undefined;
 }

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard, type IAuthModuleOptions } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '#runtime';
-import { insufficientScope, noCredentials } from './bearer-problems.js';
+import { insufficientScope } from './bearer-problems.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CLIENT_PROPERTY, clientOf } from './current-client.js';
 import { SCOPES_METADATA, type Scope } from './scopes.js';
@@ -42,7 +42,8 @@ export class AccessGuard extends AuthGuard() {
   /** Passport's verdict: `info` is the problem that the strategy failed with. */
   override handleRequest<Client>(error: unknown, client: Client | false | null, info: unknown): Client {
     if (client) return client;
-    if (error) throw error;
-    throw info instanceof Problem ? info : noCredentials();
+    if (error instanceof Error) throw error;
+    if (info instanceof Problem) throw info;
+    throw new Error('the bearer strategy gave no reason', { cause: error ?? info });
   }
 }
