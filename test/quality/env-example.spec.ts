@@ -51,7 +51,14 @@ test.each(PROGRAMS)('the %s accepts the values shown', (_name, table) => {
 });
 
 test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, table) => {
-  const exceptions = ['DATABASE_URL', 'QUEUE_URL', 'SECRETS_KEY', 'TRUSTED_PROXIES', 'DEVICE_ALLOWED_CIDRS', 'DATA_DIR'];
+  const exceptions = [
+    'DATABASE_URL',
+    'QUEUE_URL',
+    'SECRETS_KEY',
+    'TRUSTED_PROXIES',
+    'DEVICE_ALLOWED_CIDRS',
+    'DATA_DIR',
+  ];
   const fields = Object.fromEntries(Object.entries(table).filter(([key]) => !exceptions.includes(key)));
   const shown = Object.fromEntries([...example].filter(([, value]) => value !== ''));
   expect(readSettings(fields, shown)).toEqual(readSettings(fields, {}));
