@@ -175,7 +175,6 @@ export class Exchange {
       this.fail(isProtocolError(error) ? 'unreadable' : 'reset');
     });
     response.on('end', () => {
-      if (!response.complete) return;
       this.pool.noteIdle(this.socket, response.headers);
       this.finish({ kind: 'answered', httpStatus, headers: response.headers, body: Buffer.concat(chunks) });
     });

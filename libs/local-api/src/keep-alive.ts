@@ -15,8 +15,15 @@ export class KeepAlivePool {
   readonly agent: HttpAgent;
   private readonly usableUntilMs = new WeakMap<Socket, number>();
 
-  /** @param ca trusted certificate authority in PEM, when the register's certificate is not publicly trusted */
-  constructor(secure: boolean, ca?: string) {
+  /**
+   * @param ca trusted certificate authority in PEM, when the register's certificate is not publicly trusted
+   * @param monotonicMs clock of idle times
+   */
+  constructor(
+    secure: boolean,
+    ca?: string,
+    private readonly monotonicMs: () => number = () => performance.now(),
+  ) {
     const options = { keepAlive: true, scheduling: 'lifo' as const, maxFreeSockets: 4 };
     this.agent = secure ? new HttpsAgent({ ...options, ...(ca !== undefined && { ca }) }) : new HttpAgent(options);
   }
@@ -25,12 +32,12 @@ export class KeepAlivePool {
   noteIdle(socket: Socket, headers: IncomingHttpHeaders): void {
     const hint = /\btimeout=(\d{1,6})\b/.exec(String(headers['keep-alive'] ?? ''))?.[1];
     const idleMs = hint === undefined ? DEFAULT_IDLE_MS : Number(hint) * 1_000 - MARGIN_MS;
-    this.usableUntilMs.set(socket, performance.now() + Math.min(idleMs, 60_000));
+    this.usableUntilMs.set(socket, this.monotonicMs() + Math.min(idleMs, 60_000));
   }
 
   /** Call right before a request is made: closes the idle connections that must not be used any more. */
   dropStale(): void {
-    const nowMs = performance.now();
+    const nowMs = this.monotonicMs();
     for (const sockets of Object.values(this.agent.freeSockets)) {
       if (!sockets) continue;
       const usable = sockets.filter((socket) => isUsable(socket) && (this.usableUntilMs.get(socket) ?? 0) > nowMs);
