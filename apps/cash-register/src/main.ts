@@ -7,7 +7,7 @@ import { readRegisterSettings } from './settings.js';
 import { explainAndExit } from './start-failure.js';
 
 async function main(): Promise<void> {
-  const settings = readRegisterSettings(process.env);
+  const settings = readRegisterSettings();
   const logger = createLogger('cash-register', settings.LOG_LEVEL);
   const app = await NestFactory.createApplicationContext(RegisterModule.with(settings, logger), {
     logger: new NestLogger(logger),

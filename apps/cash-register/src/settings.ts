@@ -55,6 +55,7 @@ export const REGISTER_SETTINGS = {
   LOG_LEVEL: runtime.oneOf(runtime.LOG_LEVELS).default('info'),
 } satisfies runtime.SettingsTable;
 
+export type OfdSimulatorSettings = runtime.Settings<typeof OFD_SIMULATOR_SETTINGS>;
 export type RegisterSettings = runtime.Settings<typeof REGISTER_SETTINGS>;
 
 export const OFD_SIMULATOR_SETTINGS = {
@@ -64,7 +65,12 @@ export const OFD_SIMULATOR_SETTINGS = {
 } satisfies runtime.SettingsTable;
 
 /** @throws SettingsError naming every bad setting */
-export function readRegisterSettings(env: runtime.Environment): RegisterSettings {
+export function readOfdSimulatorSettings(env: runtime.Environment = process.env): OfdSimulatorSettings {
+  return runtime.readSettings(OFD_SIMULATOR_SETTINGS, env);
+}
+
+/** @throws SettingsError naming every bad setting */
+export function readRegisterSettings(env: runtime.Environment = process.env): RegisterSettings {
   const settings = runtime.readSettings(REGISTER_SETTINGS, env);
   if (settings.EMULATOR_REGISTERS > 1 && !settings.EMULATOR) {
     throw new runtime.SettingsError([{ key: 'EMULATOR_REGISTERS', fault: 'needs EMULATOR=1' }]);

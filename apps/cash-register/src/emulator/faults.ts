@@ -136,7 +136,7 @@ function readRule(value: unknown): FaultRule | string {
   }
   return {
     ...{ fault, delayMs, path },
-    ...(rate !== undefined && { rate: rate as number }),
+    ...(rate !== undefined && { rate: rate }),
     ...(next !== undefined && { next: next as number }),
     ...(code !== undefined && { code }),
   };

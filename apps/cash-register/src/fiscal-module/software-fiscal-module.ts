@@ -44,7 +44,7 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   private shift: port.Shift | null;
   private unsent: Map<number, number>;
   private unsentZ: number[];
-  private chainBreak: ChainBreak | null;
+  private readonly chainBreak: ChainBreak | null;
   private tail: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly options: SoftwareModuleOptions) {

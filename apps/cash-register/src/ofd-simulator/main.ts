@@ -1,10 +1,10 @@
-import { createLogger, readSettings, stopOnSignals } from '#runtime';
+import { createLogger, stopOnSignals } from '#runtime';
 import { explainAndExit } from '../start-failure.js';
-import { OFD_SIMULATOR_SETTINGS } from '../settings.js';
+import { readOfdSimulatorSettings } from '../settings.js';
 import { ofdSimulatorServer } from './server.js';
 
 async function main(): Promise<void> {
-  const settings = readSettings(OFD_SIMULATOR_SETTINGS, process.env);
+  const settings = readOfdSimulatorSettings();
   const logger = createLogger('ofd-simulator', settings.LOG_LEVEL);
   const server = ofdSimulatorServer();
   const url = await server.listen({ port: settings.OFD_PORT, host: settings.OFD_HOST });

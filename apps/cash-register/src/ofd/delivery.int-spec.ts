@@ -168,9 +168,8 @@ describe('resending', () => {
       for (let count = 0; count < 5; count += 1) await register.sell(sale());
       await Promise.all([1, 2, 3].map(() => register.call('POST', '/receipts/send-unsent')));
       const { data } = await register.ofd('/documents');
-      expect(data.map(({ seq, deliveries }: Record<string, number>) => [seq, deliveries])).toEqual(
-        [1, 2, 3, 4, 5].map((seq) => [seq, 1]),
-      );
+      const held = data as { seq: number; deliveries: number }[];
+      expect(held.map(({ seq, deliveries }) => [seq, deliveries])).toEqual([1, 2, 3, 4, 5].map((seq) => [seq, 1]));
     });
   });
 

@@ -36,7 +36,7 @@ export interface CourierParts {
  * goes together with the next call, so a slow OFD costs a busy register one round trip per batch, not per receipt.
  */
 export class ReceiptCourier {
-  private waiting: Waiting[] = [];
+  private readonly waiting: Waiting[] = [];
   private working = false;
   private readonly inFlight = new Set<number>();
   private resending: Promise<ResendOutcome> | null = null;

@@ -47,7 +47,6 @@ export function readDocument(request: LocalReceiptRequest): FiscalDocument {
 
 function fiscalName(name: string): string {
   // Control characters (tab, newline …) would break the printed line.
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
   return truncateUtf8(
     normaliseText(name)
       .replace(/[\u0000-\u001f\u007f-\u009f]+/gu, ' ')

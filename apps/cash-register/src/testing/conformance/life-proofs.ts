@@ -180,7 +180,9 @@ export const LIFE_PROOFS: Partial<Record<Row, Proof>> = {
     const { receipt } = (await register.sell(sale())).body;
     const { closeTime } = (await register.call('POST', '/z-report/close')).body.zReport;
     expect(closeTime).toMatch(/^\d{8}T\d{6}$/);
-    const { Header } = (await register.call('GET', '/z-report/current')).body;
+    const { Header } = (await register.call('GET', '/z-report/current')).body as {
+      Header: { OpenTime: string; CloseTime: string };
+    };
     expect(Header.OpenTime).toMatch(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/);
     expect(Header.CloseTime.replaceAll(/[-:]/g, '').replace(' ', 'T')).toBe(closeTime);
     expect(closeTime >= tashkentIsoBasic(receipt.transactionTime)).toBe(true);
