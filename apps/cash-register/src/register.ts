@@ -108,6 +108,7 @@ export class Register {
 
   close(): void {
     this.parts.ofd.close();
+    this.module.close();
     closeDatabase(this.parts.db);
   }
 }
@@ -144,6 +145,7 @@ function assemble(db: Sqlite, { settings, logger, clock: given = systemClock }: 
     minIntervalMs: settings.FM_MIN_INTERVAL_MS,
     receiptCapacity: settings.FM_RECEIPT_CAPACITY,
     shiftCapacity: settings.FM_SHIFT_CAPACITY,
+    onFault: (error) => logger.error({ err: error }, 'the journal could not be written'),
     isMemoryFull: () => faults?.strikes('memory_full') === true,
   });
   const ofd = new OfdClient(settings.OFD_URLS, () => faults?.strikes('ofd_down') === true);

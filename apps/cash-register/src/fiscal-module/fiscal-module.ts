@@ -129,9 +129,14 @@ export interface FiscalModule {
   /** Sequence numbers that no OFD has acknowledged, oldest first. */
   unsentReceipts(): number[];
   oldestUnsentMs(): number | null;
-  /** Frees the documents' places in the module's memory. Unknown or already freed numbers are ignored. */
+  /**
+   * Frees the documents' places in the module's memory. Unknown or already freed numbers are ignored. A crash may undo
+   * it, close() may not: what is unsent again is sent again.
+   */
   acknowledgeReceipts(seqs: readonly number[]): void;
   unsentZReports(): number[];
   zReport(shiftNumber: number): ZReport | null;
   acknowledgeZReports(numbers: readonly number[]): void;
+  /** Called once, before the power goes off in an orderly way. */
+  close(): void;
 }

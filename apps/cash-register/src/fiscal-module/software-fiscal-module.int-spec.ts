@@ -38,6 +38,7 @@ class RecordingModule {
   }
 
   restart(): void {
+    this.software.close();
     closeDatabase(this.db);
     this.db = openDatabase(this.folder);
     this.journal = new Journal(this.db);
@@ -45,6 +46,7 @@ class RecordingModule {
   }
 
   close(): void {
+    this.software.close();
     closeDatabase(this.db);
     rmSync(this.folder, { recursive: true });
   }

@@ -22,6 +22,8 @@ export interface SoftwareModuleOptions {
   readonly minIntervalMs: number;
   readonly receiptCapacity: number;
   readonly shiftCapacity: number;
+  /** Hears of a disk that failed while nobody was waiting for an answer. */
+  readonly onFault?: (error: unknown) => void;
   /** An emulator's way to a full memory. */
   readonly isMemoryFull?: () => boolean;
 }
@@ -29,6 +31,8 @@ export interface SoftwareModuleOptions {
 export const MODULE_VERSION = 'SW-1.0';
 export const DOCUMENTS_PER_SHIFT = 29_999;
 export const UNSENT_FUSE_MS = 48 * 60 * 60 * 1000;
+/** How long an acknowledgement may wait for a document to be written with. */
+const ACKNOWLEDGE_MS = 100;
 /** A clock that is behind by less than this is waited for; by more, the module refuses (F-003). */
 const CLOCK_TOLERANCE_MS = 2_000;
 
@@ -46,6 +50,9 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   private unsentZ: number[];
   private readonly chainBreak: ChainBreak | null;
   private tail: Promise<unknown> = Promise.resolve();
+  /** Acknowledged documents whose unsent mark still stands on disk. */
+  private readonly acknowledged = new Set<number>();
+  private flushTimer: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: SoftwareModuleOptions) {
     this.store = new ModuleStore(options.db);
@@ -174,10 +181,10 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   }
 
   acknowledgeReceipts(seqs: readonly number[]): void {
-    if (seqs.length === 0) return;
-    // One statement is its own transaction.
-    this.store.removeUnsent('unsent_documents', seqs);
-    for (const seq of seqs) this.unsent.delete(seq);
+    for (const seq of seqs) if (this.unsent.delete(seq)) this.acknowledged.add(seq);
+    // Written together with the next document, else a moment later: a busy register flushes the disk once per sale, not
+    // twice. A crash in between makes the document unsent again; the OFD takes it by terminal and sequence.
+    if (this.acknowledged.size > 0) this.flushTimer ??= setTimeout(() => this.flush(), ACKNOWLEDGE_MS);
   }
 
   unsentZReports(): number[] {
@@ -192,6 +199,24 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     if (numbers.length === 0) return;
     this.store.removeUnsent('unsent_z_reports', numbers);
     this.unsentZ = this.unsentZ.filter((number) => !numbers.includes(number));
+  }
+
+  close(): void {
+    this.writeAcknowledged();
+  }
+
+  private flush(): void {
+    this.flushTimer = null;
+    try {
+      this.writeAcknowledged();
+    } catch (error) {
+      // Still kept in RAM: the next document or acknowledgement tries again.
+      this.options.onFault?.(error);
+    }
+  }
+
+  private writeAcknowledged(): void {
+    if (this.acknowledged.size > 0) this.commit(() => undefined);
   }
 
   /** Waits for the operation before, checks, waits for the pacing, acts. One at a time, in the order of the calls. */
@@ -287,15 +312,23 @@ export class SoftwareFiscalModule implements port.FiscalModule {
 
   /** After a failed COMMIT nobody knows what is on disk: read it again, so that RAM never runs ahead of it. */
   private commit(write: () => void): void {
+    const sent = [...this.acknowledged];
     try {
-      inTransaction(this.options.db, write);
+      inTransaction(this.options.db, () => {
+        write();
+        if (sent.length > 0) this.store.removeUnsent('unsent_documents', sent);
+      });
     } catch (error) {
       this.state = this.store.readState();
       this.shift = this.store.lastShift();
       this.unsent = this.store.unsentDocuments();
       this.unsentZ = this.store.unsentZReports();
+      for (const seq of sent) this.unsent.delete(seq);
       throw error;
     }
+    this.acknowledged.clear();
+    if (this.flushTimer) clearTimeout(this.flushTimer);
+    this.flushTimer = null;
   }
 
   private verify(): ChainBreak | null {

@@ -2,10 +2,14 @@ import type { Sqlite } from './database.js';
 
 /** Facts about this data folder that are made once: journal id, API key, activation. */
 export class Meta {
-  constructor(private readonly db: Sqlite) {}
+  private readonly byKey;
+
+  constructor(private readonly db: Sqlite) {
+    this.byKey = db.prepare('SELECT value FROM meta WHERE key = ?');
+  }
 
   get(key: string): string | null {
-    const row = this.db.prepare('SELECT value FROM meta WHERE key = ?').get(key) as { value: string } | undefined;
+    const row = this.byKey.get(key) as { value: string } | undefined;
     return row?.value ?? null;
   }
 

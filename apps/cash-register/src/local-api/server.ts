@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
@@ -25,6 +26,12 @@ export function localApiServer(register: Register): FastifyInstance {
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true },
+    frameworkErrors: (error, _request, reply) => {
+      // A path that cannot be decoded never reaches the hooks.
+      reply.headers(subscriptionHeaders(register.subscription()));
+      void refuse(reply, { kind: 'refused', code: 'S-002', message: error.message });
+    },
+    clientErrorHandler: (_error, socket) => refuseRubbish(socket),
   });
   readJsonBodies(server);
   const expected = digest(register.apiKey);
@@ -78,6 +85,18 @@ function refuseUnknown(request: FastifyRequest, reply: FastifyReply): FastifyRep
   const message = `${request.method} ${pathOf(request)} is not a call of this API`;
   if (!allowed) return refuse(reply, { kind: 'refused', code: 'S-002', message });
   return refuse(reply.header('Allow', allowed), { kind: 'refused', code: 'S-002', message }, 405);
+}
+
+/** What is not HTTP at all still gets the documented body, then the connection ends. */
+function refuseRubbish(socket: Socket): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const refusal: Refusal = { kind: 'refused', code: 'S-003', message: 'the request is not HTTP that can be read' };
+  const body = JSON.stringify(errorBody(refusal));
+  const head = `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${String(body.length)}`;
+  socket.end(`${head}\r\nConnection: close\r\n\r\n${body}`);
 }
 
 interface FailedRequest {

@@ -3,11 +3,14 @@ import QRCode from 'qrcode';
 const QUIET_MODULES = 4;
 
 /**
- * A QR code as inline SVG, one path. Mask 0 is fixed: trying all eight for the prettiest costs as much as the rest of
- * a sale, and any mask is legal and readable.
+ * A QR code as inline SVG, one path. Mask 0 and one byte segment are fixed: looking for the prettiest mask and the
+ * shortest segments costs as much as the rest of a sale, and any choice is legal and readable.
  */
 export function qrSvg(text: string, title: string): string {
-  const { modules } = QRCode.create(text, { errorCorrectionLevel: 'M', maskPattern: 0 });
+  const { modules } = QRCode.create([{ data: Buffer.from(text), mode: 'byte' }], {
+    errorCorrectionLevel: 'M',
+    maskPattern: 0,
+  });
   const side = modules.size + 2 * QUIET_MODULES;
   let path = '';
   for (let row = 0; row < modules.size; row += 1) path += rowPath(modules, row);

@@ -1,0 +1,166 @@
+// Breaks if any input makes the register answer without a documented code, hang, or register something.
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { API_KEY, startTestRegister, type TestRegister } from '../testing/register-fixture.js';
+import { item, sale } from '../testing/samples.js';
+
+const text = JSON.stringify(sale());
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/** Answer status and error code of raw bytes: what fetch() would never send. */
+function post(
+  register: TestRegister,
+  body: Buffer | string,
+  headers: Record<string, string> = {},
+): Promise<[number, string]> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      `${register.url}/receipts`,
+      { method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers } },
+      (answer) => {
+        let received = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+        answer.on('end', () => {
+          const { error } = JSON.parse(received) as { error?: { code: string } };
+          resolve([answer.statusCode ?? 0, error?.code ?? 'registered']);
+        });
+      },
+    );
+    request.on('error', reject);
+    request.setTimeout(10_000, () => request.destroy(new Error('no answer')));
+    request.end(body);
+  });
+}
+
+const CASES: [string, Buffer | string, [number, string]][] = [
+  ['nothing', '', [400, 'S-003']],
+  ['half an object', text.slice(0, -1), [400, 'S-003']],
+  ['two objects', text + text, [400, 'S-003']],
+  ['NaN', text.replace('2000000', 'NaN'), [400, 'S-003']],
+  ['Infinity', text.replace('2000000', 'Infinity'), [400, 'S-003']],
+  ['a number that overflows', text.replace('2000000', '1e999'), [400, 'E-012']],
+  [
+    'broken UTF-8',
+    Buffer.concat([Buffer.from('{"type":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]),
+    [400, 'S-003'],
+  ],
+  ['UTF-16', Buffer.from(text, 'utf16le'), [400, 'S-003']],
+  ['a million brackets', '['.repeat(1_000_000), [400, 'S-003']],
+  ['deep nesting in place of a name', text.replace('"Non"', '['.repeat(100_000) + ']'.repeat(100_000)), [400, 'E-011']],
+  [
+    'deep nesting in place of a label',
+    text.replace('"name"', `"labels":[${'['.repeat(100_000)}${']'.repeat(100_000)}],"name"`),
+    [400, 'S-003'],
+  ],
+  ['a fractional price', JSON.stringify(sale({ items: [item({ price: 100.5 })] })), [400, 'E-012']],
+  ['a price in text', JSON.stringify(sale({ items: [item({ price: '100' } as never)] })), [400, 'E-012']],
+  ['a price beyond 2^53', text.replace('"price":2000000', '"price":9999999999999999'), [400, 'E-012']],
+  ['a line beyond 2^53', JSON.stringify(sale({ items: [item({ price: MAX, amount: 2000 })] })), [400, 'S-003']],
+  [
+    'a total beyond 2^53',
+    JSON.stringify(sale({ items: [item({ price: MAX }), item({ price: MAX })], received: { cash: 0, card: 0 } })),
+    [400, 'S-003'],
+  ],
+  ['payments beyond 2^53', JSON.stringify(sale({ received: { cash: MAX, card: MAX } })), [400, 'E-009']],
+  ['a fractional payment', JSON.stringify(sale({ received: { cash: 0.5, card: 0 } })), [400, 'E-008']],
+  ['a fractional discount', JSON.stringify(sale({ items: [item({ discount: 0.5 })] })), [400, 'S-003']],
+  ['a negative discount', JSON.stringify(sale({ items: [item({ discount: -1 })] })), [400, 'S-003']],
+  [
+    'a total of nothing',
+    JSON.stringify(sale({ items: [item({ discount: 2_000_000 })], received: { cash: 0, card: 0 } })),
+    [400, 'S-003'],
+  ],
+  ['NUL in a name', text.replace('Non', '\\u0000'), [400, 'S-003']],
+  ['half a surrogate pair in a name', text.replace('Non', '\\ud800'), [400, 'S-003']],
+  [
+    'items that are no objects',
+    text.replace(/"items":\[.*\],"received"/, '"items":[null,1,"x",[]],"received"'),
+    [400, 'E-011'],
+  ],
+  [
+    '501 items',
+    JSON.stringify(sale({ items: Array.from({ length: 501 }, () => item({ price: 10_000 })) })),
+    [400, 'S-003'],
+  ],
+  [
+    '301 labels',
+    JSON.stringify(sale({ items: [item({ amount: 301_000, labels: Array.from({ length: 301 }, String) })] })),
+    [400, 'S-003'],
+  ],
+  ['2 MB', JSON.stringify({ ...sale(), pad: 'x'.repeat(2_000_000) }), [413, 'S-003']],
+];
+
+describe('bad input', () => {
+  let register: TestRegister;
+  beforeAll(async () => {
+    register = await startTestRegister();
+  });
+  afterAll(() => register.close());
+  afterEach(async () => {
+    // Nothing registered, and the register goes on.
+    expect((await register.call('GET', '/fm/info')).body.currentReceiptSeq).toBe(0);
+  });
+
+  test.each(CASES)('%s', async (_what, body, expected) => {
+    expect(await post(register, body)).toEqual(expected);
+    expect(await post(register, body, { 'idempotency-key': 'key-1' })).toEqual(expected);
+  });
+
+  test.each([
+    ['text/plain', [415, 'S-003']],
+    ['application/x-www-form-urlencoded', [415, 'S-003']],
+    ['multipart/form-data; boundary=x', [415, 'S-003']],
+    ['application/json; charset=utf-16', [400, 'S-003']],
+    ['rubbish', [415, 'S-003']],
+  ])('content type %s', async (type, expected) => {
+    const body = type.includes('utf-16') ? Buffer.from(text, 'utf16le') : text;
+    expect(await post(register, body, { 'content-type': type })).toEqual(expected);
+  });
+
+  test.each([['x'.repeat(256)], ['ключ'.replaceAll(/./gu, '\u00ff')], ['\t']])('Idempotency-Key %j', async (key) => {
+    expect(await post(register, text, { 'idempotency-key': `${key}` })).toEqual([400, 'S-003']);
+  });
+
+  test.each([
+    '/receipts/1/2',
+    '/receipts/%00',
+    '/receipts/%ff',
+    '/%2e%2e/etc',
+    '//',
+    '/receipts?key=',
+    '/receipts/99999999999999999999',
+  ])('GET %s', async (path) => {
+    const { status, body } = await register.call('GET', path);
+    expect([400, 404, 405]).toContain(status);
+    expect(body).toMatchObject({ success: false, error: { code: expect.stringMatching(/^S-00[23]$/) } });
+  });
+
+  test('what is no HTTP is told so in the documented form', async () => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(new URL(register.url).port), '127.0.0.1', () => socket.end('rubbish\r\n\r\n'));
+      let received = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+      socket.on('error', reject).on('close', () => resolve(received));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"code":"S-003"');
+  });
+
+  test('a request that promises more than it sends ends without a trace', async () => {
+    await expect(
+      new Promise((resolve, reject) => {
+        const request = httpRequest(`${register.url}/receipts`, {
+          method: 'POST',
+          headers: {
+            'x-api-key': API_KEY,
+            'content-type': 'application/json',
+            'content-length': String(text.length + 10),
+          },
+        });
+        request.on('error', reject).on('response', resolve);
+        request.write(text);
+        setTimeout(() => request.destroy(new Error('client gave up')), 200);
+      }),
+    ).rejects.toThrow('client gave up');
+  });
+});
