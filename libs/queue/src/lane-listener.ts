@@ -2,7 +2,7 @@ import type { Job } from 'bullmq';
 import { WaitingError } from 'bullmq';
 import type { LaneJob, LaneJobHandlers, LaneJobName } from './lane-jobs.js';
 import { assertEveryJobHasHandler, deviceIdOf } from './lane-jobs.js';
-import type { LaneProcessor, LaneQueueBackend, LaneWorker, Opened } from './lane-queue-backend.js';
+import type { LaneProcessor, LaneQueueBackend, LaneWorker, LaneWorkerOptions, Opened } from './lane-queue-backend.js';
 import { openLaneWorker } from './lane-queue-backend.js';
 import type { QueueCounters, QueueLog } from './queue-trouble.js';
 import { QueueTrouble } from './queue-trouble.js';
@@ -12,6 +12,7 @@ const READY_TIMEOUT_MS = 10_000;
 const REOPEN_DELAY_MS = 1_000;
 const CLOSE_STEP_TIMEOUT_MS = 2_000;
 const DEFAULT_CLOSE_DEADLINE_MS = 10_000;
+const DEFAULT_LOCK_DURATION_MS = 15_000;
 
 /**
  * The consumer side: calls the handler once per wake-up. BullMQ keeps two wake-ups of one device apart in the normal
@@ -39,14 +40,15 @@ export class LaneListener {
   /**
    * Begins to take wake-ups, in the background and for ever: an absent queue is waited for.
    *
+   * @param options lockDurationMs: how long the jobs of a relay that died stay its own, 15 s unless set
    * @param handler runs for at most `concurrency` devices at once; what it throws is counted and logged, nothing more
    * @throws Error when it is started twice, after close, or without a handler for every job
    */
-  start(handler: (deviceId: string) => Promise<void>, options: { concurrency: number }): void {
+  start(handler: (deviceId: string) => Promise<void>, options: { concurrency: number; lockDurationMs?: number }): void {
     if (this.running !== null || this.closing !== null) throw new Error('A lane listener starts once.');
     assertEveryJobHasHandler({ 'drain-lane': handler });
     const handlers: LaneJobHandlers = { 'drain-lane': (job) => handler(job.deviceId) };
-    this.running = this.run(handlers, options.concurrency);
+    this.running = this.run(handlers, { lockDurationMs: DEFAULT_LOCK_DURATION_MS, ...options });
   }
 
   get state(): 'listening' | 'connecting' | 'closed' {
@@ -56,17 +58,17 @@ export class LaneListener {
 
   /**
    * Takes no new wake-up, waits for running handlers up to the deadline, then cuts the connections. A handler that is
-   * still stuck then is abandoned: its job counts as stalled 15–25 s later and wakes another relay.
+   * still stuck then is abandoned: its job counts as stalled 15–25 s later (by default) and wakes another relay.
    */
   close(deadlineMs = DEFAULT_CLOSE_DEADLINE_MS): Promise<void> {
     this.closing ??= this.shutDown(deadlineMs);
     return this.closing;
   }
 
-  private async run(handlers: LaneJobHandlers, concurrency: number): Promise<void> {
+  private async run(handlers: LaneJobHandlers, options: LaneWorkerOptions): Promise<void> {
     while (!this.stopped) {
       try {
-        await this.listen(handlers, concurrency);
+        await this.listen(handlers, options);
       } catch (error) {
         if (!this.stopped) this.trouble.report('run', error);
       }
@@ -78,12 +80,12 @@ export class LaneListener {
   }
 
   /** One worker's life. BullMQ remembers a failed first connection for ever, so a new try is a new worker. */
-  private async listen(handlers: LaneJobHandlers, concurrency: number): Promise<void> {
+  private async listen(handlers: LaneJobHandlers, options: LaneWorkerOptions): Promise<void> {
     const onError = (error: unknown): void => {
       if (!this.stopped) this.trouble.report('connection', error);
     };
     const processor: LaneProcessor = (job, token) => this.process(handlers, job, token);
-    this.opened = openLaneWorker(this.backend, processor, concurrency, onError);
+    this.opened = openLaneWorker(this.backend, processor, options, onError);
     const ready = this.opened.client.waitUntilReady();
     await within(ready, READY_TIMEOUT_MS, 'connecting to the queue', this.stop.signal);
     if (this.stopped) return;

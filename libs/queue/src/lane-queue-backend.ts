@@ -5,6 +5,8 @@ import type { RedisOptions } from 'ioredis';
 import type { LaneJob, LaneJobName } from './lane-jobs.js';
 import { LANE_QUEUE_NAME } from './lane-jobs.js';
 
+const FAILED_CLAIM_PAUSE_MS = 250;
+
 /** Our factories bring their connection with them, so that one type of queue and worker covers both back ends. */
 const IN_FACTORY = 'in-factory';
 type InFactory = typeof IN_FACTORY;
@@ -64,6 +66,7 @@ class CuttableRedis extends Redis {
 
   cut(): void {
     for (const redis of [this, ...this.copies]) {
+      if (redis.status === 'end') continue;
       // Between two tries to reconnect, disconnect() tells nobody and leaves waiting commands waiting (measured on 6.0.0);
       // during a try it ends them all.
       if (redis.status === 'reconnecting') redis.connect().catch(() => undefined);
@@ -78,6 +81,7 @@ function redisBackend(url: string): LaneQueueBackend {
     socketTimeout: 15_000,
     keepAlive: 5_000,
     connectTimeout: 5_000,
+    disconnectTimeout: 500,
     retryStrategy: (times) => Math.min(times * 100, 1_000),
   };
   const forSide: Record<'bell' | 'listener', RedisSettings> = {
@@ -143,10 +147,15 @@ export function openLaneQueue(backend: LaneQueueBackend, onError: OnError): Open
   return { client, cut: () => connected.cut() };
 }
 
+export interface LaneWorkerOptions {
+  concurrency: number;
+  lockDurationMs: number;
+}
+
 export function openLaneWorker(
   backend: LaneQueueBackend,
   processor: LaneProcessor,
-  concurrency: number,
+  options: LaneWorkerOptions,
   onError: OnError,
 ): Opened<LaneWorker> {
   const connected = backend.connect('listener', onError);
@@ -155,12 +164,13 @@ export function openLaneWorker(
     processor,
     {
       connection: IN_FACTORY,
-      concurrency,
+      concurrency: options.concurrency,
       autorun: false,
-      // A job whose relay died blocks its device's wake-ups until it counts as stalled: 15 s + 2 × 5 s at most, instead
-      // of 90 s. A worker that was only slow gets a second wake-up beside it, which the lane lock makes harmless.
-      lockDuration: 15_000,
-      stalledInterval: 5_000,
+      // A job whose relay died blocks its device's wake-ups until it counts as stalled: its lock and two intervals at
+      // most, 25 s instead of 90 s. A worker that was only slow gets a second wake-up beside it, which the lane lock
+      // makes harmless.
+      lockDuration: options.lockDurationMs,
+      stalledInterval: Math.ceil(options.lockDurationMs / 3),
       // The default of 1 would fail a job for good after two crashes.
       maxStalledCount: 1_000,
       // The default of 15 s is how long a worker would stay deaf after its database came back.
@@ -168,8 +178,25 @@ export function openLaneWorker(
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     },
-    connected.factory,
+    (name, workerOptions, more) => unhurried(connected.factory(name, workerOptions, more)),
   );
   client.on('error', onError);
   return { client, cut: () => connected.cut() };
+}
+
+/**
+ * BullMQ's loop asks again at once when claiming fails with anything but a refused connection: 900 times a second on a
+ * Redis out of memory, half a processor on a PostgreSQL that turns our role away (measured).
+ */
+function unhurried(backend: IQueueBackend): IQueueBackend {
+  const claim = backend.moveToActive.bind(backend);
+  backend.moveToActive = async (...claimed): Promise<unknown[]> => {
+    try {
+      return await claim(...claimed);
+    } catch (error) {
+      await new Promise((resolve) => setTimeout(resolve, FAILED_CLAIM_PAUSE_MS));
+      throw error;
+    }
+  };
+  return backend;
 }

@@ -17,6 +17,7 @@ export async function within<T>(promise: Promise<T>, timeoutMs: number, what: st
     timer = setTimeout(() => reject(new TimedOutError(`${what} took longer than ${timeoutMs} ms`)), timeoutMs);
   });
   stop?.addEventListener('abort', giveUp);
+  if (stop?.aborted === true) giveUp();
   try {
     return await Promise.race([promise, ended]);
   } finally {

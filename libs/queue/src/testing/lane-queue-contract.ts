@@ -66,9 +66,13 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     open.push(bell);
     return bell;
   };
-  const listen = (handler: (deviceId: string) => Promise<void>, concurrency = 10): LaneListener => {
+  const listen = (
+    handler: (deviceId: string) => Promise<void>,
+    concurrency = 10,
+    lockDurationMs = 15_000,
+  ): LaneListener => {
     const listener = new LaneListener(queue.backend(), new QueueCounters(), quiet);
-    listener.start(handler, { concurrency });
+    listener.start(handler, { concurrency, lockDurationMs });
     open.push(listener);
     return listener;
   };
@@ -267,7 +271,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const register = new Register();
     const device = newDevice();
     const bell = newBell();
-    const listener = listen(stuck.handler);
+    const listener = listen(stuck.handler, 10, 1_500);
     const letGo = stuck.hold(device);
     bell.ring(device);
     await until(() => stuck.runsOf(device) === 1, 'the handler hangs');
@@ -275,7 +279,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     await listener.close(300);
     expect(Date.now() - beganMs).toBeLessThan(8_000);
     expect(listener.state).toBe('closed');
-    listen(register.handler);
+    listen(register.handler, 10, 1_500);
     await until(() => register.runsOf(device) === 1, 'another relay takes it over', 40_000);
     letGo();
   });
