@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 import { ROOT } from './paths.mjs';
-import { openSchemaEngine } from './schema-engine.mjs';
+import { withSchemaEngine } from './schema-engine.mjs';
 
 /**
  * What would have to be done to a database so that it looks like prisma/schema.prisma.
@@ -12,19 +12,16 @@ import { openSchemaEngine } from './schema-engine.mjs';
  */
 export async function findSchemaChanges(databaseUrl, schema = readSchema()) {
   const files = [{ path: 'schema.prisma', content: schema }];
-  const engine = await openSchemaEngine(databaseUrl, schema);
-  try {
-    const { exitCode, stdout } = await engine.diff({
+  const { exitCode, stdout } = await withSchemaEngine(databaseUrl, schema, (engine) =>
+    engine.diff({
       from: { tag: 'schemaDatasource', files, configDir: ROOT },
       to: { tag: 'schemaDatamodel', files },
       script: true,
       exitCode: true,
       filters: { externalTables: [], externalEnums: [] },
-    });
-    return exitCode === 0 ? null : stdout;
-  } finally {
-    engine.free();
-  }
+    }),
+  );
+  return exitCode === 0 ? null : stdout;
 }
 
 function readSchema() {

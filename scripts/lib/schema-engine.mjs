@@ -3,18 +3,29 @@ import { createRequire } from 'node:module';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
+import pg from 'pg';
 
 /**
  * Prisma's schema engine as WebAssembly: the command line tool would download a native one, which many networks refuse.
  * It is needed only to write migrations and to compare; applying them needs no engine (migrations.mjs).
+ * @template T
  * @param {string} databaseUrl
  * @param {string} schema text of schema.prisma
- * @returns {Promise<import('@prisma/schema-engine-wasm').SchemaEngine>}
+ * @param {(engine: import('@prisma/schema-engine-wasm').SchemaEngine) => Promise<T>} work
+ * @returns {Promise<T>}
  */
-export async function openSchemaEngine(databaseUrl, schema) {
+export async function withSchemaEngine(databaseUrl, schema, work) {
   await loadEngine();
-  const factory = bindMigrationAwareSqlAdapterFactory(new CorrectedAdapter({ connectionString: databaseUrl }));
-  return bindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, factory);
+  // The engine never closes its connections; a pool of ours is closed by us.
+  const pool = new pg.Pool({ connectionString: databaseUrl });
+  const factory = bindMigrationAwareSqlAdapterFactory(new CorrectedAdapter(pool));
+  const engine = await bindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, factory);
+  try {
+    return await work(engine);
+  } finally {
+    engine.free();
+    await pool.end();
+  }
 }
 
 const QUOTED_CHAR_OID = 18;
@@ -78,8 +89,18 @@ async function instantiate() {
     .resolve('@prisma/schema-engine-wasm/schema_engine_bg')
     .replace(/\.js$/, '.wasm');
   const { instance } = await WebAssembly.instantiate(fs.readFileSync(file), {
-    './schema_engine_bg.js': bindings,
+    './schema_engine_bg.js': { ...bindings, ...patientTimers() },
   });
   bindings.__wbg_set_wasm(instance.exports);
   /** @type {() => void} */ (instance.exports['__wbindgen_start'])();
+}
+
+/**
+ * The engine leaves the timer of its 10 s lock deadline behind, which would hold every program that long. Its names carry
+ * a hash that changes with the version.
+ */
+function patientTimers() {
+  const names = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout_'));
+  const start = (/** @type {() => void} */ callback, /** @type {number} */ ms) => setTimeout(callback, ms).unref();
+  return Object.fromEntries(names.map((name) => [name, start]));
 }

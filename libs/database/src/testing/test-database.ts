@@ -38,7 +38,6 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 function readAdminUrl(): string {
-  // eslint-disable-next-line no-restricted-properties -- how the test run hands the server to its workers
   const url = process.env['TEST_DATABASE_ADMIN_URL'];
   if (url === undefined)
     throw new Error('TEST_DATABASE_ADMIN_URL is not set: jest runs this file without its project.');

@@ -1,0 +1,144 @@
+// Promise: a database is migrated whole or not at all, once, by whoever comes, and Prisma's own tools can carry on from it.
+import { createHash, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+import { findSchemaChanges } from '../../scripts/lib/schema-changes.mjs';
+import { withSchemaEngine } from '../../scripts/lib/schema-engine.mjs';
+
+type Migration = ReturnType<typeof readMigrations>[number];
+
+const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
+const SCHEMA = 'datasource db {\n  provider = "postgresql"\n}\n';
+const FUNCTION = 'CREATE FUNCTION one() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END; $$;';
+const adminUrl = process.env['TEST_DATABASE_ADMIN_URL'] ?? '';
+let name = '';
+let migrateDatabaseUrl = '';
+let databaseUrl = '';
+
+beforeEach(async () => {
+  name = `migrations_${randomBytes(5).toString('hex')}`;
+  await ask(adminUrl, `CREATE DATABASE ${name} OWNER fiscal_owner`);
+  [migrateDatabaseUrl, databaseUrl] = [urlFor('fiscal_owner'), urlFor('fiscal_app')];
+});
+afterEach(() => ask(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`));
+
+function urlFor(role: string): string {
+  const url = new URL(adminUrl);
+  [url.username, url.pathname] = [role, `/${name}`];
+  return url.href;
+}
+
+async function ask(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function migration(migrationName: string, sql: string): Migration {
+  return { name: migrationName, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+}
+
+/** As Prisma's engine wants the folder of migrations. */
+function listFor(migrations: readonly Migration[]) {
+  return {
+    baseDir: MIGRATIONS_DIR,
+    lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
+    shadowDbInitScript: '',
+    migrationDirectories: migrations.map(({ name: path, sql }) => ({
+      path,
+      migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
+    })),
+  };
+}
+
+const nothing = { externalTables: [], externalEnums: [] };
+
+test('the migrations of the repository apply once, also by two at the same time', async () => {
+  const wanted = readMigrations().map((each) => each.name);
+  const both = await Promise.all([
+    migrate({ migrateDatabaseUrl, databaseUrl }),
+    migrate({ migrateDatabaseUrl, databaseUrl }),
+  ]);
+  expect(both.map(({ applied }) => applied).sort((a, b) => b.length - a.length)).toEqual([wanted, []]);
+  expect(await migrate({ migrateDatabaseUrl, databaseUrl })).toEqual({ applied: [] });
+}, 60_000);
+
+test("Prisma's engine finds the history complete and has nothing to do", async () => {
+  const migrations = [...readMigrations(), migration('29990101000000_function', FUNCTION)];
+  await migrate({ migrateDatabaseUrl, databaseUrl, migrations });
+  await withSchemaEngine(migrateDatabaseUrl, SCHEMA, async (engine) => {
+    const migrationsList = listFor(migrations);
+    const optInToShadowDatabase = false;
+    const diagnosis = await engine.diagnoseMigrationHistory({
+      migrationsList,
+      optInToShadowDatabase,
+      filters: nothing,
+    });
+    expect(diagnosis).toMatchObject({ editedMigrationNames: [], failedMigrationNames: [], history: null });
+    expect(await engine.applyMigrations({ migrationsList, filters: nothing })).toEqual({ appliedMigrationNames: [] });
+  });
+}, 60_000);
+
+test("we carry on from what Prisma's engine applied", async () => {
+  const migrations = [
+    migration('1_first', `CREATE TABLE a (id int);\n${FUNCTION}`),
+    migration('2_second', 'CREATE TABLE b (id int);'),
+  ];
+  const migrationsList = listFor(migrations.slice(0, 1));
+  await withSchemaEngine(migrateDatabaseUrl, SCHEMA, (engine) =>
+    engine.applyMigrations({ migrationsList, filters: nothing }),
+  );
+  expect(await ask(migrateDatabaseUrl, 'SELECT one() AS one')).toEqual([{ one: 1 }]);
+  // prisma/grants.sql names tables of the real schema: without databaseUrl nothing is granted.
+  expect(await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations })).toEqual({ applied: ['2_second'] });
+}, 60_000);
+
+test('a migration that fails leaves nothing behind and can be mended', async () => {
+  const broken = migration('1_broken', 'CREATE TABLE a (id int); SELECT 1 / 0;');
+  await expect(migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations: [broken] })).rejects.toThrow(
+    '1_broken',
+  );
+  expect(await ask(migrateDatabaseUrl, "SELECT to_regclass('a') AS a")).toEqual([{ a: null }]);
+  const mended = migration('1_broken', 'CREATE TABLE a (id int);');
+  expect(await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations: [mended] })).toEqual({
+    applied: ['1_broken'],
+  });
+});
+
+test('an edited migration and a database that is newer than the program are refused', async () => {
+  const first = migration('1_first', 'CREATE TABLE a (id int);');
+  await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations: [first] });
+  const edited = migration('1_first', 'CREATE TABLE a (id bigint);');
+  await expect(migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations: [edited] })).rejects.toThrow(
+    'The migration 1_first was edited after it had been applied',
+  );
+  await expect(migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations: [] })).rejects.toThrow('it is newer');
+});
+
+test('the migrations lead to the schema, and a forgotten migration is found', async () => {
+  await migrate({ migrateDatabaseUrl, databaseUrl });
+  expect(await findSchemaChanges(migrateDatabaseUrl)).toBeNull();
+  const changed = `${SCHEMA}model Forgotten {\n  id Int @id\n}\n`;
+  expect(await findSchemaChanges(migrateDatabaseUrl, changed)).toContain('CREATE TABLE "Forgotten"');
+}, 60_000);
+
+test("the programs' role is made when it is missing, and only by an owner who may", async () => {
+  const url = new URL(databaseUrl);
+  url.username = `app_${randomBytes(4).toString('hex')}`;
+  await expect(migrate({ migrateDatabaseUrl, databaseUrl: url.href })).rejects.toThrow('may not make it');
+  await ask(adminUrl, 'ALTER ROLE fiscal_owner CREATEROLE');
+  try {
+    await migrate({ migrateDatabaseUrl, databaseUrl: url.href });
+    expect(await ask(url.href, 'SELECT count(*)::int AS n FROM receipts')).toEqual([{ n: 0 }]);
+    await expect(ask(url.href, 'DELETE FROM audit_records')).rejects.toThrow('permission denied');
+  } finally {
+    await ask(adminUrl, 'ALTER ROLE fiscal_owner NOCREATEROLE');
+    await ask(urlFor('postgres'), `DROP OWNED BY ${url.username}`);
+    await ask(adminUrl, `DROP ROLE ${url.username}`);
+  }
+}, 60_000);

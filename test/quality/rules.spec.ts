@@ -1,0 +1,181 @@
+// Promise: every budget and boundary that we claim to lint really fails on code that breaks it.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const NODE_MODULES = join(ROOT, 'node_modules');
+
+/** A repository in small with one bad file per rule. */
+const folder = mkdtempSync(join(tmpdir(), 'fiscal-rules-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  writeFileSync(join(folder, file), text);
+}
+
+const repeat = (count: number, line: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => line(index)).join('\n');
+const parameters = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `_p${index}: number`).join(', ');
+
+/** File, its content, and the rule that must object. */
+const LINTED: [string, string, string][] = [
+  ['long-file.ts', repeat(401, (index) => `export const v${index} = ${index};`), 'max-lines'],
+  ['long-function.ts', `export function f(): void {\n${repeat(71, () => 'f();')}\n}`, 'max-lines-per-function'],
+  ['parameters.ts', `export function f(${parameters(5)}): void {}`, 'no-restricted-syntax'],
+  ['arrow-parameters.ts', `export const f = (${parameters(5)}): void => {};`, 'no-restricted-syntax'],
+  ['method-parameters.ts', `export class A { m(${parameters(5)}): void {} }`, 'no-restricted-syntax'],
+  ['constructor.ts', `export class A { constructor(${parameters(7)}) {} }`, 'no-restricted-syntax'],
+  ['default-export.ts', 'export default class A {}', 'no-restricted-syntax'],
+  ['barrel.ts', "export * from './ok.js';", 'no-restricted-syntax'],
+  ['environment.ts', "export const a = process.env['A'];", 'no-restricted-properties'],
+  ['environment-import.ts', "import { env } from 'node:process';\nexport const a = env['A'];", 'no-restricted-imports'],
+  ['any.ts', 'export const a: any = 1;', '@typescript-eslint/no-explicit-any'],
+  ['unsafe.ts', "export const a: number = JSON.parse('1').a;", '@typescript-eslint/no-unsafe-assignment'],
+  ['floating.ts', 'export function f(): void {\n  Promise.resolve();\n}', '@typescript-eslint/no-floating-promises'],
+  ['silent-catch.ts', 'export function f(): void {\n  try {\n    f();\n  } catch {}\n}', 'no-empty'],
+  ['console.ts', "console.log('x');", 'no-console'],
+  ['suppression.ts', '// eslint-disable-next-line no-console\nconsole.log(1);', 'house/suppression-needs-reason'],
+  ['idle-suppression.ts', '// eslint-disable-next-line no-console -- why\nexport const a = 1;', 'null'],
+  ['ts-ignore.ts', '// @ts-ignore\nexport const a: number = 1;', '@typescript-eslint/ban-ts-comment'],
+  ['non-null.ts', 'export const f = (a?: string): string => a!;', '@typescript-eslint/no-non-null-assertion'],
+];
+
+const ACCEPTED: [string, string][] = [
+  ['ok.ts', `export class A {\n  constructor(${parameters(6)}) {}\n  m(${parameters(4)}): void {}\n}`],
+  ['settings.ts', "export const a = process.env['A'];"],
+  ['index.ts', "export { A } from './ok.js';"],
+  ['reasoned.ts', '// eslint-disable-next-line no-console -- the only line a person reads\nconsole.log(1);'],
+];
+
+interface EslintResult {
+  filePath: string;
+  messages: { ruleId: string | null; message: string }[];
+}
+
+describe('eslint', () => {
+  let complaints = new Map<string, string[]>();
+
+  beforeAll(() => {
+    const options = {
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: { rootDir: '.', allowJs: false, types: ['node'] },
+    };
+    write('tsconfig.json', JSON.stringify({ ...options, include: ['apps', 'libs'] }));
+    for (const [file, text] of [...LINTED, ...ACCEPTED]) write(`apps/gateway/src/${file}`, `${text}\n`);
+    symlinkSync(NODE_MODULES, join(folder, 'node_modules'));
+    const args = [
+      join(NODE_MODULES, 'eslint/bin/eslint.js'),
+      '--config',
+      join(ROOT, 'eslint.config.js'),
+      '--format',
+      'json',
+    ];
+    const { stdout, stderr } = spawnSync(process.execPath, [...args, 'apps'], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] },
+    });
+    if (stdout === '') throw new Error(stderr);
+    const results = JSON.parse(stdout) as EslintResult[];
+    complaints = new Map(
+      results.map(({ filePath, messages }) => [
+        filePath.slice(filePath.indexOf('/src/') + 5),
+        messages.map(({ ruleId, message }) => (message.startsWith('Parsing') ? message : String(ruleId))),
+      ]),
+    );
+  }, 120_000);
+
+  test.each(LINTED)('%s is refused', (file, _text, rule) => {
+    expect(complaints.get(file)).toContain(rule);
+  });
+
+  test.each(ACCEPTED)('%s is fine', (file) => {
+    expect(complaints.get(file)).toEqual([]);
+  });
+});
+
+/** Importing file, imported file, and the boundary that must object. */
+const CROSSED: [string, string, string][] = [
+  ['apps/gateway/src/a.ts', 'apps/device-relay/src/b.ts', 'apps-do-not-know-each-other'],
+  ['libs/runtime/src/c.ts', 'apps/gateway/src/d.ts', 'libs-do-not-know-apps'],
+  ['apps/gateway/src/e.ts', 'libs/queue/src/inner.ts', 'libs-only-through-their-index'],
+  ['apps/cash-register/src/f.ts', 'libs/database/src/index.ts', 'cash-register-stands-alone'],
+  ['apps/cash-register/src/g.ts', 'libs/payments/src/index.ts', 'cash-register-stands-alone'],
+  ['apps/cash-register/src/h.ts', 'pg', 'cash-register-stands-alone'],
+  ['libs/fiscal-domain/src/i.ts', 'node:fs', 'fiscal-domain-is-pure'],
+  ['libs/fiscal-domain/src/j.ts', 'libs/runtime/src/index.ts', 'fiscal-domain-is-pure'],
+  ['libs/payments/src/k.ts', '@nestjs/common', 'payments-is-framework-free'],
+  ['apps/device-relay/src/lanes/l.ts', 'ioredis', 'implementations-are-chosen-in-modules'],
+  ['apps/gateway/src/m.ts', 'apps/gateway/src/testing/n.ts', 'no-test-code-in-programs'],
+  ['apps/gateway/src/o.ts', 'fast-check', 'programs-use-no-dev-dependencies'],
+  ['apps/gateway/src/p.ts', './missing.js', 'no-unresolvable'],
+];
+
+const KEPT: [string, string][] = [
+  ['apps/gateway/src/lanes.module.ts', 'ioredis'],
+  ['apps/gateway/src/main.ts', 'libs/queue/src/index.ts'],
+  ['libs/payments/src/q.ts', 'libs/fiscal-domain/src/index.ts'],
+  ['apps/gateway/src/r.spec.ts', 'apps/gateway/src/testing/n.ts'],
+  ['libs/fiscal-domain/src/s.spec.ts', 'node:fs'],
+];
+
+interface Violation {
+  from: string;
+  to: string;
+  rule: { name: string };
+}
+
+describe('dependency-cruiser', () => {
+  let violations: Violation[] = [];
+  const foundFor = (from: string): string[] =>
+    violations.filter((violation) => violation.from === from).map(({ rule }) => rule.name);
+
+  beforeAll(() => {
+    const boundary = join(folder, 'boundaries');
+    const put = (file: string, text: string): void => write(join('boundaries', file), text);
+    const { name, type, dependencies, devDependencies } = JSON.parse(
+      readFileSync(join(ROOT, 'package.json'), 'utf8'),
+    ) as Record<string, unknown>;
+    put('package.json', JSON.stringify({ name, type, dependencies, devDependencies }));
+    put('tsconfig.json', JSON.stringify({ compilerOptions: { module: 'nodenext', target: 'es2023' } }));
+    for (const [from, to] of [...CROSSED, ...KEPT]) {
+      const isFile = /^(apps|libs)\//.test(to);
+      const target = isFile ? `${'../'.repeat(from.split('/').length - 1)}${to.replace(/\.ts$/, '.js')}` : to;
+      if (isFile) put(to, 'export const value = 1;\n');
+      put(from, `import * as found from '${target}';\nexport const value = found;\n`);
+    }
+    put('apps/gateway/src/round-1.ts', "import { b } from './round-2.js';\nexport const a = () => b;\n");
+    put('apps/gateway/src/round-2.ts', "import { a } from './round-1.js';\nexport const b = () => a;\n");
+    put('libs/one/src/index.ts', "import type { B } from '../../two/src/index.js';\nexport type A = B | 1;\n");
+    put('libs/two/src/index.ts', "import type { A } from '../../one/src/index.js';\nexport type B = A | 2;\n");
+    symlinkSync(NODE_MODULES, join(boundary, 'node_modules'));
+    const args = ['--config', join(ROOT, '.dependency-cruiser.cjs'), '--output-type', 'json', 'apps', 'libs'];
+    const cruiser = join(NODE_MODULES, 'dependency-cruiser/bin/dependency-cruise.mjs');
+    const { stdout, stderr } = spawnSync(process.execPath, [cruiser, ...args], { cwd: boundary, encoding: 'utf8' });
+    if (stdout === '') throw new Error(stderr);
+    violations = (JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary.violations;
+  }, 60_000);
+
+  test.each(CROSSED)('%s must not import %s', (from, _to, rule) => {
+    expect(foundFor(from)).toContain(rule);
+  });
+
+  test.each(KEPT)('%s may import %s', (from) => {
+    expect(foundFor(from)).toEqual([]);
+  });
+
+  test('two modules must not import each other', () => {
+    expect(foundFor('apps/gateway/src/round-1.ts')).toContain('no-cycles');
+  });
+
+  test('every rule of the configuration is seen to fail here', () => {
+    const configuration = readFileSync(join(ROOT, '.dependency-cruiser.cjs'), 'utf8');
+    const names = [...configuration.matchAll(/name: '([^']+)'/g)].map(([, name]) => name);
+    const seen = new Set(violations.map(({ rule }) => rule.name));
+    expect(names.filter((name) => !seen.has(name ?? ''))).toEqual([]);
+  });
+});

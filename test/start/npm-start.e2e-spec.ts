@@ -1,0 +1,154 @@
+// Promise: one command makes a working system out of a folder, survives kill -9, and says in one sentence what is wrong.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { destroyEmbeddedPostgres } from '../../scripts/lib/embedded-postgres.mjs';
+import { freePorts } from '../system/program.js';
+import { processesOf, StartedSystem } from './started-system.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'fiscal-start-'));
+const dataDir = join(folder, 'data');
+let ports: Record<string, string> = {};
+let system: StartedSystem;
+
+beforeAll(async () => {
+  const first = await freePorts(5);
+  const names = ['GATEWAY_PORT', 'RELAY_PORT', 'REGISTER_PORT', 'OFD_PORT', 'POSTGRES_PORT'];
+  ports = Object.fromEntries(names.map((name, index) => [name, String(first + index)]));
+});
+
+afterAll(async () => {
+  await system.ends('SIGINT');
+  for (const pid of livingProcesses()) process.kill(pid, 'SIGKILL');
+  await destroyEmbeddedPostgres(dataDir);
+  rmSync(folder, { recursive: true, force: true });
+}, 30_000);
+
+function runPrintedCommands(): { status: number; body: Record<string, unknown> } {
+  const { stdout } = spawnSync('bash', ['-c', system.printedCommands], { encoding: 'utf8' });
+  const [head = '', body = ''] = stdout.slice(stdout.indexOf('HTTP/')).split('\r\n\r\n');
+  return { status: Number(/HTTP\/1.1 (\d+)/.exec(head)?.[1]), body: JSON.parse(body) as Record<string, unknown> };
+}
+
+function livingProcesses(): number[] {
+  return processesOf(dataDir, readdirSync('/proc').map(Number).filter(Number.isInteger));
+}
+
+async function until200(url: string): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while ((await fetch(url)).status !== 200) {
+    if (Date.now() > deadline) throw new Error(`${url} never answered 200`);
+    await delay(100);
+  }
+}
+
+async function askForReceipt(id: unknown): Promise<{ status: number; body: unknown }> {
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
+  const credentials = Buffer.from(`${demo['client_id']}:${demo['client_secret']}`).toString('base64');
+  const granted = await fetch(demo['token_url'] ?? '', {
+    method: 'POST',
+    headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'grant_type=client_credentials',
+  });
+  const { access_token: token } = (await granted.json()) as { access_token: string };
+  const answer = await fetch(`${demo['gateway_url']}/v1/receipts/${String(id)}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status: answer.status, body: await answer.json() };
+}
+
+test('the printed commands make a receipt, which survives kill -9 of everything', async () => {
+  system = new StartedSystem(dataDir, ports);
+  await system.says('2. Make a receipt:', 180_000);
+  const first = runPrintedCommands();
+  expect([first.status, first.body['status']]).toEqual([201, 'registered']);
+  expect(first.body['fiscal']).toMatchObject({ fiscal_sign: expect.stringMatching(/^\d{12}$/) });
+
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
+  expect(Object.keys(demo)).toEqual(
+    expect.arrayContaining(
+      'gateway_url token_url client_id client_secret device_id cashier_id product_name sample_item register_url register_api_key ofd_url'.split(
+        ' ',
+      ),
+    ),
+  );
+
+  for (const pid of livingProcesses()) process.kill(pid, 'SIGKILL');
+  await system.ends();
+  const beganMs = performance.now();
+  system = new StartedSystem(dataDir, ports);
+  await system.says('2. Make a receipt:');
+  expect(performance.now() - beganMs).toBeLessThan(30_000);
+  expect(await askForReceipt(first.body['id'])).toMatchObject({ status: 200, body: { fiscal: first.body['fiscal'] } });
+  expect(runPrintedCommands().status).toBe(201);
+}, 300_000);
+
+test('when only the supervisor is killed, nobody is left behind and the next start works', async () => {
+  process.kill(system.pid, 'SIGKILL');
+  await system.ends();
+  system = new StartedSystem(dataDir, ports);
+  await system.says('2. Make a receipt:');
+  expect(runPrintedCommands().status).toBe(201);
+}, 120_000);
+
+test('a program that dies is started again, and the console says so', async () => {
+  const relay = livingProcesses().find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('device-relay'));
+  process.kill(relay ?? 0, 'SIGKILL');
+  await system.says('The device relay ended (SIGKILL); it is started again in 0.5 s.');
+  await system.says('The device relay is started again');
+  expect(runPrintedCommands().status).toBe(201);
+}, 60_000);
+
+test('a program alone attaches to the database of the folder', async () => {
+  const port = String(await freePorts(1));
+  const second = new StartedSystem(dataDir, { ...ports, GATEWAY_PORT: port }, ['scripts/start-one.mjs', 'gateway']);
+  await second.says('gateway is ready');
+  await until200(`http://127.0.0.1:${port}/readyz`);
+  expect(await second.ends('SIGINT')).toBe(0);
+}, 60_000);
+
+test('a second start in the same place is refused in one sentence', async () => {
+  const second = new StartedSystem(dataDir, ports);
+  expect(await second.ends()).toBe(1);
+  expect(second.said.trim()).toMatch(/^✖ Port \d+, meant for the OFD simulator, is taken by another program .*$/);
+}, 60_000);
+
+test('Ctrl-C stops everything within 10 s', async () => {
+  const beganMs = performance.now();
+  expect(await system.ends('SIGINT')).toBe(0);
+  expect(performance.now() - beganMs).toBeLessThan(10_000);
+  expect(livingProcesses()).toEqual([]);
+}, 60_000);
+
+test('a busy database port is one sentence, and nothing is left running', async () => {
+  const busy = createServer();
+  await new Promise<void>((resolve) => busy.listen(Number(ports['POSTGRES_PORT']), '127.0.0.1', resolve));
+  const refused = new StartedSystem(dataDir, ports);
+  expect(await refused.ends()).toBe(1);
+  expect(refused.said).toMatch(/✖ Port \d+ is taken by another program; set POSTGRES_PORT to a free one\.\n$/);
+  await new Promise((resolve) => busy.close(resolve));
+  expect(livingProcesses()).toEqual([]);
+}, 60_000);
+
+test("a folder with other people's files is left alone", async () => {
+  const foreign = join(folder, 'foreign');
+  mkdirSync(foreign);
+  writeFileSync(join(foreign, 'thesis.txt'), 'mine');
+  const refused = new StartedSystem(foreign, ports);
+  expect(await refused.ends()).toBe(1);
+  expect(refused.said.trim()).toBe(
+    `✖ DATA_DIR ${foreign} holds files that are not ours (thesis.txt); name an empty or a new folder instead.`,
+  );
+  expect(readdirSync(foreign)).toEqual(['thesis.txt']);
+}, 60_000);
+
+test('a program alone without a database exits with one sentence', async () => {
+  const alone = new StartedSystem(join(folder, 'empty'), ports, ['scripts/start-one.mjs', 'gateway']);
+  expect(await alone.ends()).toBe(1);
+  expect(alone.said.trim()).toBe(
+    '✖ No database: set DATABASE_URL, or start the embedded PostgreSQL first with npm run start:db',
+  );
+}, 60_000);

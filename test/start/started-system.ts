@@ -1,0 +1,75 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+/** `npm start`, as a newcomer runs it, in a folder and on ports of its own. */
+export class StartedSystem {
+  private output = '';
+  private readonly child: ChildProcess;
+
+  constructor(
+    readonly dataDir: string,
+    readonly env: Record<string, string>,
+    script = ['scripts/start.mjs'],
+  ) {
+    this.child = spawn(process.execPath, script, {
+      cwd: ROOT,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: dataDir, ...env },
+    });
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    }
+  }
+
+  get said(): string {
+    return this.output;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  async says(text: string, timeoutMs = 120_000): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while (!this.output.includes(text)) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null || Date.now() > deadline) {
+        throw new Error(`Waited in vain for "${text}". It said:\n${this.output}`);
+      }
+      await delay(50);
+    }
+  }
+
+  /** The commands it printed for copying, as one shell script. */
+  get printedCommands(): string {
+    return this.output
+      .split('\n')
+      .filter((line) => /^(TOKEN=|curl )/.test(line))
+      .join('\n');
+  }
+
+  /** @returns the exit code, null when a signal ended it */
+  async ends(signal?: NodeJS.Signals): Promise<number | null> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
+    const gone = once(this.child, 'close');
+    if (signal) this.child.kill(signal);
+    const [code] = (await gone) as [number | null];
+    return code;
+  }
+}
+
+/** Process numbers of everything that works for a data folder: by its arguments, by its environment (Linux). */
+export function processesOf(dataDir: string, pids: readonly number[]): number[] {
+  return pids.filter((pid) => {
+    try {
+      const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'utf8');
+      return read('cmdline') !== '' && (read('cmdline').includes(dataDir) || read('environ').includes(dataDir));
+    } catch {
+      // Ended while we looked.
+      return false;
+    }
+  });
+}
