@@ -1,10 +1,12 @@
+import type { ProblemDocument } from '#runtime';
+import type { ReceiptView } from '../../apps/gateway/src/receipts/receipt-view.js';
 import type { TestMerchant } from './merchant.js';
 
 export interface Answer {
   status: number;
   headers: Headers;
-  // The tests look into answers of every shape; each asserts what it reads.
-  body: Record<string, any>;
+  /** A receipt or a problem document; each test asserts what it reads. */
+  body: Partial<ReceiptView> & Partial<ProblemDocument>;
 }
 
 /** An ERP: gets a token, posts sales. Spreads its calls over all gateways. */
@@ -28,7 +30,10 @@ export class GatewayClient {
   }
 
   post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    return this.call('POST', path, { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } });
+    return this.call('POST', path, {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    });
   }
 
   get(path: string): Promise<Answer> {
@@ -45,7 +50,11 @@ export class GatewayClient {
       signal: AbortSignal.timeout(90_000),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? {} : (JSON.parse(text) as Answer['body']),
+    };
   }
 
   async fetchToken(scope?: string): Promise<string> {

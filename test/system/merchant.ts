@@ -34,7 +34,12 @@ export interface MerchantOptions {
 
 /** A merchant with its registers, set up in the database as the fleet's API will do it. */
 export async function createMerchant(databaseUrl: string, options: MerchantOptions): Promise<TestMerchant> {
-  const prisma = new PrismaService({ url: databaseUrl, poolSize: 2, applicationName: 'test-seed', lockTimeoutMs: 5_000 });
+  const prisma = new PrismaService({
+    url: databaseUrl,
+    poolSize: 2,
+    applicationName: 'test-seed',
+    lockTimeoutMs: 5_000,
+  });
   try {
     const entries = readEntries();
     await prisma.classifierEntry.createMany({ data: entries.map(classifierRow), skipDuplicates: true });
@@ -46,7 +51,9 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
     await prisma.product.createMany({ data: goods.map((entry, index) => productRow(merchantId, entry, index)) });
     const tills: Till[] = [];
     for (const [index, registerUrl] of options.registerUrls.entries()) {
-      tills.push(await createTill(prisma, options, { merchantId, branchId, registerUrl, code: `cashier-${index + 1}` }));
+      tills.push(
+        await createTill(prisma, options, { merchantId, branchId, registerUrl, code: `cashier-${index + 1}` }),
+      );
     }
     const clientId = newId('cli');
     const clientSecret = newClientSecret();
@@ -80,12 +87,16 @@ async function createTill(
   });
   await prisma.lane.create({ data: { deviceId } });
   const cashierId = newId('csh');
-  await prisma.cashier.create({ data: { id: cashierId, merchantId, branchId, code, name: code, defaultDeviceId: deviceId } });
+  await prisma.cashier.create({
+    data: { id: cashierId, merchantId, branchId, code, name: code, defaultDeviceId: deviceId },
+  });
   return { deviceId, cashierId, registerUrl };
 }
 
 function readEntries(): ClassifierEntry[] {
-  const lines = readFileSync(SAMPLE, 'utf8').split('\n').filter((line) => line.trim() !== '');
+  const lines = readFileSync(SAMPLE, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   return lines.map((line) => JSON.parse(line) as ClassifierEntry);
 }
 

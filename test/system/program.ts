@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const KEPT_OUTPUT = 200;
+const KEPT_OUTPUT = 2000;
 
 /** A program of ours as its own process, from `dist/`, as production runs it. */
 export class Program {
@@ -63,14 +63,21 @@ export class Program {
     const deadline = Date.now() + 40_000;
     while (Date.now() < deadline) {
       if (!this.isRunning) throw new Error(`${this.name} ended while starting:\n${this.lastWords}`);
-      const ready = await fetch(this.readyUrl, { signal: AbortSignal.timeout(2_000) }).then(
-        ({ ok }) => ok,
-        () => false,
-      );
-      if (ready) return;
+      if (await isOk(this.readyUrl)) return;
       await delay(50);
     }
     throw new Error(`${this.name} did not become ready:\n${this.lastWords}`);
+  }
+}
+
+/** Reads the answer to its end: an unread body keeps the connection, and whoever is given it next waits for ever. */
+async function isOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false; // not listening yet
   }
 }
 

@@ -40,22 +40,36 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
   const database = await createTestDatabase();
   const secretsKey = randomBytes(32).toString('base64');
   const registerApiKey = randomBytes(24).toString('hex');
-  const [ofdPort, registerPort, programPort] = [await freePorts(1), await freePorts(registers), await freePorts(gatewayCount + relayCount)];
+  const [ofdPort, registerPort, programPort] = [
+    await freePorts(1),
+    await freePorts(registers),
+    await freePorts(gatewayCount + relayCount),
+  ];
   const ofdUrl = `http://127.0.0.1:${ofdPort}`;
   const registerUrls = Array.from({ length: registers }, (_, index) => `http://127.0.0.1:${registerPort + index}`);
 
-  const ofd = new Program('ofd', 'cash-register/src/ofd-simulator/main.js', { OFD_PORT: String(ofdPort) }, `${ofdUrl}/documents`);
-  const register = new Program('register', 'cash-register/src/main.js', {
-    REGISTER_PORT: String(registerPort),
-    DATA_DIR: join(folder, 'register'),
-    OFD_URLS: ofdUrl,
-    REGISTER_API_KEY: registerApiKey,
-    FM_MIN_INTERVAL_MS: '0',
-    FM_RECEIPT_CAPACITY: '100000',
-    EMULATOR: '1',
-    EMULATOR_REGISTERS: String(registers),
-    ...options.registerEnv,
-  }, `${registerUrls.at(-1)}/status`);
+  const ofd = new Program(
+    'ofd',
+    'cash-register/src/ofd-simulator/main.js',
+    { OFD_PORT: String(ofdPort) },
+    `${ofdUrl}/documents`,
+  );
+  const register = new Program(
+    'register',
+    'cash-register/src/main.js',
+    {
+      REGISTER_PORT: String(registerPort),
+      DATA_DIR: join(folder, 'register'),
+      OFD_URLS: ofdUrl,
+      REGISTER_API_KEY: registerApiKey,
+      FM_MIN_INTERVAL_MS: '0',
+      FM_RECEIPT_CAPACITY: '100000',
+      EMULATOR: '1',
+      EMULATOR_REGISTERS: String(registers),
+      ...options.registerEnv,
+    },
+    `${registerUrls.at(-1)}/status`,
+  );
   const shared: Record<string, string> = {
     DATABASE_URL: database.url,
     SECRETS_KEY: secretsKey,
@@ -63,11 +77,24 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
   };
   const portOf = (index: number): string => String(programPort + index);
-  const gateways = Array.from({ length: gatewayCount }, (_, index) =>
-    new Program(`gateway-${index}`, 'gateway/src/main.js', { ...shared, GATEWAY_PORT: portOf(index) }, `http://127.0.0.1:${portOf(index)}/readyz`));
+  const gateways = Array.from(
+    { length: gatewayCount },
+    (_, index) =>
+      new Program(
+        `gateway-${index}`,
+        'gateway/src/main.js',
+        { ...shared, GATEWAY_PORT: portOf(index) },
+        `http://127.0.0.1:${portOf(index)}/readyz`,
+      ),
+  );
   const relays = Array.from({ length: relayCount }, (_, index) => {
     const port = portOf(gatewayCount + index);
-    return new Program(`relay-${index}`, 'device-relay/src/main.js', { ...shared, RELAY_PORT: port }, `http://127.0.0.1:${port}/readyz`);
+    return new Program(
+      `relay-${index}`,
+      'device-relay/src/main.js',
+      { ...shared, RELAY_PORT: port },
+      `http://127.0.0.1:${port}/readyz`,
+    );
   });
   const gatewayUrls = gateways.map((_, index) => `http://127.0.0.1:${portOf(index)}`);
   const everything = [...gateways, ...relays, register, ofd];

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { createFastifyNestApp, createLogger, Metrics, runProgram, stopOnSignals } from '#runtime';
+import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNestApp, stopOnSignals } from '#runtime';
 import { RelayModule } from './relay.module.js';
 import { loadSettings } from './settings.js';
 
@@ -11,7 +11,7 @@ runProgram(async () => {
   const logger = createLogger('device-relay', settings.LOG_LEVEL);
   const metrics = new Metrics('device-relay');
   const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
-  stopOnSignals({ logger, stop: () => app.close(), timeoutMs: STOP_TIMEOUT_MS });
+  stopOnSignals({ logger, stop: () => stopFastifyNestApp(app), timeoutMs: STOP_TIMEOUT_MS });
   await app.listen(settings.RELAY_PORT, '0.0.0.0');
   logger.info({ port: settings.RELAY_PORT }, 'device-relay is ready');
 });

@@ -1,1 +1,20 @@
-export {};
+import 'reflect-metadata';
+import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNestApp, stopOnSignals } from '#runtime';
+import { GatewayModule } from './gateway.module.js';
+import { loadSettings } from './settings.js';
+
+const STOP_TIMEOUT_MS = 9_500;
+
+runProgram(async () => {
+  const settings = loadSettings();
+  const logger = createLogger('gateway', settings.LOG_LEVEL);
+  const metrics = new Metrics('gateway');
+  const app = await createFastifyNestApp(GatewayModule.create(settings, logger, metrics), {
+    logger,
+    metrics,
+    trustedProxies: settings.TRUSTED_PROXIES,
+  });
+  stopOnSignals({ logger, stop: () => stopFastifyNestApp(app), timeoutMs: STOP_TIMEOUT_MS });
+  await app.listen(settings.GATEWAY_PORT, '0.0.0.0');
+  logger.info({ port: settings.GATEWAY_PORT }, 'gateway is ready');
+});

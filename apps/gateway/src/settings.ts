@@ -1,14 +1,4 @@
-import {
-  cidrList,
-  LOG_LEVELS,
-  oneOf,
-  parsed,
-  parseKeyring,
-  port,
-  readSettings,
-  url,
-  type Settings,
-} from '#runtime';
+import { cidrList, LOG_LEVELS, oneOf, parsed, parseKeyring, port, readSettings, url, type Settings } from '#runtime';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {

@@ -102,7 +102,9 @@ export function describeDifference(baseline: CounterReading, now: CounterReading
     .filter((key) => now.sums[key] !== baseline.sums[key])
     .map((key) => `${SUM_NAMES[key]} ${signed(now.sums[key] - baseline.sums[key])}`);
   const sums = moved.length === 0 ? 'no sum moved' : moved.join(', ');
-  const verdict = grewByOurs ? '; equals this receipt, but others sell on this register too' : '; not this receipt alone';
+  const verdict = grewByOurs
+    ? '; equals this receipt, but others sell on this register too'
+    : '; not this receipt alone';
   return `${signed(documents)} documents, ${sums}${verdict}`;
 }
 
@@ -121,7 +123,8 @@ function grewBy(before: FiscalSums, after: FiscalSums, growth: ExpectedGrowth, t
     const off = grown - BigInt(growth.sums[key]);
     const isVat = key === 'saleVat' || key === 'refundVat';
     // A module that counts in whole sums rounds each document's share.
-    const tolerance = BigInt(tiyinPerUnit - 1) + (isVat && growth.sums[key] !== 0 ? BigInt(growth.vatToleranceTiyin) : 0n);
+    const tolerance =
+      BigInt(tiyinPerUnit - 1) + (isVat && growth.sums[key] !== 0 ? BigInt(growth.vatToleranceTiyin) : 0n);
     return off <= tolerance && -off <= tolerance;
   });
 }

@@ -87,7 +87,9 @@ class AllowedRegister implements Register {
     if (isIP(bare)) return this.allowed.contains(bare) ? null : 'the address is outside DEVICE_ALLOWED_CIDRS';
     try {
       const addresses = await lookup(bare, { all: true });
-      return addresses.every(({ address }) => this.allowed.contains(address)) ? null : 'the name leads outside DEVICE_ALLOWED_CIDRS';
+      return addresses.every(({ address }) => this.allowed.contains(address))
+        ? null
+        : 'the name leads outside DEVICE_ALLOWED_CIDRS';
     } catch {
       // A name that does not resolve is an unreachable device, nothing more.
       return 'the name does not resolve';

@@ -9,10 +9,20 @@ export const LANE_LOCK_SPACE = 0x4c41; // "LA"
 
 const RECONNECT_PAUSES_MS = [50, 250, 500, 1_000, 2_000];
 
-interface Session {
-  client: pg.Client;
-  backendPid: number;
-  alive: boolean;
+/** One statement at a time, in order: the connection takes no more. */
+class Session {
+  backendPid = 0;
+  alive = false;
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(readonly client: pg.Client) {}
+
+  query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    const next = this.last.then(() => this.client.query<Row>(query));
+    // The next statement waits for this one's end, however it ended.
+    this.last = next.catch(() => undefined);
+    return next;
+  }
 }
 
 /**
@@ -38,7 +48,9 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
 
   async onApplicationShutdown(): Promise<void> {
     this.stopped = true;
-    await this.session?.client.end().catch((error: unknown) => this.logger.debug({ err: error }, 'closing the lock session failed'));
+    await this.session?.client
+      .end()
+      .catch((error: unknown) => this.logger.debug({ err: error }, 'closing the lock session failed'));
   }
 
   get isConnected(): boolean {
@@ -50,7 +62,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     if (!session?.alive || this.inHand.has(lockNumber)) return null;
     this.inHand.add(lockNumber);
     try {
-      const taken = await session.client.query<{ locked: boolean }>({
+      const taken = await session.query<{ locked: boolean }>({
         name: 'take-lane',
         text: 'SELECT pg_try_advisory_lock($1, $2) AS locked',
         values: [LANE_LOCK_SPACE, lockNumber],
@@ -71,7 +83,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       release: async () => {
         try {
           if (session.alive) {
-            await session.client.query({
+            await session.query({
               name: 'release-lane',
               text: 'SELECT pg_advisory_unlock($1, $2)',
               values: [LANE_LOCK_SPACE, lockNumber],
@@ -107,7 +119,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,
     });
-    const session: Session = { client, backendPid: 0, alive: false };
+    const session = new Session(client);
     const lost = new Promise<void>((resolve) => {
       const end = (): void => {
         session.alive = false;
@@ -128,6 +140,8 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     this.failures = 0;
     await lost;
     this.session = null;
-    await client.end().catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    await client
+      .end()
+      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
   }
 }

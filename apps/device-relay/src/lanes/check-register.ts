@@ -22,7 +22,11 @@ export async function checkRegister(register: Register, known: Baseline | null):
   if (identity.kind === 'replaced') return identity;
   const reason = unfitReason(status.value);
   if (reason) return { kind: 'refusing', ...reason };
-  return { kind: 'same', baseline: baselineOf(status.value, info.value, known), capabilities: status.value.capabilities ?? [] };
+  return {
+    kind: 'same',
+    baseline: baselineOf(status.value, info.value, known),
+    capabilities: status.value.capabilities ?? [],
+  };
 }
 
 function refusing({ code, message }: { code: string; message: string }): RegisterCheck {
@@ -32,7 +36,8 @@ function refusing({ code, message }: { code: string; message: string }): Registe
 function unfitReason(status: LocalStatus): { state: 'blocked' | 'expired'; reason: string } | null {
   if (!status.activated) return { state: 'blocked', reason: 'E-001: the register is not activated' };
   if (!status.fmInitialized) return { state: 'blocked', reason: 'F-001: the fiscal module is not initialised' };
-  if (status.subscriptionState === 'expired') return { state: 'expired', reason: 'E-002: the subscription has expired' };
+  if (status.subscriptionState === 'expired')
+    return { state: 'expired', reason: 'E-002: the subscription has expired' };
   return null;
 }
 

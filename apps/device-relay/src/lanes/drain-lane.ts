@@ -114,7 +114,15 @@ export class DrainLane {
   private takeInHand(snapshot: LaneSnapshot, grip: LaneGrip): LaneInHand {
     const { device, lastKnown, calibration, failures } = snapshot;
     const register = this.registers.of(device);
-    return { device, register, grip, baseline: snapshot.baseline ?? UNKNOWN_BASELINE, lastKnown, calibration, failures };
+    return {
+      device,
+      register,
+      grip,
+      baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
+      lastKnown,
+      calibration,
+      failures,
+    };
   }
 
   /** A parked request may still sleep on its way; it would pass for the next receipt. Null when nothing is to be waited for. */
@@ -122,7 +130,8 @@ export class DrainLane {
     if (!mustSettle) return null;
     const settled = await this.work.settler.settle(lane, 'parked', lane.baseline);
     if (settled.kind === 'waiting') return settled.step;
-    if (!sameReading(settled.first, settled.second)) return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
+    if (!sameReading(settled.first, settled.second))
+      return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
     await this.store.endSettle(lane.device.id, { ...settled.baseline, sequence: lane.baseline.sequence });
     return { kind: 'reread' };
   }
@@ -145,7 +154,10 @@ export class DrainLane {
         await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
         await this.store.setDeviceState(device.id, 'online', null);
         // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
-        lane.baseline = check.baseline.journalId === null ? { ...lane.baseline, terminalId: check.baseline.terminalId } : check.baseline;
+        lane.baseline =
+          check.baseline.journalId === null
+            ? { ...lane.baseline, terminalId: check.baseline.terminalId }
+            : check.baseline;
         this.checkedAt.set(device.id, this.clock.monotonicMs());
         return null;
     }

@@ -16,7 +16,10 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener, bell
     gauge.set(runner.freePlaces),
   );
   metrics.gauge(
-    { name: 'relay_lanes_swept', help: 'Lanes found by the sweeper since start; rises while the queue is deaf or away' },
+    {
+      name: 'relay_lanes_swept',
+      help: 'Lanes found by the sweeper since start; rises while the queue is deaf or away',
+    },
     (gauge) => gauge.set(sweeper.found),
   );
   metrics.gauge({ name: 'relay_queue_up', help: '1 while wake-ups arrive by the queue' }, (gauge) =>

@@ -19,6 +19,8 @@ const CONCURRENCY = 200;
 /** How long a call in hand may take to end when the relay is asked to stop; after that its attempt stays open. */
 const STOP_DEADLINE_MS = 7_000;
 
+type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, Logger];
+
 /** Where the lane's parts are chosen and joined. */
 @Module({
   providers: [
@@ -31,14 +33,20 @@ const STOP_DEADLINE_MS = 7_000;
     {
       provide: AdvisoryLaneLocks,
       inject: [SETTINGS_TOKEN, LOGGER],
-      useFactory: ({ DATABASE_URL }: RelaySettings, logger: Logger) => new AdvisoryLaneLocks({ databaseUrl: DATABASE_URL }, logger),
+      useFactory: ({ DATABASE_URL }: RelaySettings, logger: Logger) =>
+        new AdvisoryLaneLocks({ databaseUrl: DATABASE_URL }, logger),
     },
-    { provide: LaneRepository, inject: [PrismaService], useFactory: (prisma: PrismaService) => new LaneRepository(prisma, newId('rly')) },
+    {
+      provide: LaneRepository,
+      inject: [PrismaService],
+      useFactory: (prisma: PrismaService) => new LaneRepository(prisma, newId('rly')),
+    },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },
     {
       provide: LaneBell,
       inject: [SETTINGS_TOKEN, QueueCounters, LOGGER],
-      useFactory: (settings: RelaySettings, counters: QueueCounters, logger: Logger) => new LaneBell(queueOf(settings), counters, logger),
+      useFactory: (settings: RelaySettings, counters: QueueCounters, logger: Logger) =>
+        new LaneBell(queueOf(settings), counters, logger),
     },
     {
       provide: LaneListener,
@@ -60,13 +68,8 @@ const STOP_DEADLINE_MS = 7_000;
     {
       provide: DrainLane,
       inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, LOGGER],
-      useFactory: (
-        store: LaneRepository,
-        locks: AdvisoryLaneLocks,
-        registers: RegisterConnections,
-        notices: PostgresSettledNotices,
-        logger: Logger,
-      ) => joinLane({ store, locks, registers, notices }, { clock: systemClock, logger, random: Math.random }),
+      useFactory: (...[store, locks, registers, notices, logger]: LaneDependencies) =>
+        joinLane({ store, locks, registers, notices }, { clock: systemClock, logger, random: Math.random }),
     },
     {
       provide: LaneRunner,
@@ -93,7 +96,12 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
   ) {}
 
   onApplicationBootstrap(): void {
-    observeLanes(this.metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener, bell: this.bell });
+    observeLanes(this.metrics, {
+      runner: this.runner,
+      sweeper: this.sweeper,
+      listener: this.listener,
+      bell: this.bell,
+    });
     this.listener.start((deviceId) => this.runner.wake(deviceId), { concurrency: CONCURRENCY });
     this.sweeper.start();
   }

@@ -12,7 +12,8 @@ export async function openShift(lane: LaneInHand, setbacks: LaneSetbacks): Promi
       return { kind: 'reread' };
     case 'refused':
       if (answer.code === 'E-002') return setbacks.refused(lane, 'expired', `${answer.code}: ${answer.message}`);
-      if (answer.code === 'F-003' || answer.code === 'F-005') return setbacks.retryLater(lane, `${answer.code}: ${answer.message}`);
+      if (answer.code === 'F-003' || answer.code === 'F-005')
+        return setbacks.retryLater(lane, `${answer.code}: ${answer.message}`);
       return setbacks.refused(lane, 'blocked', `${answer.code}: ${answer.message}`);
     case 'unreachable':
       return setbacks.unreachable(lane, `POST /z-report/open: ${answer.reason}`);

@@ -18,7 +18,11 @@ export class ResolveByCounters {
   async resolve(lane: LaneInHand, attempt: OpenAttempt, reason: string): Promise<Step> {
     const { reading: baseline } = attempt.baseline;
     if (baseline === null) {
-      return this.parking.park(attempt, { reason, why: 'no reading of the counters was taken before it' }, { mustSettle: true });
+      return this.parking.park(
+        attempt,
+        { reason, why: 'no reading of the counters was taken before it' },
+        { mustSettle: true },
+      );
     }
     const settled = await this.settler.settle(lane, attempt.id, attempt.baseline);
     if (settled.kind === 'waiting') return settled.step;
@@ -28,7 +32,11 @@ export class ResolveByCounters {
     const exclusive = device.profile.sharing === 'exclusive';
     const proof = proveByCounters({ baseline, growth }, { first, second }, { calibration, exclusive });
     const evidence = { reason, baseline, reading: second, proof };
-    return this.record(lane, { attempt, evidence, after: { ...settled.baseline, sequence: attempt.baseline.sequence } }, proof);
+    return this.record(
+      lane,
+      { attempt, evidence, after: { ...settled.baseline, sequence: attempt.baseline.sequence } },
+      proof,
+    );
   }
 
   private async record(lane: LaneInHand, found: Found, proof: CounterProof): Promise<Step> {
@@ -78,7 +86,11 @@ export class ResolveByCounters {
       lastKnown: null,
     });
     if (closed === 'sequence_taken') {
-      return this.parking.park(attempt, { why: `sequence ${receiptSeq} belongs to another receipt` }, { mustSettle: false });
+      return this.parking.park(
+        attempt,
+        { why: `sequence ${receiptSeq} belongs to another receipt` },
+        { mustSettle: false },
+      );
     }
     this.notices.tell(attempt.receiptId);
     await this.store.endSettle(deviceId, baseline);

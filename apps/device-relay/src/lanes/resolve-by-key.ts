@@ -28,14 +28,18 @@ export class ResolveByKey {
     if (check.kind === 'silent') return this.setbacks.unreachable(lane, check.reason);
     if (check.kind === 'refusing') return this.setbacks.refused(lane, check.state, check.reason);
     if (check.kind === 'replaced') return this.setbacks.replaced(lane, check.reason);
-    if (check.baseline.journalId === null) return this.setbacks.replaced(lane, 'the register lost its idempotency keys');
+    if (check.baseline.journalId === null)
+      return this.setbacks.replaced(lane, 'the register lost its idempotency keys');
 
     const prepared = await lane.register.prepareReceipt(attempt.request, attempt.receiptId);
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
     const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
     const outcome = decideRepeat({ baseline: attempt.baseline, isRefund: attempt.document.type === 'refund' }, answer);
     const { logger } = this.tools;
-    logger.info({ device_id: lane.device.id, attempt_id: attempt.id, outcome: outcome.kind }, 'repeated under the same key');
+    logger.info(
+      { device_id: lane.device.id, attempt_id: attempt.id, outcome: outcome.kind },
+      'repeated under the same key',
+    );
     return this.record(lane, attempt, { outcome, seen: check.baseline });
   }
 

@@ -1,4 +1,12 @@
-import { decideAnswer, growthOf, readingOf, sameReading, toLocalReceipt, type Outcome, type RegisterAnswer } from '#fiscal-domain';
+import {
+  decideAnswer,
+  growthOf,
+  readingOf,
+  sameReading,
+  toLocalReceipt,
+  type Outcome,
+  type RegisterAnswer,
+} from '#fiscal-domain';
 import { newId, type Clock, type Logger } from '#runtime';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
@@ -97,7 +105,14 @@ export class SendReceipt {
     const { terminalId, receiptSeq } = registration;
     const baseline = { ...lane.baseline, terminalId, sequence: receiptSeq };
     const lastKnown = baseline.journalId === null ? { receiptSeq, growth: growthOf(attempt.document) } : null;
-    const close: CloseRegistered = { attemptId: attempt.id, deviceId, registration, evidence: 'answer', baseline, lastKnown };
+    const close: CloseRegistered = {
+      attemptId: attempt.id,
+      deviceId,
+      registration,
+      evidence: 'answer',
+      baseline,
+      lastKnown,
+    };
     const closed = await this.store.closeRegistered(close);
     if (closed === 'sequence_taken') {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
@@ -114,7 +129,10 @@ export class SendReceipt {
   /** A successor took the lane over while we were paused, and found something out about this attempt. */
   private async recordLate(lane: LaneInHand, { attempt }: Sent, { registration }: CloseRegistered): Promise<Step> {
     const late = await this.store.recordLateAnswer(attempt.id, registration);
-    this.tools.logger.error({ device_id: lane.device.id, attempt_id: attempt.id, late }, 'answer came after a takeover');
+    this.tools.logger.error(
+      { device_id: lane.device.id, attempt_id: attempt.id, late },
+      'answer came after a takeover',
+    );
     this.parts.notices.tell(attempt.receiptId);
     return { kind: 'reread' };
   }

@@ -51,7 +51,10 @@ export class SettleLane {
     }
     const reading = check.baseline.reading;
     if (reading === null) {
-      return { kind: 'waiting', step: await this.setbacks.replaced(lane, 'the register has extensions that it did not have') };
+      return {
+        kind: 'waiting',
+        step: await this.setbacks.replaced(lane, 'the register has extensions that it did not have'),
+      };
     }
     const now = this.clock.monotonicMs();
     const settle = this.settleOf(deviceId, subject, now);

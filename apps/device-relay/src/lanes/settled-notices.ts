@@ -9,7 +9,7 @@ import type { SettledNotices } from './ports.js';
  */
 @Injectable()
 export class PostgresSettledNotices implements SettledNotices {
-  private waiting: string[] = [];
+  private readonly waiting: string[] = [];
   private sending = false;
 
   constructor(

@@ -16,7 +16,8 @@ export class TakeBaseline {
   /** Null when `lane.baseline` is fresh and the send may go on. */
   async take(lane: LaneInHand): Promise<Step | null> {
     const info = await lane.register.fmInfo();
-    if (info.kind === 'refused') return this.setbacks.refused(lane, 'blocked', `GET /fm/info: ${info.code}: ${info.message}`);
+    if (info.kind === 'refused')
+      return this.setbacks.refused(lane, 'blocked', `GET /fm/info: ${info.code}: ${info.message}`);
     if (info.kind !== 'ok') return this.setbacks.unreachable(lane, `GET /fm/info: ${info.reason}`);
     const now = readingOf(info.value);
     const { reading: before, terminalId } = lane.baseline;

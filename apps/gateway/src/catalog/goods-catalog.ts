@@ -21,7 +21,8 @@ export interface ProductQuery {
   name: string;
 }
 
-export type ProductAnswer = { kind: 'found'; product: Product } | { kind: 'unknown' } | { kind: 'ambiguous'; skus: string[] };
+export type ProductAnswer =
+  { kind: 'found'; product: Product } | { kind: 'unknown' } | { kind: 'ambiguous'; skus: string[] };
 
 /** A national classification code: what the register's rules ask of it, and what completes a line. */
 export interface ClassifiedGoods extends GoodsEntry {

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
-import { newId, seal, SettingsError } from '#runtime';
+import { newId, runProgram, seal } from '#runtime';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
 import { SCOPES } from '../http/scopes.js';
 import { loadDemoSettings, type DemoSettings } from './settings.js';
@@ -41,7 +41,9 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
     const entries = readSample(settings);
     await storeClassifier(prisma, entries);
     const place = await storeMerchant(prisma);
-    const goods = entries.filter((entry) => entry.active && !entry.marked && entry.cash_allowed).slice(0, CATALOGUE_SIZE);
+    const goods = entries
+      .filter((entry) => entry.active && !entry.marked && entry.cash_allowed)
+      .slice(0, CATALOGUE_SIZE);
     await storeProducts(prisma, place.merchantId, goods);
     const deviceId = await storeDevice(prisma, settings, place);
     const client = await storeClient(prisma, settings, place.merchantId);
@@ -66,7 +68,9 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
 }
 
 function readSample(settings: DemoSettings): ClassifierEntry[] {
-  const lines = readFileSync(settings.CLASSIFIER_SAMPLE, 'utf8').split('\n').filter((line) => line.trim() !== '');
+  const lines = readFileSync(settings.CLASSIFIER_SAMPLE, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   return lines.map((line) => JSON.parse(line) as ClassifierEntry);
 }
 
@@ -95,7 +99,13 @@ async function storeMerchant(prisma: PrismaService): Promise<Place> {
   const merchant = await prisma.merchant.upsert({
     where: { code: MERCHANT_CODE },
     update: {},
-    create: { id: newId('mer'), code: MERCHANT_CODE, name: 'Demo savdo MChJ', tin: '300000000', settings: { default_goods: null } },
+    create: {
+      id: newId('mer'),
+      code: MERCHANT_CODE,
+      name: 'Demo savdo MChJ',
+      tin: '300000000',
+      settings: { default_goods: null },
+    },
   });
   const branch = await prisma.branch.upsert({
     where: { merchantId_code: { merchantId: merchant.id, code: 'main' } },
@@ -110,7 +120,11 @@ async function storeMerchant(prisma: PrismaService): Promise<Place> {
   return { merchantId: merchant.id, branchId: branch.id, cashierId: cashier.id };
 }
 
-async function storeProducts(prisma: PrismaService, merchantId: string, goods: readonly ClassifierEntry[]): Promise<void> {
+async function storeProducts(
+  prisma: PrismaService,
+  merchantId: string,
+  goods: readonly ClassifierEntry[],
+): Promise<void> {
   const data = goods.map((entry, index) => ({
     merchantId,
     sku: `demo-${String(index + 1).padStart(3, '0')}`,
@@ -126,9 +140,13 @@ async function storeProducts(prisma: PrismaService, merchantId: string, goods: r
 }
 
 async function storeDevice(prisma: PrismaService, settings: DemoSettings, place: Place): Promise<string> {
-  const known = await prisma.device.findFirst({ where: { merchantId: place.merchantId, name: DEVICE_NAME, deletedAt: null } });
+  const known = await prisma.device.findFirst({
+    where: { merchantId: place.merchantId, name: DEVICE_NAME, deletedAt: null },
+  });
   const id = known?.id ?? newId('dev');
-  const apiKeySealed = new Uint8Array(seal(settings.REGISTER_API_KEY, `devices|${id}|api_key_sealed`, settings.SECRETS_KEY));
+  const apiKeySealed = new Uint8Array(
+    seal(settings.REGISTER_API_KEY, `devices|${id}|api_key_sealed`, settings.SECRETS_KEY),
+  );
   const address = { baseUrl: registerUrl(settings), apiKeySealed };
   if (known) {
     await prisma.device.update({ where: { id }, data: address });
@@ -198,13 +216,8 @@ function sampleItem(entry: ClassifierEntry): Record<string, unknown> {
   };
 }
 
-async function main(): Promise<void> {
+runProgram(async () => {
   const settings = loadDemoSettings();
   const facts = await seed(settings);
   writeFileSync(factsFile(settings), `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
-}
-
-main().catch((error: unknown) => {
-  console.error(error instanceof SettingsError ? error.message : error);
-  process.exit(1);
 });

@@ -61,7 +61,10 @@ export class ChooseDevice {
     if (!place) return { kind: 'unknown', field: 'cashier_id', detail: 'No cashier has this id or code.' };
     if (query.deviceId !== null) return this.chooseNamed(query, query.deviceId, place);
     if (!place.branchId) {
-      const detail = query.branch === null ? 'This cashier belongs to no branch; please name one.' : 'No branch has this id or code.';
+      const detail =
+        query.branch === null
+          ? 'This cashier belongs to no branch; please name one.'
+          : 'No branch has this id or code.';
       return { kind: 'unknown', field: 'branch_id', detail };
     }
     const device = this.pick(place.devices);
@@ -123,6 +126,11 @@ export class ChooseDevice {
 
 function routed(place: Place, device: DeviceRow): Routing {
   const { cashierId } = place;
-  const route: Route = { deviceId: device.id, branchId: device.branch_id, cashierId, vatRule: device.vat_rule ?? 'unit' };
+  const route: Route = {
+    deviceId: device.id,
+    branchId: device.branch_id,
+    cashierId,
+    vatRule: device.vat_rule ?? 'unit',
+  };
   return { kind: 'routed', route };
 }

@@ -25,7 +25,9 @@ afterAll(async () => {
 test('a receipt is stored with its place and its event', async () => {
   const row = newRow({ idempotencyKey: 'one' });
   expect(await acceptor.accept(row)).toEqual({ kind: 'accepted', id: row.id });
-  const [stored] = await prisma.$queryRaw<{ status: string; lane_place: bigint; document: unknown; body_hash: Uint8Array }[]>`
+  const [stored] = await prisma.$queryRaw<
+    { status: string; lane_place: bigint; document: unknown; body_hash: Uint8Array }[]
+  >`
     SELECT status, lane_place, document, body_hash FROM receipts WHERE id = ${row.id}`;
   expect(stored?.status).toBe('accepted');
   expect(stored?.lane_place).toBeGreaterThan(0n);
@@ -75,7 +77,10 @@ test('key and external id that name two receipts are a mismatch', async () => {
   await acceptor.accept(a);
   await acceptor.accept(b);
   const crossed = newRow({ idempotencyKey: 'two-a', externalId: 'two-2' });
-  expect(await acceptor.accept(crossed)).toEqual({ kind: 'mismatch', detail: expect.stringContaining('two different') });
+  expect(await acceptor.accept(crossed)).toEqual({
+    kind: 'mismatch',
+    detail: expect.stringContaining('two different'),
+  });
 });
 
 test('groups whose keys cross each other both end without a lost row', async () => {
@@ -129,14 +134,18 @@ test('connections killed under load: each caller is told the truth', async () =>
   const admin = new pg.Client({ connectionString: database.adminUrl });
   await admin.connect();
   const answering = Promise.allSettled(rows.map((row) => acceptor.accept(row)));
-  await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test' AND state = 'active'");
+  await admin.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test' AND state = 'active'",
+  );
   const answers = await answering;
   await admin.end();
   for (const [index, answer] of answers.entries()) {
     if (answer.status === 'rejected') continue;
     expect(answer.value).toEqual({ kind: 'accepted', id: rows[index]?.id });
   }
-  const told = answers.flatMap((answer) => (answer.status === 'fulfilled' && answer.value.kind === 'accepted' ? [answer.value.id] : []));
+  const told = answers.flatMap((answer) =>
+    answer.status === 'fulfilled' && answer.value.kind === 'accepted' ? [answer.value.id] : [],
+  );
   const stored = await prisma.$queryRaw<{ id: string }[]>`SELECT id FROM receipts WHERE id = ANY(${told}::text[])`;
   expect(stored).toHaveLength(told.length);
 });

@@ -1,5 +1,5 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
-import { parseQuantity, textProblem } from '#fiscal-domain';
+import { labelProblem, parseQuantity, textProblem } from '#fiscal-domain';
 
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_KEY_LENGTH = 64;
@@ -23,6 +23,13 @@ export function IsQuantity(options?: ValidationOptions): PropertyDecorator {
 /** Text that PostgreSQL, JSON and a receipt printer can all hold. */
 export function IsCleanText(options?: ValidationOptions): PropertyDecorator {
   return constraint('isCleanText', 'invalid_text', options, (value) => (isText(value) ? textFault(value) : null));
+}
+
+/** A marking code: as clean text, but the GS1 separator U+001D belongs to it. */
+export function IsMarkingCode(options?: ValidationOptions): PropertyDecorator {
+  return constraint('isMarkingCode', 'invalid_text', options, (value) =>
+    isText(value) && labelProblem(value) !== null ? 'must be a marking code without control characters' : null,
+  );
 }
 
 export function IsEmailShaped(options?: ValidationOptions): PropertyDecorator {
@@ -56,7 +63,8 @@ function metadataFault([key, value]: [string, unknown]): string | null {
     return `must have keys of 1 to ${MAX_METADATA_KEY_LENGTH} characters`;
   }
   if (!isText(value)) return 'must have texts as values';
-  if (value.length > MAX_METADATA_VALUE_LENGTH) return `must have values of at most ${MAX_METADATA_VALUE_LENGTH} characters`;
+  if (value.length > MAX_METADATA_VALUE_LENGTH)
+    return `must have values of at most ${MAX_METADATA_VALUE_LENGTH} characters`;
   return textFault(key) ?? textFault(value);
 }
 
@@ -82,7 +90,9 @@ function constraint(
   faultOf: (value: unknown) => string | null,
 ): PropertyDecorator {
   const faultOfAny = (value: unknown): string | null =>
-    options?.each && Array.isArray(value) ? (value.map(faultOf).find((fault) => fault !== null) ?? null) : faultOf(value);
+    options?.each && Array.isArray(value)
+      ? (value.map(faultOf).find((fault) => fault !== null) ?? null)
+      : faultOf(value);
   return ValidateBy(
     {
       name,

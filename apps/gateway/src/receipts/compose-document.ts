@@ -3,23 +3,27 @@ import type { StoredReceiptDocument } from '#database';
 import {
   checkLocalReceipt,
   lineTotal,
+  localShapeProblem,
   normaliseText,
   parseQuantity,
   resolvedTotals,
+  sumTiyin,
   tiyin,
   toLocalReceipt,
   vatContained,
   type ReceiptLine,
   type ReceiptPayment,
+  type ReceiptTotals,
   type Tiyin,
   type VatRule,
 } from '#fiscal-domain';
 import type { ProblemError } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods, type Product, type ProductAnswer } from '../catalog/goods-catalog.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
-import { faultOfViolation } from './rule-faults.js';
+import { faultOfShape, faultOfViolation } from './rule-faults.js';
 
-export type Composed = { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] };
+export type Composed =
+  { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] };
 
 /** Where a line's fiscal fields come from once catalogue and classification register have been asked. */
 interface Resolved {
@@ -67,9 +71,7 @@ export class ComposeDocument {
       metadata: body.metadata ?? null,
       callbackUrl: body.callback_url ?? null,
     };
-    const violations = checkLocalReceipt(toLocalReceipt(document, vatRule), (spic) => goods.get(spic), vatRule);
-    if (violations.length > 0) return { kind: 'refused', faults: violations.map(faultOfViolation) };
-    return { kind: 'composed', document };
+    return refusalByRegister(document, goods, vatRule) ?? { kind: 'composed', document };
   }
 
   /** Catalogue answers by item index; an item that names its SPIC needs none. */
@@ -81,6 +83,19 @@ export class ComposeDocument {
     );
     return new Map(asking.map(({ index }, position) => [index, answers[position] ?? { kind: 'unknown' }]));
   }
+}
+
+/** The register's own rules, on the very request that it would get. */
+function refusalByRegister(
+  document: StoredReceiptDocument,
+  goods: ReadonlyMap<string, ClassifiedGoods>,
+  vatRule: VatRule,
+): Composed | null {
+  const request = toLocalReceipt(document, vatRule);
+  const violations = checkLocalReceipt(request, (spic) => goods.get(spic), vatRule);
+  if (violations.length > 0) return { kind: 'refused', faults: violations.map(faultOfViolation) };
+  const shape = localShapeProblem(request);
+  return shape && { kind: 'refused', faults: [faultOfShape(shape)] };
 }
 
 function refused(pointer: string, code: string, detail: string): Composed {
@@ -150,9 +165,18 @@ function resolveGoods(
   const units = item.units ?? product?.units ?? classified?.units;
   const vatPercent = item.vat_percent ?? product?.vatPercent ?? onlyOne(classified?.vatPercents);
   if (packageCode === undefined || units === undefined || vatPercent === undefined) {
-    return classified ? missingFields({ package_code: packageCode, units, vat_percent: vatPercent }, pointer) : [unknownSpic(pointer)];
+    return classified
+      ? missingFields({ package_code: packageCode, units, vat_percent: vatPercent }, pointer)
+      : [unknownSpic(pointer)];
   }
-  return { spic, packageCode, units, vatPercent, sku: skuOf(item, product), barcode: item.barcode ?? product?.barcode ?? null };
+  return {
+    spic,
+    packageCode,
+    units,
+    vatPercent,
+    sku: skuOf(item, product),
+    barcode: item.barcode ?? product?.barcode ?? null,
+  };
 }
 
 function skuOf(item: ItemBody, product: Product | null): string | null {
@@ -179,7 +203,12 @@ function unknownGoods(item: ItemBody, pointer: string, answer: ProductAnswer | u
     return { pointer: `${pointer}/${field}`, code: 'goods_ambiguous', detail };
   }
   if (field === 'name' && item.name.trim() === '') {
-    return { pointer: `${pointer}/name`, code: 'E-011', rule: 'ITEM_NAME_EMPTY', detail: 'The name must not be empty.' };
+    return {
+      pointer: `${pointer}/name`,
+      code: 'E-011',
+      rule: 'ITEM_NAME_EMPTY',
+      detail: 'The name must not be empty.',
+    };
   }
   const detail = `No product of the catalogue has this ${field}; give spic, package_code, units and vat_percent, or add it.`;
   return { pointer: `${pointer}/${field}`, code: 'goods_unknown', detail };
@@ -195,9 +224,8 @@ function missingFields(fields: Record<string, unknown>, pointer: string): Proble
     }));
 }
 
-function safeTotals(lines: readonly ReceiptLine[]): { totalTiyin: Tiyin; vatTotalTiyin: Tiyin } | null {
-  const sum = lines.reduce((total, line) => total + BigInt(line.totalTiyin), 0n);
-  return sum <= BigInt(Number.MAX_SAFE_INTEGER) ? resolvedTotals(lines) : null;
+function safeTotals(lines: readonly ReceiptLine[]): ReceiptTotals | null {
+  return sumTiyin(lines.map((line) => line.totalTiyin)).kind === 'ok' ? resolvedTotals(lines) : null;
 }
 
 function composePayment(payment: PaymentBody, totalTiyin: Tiyin): ReceiptPayment | ProblemError[] {
@@ -222,7 +250,11 @@ function composePayment(payment: PaymentBody, totalTiyin: Tiyin): ReceiptPayment
     : { method, provider, cashTiyin: zero, cardTiyin: totalTiyin };
 }
 
-function composeMixed(payment: PaymentBody, provider: string | null, totalTiyin: Tiyin): ReceiptPayment | ProblemError[] {
+function composeMixed(
+  payment: PaymentBody,
+  provider: string | null,
+  totalTiyin: Tiyin,
+): ReceiptPayment | ProblemError[] {
   const missing = (['cash', 'card'] as const).filter((field) => typeof payment[field] !== 'number');
   if (missing.length > 0) {
     return missing.map((field) => ({

@@ -78,7 +78,10 @@ export class CreateReceipt {
     if (routing.kind === 'unknown') faults.push(unknownPlace(routing.field, routing.detail));
     if (faults.length > 0) return { kind: 'refused', problem: Problem.fromErrors(faults) };
     if (routing.kind !== 'routed' || composed.kind !== 'composed') {
-      return { kind: 'refused', problem: new Problem('no_device', 'No register is configured for this cashier or branch.') };
+      return {
+        kind: 'refused',
+        problem: new Problem('no_device', 'No register is configured for this cashier or branch.'),
+      };
     }
     return { kind: 'prepared', route: routing.route, document: composed.document };
   }
@@ -91,8 +94,7 @@ export class CreateReceipt {
 }
 
 type Prepared =
-  | { kind: 'prepared'; route: Route; document: StoredReceiptDocument }
-  | { kind: 'refused'; problem: Problem };
+  { kind: 'prepared'; route: Route; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
 
 function identityOf({ merchantId, clientId, idempotencyKey, body }: CreateReceiptCommand): StoredIdentity {
   return {
@@ -120,6 +122,8 @@ function toCreated(acceptance: Acceptance): CreatedReceipt {
 }
 
 function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: string): ProblemError {
-  const code = ({ cashier_id: 'cashier_unknown', branch_id: 'branch_unknown', device_id: 'device_unknown' } as const)[field];
+  const code = ({ cashier_id: 'cashier_unknown', branch_id: 'branch_unknown', device_id: 'device_unknown' } as const)[
+    field
+  ];
   return { pointer: `/${field}`, code, detail };
 }

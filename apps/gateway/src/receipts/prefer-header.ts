@@ -9,7 +9,9 @@ export const MAX_WAIT_SECONDS = 60;
  */
 export function waitSeconds(prefer: string | undefined): number {
   const preferences = (prefer ?? '').split(',').map((part) => part.trim().toLowerCase());
-  const wait = preferences.map((part) => /^wait\s*=\s*"?(\d{1,6})"?$/.exec(part)?.[1]).find((text) => text !== undefined);
+  const wait = preferences
+    .map((part) => /^wait\s*=\s*"?(\d{1,6})"?$/.exec(part)?.[1])
+    .find((text) => text !== undefined);
   if (wait !== undefined) return Math.min(Number(wait), MAX_WAIT_SECONDS);
   return preferences.some((part) => part === 'respond-async') ? 0 : DEFAULT_WAIT_SECONDS;
 }

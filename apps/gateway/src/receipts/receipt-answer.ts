@@ -22,13 +22,22 @@ export function answerFor(row: ReceiptRow): Answer {
     case 'accepted':
     case 'sending':
     case 'unknown':
-      return { kind: 'receipt', status: 202, headers: { Location: location, 'Retry-After': String(RETRY_AFTER_SECONDS) } };
+      return {
+        kind: 'receipt',
+        status: 202,
+        headers: { Location: location, 'Retry-After': String(RETRY_AFTER_SECONDS) },
+      };
   }
 }
 
 /** The register refused it: the receipt stays readable under Location, the caller gets the register's code. */
 function rejectionProblem(row: ReceiptRow, location: string): Problem {
-  const rejection = row.rejection ?? { code: 'receipt_refused', rule: null, detail: 'Refused by the register.', line: null };
+  const rejection = row.rejection ?? {
+    code: 'receipt_refused',
+    rule: null,
+    detail: 'Refused by the register.',
+    line: null,
+  };
   const code = isProblemCode(rejection.code) ? rejection.code : 'receipt_refused';
   const pointer = rejection.line === null ? '' : `/items/${rejection.line - 1}`;
   const { rule, detail } = rejection;

@@ -16,7 +16,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { MAX_TIYIN, type PaymentMethod } from '#fiscal-domain';
-import { IsCleanText, IsEmailShaped, IsMetadata, IsQuantity, IsWebUrl } from './body-constraints.js';
+import { IsCleanText, IsEmailShaped, IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from './body-constraints.js';
 
 /** Money of the API: integer tiyin. Signs are the fiscal rules' business (E-012, E-008), size is ours. */
 const MIN_TIYIN = -MAX_TIYIN;
@@ -84,7 +84,7 @@ export class ItemBody {
   @ArrayMaxSize(300)
   @IsString({ each: true })
   @Length(1, 128, { each: true })
-  @IsCleanText({ each: true })
+  @IsMarkingCode({ each: true })
   labels?: string[];
 
   /** Tiyin off the line. */

@@ -1,10 +1,68 @@
-import { formatQuantity, type ReceiptLine } from '#fiscal-domain';
+import type { StoredReceiptDocument } from '#database';
+import {
+  formatQuantity,
+  type PaymentMethod,
+  type ReceiptLine,
+  type ReceiptStatus,
+  type ReceiptType,
+} from '#fiscal-domain';
 import type { ReceiptRow } from './receipt.repository.js';
 
 /** The receipt as the API shows it: contract.md "Receipt". Money in tiyin, times in RFC 3339 UTC. */
-export type ReceiptView = ReturnType<typeof receiptView>;
+export interface ReceiptView {
+  id: string;
+  status: ReceiptStatus;
+  type: ReceiptType;
+  external_id: string | null;
+  device_id: string | null;
+  branch_id: string | null;
+  cashier_id: string | null;
+  created_at: string;
+  items: LineView[];
+  total: number;
+  vat_total: number;
+  payment: { method: PaymentMethod; provider: string | null; cash: number; card: number };
+  customer: StoredReceiptDocument['customer'];
+  fiscal: FiscalView | null;
+  ofd: { status: 'pending' | 'sent'; deadline_at: string | null; sent_at: string | null; error: string | null } | null;
+  receipt_url: string;
+  rejection: ReceiptRow['rejection'];
+  refund_of: string | null;
+  refunded: { total: number; complete: boolean };
+  payment_id: string | null;
+  callback_url: string | null;
+  metadata: Record<string, string> | null;
+}
 
-export function receiptView(row: ReceiptRow, receiptUrl: string) {
+interface LineView {
+  /** From 1. */
+  line: number;
+  sku: string | null;
+  name: string;
+  qty: number;
+  price: number;
+  discount: number;
+  total: number;
+  vat_percent: number;
+  vat: number;
+  spic: string;
+  package_code: string;
+  units: number;
+  barcode: string | null;
+  labels: string[];
+  commission: ReceiptLine['commission'];
+}
+
+interface FiscalView {
+  terminal_id: string | null;
+  receipt_seq: number;
+  fiscal_sign: string | null;
+  verification_url: string | null;
+  registered_at: string;
+  evidence: ReceiptRow['evidence'];
+}
+
+export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
   const { document } = row;
   return {
     id: row.id,
@@ -42,7 +100,7 @@ export function receiptView(row: ReceiptRow, receiptUrl: string) {
   };
 }
 
-function lineView(line: ReceiptLine) {
+function lineView(line: ReceiptLine): LineView {
   return {
     line: line.line,
     sku: line.sku,
@@ -62,7 +120,7 @@ function lineView(line: ReceiptLine) {
   };
 }
 
-function fiscalView(row: ReceiptRow) {
+function fiscalView(row: ReceiptRow): FiscalView | null {
   if (row.registered_at === null || row.receipt_seq === null) return null;
   return {
     terminal_id: row.terminal_id,

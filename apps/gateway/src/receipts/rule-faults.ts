@@ -1,4 +1,4 @@
-import type { RuleViolation } from '#fiscal-domain';
+import type { RuleViolation, ShapeProblem } from '#fiscal-domain';
 import type { ProblemError } from '#runtime';
 
 /** The local API's field names → ours; what is not here has the same name. */
@@ -19,7 +19,12 @@ export function faultOfViolation(violation: RuleViolation): ProblemError {
   };
 }
 
-function pointerOf({ itemIndex, field }: RuleViolation): string {
+/** What the register would not even read: no E-code, so our own. */
+export function faultOfShape(problem: ShapeProblem): ProblemError {
+  return { pointer: pointerOf(problem), code: 'invalid_value', detail: problem.message };
+}
+
+function pointerOf({ itemIndex, field }: Pick<RuleViolation, 'itemIndex' | 'field'>): string {
   if (itemIndex !== null) {
     // `vat` is computed by the gateway: the caller can only mend the line that it belongs to.
     return field === 'vat' ? `/items/${itemIndex}` : `/items/${itemIndex}/${ITEM_FIELDS[field] ?? field}`;

@@ -1,0 +1,70 @@
+import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { LaneBell, laneQueueBackend, QueueCounters } from '#queue';
+import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
+import { OauthModule } from './oauth/oauth.module.js';
+import { ReceiptsModule } from './receipts/receipts.module.js';
+import type { GatewaySettings } from './settings.js';
+import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
+
+/** Connections for requests; accepting uses two of them, whatever the load. */
+const POOL_SIZE = 10;
+/** How long a write may wait for a conflicting one that has not committed yet (docs/adr/0003-grouped-accept.md). */
+const LOCK_TIMEOUT_MS = 400;
+
+@Global()
+@Module({})
+export class GatewayModule implements OnApplicationShutdown {
+  constructor(private readonly bell: LaneBell) {}
+
+  static create(settings: GatewaySettings, logger: Logger, metrics: Metrics): DynamicModule {
+    return {
+      module: GatewayModule,
+      imports: [
+        MetricsModule.register(metrics),
+        OauthModule,
+        ReceiptsModule,
+        HealthModule.register({
+          inject: [PrismaService, LaneBell],
+          useFactory: (prisma: PrismaService, bell: LaneBell) => [
+            { name: 'database', check: () => prisma.$queryRaw`SELECT 1` },
+            { name: 'queue', check: () => upOrThrow(bell.state === 'up', 'the queue does not answer') },
+          ],
+        }),
+      ],
+      providers: [
+        { provide: SETTINGS_TOKEN, useValue: settings },
+        { provide: LOGGER, useValue: logger },
+        { provide: PrismaService, useFactory: () => openDatabase(settings) },
+        { provide: QueueCounters, useFactory: () => new QueueCounters() },
+        {
+          provide: LaneBell,
+          inject: [QueueCounters],
+          useFactory: (counters: QueueCounters) => new LaneBell(queueOf(settings), counters, logger),
+        },
+      ],
+      exports: [SETTINGS_TOKEN, LOGGER, PrismaService, LaneBell],
+    };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.bell.close();
+  }
+}
+
+function openDatabase({ DATABASE_URL }: GatewaySettings): PrismaService {
+  return new PrismaService({
+    url: DATABASE_URL,
+    poolSize: POOL_SIZE,
+    applicationName: 'gateway',
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
+  });
+}
+
+function queueOf({ QUEUE_URL, DATABASE_URL }: GatewaySettings): ReturnType<typeof laneQueueBackend> {
+  return laneQueueBackend({ queueUrl: QUEUE_URL ?? null, databaseUrl: DATABASE_URL });
+}
+
+function upOrThrow(isUp: boolean, message: string): Promise<void> {
+  return isUp ? Promise.resolve() : Promise.reject(new Error(message));
+}

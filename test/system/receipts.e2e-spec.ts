@@ -1,0 +1,112 @@
+// Promise: an ERP's sale comes back as a fiscal receipt, each exactly once, in order per device, on both queue back ends.
+import { parseVerificationLink } from '#fiscal-domain';
+import type { Answer } from './gateway-client.js';
+import { startRedis, type TestRedis } from './redis.js';
+import { startSystem, type TestSystem } from './system.js';
+
+const DEVICES = 5;
+const PER_DEVICE = 40;
+
+describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ queue }) => {
+  let redis: TestRedis | null = null;
+  let system: TestSystem;
+
+  beforeAll(async () => {
+    redis = queue === 'redis' ? await startRedis() : null;
+    system = await startSystem({
+      registers: DEVICES,
+      gateways: 2,
+      relays: 2,
+      ...(redis ? { queueUrl: redis.url } : {}),
+    });
+  }, 90_000);
+
+  afterAll(async () => {
+    await system?.stop();
+    await redis?.stop();
+  }, 60_000);
+
+  test('200 receipts over 5 registers: each once, in order, with its own link', async () => {
+    const { client, merchant } = system;
+    const sold = await Promise.all(
+      merchant.tills.map(async (_, till) => {
+        const receipts: Answer['body'][] = [];
+        for (let index = 0; index < PER_DEVICE; index += 1) {
+          const { status, body } = await client.post('/v1/receipts', client.saleOf(till), {
+            'idempotency-key': `${till}-${index}`,
+          });
+          expect({ status, body }).toMatchObject({ status: 201, body: { status: 'registered' } });
+          receipts.push(body);
+        }
+        return receipts;
+      }),
+    );
+    for (const [till, receipts] of sold.entries()) {
+      const { deviceId } = merchant.tills[till] ?? { deviceId: '' };
+      const sequences = receipts.map((receipt) => receipt.fiscal?.receipt_seq);
+      expect(sequences).toEqual(Array.from({ length: PER_DEVICE }, (_, index) => index + 1));
+      const terminals = new Set(receipts.map((receipt) => receipt.fiscal?.terminal_id));
+      expect(terminals.size).toBe(1);
+      for (const { device_id, fiscal, receipt_url, ofd } of receipts) {
+        expect(device_id).toBe(deviceId);
+        expect(ofd?.status).toBe('sent');
+        expect(receipt_url).toMatch(/^http.*\/r\//);
+        const link = parseVerificationLink(fiscal?.verification_url ?? '');
+        expect(link).toMatchObject({
+          terminalId: fiscal?.terminal_id,
+          receiptSeq: fiscal?.receipt_seq,
+          fiscalSign: fiscal?.fiscal_sign,
+        });
+      }
+    }
+    const documents = await documentsAtOfd(system);
+    expect(documents).toHaveLength(DEVICES * PER_DEVICE);
+    const keys = new Set(documents.map(({ terminal_id, seq }) => `${terminal_id}/${seq}`));
+    expect(keys.size).toBe(DEVICES * PER_DEVICE);
+  }, 120_000);
+
+  test('a replay answers the same receipt, another body is refused', async () => {
+    const { client } = system;
+    const sale = client.saleOf(0, { external_id: 'order-77' });
+    const first = await client.post('/v1/receipts', sale, { 'idempotency-key': 'replay-1' });
+    const again = await client.post('/v1/receipts', sale, { 'idempotency-key': 'replay-1' });
+    expect(again.status).toBe(201);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+    const byExternalId = await client.post('/v1/receipts', sale);
+    expect(byExternalId.body.id).toBe(first.body.id);
+    const other = await client.post('/v1/receipts', client.saleOf(0), { 'idempotency-key': 'replay-1' });
+    expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
+  }, 60_000);
+
+  test('respond-async answers 202, and the receipt is registered soon', async () => {
+    const { client } = system;
+    const { status, headers, body } = await client.post('/v1/receipts', client.saleOf(1), { prefer: 'respond-async' });
+    expect(status).toBe(202);
+    expect(headers.get('location')).toBe(`/v1/receipts/${body.id}`);
+    expect(headers.get('retry-after')).toMatch(/^\d+$/);
+    const deadline = Date.now() + 20_000;
+    let read = await client.get(`/v1/receipts/${body.id}`);
+    while (read.body.status !== 'registered' && Date.now() < deadline)
+      read = await client.get(`/v1/receipts/${body.id}`);
+    expect(read).toMatchObject({ status: 200, body: { status: 'registered', fiscal: { evidence: 'answer' } } });
+  }, 60_000);
+});
+
+interface OfdDocument {
+  terminal_id: string;
+  seq: number;
+}
+
+async function documentsAtOfd({ ofdUrl }: TestSystem): Promise<OfdDocument[]> {
+  const documents: OfdDocument[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const response = await fetch(
+      `${ofdUrl}/documents?limit=500${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`,
+    );
+    const page = (await response.json()) as { data: OfdDocument[]; next_cursor: string | null };
+    documents.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return documents;
+}
