@@ -26,11 +26,11 @@ export const TEMPLATE = 'fiscal_template';
  * machine never meet.
  * @returns {Promise<TestServer>}
  */
-export async function startTestServer() {
+export async function startTestServer({ durable = false } = {}) {
   await sweepAbandoned();
   const dataDir = path.join(os.tmpdir(), `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: 'any', durable: false });
+  const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: 'any', durable });
   return {
     adminUrl,
     migratedDatabase: () => prepareTemplate(adminUrl),

@@ -5,7 +5,7 @@ import { nameKey, type ClassifierEntry } from '#fiscal-domain';
 import { newId, parseKeyring, seal } from '#runtime';
 import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/oauth/client-secret.js';
 
-const SAMPLE = join(import.meta.dirname, '..', '..', 'data', 'classifier-sample.jsonl');
+const SAMPLE = join(process.cwd(), 'data', 'classifier-sample.jsonl');
 
 export interface Till {
   deviceId: string;

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const ROOT = join(import.meta.dirname, '..', '..');
+/** The tests and the benches run in the project's root, from the sources or compiled. */
+const ROOT = process.cwd();
 const KEPT_OUTPUT = 2000;
 
 /** A program of ours as its own process, from `dist/`, as production runs it. */
@@ -38,6 +39,10 @@ export class Program {
   /** What it said last, for the message of a failed test. */
   get lastWords(): string {
     return this.output.join('').slice(-6_000);
+  }
+
+  get pid(): number | null {
+    return this.child?.pid ?? null;
   }
 
   get isRunning(): boolean {

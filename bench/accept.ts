@@ -1,0 +1,112 @@
+import autocannon from 'autocannon';
+import { join } from 'node:path';
+import pg from 'pg';
+import { freePorts, Program } from '../test/system/program.js';
+import { startSystem } from '../test/system/system.js';
+import { alternate, median, percentile } from './statistics.js';
+import type { Figure } from './report.js';
+
+const CONNECTIONS = 32;
+
+/**
+ * (a) POST /v1/receipts with `respond-async`, the whole way of accepting (token, catalogue, rules, durable commit, event,
+ * bell), against a bare Fastify with one INSERT of the same body. No relay runs: dispatching has figure (c).
+ */
+export async function benchAccept({ rounds, seconds }: { rounds: number; seconds: number }): Promise<Figure[]> {
+  const system = await startSystem({ registers: 10, relays: 0 });
+  const port = await freePorts(1);
+  const bare = new Program(
+    'bare',
+    join('..', 'bench', 'bare-insert.js'),
+    { DATABASE_URL: system.database.url, PORT: String(port) },
+    `http://127.0.0.1:${port}/ready`,
+  );
+  try {
+    await prepareTable(system.database.ownerUrl);
+    await bare.start();
+    const token = await system.client.fetchToken();
+    const bodies = system.merchant.tills.map((_, till) =>
+      JSON.stringify(threeItemSale(system.client.saleOf(till), system.merchant.goods)),
+    );
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}`, prefer: 'respond-async' };
+    const run = (url: string) => fire({ url, bodies, headers, seconds });
+    const gatewayUrl = `${system.gatewayUrls[0]}/v1/receipts`;
+    const bareUrl = `http://127.0.0.1:${port}/receipts`;
+    await run(gatewayUrl);
+    await run(bareUrl);
+    const { a, b } = await alternate(
+      rounds,
+      () => run(gatewayUrl),
+      () => run(bareUrl),
+    );
+    const rate = (results: Fired[]): number => median(results.map((result) => result.perSecond));
+    const ratios = a.map((result, round) => result.perSecond / (b[round]?.perSecond ?? Number.NaN));
+    return [
+      {
+        name: 'accept: ratio to bare Fastify + INSERT',
+        value: median(ratios),
+        unit: '×',
+        target: '≥ 0.6 (target 1.0)',
+      },
+      { name: 'accept: gateway', value: rate(a), unit: 'receipts/s' },
+      { name: 'accept: bare', value: rate(b), unit: 'receipts/s' },
+      {
+        name: 'accept: gateway p99',
+        value: percentile(
+          a.map((result) => result.p99),
+          50,
+        ),
+        unit: 'ms',
+      },
+    ];
+  } finally {
+    await bare.end();
+    await system.stop();
+  }
+}
+
+interface Fired {
+  perSecond: number;
+  p99: number;
+}
+
+async function fire(load: {
+  url: string;
+  bodies: string[];
+  headers: Record<string, string>;
+  seconds: number;
+}): Promise<Fired> {
+  const { url, bodies, headers, seconds } = load;
+  let turn = 0;
+  const result = await autocannon({
+    url,
+    connections: CONNECTIONS,
+    duration: seconds,
+    requests: [
+      {
+        method: 'POST',
+        headers,
+        setupRequest: (request) => {
+          turn += 1;
+          return { ...request, body: bodies[turn % bodies.length] ?? '' };
+        },
+      },
+    ],
+  });
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${url}: ${result.non2xx} non-2xx, ${result.errors} errors`);
+  return { perSecond: result.requests.average, p99: result.latency.p99 };
+}
+
+function threeItemSale(sale: Record<string, unknown>, goods: readonly string[]): Record<string, unknown> {
+  const items = goods.slice(0, 3).map((name, index) => ({ name, price: 112_000 + index * 1_000, qty: index + 1 }));
+  return { ...sale, items };
+}
+
+async function prepareTable(ownerUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: ownerUrl });
+  await client.connect();
+  await client.query('CREATE TABLE bench_receipts (id text PRIMARY KEY, body jsonb NOT NULL)');
+  await client.query('GRANT INSERT ON bench_receipts TO fiscal_app');
+  await client.end();
+}

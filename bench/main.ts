@@ -1,0 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { benchAccept } from './accept.js';
+import { benchDispatch } from './dispatch.js';
+import { benchLatency } from './latency.js';
+import { report, type Figure } from './report.js';
+
+/**
+ * npm run bench [-- accept|latency|dispatch …] [--quick]: ratios measured in one run, printed as Markdown for
+ * docs/performance.md. Started by scripts/bench.mjs, which brings the database.
+ */
+const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
+  accept: (quick) => benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 }),
+  latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
+  dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
+};
+
+const args = process.argv.slice(2);
+const quick = args.includes('--quick');
+const named = args.filter((arg) => !arg.startsWith('--'));
+const unknown = named.filter((name) => !Object.hasOwn(BENCHES, name));
+if (unknown.length > 0)
+  throw new Error(`No such bench: ${unknown.join(', ')}. There are: ${Object.keys(BENCHES).join(', ')}.`);
+
+const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (named.length > 0 && !named.includes(name)) continue;
+  process.stdout.write(`${report(`${name}${quick ? ' (quick)' : ''}`, await bench(quick), commit)}\n`);
+}
+process.exit(0);

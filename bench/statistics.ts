@@ -1,0 +1,25 @@
+/** Median of an odd or even number of values. */
+export function median(values: readonly number[]): number {
+  return percentile(values, 50);
+}
+
+/** Nearest-rank percentile. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const rank = Math.max(Math.ceil((percent / 100) * sorted.length) - 1, 0);
+  return sorted[rank] ?? Number.NaN;
+}
+
+/** Runs A and B alternately, so that a machine that slows down slows both. */
+export async function alternate<T>(
+  rounds: number,
+  a: () => Promise<T>,
+  b: () => Promise<T>,
+): Promise<{ a: T[]; b: T[] }> {
+  const results: { a: T[]; b: T[] } = { a: [], b: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    results.a.push(await a());
+    results.b.push(await b());
+  }
+  return results;
+}
