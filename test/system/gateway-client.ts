@@ -16,7 +16,7 @@ export class GatewayClient {
 
   constructor(
     private readonly urls: readonly string[],
-    private readonly merchant: TestMerchant,
+    readonly merchant: TestMerchant,
   ) {}
 
   /** A sale of one piece of catalogue goods by the till's cashier. */
@@ -40,9 +40,17 @@ export class GatewayClient {
     return this.call('GET', path, { headers: {} });
   }
 
+  /** One token for all calls, fetched when first needed; a failed fetch is not remembered. */
+  authorization(): Promise<string> {
+    this.token ??= this.fetchToken().catch((error: unknown) => {
+      this.token = null;
+      throw error;
+    });
+    return this.token.then((token) => `Bearer ${token}`);
+  }
+
   async call(method: string, path: string, init: { body?: string; headers: Record<string, string> }): Promise<Answer> {
-    this.token ??= this.fetchToken();
-    const authorization = `Bearer ${await this.token}`;
+    const authorization = await this.authorization();
     const response = await fetch(`${this.nextUrl()}${path}`, {
       method,
       ...(init.body === undefined ? {} : { body: init.body }),

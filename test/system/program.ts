@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** The tests and the benches run in the project's root, from the sources or compiled. */
 const ROOT = process.cwd();
-const KEPT_OUTPUT = 2000;
+const KEPT_OUTPUT = 20_000;
 
 /** A program of ours as its own process, from `dist/`, as production runs it. */
 export class Program {
@@ -36,9 +36,19 @@ export class Program {
     await this.becomesReady();
   }
 
+  /** All that it said, over all its lives. */
+  get said(): string {
+    return this.output.join('');
+  }
+
   /** What it said last, for the message of a failed test. */
   get lastWords(): string {
-    return this.output.join('').slice(-6_000);
+    return this.said.slice(-6_000);
+  }
+
+  /** Null while it runs, or when a signal ended it. */
+  get exitCode(): number | null {
+    return this.child?.exitCode ?? null;
   }
 
   get pid(): number | null {

@@ -1,6 +1,7 @@
 // Promise: an ERP's sale comes back as a fiscal receipt, each exactly once, in order per device, on both queue back ends.
 import { parseVerificationLink } from '#fiscal-domain';
 import type { Answer } from './gateway-client.js';
+import { documentsAtOfd } from './ground-truth.js';
 import { startRedis, type TestRedis } from './redis.js';
 import { startSystem, type TestSystem } from './system.js';
 
@@ -92,21 +93,3 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
     expect(read).toMatchObject({ status: 200, body: { status: 'registered', fiscal: { evidence: 'answer' } } });
   }, 60_000);
 });
-
-interface OfdDocument {
-  terminal_id: string;
-  seq: number;
-}
-
-async function documentsAtOfd({ ofdUrl }: TestSystem): Promise<OfdDocument[]> {
-  const documents: OfdDocument[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const response = await fetch(
-      `${ofdUrl}/documents?limit=500${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`,
-    );
-    const page = (await response.json()) as { data: OfdDocument[]; next_cursor: string | null };
-    documents.push(...page.data);
-    cursor = page.next_cursor;
-  }
-  return documents;
-}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { GatewayClient } from './gateway-client.js';
-import { createMerchant, type TestMerchant } from './merchant.js';
+import { createMerchant, type MerchantOptions, type TestMerchant } from './merchant.js';
 import { freePorts, Program } from './program.js';
 
 export interface SystemOptions {
@@ -15,8 +15,11 @@ export interface SystemOptions {
   queueUrl?: string;
   profile?: Record<string, unknown>;
   registerEnv?: Record<string, string>;
-  /** Receipts are given this long by default; tests say more where they wait for healing. */
+  /** Added to every gateway and relay. */
+  env?: Record<string, string>;
   scopes?: readonly string[];
+  /** A database on a server of the test's own, which it may kill; by default one on the shared server. */
+  database?: TestDatabase;
 }
 
 /** All programs as processes of their own, on a database and in folders of their own; nothing is shared with another test. */
@@ -25,19 +28,24 @@ export interface TestSystem {
   merchant: TestMerchant;
   client: GatewayClient;
   gatewayUrls: string[];
+  relayUrls: string[];
+  registerUrls: string[];
   ofdUrl: string;
   registerApiKey: string;
+  secretsKey: string;
   gateways: Program[];
   relays: Program[];
   register: Program;
   ofd: Program;
+  /** One more merchant on the same installation, by default without registers. */
+  addMerchant(more?: Partial<MerchantOptions>): Promise<TestMerchant>;
   stop(): Promise<void>;
 }
 
 export async function startSystem(options: SystemOptions = {}): Promise<TestSystem> {
   const { registers = 1, gateways: gatewayCount = 1, relays: relayCount = 1 } = options;
   const folder = mkdtempSync(join(tmpdir(), 'fiscal-system-'));
-  const database = await createTestDatabase();
+  const database = options.database ?? (await createTestDatabase());
   const secretsKey = randomBytes(32).toString('base64');
   const registerApiKey = randomBytes(24).toString('hex');
   const [ofdPort, registerPort, programPort] = [
@@ -75,6 +83,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     SECRETS_KEY: secretsKey,
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
+    ...options.env,
   };
   const portOf = (index: number): string => String(programPort + index);
   const gateways = Array.from(
@@ -96,7 +105,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
       `http://127.0.0.1:${port}/readyz`,
     );
   });
-  const gatewayUrls = gateways.map((_, index) => `http://127.0.0.1:${portOf(index)}`);
+  const urlOf = (index: number): string => `http://127.0.0.1:${portOf(index)}`;
+  const gatewayUrls = gateways.map((_, index) => urlOf(index));
+  const relayUrls = relays.map((_, index) => urlOf(gatewayCount + index));
   const everything = [...gateways, ...relays, register, ofd];
   const stop = async (): Promise<void> => {
     await Promise.all(everything.map((program) => program.end()));
@@ -105,10 +116,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
   };
   try {
     const { profile, scopes } = options;
-    const merchant = await createMerchant(database.url, { secretsKey, registerApiKey, registerUrls, profile, scopes });
+    const addMerchant = (more: Partial<MerchantOptions> = {}): Promise<TestMerchant> =>
+      createMerchant(database.url, { secretsKey, registerApiKey, registerUrls: [], profile, scopes, ...more });
+    const merchant = await addMerchant({ registerUrls });
     await Promise.all(everything.map((program) => program.start()));
     const client = new GatewayClient(gatewayUrls, merchant);
-    return { database, merchant, client, gatewayUrls, ofdUrl, registerApiKey, gateways, relays, register, ofd, stop };
+    return {
+      ...{ database, merchant, client, gatewayUrls, relayUrls, registerUrls, ofdUrl, registerApiKey, secretsKey },
+      ...{ gateways, relays, register, ofd, addMerchant, stop },
+    };
   } catch (error) {
     await stop();
     throw error;
