@@ -120,7 +120,7 @@ export default tseslint.config(
   },
   {
     ...tseslint.configs.disableTypeChecked,
-    files: ['*.{js,cjs,mjs}'],
+    files: ['*.{js,cjs,mjs}', '*.config.ts'],
   },
   {
     // The tools behind these files want a default export.

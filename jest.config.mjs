@@ -1,3 +1,6 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
 /** Three kinds of tests by file name: .spec pure, .int-spec with real parts, .e2e-spec whole system. */
 const transform = {
   '^.+\\.ts$': [
@@ -20,7 +23,9 @@ const transform = {
 const project = (name, pattern, more = {}) => ({
   displayName: name,
   rootDir: import.meta.dirname,
-  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test', '<rootDir>/bench'],
+  roots: ['apps', 'libs', 'test', 'bench']
+    .map((name) => path.join(import.meta.dirname, name))
+    .filter((folder) => fs.existsSync(folder)),
   testMatch: [`**/*.${pattern}.ts`],
   transform,
   extensionsToTreatAsEsm: ['.ts'],

@@ -74,10 +74,8 @@ async function startPrograms(supervisor, dataDir, secrets, databases) {
         baseUrlOf(program, shared),
       ),
     );
-  await start(PROGRAMS.ofd);
-  await start(PROGRAMS.register);
   const { databaseUrl, migrateDatabaseUrl } = databases;
-  await step('Setting up the demo merchant', () =>
+  const seed = () =>
     runNode('The demo set-up', ['--enable-source-maps', SEED], {
       env: {
         ...shared,
@@ -85,8 +83,8 @@ async function startPrograms(supervisor, dataDir, secrets, databases) {
         MIGRATE_DATABASE_URL: migrateDatabaseUrl,
         REGISTER_API_KEY: secrets.register_api_key,
       },
-    }),
-  );
+    });
+  await Promise.all([start(PROGRAMS.ofd), start(PROGRAMS.register), step('Setting up the demo merchant', seed)]);
   await Promise.all([start(PROGRAMS.gateway), start(PROGRAMS.relay)]);
 }
 

@@ -16,11 +16,11 @@ export async function runJest(project, flags) {
   fs.mkdirSync(path.dirname(report), { recursive: true });
   fs.rmSync(report, { force: true });
   const jest = path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-  await run(
-    process.execPath,
-    [jest, '--selectProjects', project, '--json', `--outputFile=${report}`, '--maxWorkers=2', ...flags],
-    { show: true, dropStdout: true, env: { ...process.env, NODE_OPTIONS: jestNodeOptions() } },
-  );
+  await run(process.execPath, [jest, '--selectProjects', project, '--json', `--outputFile=${report}`, ...flags], {
+    show: true,
+    dropStdout: true,
+    env: { ...process.env, NODE_OPTIONS: jestNodeOptions() },
+  });
   if (!fs.existsSync(report)) throw new UserError('jest ended without a report.');
   const result = JSON.parse(fs.readFileSync(report, 'utf8'));
   // A file that cannot even be loaded has no tests to count: it is one failure.
