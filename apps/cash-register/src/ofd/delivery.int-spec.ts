@@ -9,14 +9,14 @@ interface Call {
   readonly documents: readonly { seq: number; prev_digest: string; digest: string }[];
 }
 
-/** An OFD of the test's own: keeps the calls and answers as the test says; `null` hangs. */
+/** An OFD of the test's own: keeps the calls and answers as the test says; `null` hangs, `close` breaks off. */
 interface OwnOfd {
   readonly url: string;
   readonly calls: Call[];
   close(): Promise<void>;
 }
 
-async function ownOfd(respond: (call: Call) => { status: number; body: string } | null): Promise<OwnOfd> {
+async function ownOfd(respond: (call: Call) => { status: number; body: string } | 'close' | null): Promise<OwnOfd> {
   const calls: Call[] = [];
   const server: Server = createServer((request, response) => {
     let text = '';
@@ -25,7 +25,8 @@ async function ownOfd(respond: (call: Call) => { status: number; body: string } 
       const call = JSON.parse(text) as Call;
       calls.push(call);
       const answer = respond(call);
-      if (answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+      if (answer === 'close') request.socket.destroy();
+      else if (answer) response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -99,6 +100,22 @@ describe('delivery within a sale', () => {
     const seqs = ofd.calls.flatMap(({ documents }) => documents.map(({ seq }) => seq));
     expect(seqs).toEqual(Array.from({ length: 40 }, (_, index) => index + 1));
     expect(ofd.calls.length).toBeLessThan(40);
+    await ofd.close();
+  });
+
+  test('a kept connection that the OFD has closed costs a sale nothing', async () => {
+    let closeNext = false;
+    const ofd = await ownOfd((call) => {
+      if (!closeNext) return accepting(call);
+      closeNext = false;
+      return 'close';
+    });
+    await withRegister({ environment: { OFD_URLS: ofd.url } }, async (register) => {
+      await register.sell(sale());
+      closeNext = true;
+      expect((await register.sell(sale())).body.ofdSent).toBe(true);
+    });
+    expect(ofd.calls.map(({ documents }) => documents.map(({ seq }) => seq))).toEqual([[1], [2], [2]]);
     await ofd.close();
   });
 

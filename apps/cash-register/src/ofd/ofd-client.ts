@@ -15,6 +15,8 @@ export type OfdAnswer =
 
 export type OfdPath = '/documents' | '/z-reports';
 
+class StaleConnection extends Error {}
+
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Sends to the OFD servers, in the configured order, within one budget over all of them. */
@@ -40,7 +42,8 @@ export class OfdClient {
       const shareMs = (endMs - performance.now()) / (this.servers.length - index);
       if (shareMs < 1) break;
       try {
-        const results = readResults(await this.post(`${server.replace(/\/$/, '')}${path}`, body, shareMs));
+        const url = `${server.replace(/\/$/, '')}${path}`;
+        const results = readResults(await this.postFresh(url, body, performance.now() + shareMs));
         if (results) return { kind: 'answered', results };
         reasons.push(`${server}: unreadable answer`);
       } catch (error) {
@@ -53,6 +56,16 @@ export class OfdClient {
   close(): void {
     this.http.destroy();
     this.https.destroy();
+  }
+
+  /** A kept connection that the server closed just now says nothing about the server: once more on another one. */
+  private async postFresh(url: string, body: string, endMs: number): Promise<string> {
+    try {
+      return await this.post(url, body, endMs - performance.now());
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      return this.post(url, body, Math.max(1, endMs - performance.now()));
+    }
   }
 
   private post(url: string, body: string, timeoutMs: number): Promise<string> {
@@ -81,7 +94,10 @@ export class OfdClient {
       };
       // The whole exchange has one deadline: a server that drips bytes gets no more time than one that is silent.
       const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs);
-      request.on('error', fail);
+      request.on('error', (error) => {
+        const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+        fail(isStale ? new StaleConnection(error.message) : error);
+      });
       request.end(body);
     });
   }
