@@ -4,8 +4,8 @@ import { isDatabaseUnavailable } from '#runtime';
 import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
 
 export type Acceptance =
-  /** Committed by this call. */
-  | { kind: 'accepted'; id: string }
+  /** Committed by this call; `createdAt` is null when that was seen only afterwards. */
+  | { kind: 'accepted'; id: string; createdAt: Date | null }
   /** The same request was stored before; its receipt is the answer. */
   | { kind: 'replay'; id: string }
   /** The key or external id is taken by another body, or they name two different receipts. */
@@ -84,7 +84,8 @@ export class AcceptReceipts {
     const losers = group.filter((each) => !inserted.has(each.row.id));
     const stored = losers.length > 0 ? await this.receipts.findIdentities(losers.map(({ row }) => row)) : [];
     for (const { row, resolve } of group) {
-      resolve(inserted.has(row.id) ? { kind: 'accepted', id: row.id } : judgeConflict(row, stored));
+      const createdAt = inserted.get(row.id);
+      resolve(createdAt ? { kind: 'accepted', id: row.id, createdAt } : judgeConflict(row, stored));
     }
   }
 
@@ -111,7 +112,7 @@ function settleFailed(each: Waiting, error: unknown): void {
 
 /** What a row that was not inserted means: its own earlier commit, a replay, or somebody else's key. */
 export function judgeConflict(row: NewReceipt | StoredIdentity, stored: readonly StoredIdentity[]): Acceptance {
-  if (stored.some((other) => other.id === row.id)) return { kind: 'accepted', id: row.id };
+  if (stored.some((other) => other.id === row.id)) return { kind: 'accepted', id: row.id, createdAt: null };
   const byKey = stored.find((other) => sameKey(row, other));
   const byExternalId = stored.find((other) => sameExternalId(row, other));
   const found = byKey ?? byExternalId;

@@ -6,7 +6,7 @@ import { ChooseDevice, type Route } from '../devices/choose-device.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
 import { ComposeDocument } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
-import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
+import { ReceiptRepository, type NewReceipt, type ReceiptRow, type StoredIdentity } from './receipt.repository.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 export interface CreateReceiptCommand {
@@ -19,7 +19,7 @@ export interface CreateReceiptCommand {
 }
 
 export interface CreatedReceipt {
-  id: string;
+  row: ReceiptRow;
   replayed: boolean;
 }
 
@@ -54,15 +54,23 @@ export class CreateReceipt {
     const row: NewReceipt = { ...identity, ...route, type: document.type, document, eventId: newId('evt') };
     const waiter = this.settled.watch(row.id);
     try {
-      const created = toCreated(await this.acceptor.accept(row));
-      if (!created.replayed) {
-        this.bell.ring(route.deviceId);
-        await waiter.settledWithin(command.waitSeconds);
-      }
-      return created;
+      const stored = storedOrThrow(await this.acceptor.accept(row));
+      if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
+      this.bell.ring(route.deviceId);
+      await waiter.settledWithin(command.waitSeconds);
+      // Nobody waited, so nothing can have happened that the caller should hear of: no need to read it back.
+      const { createdAt } = stored;
+      const isUnread = command.waitSeconds === 0 && createdAt !== null;
+      return { row: isUnread ? acceptedRow(row, createdAt) : await this.read(identity, row.id), replayed: false };
     } finally {
       waiter.forget();
     }
+  }
+
+  private async read({ merchantId }: StoredIdentity, id: string): Promise<ReceiptRow> {
+    const row = await this.receipts.find(merchantId, id);
+    if (!row) throw new Error(`Receipt ${id} was stored and cannot be read`);
+    return row;
   }
 
   private async prepare({ merchantId, body }: CreateReceiptCommand): Promise<Prepared> {
@@ -89,7 +97,9 @@ export class CreateReceipt {
   private async findReplay(identity: StoredIdentity): Promise<CreatedReceipt | null> {
     if (identity.idempotencyKey === null && identity.externalId === null) return null;
     const stored = await this.receipts.findIdentities([identity]);
-    return stored.length === 0 ? null : toCreated(judgeConflict(identity, stored));
+    if (stored.length === 0) return null;
+    const { id } = storedOrThrow(judgeConflict(identity, stored));
+    return { row: await this.read(identity, id), replayed: true };
   }
 }
 
@@ -108,17 +118,27 @@ function identityOf({ merchantId, clientId, idempotencyKey, body }: CreateReceip
   };
 }
 
-function toCreated(acceptance: Acceptance): CreatedReceipt {
+function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kind: 'accepted' | 'replay' }> {
   switch (acceptance.kind) {
     case 'accepted':
-      return { id: acceptance.id, replayed: false };
     case 'replay':
-      return { id: acceptance.id, replayed: true };
+      return acceptance;
     case 'mismatch':
       throw new Problem('idempotency_mismatch', acceptance.detail);
     case 'in_flight':
       throw new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
   }
+}
+
+/** The row as the statement that has just committed left it. */
+function acceptedRow(row: NewReceipt, createdAt: Date): ReceiptRow {
+  return {
+    ...{ id: row.id, status: 'accepted', type: row.type, external_id: row.externalId, device_id: row.deviceId },
+    ...{ branch_id: row.branchId, cashier_id: row.cashierId, document: row.document, created_at: createdAt },
+    ...{ refund_of: null, payment_id: null, terminal_id: null, receipt_seq: null, fiscal_sign: null },
+    ...{ verification_url: null, registered_at: null, evidence: null, ofd_status: null, ofd_deadline_at: null },
+    ...{ ofd_sent_at: null, ofd_error: null, rejection: null },
+  };
 }
 
 function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: string): ProblemError {

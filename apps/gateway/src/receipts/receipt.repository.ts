@@ -72,14 +72,14 @@ export class ReceiptRepository {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * Writes all rows in one statement and returns the ids that are new. Rows whose key or external id exists are
+   * Writes all rows in one statement and returns the new ones: id → created_at. Rows whose key or external id exists are
    * skipped, not reported: their callers read them afterwards (a new snapshot sees the winner). The rows come sorted
    * by key, so that two groups that share keys meet them in the same order.
    * The receipt and its `receipt.accepted` event are one statement, hence one transaction.
    */
-  async insertGroup(rows: readonly NewReceipt[]): Promise<Set<string>> {
+  async insertGroup(rows: readonly NewReceipt[]): Promise<Map<string, Date>> {
     const column = <T>(pick: (row: NewReceipt) => T): T[] => rows.map(pick);
-    const inserted = await this.prisma.$queryRaw<{ id: string }[]>`
+    const inserted = await this.prisma.$queryRaw<{ id: string; created_at: Date }[]>`
         WITH incoming AS (
           SELECT * FROM unnest(
             ${column((r) => r.id)}::text[], ${column((r) => r.eventId)}::text[], ${column((r) => r.merchantId)}::text[],
@@ -101,14 +101,14 @@ export class ReceiptRepository {
                  vat_total_tiyin
           FROM incoming
           ON CONFLICT DO NOTHING
-          RETURNING id
+          RETURNING id, created_at
         ), told AS (
           INSERT INTO events (id, merchant_id, type, subject_id, data)
           SELECT i.event_id, i.merchant_id, 'receipt.accepted', i.id, jsonb_build_object('receipt_id', i.id)
           FROM incoming i JOIN written w ON w.id = i.id
         )
-        SELECT id FROM written`;
-    return new Set(inserted.map((row) => row.id));
+        SELECT id, created_at FROM written`;
+    return new Map(inserted.map((row) => [row.id, row.created_at]));
   }
 
   /** The stored receipts that hold one of these keys, external ids or ids; at most three per wanted row. */

@@ -37,7 +37,7 @@ export class ReceiptsController {
       body,
       waitSeconds: waitSeconds(headers['prefer']),
     });
-    const row = await this.find(client, created.id);
+    const { row } = created;
     if (created.replayed) reply.header('Idempotency-Replayed', 'true');
     const answer = answerFor(row);
     if (answer.kind === 'rejected') throw answer.problem;
