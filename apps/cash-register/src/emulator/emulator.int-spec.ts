@@ -1,5 +1,5 @@
 // Breaks if the emulator's faults are not what they say: every test of a client's recovery rests on them.
-import { startTestRegister, withRegister, type TestRegister } from '../testing/register-fixture.js';
+import { withRegister, type TestRegister } from '../testing/register-fixture.js';
 import { sale } from '../testing/samples.js';
 
 const EMULATOR = { environment: { EMULATOR: '1' } };
@@ -157,17 +157,16 @@ describe('the emulator', () => {
   );
 });
 
-test('REGISTER_EXTENSIONS=off: the key means nothing, the journal cannot be asked, no capabilities', async () => {
-  const register = await startTestRegister({ environment: { EMULATOR: '1', REGISTER_EXTENSIONS: 'off' } });
-  const status = (await register.call('GET', '/status')).body;
-  expect(status).not.toHaveProperty('capabilities');
-  expect(status).not.toHaveProperty('journalId');
-  const answers = [await register.sell(sale(), 'key-1'), await register.sell(sale(), 'key-1')];
-  expect(answers.map(({ body }) => body.receipt.receiptSeq)).toEqual([1, 2]);
-  expect((await register.call('GET', '/receipts/1')).status).toBe(404);
-  expect((await register.call('GET', '/receipts?key=key-1')).status).toBe(405);
-  await register.close();
-});
+test('REGISTER_EXTENSIONS=off: the key means nothing, the journal cannot be asked, no capabilities', () =>
+  withRegister({ environment: { EMULATOR: '1', REGISTER_EXTENSIONS: 'off' } }, async (register) => {
+    const status = (await register.call('GET', '/status')).body;
+    expect(status).not.toHaveProperty('capabilities');
+    expect(status).not.toHaveProperty('journalId');
+    const answers = [await register.sell(sale(), 'key-1'), await register.sell(sale(), 'key-1')];
+    expect(answers.map(({ body }) => body.receipt.receiptSeq)).toEqual([1, 2]);
+    expect((await register.call('GET', '/receipts/1')).status).toBe(404);
+    expect((await register.call('GET', '/receipts?key=key-1')).status).toBe(405);
+  }));
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

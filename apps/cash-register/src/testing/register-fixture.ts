@@ -51,6 +51,8 @@ export async function startTestRegister(options: TestRegisterOptions = {}): Prom
   ): Promise<{ register: Register; server: FastifyInstance; url: string }> => {
     const settings = readRegisterSettings({
       ...{ DATA_DIR: folder, OFD_URLS: ofdUrl, FM_MIN_INTERVAL_MS: '0', REGISTER_API_KEY: API_KEY },
+      // A slow machine must not make a delivery fail; tests of the budget set their own.
+      OFD_SALE_BUDGET_MS: '20000',
       ...environment,
     });
     const logger = createLogger('test', 'silent');

@@ -1,5 +1,5 @@
 // Breaks if the register differs from the interface specification, or if a row of it has no proof.
-import { startTestRegister, withRegister, type TestRegister } from '../register-fixture.js';
+import { withRegister, type TestRegister } from '../register-fixture.js';
 import { sale } from '../samples.js';
 import { CALL_PROOFS } from './call-proofs.js';
 import { LIFE_PROOFS } from './life-proofs.js';
@@ -89,9 +89,3 @@ function paths(value: unknown, prefix = ''): string[] {
 function isSale(name: string): boolean {
   return name.startsWith('unsent sale: ') && !name.endsWith('ofdError');
 }
-
-test('the conformance suite starts from a register that it can call', async () => {
-  const register = await startTestRegister();
-  expect((await register.call('GET', '/status')).status).toBe(200);
-  await register.close();
-});
