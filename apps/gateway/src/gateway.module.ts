@@ -3,6 +3,7 @@ import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { OauthModule } from './oauth/oauth.module.js';
+import { OperatorModule } from './operator/operator.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
@@ -24,6 +25,7 @@ export class GatewayModule implements OnApplicationShutdown {
         MetricsModule.register(metrics),
         OauthModule,
         ReceiptsModule,
+        OperatorModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [

@@ -89,6 +89,18 @@ export const PROBLEMS = {
   receipt_refused: never(422, 'The cash register refused the receipt'),
   no_device: later(503, 'No cash register is configured that could serve this', 30),
 
+  // Decisions of an operator.
+  attempt_open: never(409, 'The attempt is still open'),
+  attempt_closed: never(409, 'The attempt is no longer open'),
+  already_resolved: never(409, 'The attempt has been resolved'),
+  sequence_taken: never(409, 'The sequence belongs to another receipt'),
+  receipt_not_registered: never(409, 'The receipt is not registered'),
+  fiscal_complete: never(409, 'The receipt has its fiscal sign'),
+  device_not_replaced: never(409, 'The register does not count as replaced'),
+  device_not_blocked: never(409, 'The register is not blocked'),
+  contradicts_reading: never(422, 'It contradicts what the register counted'),
+  contradicts_link: never(422, 'It contradicts the verification link'),
+
   // Rules of the local fiscal API.
   'E-003': fiscal('Cash is not allowed for these goods', 'E-003'),
   'E-004': fiscal('Marked goods need a label', 'E-004'),

@@ -1,0 +1,34 @@
+import { createHmac } from 'node:crypto';
+import { canonicalJson } from '#runtime';
+
+/** One record of the trail, without its place in the chain of hashes. */
+export interface AuditRow {
+  merchantId: string;
+  /** From 1, without gaps, per merchant. */
+  sequence: bigint;
+  /** Database clock, ms since 1970. */
+  atMs: number;
+  actor: string;
+  action: string;
+  targetId: string;
+  /** JSON values; null = there was nothing. */
+  before: unknown;
+  after: unknown;
+  address: string | null;
+  requestId: string | null;
+}
+
+/** What the first record of a merchant names as its predecessor. */
+export const CHAIN_START: Buffer = Buffer.alloc(32);
+
+/**
+ * HMAC-SHA-256 over the previous record's hash and this record. Keyed, so that whoever can write to the database, but
+ * does not hold the key, cannot compute a new chain behind a change.
+ */
+export function chainHash(key: Buffer, previousHash: Uint8Array, row: AuditRow): Buffer {
+  // Named one by one: a field that the table does not keep must not get into the hash.
+  const { merchantId, atMs, actor, action, targetId, before, after, address, requestId } = row;
+  const sequence = String(row.sequence);
+  const hashed = { merchantId, sequence, atMs, actor, action, targetId, before, after, address, requestId };
+  return createHmac('sha256', key).update(previousHash).update(canonicalJson(hashed)).digest();
+}

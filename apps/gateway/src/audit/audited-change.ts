@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import { Problem } from '#runtime';
+import { AuditTrail } from './audit-trail.js';
+import type { Caller } from './caller.js';
+
+export interface Changed<T> {
+  result: T;
+  action: string;
+  targetId: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** Longer than any change of this kind holds its rows; a person waits, not a till. */
+const LOCK_TIMEOUT = '5s';
+const TRANSACTION_TIMEOUT_MS = 10_000;
+const MAX_WAIT_MS = 5_000;
+/** SQLSTATE: lock_timeout ran out; deadlock, this side was rolled back. */
+const BUSY = new Set(['55P03', '40P01']);
+
+/** A change by a person and its record in the audit trail, in one transaction: both happen or neither does. */
+@Injectable()
+export class AuditedChange {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly trail: AuditTrail,
+  ) {}
+
+  /**
+   * Whatever `change` throws rolls everything back.
+   * @throws Problem `service_unavailable` when somebody else holds the same rows for long
+   */
+  async execute<T>(caller: Caller, change: (tx: Prisma.TransactionClient) => Promise<Changed<T>>): Promise<T> {
+    try {
+      return await this.prisma.$transaction(
+        async (tx) => {
+          await tx.$queryRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+          const { result, ...record } = await change(tx);
+          await this.trail.append(tx, { ...caller, ...record });
+          return result;
+        },
+        { timeout: TRANSACTION_TIMEOUT_MS, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
+      );
+    } catch (error) {
+      if (!BUSY.has(sqlStateOf(error) ?? '')) throw error;
+      throw new Problem('service_unavailable', 'Another change of the same is being written; nothing was changed.', {
+        cause: error,
+      });
+    }
+  }
+}
+
+/** The SQLSTATE of a failed raw statement; null when the error is none of PostgreSQL's. */
+export function sqlStateOf(error: unknown): string | null {
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return null;
+  const failure = error.meta?.['driverAdapterError'];
+  if (typeof failure !== 'object' || failure === null || !('cause' in failure)) return null;
+  const { cause } = failure;
+  if (typeof cause !== 'object' || cause === null || !('originalCode' in cause)) return null;
+  return typeof cause.originalCode === 'string' ? cause.originalCode : null;
+}

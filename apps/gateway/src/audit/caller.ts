@@ -1,0 +1,23 @@
+import { isIP } from 'node:net';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { clientOf } from '../http/current-client.js';
+
+/** Who asks for a change, as the trail names him. */
+export interface Caller {
+  merchantId: string;
+  /** The OAuth client's id. */
+  actor: string;
+  address: string | null;
+  requestId: string;
+}
+
+/** A handler's parameter: the authenticated caller of an audited change. Only on routes with `@Scopes`. */
+export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller => {
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
+  const client = clientOf(request);
+  if (!client) throw new Error('@CurrentCaller needs @Scopes on the same handler');
+  // Behind a proxy the address comes from a header and can be any text.
+  const address = isIP(request.ip) === 0 ? null : request.ip;
+  return { merchantId: client.merchantId, actor: client.clientId, address, requestId: request.id };
+});

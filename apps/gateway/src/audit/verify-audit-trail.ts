@@ -1,0 +1,98 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { deriveKey } from '#runtime';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
+import { CHAIN_START, chainHash } from './audit-chain.js';
+import { AUDIT_KEY_PURPOSE } from './audit-trail.js';
+
+/** A place in the chain; kept outside the database it shows later that the tail was not cut. */
+export interface AuditHead {
+  sequence: bigint;
+  hash: Buffer;
+}
+
+export type AuditVerdict =
+  | { kind: 'intact'; records: bigint; head: AuditHead }
+  | {
+      kind: 'broken';
+      /** The first sequence that is not as it was written. */
+      sequence: bigint;
+      /**
+       * `missing`: no such record. `altered`: its contents are not what was hashed. `unchained`: it is genuine, but what
+       * stands before it is not what stood there (an older copy was put back). `cut`: the trail ends before a head that
+       * was seen, or reads differently there.
+       */
+      fault: 'missing' | 'altered' | 'unchained' | 'cut';
+    };
+
+interface StoredRow {
+  sequence: bigint;
+  at_ms: number;
+  actor: string;
+  action: string;
+  target_id: string;
+  before: unknown;
+  after: unknown;
+  address: string | null;
+  request_id: string | null;
+  previous_hash: Uint8Array;
+  hash: Uint8Array;
+}
+
+const PAGE = 1_000;
+
+/** Reads a merchant's whole trail and finds the first record that is altered, missing or out of place. */
+@Injectable()
+export class VerifyAuditTrail {
+  /** One per key of the ring: records outlive a rotation of SECRETS_KEY. */
+  private readonly keys: Buffer[];
+
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN) { SECRETS_KEY }: Pick<GatewaySettings, 'SECRETS_KEY'>,
+  ) {
+    this.keys = [...SECRETS_KEY.keys.keys()].map((keyId) => deriveKey(SECRETS_KEY, AUDIT_KEY_PURPOSE, keyId));
+  }
+
+  /** @param seen a head from an earlier verification: nothing in the chain itself shows that its end was cut off */
+  async verifyAuditTrail(merchantId: string, seen?: AuditHead): Promise<AuditVerdict> {
+    let head: AuditHead = { sequence: 0n, hash: CHAIN_START };
+    for (;;) {
+      const page = await this.readPage(merchantId, head.sequence);
+      for (const row of page) {
+        const fault = this.faultOf(merchantId, row, head);
+        if (fault !== null) return { kind: 'broken', sequence: head.sequence + 1n, fault };
+        head = { sequence: row.sequence, hash: Buffer.from(row.hash) };
+        if (seen?.sequence === head.sequence && !head.hash.equals(seen.hash)) {
+          return { kind: 'broken', sequence: head.sequence, fault: 'cut' };
+        }
+      }
+      if (page.length < PAGE) break;
+    }
+    if (seen && seen.sequence > head.sequence) return { kind: 'broken', sequence: head.sequence + 1n, fault: 'cut' };
+    return { kind: 'intact', records: head.sequence, head };
+  }
+
+  private faultOf(merchantId: string, row: StoredRow, previous: AuditHead): 'missing' | 'altered' | 'unchained' | null {
+    if (row.sequence !== previous.sequence + 1n) return 'missing';
+    const { at_ms: atMs, target_id: targetId, request_id: requestId, actor, action, before, after, address } = row;
+    const record = {
+      ...{ merchantId, sequence: row.sequence, atMs, actor, action, targetId },
+      ...{ before, after, address, requestId },
+    };
+    const stored = Buffer.from(row.hash);
+    const isGenuine = this.keys.some((key) => chainHash(key, row.previous_hash, record).equals(stored));
+    if (!isGenuine) return 'altered';
+    return previous.hash.equals(Buffer.from(row.previous_hash)) ? null : 'unchained';
+  }
+
+  private readPage(merchantId: string, after: bigint): Promise<StoredRow[]> {
+    return this.prisma.$queryRaw<StoredRow[]>`
+      SELECT sequence, (extract(epoch FROM at) * 1000)::float8 AS at_ms, actor, action, target_id, before, after,
+             address, request_id, previous_hash, hash
+        FROM audit_records
+       WHERE merchant_id = ${merchantId} AND sequence > ${after}
+       ORDER BY sequence LIMIT ${PAGE}`;
+  }
+}

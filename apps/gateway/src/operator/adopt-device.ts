@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { LaneBell } from '#queue';
+import { Problem } from '#runtime';
+import { AuditedChange } from '../audit/audited-change.js';
+import { lockDevice, type DeviceCommand, type LockedDevice } from './lock-device.js';
+import { OperatorRepository } from './operator.repository.js';
+
+/**
+ * POST /v1/operator/devices/{id}/adopt: the module that was found in a device is the one that belongs there from now on.
+ * All that was known of the one before is forgotten, its numbers say nothing about this one; the lane begins with who
+ * it meets. An open attempt must be parked first: what its register did can no longer be found out by asking.
+ */
+@Injectable()
+export class AdoptDevice {
+  constructor(
+    private readonly changes: AuditedChange,
+    private readonly rows: OperatorRepository,
+    private readonly bell: LaneBell,
+  ) {}
+
+  /** @throws Problem 404; 409 device_not_replaced, attempt_open */
+  async execute({ caller, deviceId, reason }: DeviceCommand): Promise<void> {
+    await this.changes.execute(caller, async (tx) => {
+      const device = await lockDevice(tx, caller.merchantId, deviceId);
+      refuseUnlessFree(device);
+      // Another of the same app may still have a request of ours asleep in its backlog.
+      const mustSettle = device.journal_id === null;
+      await tx.$executeRaw`
+        UPDATE devices SET state = 'online', state_reason = NULL, terminal_id = NULL, journal_id = NULL,
+                           capabilities = '{}'
+         WHERE id = ${deviceId} AND state = 'replaced'`;
+      await tx.$executeRaw`
+        UPDATE lanes SET baseline = NULL, last_known = NULL, calibration = NULL, failures = 0, due_at = NULL,
+                         due_reason = NULL, settling_relay = NULL, settle_until = NULL,
+                         must_settle = must_settle OR ${mustSettle}, updated_at = now()
+         WHERE device_id = ${deviceId}`;
+      await this.rows.tellOfDevice(tx, deviceId, 'online', `adopted by an operator: ${reason}`);
+      return { result: null, action: 'device.adopt', targetId: deviceId, ...recordOf(device, reason, mustSettle) };
+    });
+    this.bell.ring(deviceId);
+  }
+}
+
+function refuseUnlessFree(device: LockedDevice): void {
+  if (device.state !== 'replaced') {
+    throw new Problem('device_not_replaced', `The device is ${device.state}; only a replaced one is adopted.`);
+  }
+  if (device.open_attempt_id !== null) {
+    const detail = `Attempt ${device.open_attempt_id} is open on this device; park it first.`;
+    throw new Problem('attempt_open', detail);
+  }
+}
+
+function recordOf(
+  device: LockedDevice,
+  reason: string,
+  mustSettle: boolean,
+): { before: Record<string, unknown>; after: Record<string, unknown> } {
+  const { state, state_reason, terminal_id, journal_id, baseline } = device;
+  return {
+    before: { state, state_reason, terminal_id, journal_id, baseline },
+    after: { state: 'online', terminal_id: null, journal_id: null, must_settle: mustSettle, reason },
+  };
+}

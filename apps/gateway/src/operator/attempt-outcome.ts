@@ -1,0 +1,43 @@
+import { describeDifference, type Baseline, type CounterReading, type FiscalSums } from '#fiscal-domain';
+
+/** What the relay wrote beside an attempt: known fields where they are there and sane, nothing is assumed of others. */
+type Outcome = Record<string, unknown> | null;
+
+const SUM_KEYS = ['saleCash', 'saleCard', 'refundCash', 'refundCard', 'saleVat', 'refundVat'] as const;
+
+/** The counters as they were read after the attempt. */
+export function readingIn(outcome: Outcome): CounterReading | null {
+  const reading = objectIn(outcome, 'reading');
+  const sums = objectIn(reading, 'sums');
+  if (!reading || !sums) return null;
+  const { terminalId, sequence } = reading;
+  if (typeof terminalId !== 'string' || !Number.isSafeInteger(sequence)) return null;
+  if (!SUM_KEYS.every((key) => Number.isSafeInteger(sums[key]))) return null;
+  return { terminalId, sequence: Number(sequence), sums: sums as unknown as FiscalSums };
+}
+
+/** Baseline and reading compared in words; null when there is no pair to compare. */
+export function differenceIn(outcome: Outcome, baseline: Baseline): string | null {
+  const told = textIn(outcome, 'difference') ?? textIn(objectIn(outcome, 'proof'), 'difference');
+  if (told !== null) return told;
+  const reading = readingIn(outcome);
+  return reading && baseline.reading ? describeDifference(baseline.reading, reading, false) : null;
+}
+
+/** Why the attempt is where it is, in words. */
+export function explanationIn(outcome: Outcome): string | null {
+  const words = [textIn(outcome, 'reason'), textIn(outcome, 'why')].filter((text) => text !== null);
+  return words.length === 0 ? null : words.join('; ');
+}
+
+function objectIn(value: Outcome, key: string): Record<string, unknown> | null {
+  const found = value?.[key];
+  return typeof found === 'object' && found !== null && !Array.isArray(found)
+    ? (found as Record<string, unknown>)
+    : null;
+}
+
+function textIn(value: Outcome, key: string): string | null {
+  const found = value?.[key];
+  return typeof found === 'string' ? found : null;
+}

@@ -1,0 +1,65 @@
+import { Problem, type ProblemError } from '#runtime';
+import type { ResolveBody } from './operator-bodies.js';
+
+/** What a person says about a registration, as read from the register's screen, its journal or the OFD. */
+export interface RegistrationClaim {
+  receiptSeq: number;
+  /** Both null for an advance or credit: they have neither. */
+  fiscalSign: string | null;
+  verificationUrl: string | null;
+  /** Null: the link says when. */
+  registeredAt: Date | null;
+}
+
+export type Decision =
+  | { kind: 'registered'; reason: string; claim: RegistrationClaim }
+  | { kind: 'not_registered'; reason: string }
+  /** Registered, and once too often. `surplus` null: this very registration is the one to be refunded. */
+  | { kind: 'duplicate'; reason: string; claim: RegistrationClaim; surplus: RegistrationClaim | null };
+
+/** @throws Problem 422 naming every field that the decision lacks or does not take */
+export function readDecision(body: ResolveBody): Decision {
+  const faults = body.decision === 'not_registered' ? unwanted(body, CLAIM_FIELDS) : claimFaults(body);
+  if (body.decision !== 'duplicate') faults.push(...unwanted(body, ['surplus']));
+  if (faults.length > 0) throw Problem.fromErrors(faults);
+  const reason = body.reason.trim();
+  if (body.decision === 'not_registered') return { kind: 'not_registered', reason };
+  const claim: RegistrationClaim = {
+    receiptSeq: body.receipt_seq ?? 0,
+    fiscalSign: body.fiscal_sign ?? null,
+    verificationUrl: body.verification_url ?? null,
+    registeredAt: body.registered_at ? new Date(body.registered_at) : null,
+  };
+  return body.decision === 'registered'
+    ? { kind: 'registered', reason, claim }
+    : { kind: 'duplicate', reason, claim, surplus: surplusOf(body) };
+}
+
+const CLAIM_FIELDS = ['receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at'] as const;
+
+/** Sign and link are asked for by the receipt's type, which only the database knows. */
+function claimFaults(body: ResolveBody): ProblemError[] {
+  if (isGiven(body.receipt_seq)) return [];
+  return [{ pointer: '/receipt_seq', code: 'required', detail: `receipt_seq is required to decide ${body.decision}` }];
+}
+
+/** A field beside the decision that it does not belong to: the caller meant something else than he said. */
+function unwanted(body: ResolveBody, fields: readonly (keyof ResolveBody)[]): ProblemError[] {
+  return fields
+    .filter((field) => isGiven(body[field]))
+    .map((field) => ({
+      pointer: `/${field}`,
+      code: 'unknown_field',
+      detail: `${field} does not belong to the decision ${body.decision}`,
+    }));
+}
+
+function surplusOf({ surplus }: ResolveBody): RegistrationClaim | null {
+  if (!surplus) return null;
+  const { receipt_seq: receiptSeq, fiscal_sign: fiscalSign, verification_url: verificationUrl } = surplus;
+  return { receiptSeq, fiscalSign, verificationUrl, registeredAt: null };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

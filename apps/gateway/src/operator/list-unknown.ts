@@ -1,0 +1,236 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
+import { Problem } from '#runtime';
+import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
+import { ReceiptUrls } from '../receipts/receipt-url.js';
+import type { ReceiptRow } from '../receipts/receipt.repository.js';
+import { differenceIn, explanationIn, readingIn } from './attempt-outcome.js';
+import type { UnknownQuery } from './operator-bodies.js';
+
+/** A receipt that a person may have to decide, with everything that is known about it. Money in tiyin, times in UTC. */
+export interface UnknownView {
+  receipt: ReceiptView;
+  device: {
+    id: string;
+    name: string;
+    branch_id: string;
+    state: string;
+    state_reason: string | null;
+    terminal_id: string | null;
+    /** Whether the register knows idempotency keys. */
+    extensions: boolean;
+    sharing: 'exclusive' | 'shared';
+  };
+  attempt: {
+    id: string;
+    number: number;
+    /** `open`: the relay is still finding out, or cannot reach the register. `unknown`: parked, waits for a decision. */
+    state: 'open' | 'unknown';
+    created_at: string;
+    parked_at: string | null;
+    http_status: number | null;
+  };
+  /** What the register looked like before. */
+  baseline: {
+    terminal_id: string | null;
+    journal_id: string | null;
+    sequence: number | null;
+    reading: ReadingView | null;
+  };
+  /** Its counters afterwards. */
+  reading: ReadingView | null;
+  /** Baseline and reading compared, in words. */
+  difference: string | null;
+  /** Why it is not known, in words. */
+  explanation: string | null;
+  /** Everything that the relay wrote down about the attempt, as it is; for support. */
+  evidence: Record<string, unknown> | null;
+  last_registered: {
+    receipt_id: string;
+    terminal_id: string;
+    receipt_seq: number;
+    fiscal_sign: string | null;
+    verification_url: string | null;
+    registered_at: string;
+  } | null;
+  /** Accepted receipts that wait for this device. */
+  queue: number;
+  blocked_since: string;
+  blocked_seconds: number;
+}
+
+interface ReadingView {
+  terminal_id: string;
+  sequence: number;
+  sale_cash: number;
+  sale_card: number;
+  refund_cash: number;
+  refund_card: number;
+  sale_vat: number;
+  refund_vat: number;
+}
+
+interface UnknownRow {
+  id: string;
+  receipt_id: string;
+  device_id: string;
+  number: number;
+  state: 'open' | 'unknown';
+  baseline: Baseline;
+  outcome: Record<string, unknown> | null;
+  http_status: number | null;
+  created_at: Date;
+  closed_at: Date | null;
+  blocked_seconds: number;
+  device_name: string;
+  branch_id: string;
+  device_state: string;
+  state_reason: string | null;
+  terminal_id: string | null;
+  sharing: string | null;
+  queue: number;
+  last_id: string | null;
+  last_terminal_id: string;
+  last_seq: bigint;
+  last_sign: string | null;
+  last_url: string | null;
+  last_at: Date;
+}
+
+/** An open attempt is everyday work for as long as a register may take; after this it counts as blocking its lane. */
+const BLOCKED_AFTER_SECONDS = 30;
+const DEFAULT_LIMIT = 20;
+
+/** GET /v1/operator/unknown: oldest first, so that what has waited longest is seen first. */
+@Injectable()
+export class ListUnknown {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly urls: ReceiptUrls,
+  ) {}
+
+  /** @throws Problem 422 for a cursor that is none */
+  async execute(merchantId: string, query: UnknownQuery): Promise<{ data: UnknownView[]; next_cursor: string | null }> {
+    const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
+    const rows = await this.readPage(merchantId, readCursor(query.cursor), limit + 1);
+    const page = rows.slice(0, limit);
+    const receipts = await this.readReceipts(page.map((row) => row.receipt_id));
+    const data = page.flatMap((row) => {
+      const receipt = receipts.get(row.receipt_id);
+      return receipt ? [unknownView(row, receiptView(receipt, this.urls.urlOf(receipt.id)))] : [];
+    });
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    return { data, next_cursor: last ? Buffer.from(last.id).toString('base64url') : null };
+  }
+
+  private readPage(merchantId: string, afterId: string, limit: number): Promise<UnknownRow[]> {
+    return this.prisma.$queryRaw<UnknownRow[]>`
+      WITH page AS MATERIALIZED (
+        SELECT a.* FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+         WHERE a.state IN ('open', 'unknown') AND r.merchant_id = ${merchantId} AND a.id > ${afterId}
+           AND CASE a.state WHEN 'unknown' THEN r.status = 'unknown'
+                            ELSE a.created_at < now() - make_interval(secs => ${BLOCKED_AFTER_SECONDS}::int4) END
+         ORDER BY a.id LIMIT ${limit}
+      )
+      SELECT p.id, p.receipt_id, p.device_id, p.number, p.state, p.baseline, p.outcome, p.http_status, p.created_at,
+             p.closed_at, extract(epoch FROM now() - p.created_at)::float8 AS blocked_seconds,
+             d.name AS device_name, d.branch_id, d.state AS device_state, d.state_reason, d.terminal_id,
+             d.profile ->> 'sharing' AS sharing,
+             (SELECT count(*)::int4 FROM receipts w WHERE w.device_id = d.id AND w.status = 'accepted') AS queue,
+             good.id AS last_id, good.terminal_id AS last_terminal_id, good.receipt_seq AS last_seq,
+             good.fiscal_sign AS last_sign, good.verification_url AS last_url, good.registered_at AS last_at
+        FROM page p JOIN devices d ON d.id = p.device_id
+        LEFT JOIN LATERAL (
+          SELECT g.* FROM receipts g
+           WHERE g.terminal_id = coalesce(p.baseline ->> 'terminalId', d.terminal_id) AND g.receipt_seq IS NOT NULL
+             AND g.merchant_id = ${merchantId}
+           ORDER BY g.receipt_seq DESC LIMIT 1
+        ) good ON true
+       ORDER BY p.id`;
+  }
+
+  private async readReceipts(ids: readonly string[]): Promise<Map<string, ReceiptRow>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.prisma.$queryRaw<ReceiptRow[]>`
+      SELECT id, status, type, external_id, device_id, branch_id, cashier_id, document, refund_of, payment_id,
+             created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
+             ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, rejection
+        FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+}
+
+/** The cursor is the last attempt's id, which sorts by time. @returns '' for the first page */
+function readCursor(cursor: string | undefined): string {
+  if (cursor === undefined) return '';
+  const id = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (isId('att', id)) return id;
+  const detail = 'cursor must be a next_cursor of this list';
+  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+}
+
+function unknownView(row: UnknownRow, receipt: ReceiptView): UnknownView {
+  const { baseline, outcome } = row;
+  const reading = readingIn(outcome);
+  return {
+    receipt,
+    device: {
+      id: row.device_id,
+      name: row.device_name,
+      branch_id: row.branch_id,
+      state: row.device_state,
+      state_reason: row.state_reason,
+      terminal_id: row.terminal_id,
+      extensions: baseline.journalId !== null,
+      sharing: row.sharing === 'exclusive' ? 'exclusive' : 'shared',
+    },
+    attempt: {
+      id: row.id,
+      number: row.number,
+      state: row.state,
+      created_at: row.created_at.toISOString(),
+      parked_at: row.closed_at?.toISOString() ?? null,
+      http_status: row.http_status,
+    },
+    baseline: {
+      terminal_id: baseline.terminalId,
+      journal_id: baseline.journalId,
+      sequence: baseline.sequence,
+      reading: baseline.reading && readingView(baseline.reading),
+    },
+    reading: reading && readingView(reading),
+    difference: differenceIn(outcome, baseline),
+    explanation: explanationIn(outcome),
+    evidence: outcome,
+    last_registered: lastRegistered(row),
+    queue: row.queue,
+    blocked_since: row.created_at.toISOString(),
+    blocked_seconds: Math.floor(row.blocked_seconds),
+  };
+}
+
+function lastRegistered(row: UnknownRow): UnknownView['last_registered'] {
+  if (row.last_id === null) return null;
+  return {
+    receipt_id: row.last_id,
+    terminal_id: row.last_terminal_id,
+    receipt_seq: Number(row.last_seq),
+    fiscal_sign: row.last_sign,
+    verification_url: row.last_url,
+    registered_at: row.last_at.toISOString(),
+  };
+}
+
+function readingView({ terminalId, sequence, sums }: CounterReading): ReadingView {
+  return {
+    terminal_id: terminalId,
+    sequence,
+    sale_cash: sums.saleCash,
+    sale_card: sums.saleCard,
+    refund_cash: sums.refundCash,
+    refund_card: sums.refundCard,
+    sale_vat: sums.saleVat,
+    refund_vat: sums.refundVat,
+  };
+}

@@ -1,0 +1,124 @@
+import { Type } from 'class-transformer';
+import {
+  IsIn,
+  IsInt,
+  IsISO8601,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  ValidateBy,
+  ValidateNested,
+} from 'class-validator';
+import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
+
+export const DECISIONS = ['registered', 'not_registered', 'duplicate'] as const;
+
+const MIN_REASON_LENGTH = 5;
+const MAX_REASON_LENGTH = 500;
+const MAX_LINK_LENGTH = 1_000;
+/** Of a sale or refund: twelve digits, with leading zeros. */
+const FISCAL_SIGN = /^\d{12}$/;
+
+/** Why, in a person's words; blanks around them do not count. */
+function IsReason(): PropertyDecorator {
+  const isLongEnough = ValidateBy(
+    {
+      name: 'isLongEnough',
+      validator: {
+        validate: (value: unknown) => typeof value === 'string' && value.trim().length >= MIN_REASON_LENGTH,
+        defaultMessage: () => `reason must have at least ${MIN_REASON_LENGTH} characters`,
+      },
+    },
+    { context: { code: 'too_short' } },
+  );
+  const rules = [IsString(), IsCleanText(), isLongEnough, MaxLength(MAX_REASON_LENGTH)];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** With a time zone: a register's wall clock alone would be five hours off. */
+function IsMoment(): PropertyDecorator {
+  const rules = [IsISO8601({ strict: true, strictSeparator: true }), Matches(/T.*(Z|[+-]\d{2}:\d{2})$/)];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+function IsReceiptSeq(): PropertyDecorator {
+  const rules = [IsInt(), Min(1), Max(Number.MAX_SAFE_INTEGER)];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** A registration that one too many was made: the document that a refund has to cancel. */
+export class SurplusBody {
+  @IsReceiptSeq()
+  receipt_seq!: number;
+
+  @Matches(FISCAL_SIGN)
+  fiscal_sign!: string;
+
+  @IsWebUrl()
+  @MaxLength(MAX_LINK_LENGTH)
+  verification_url!: string;
+}
+
+/** What is needed depends on the decision: readDecision. */
+export class ResolveBody {
+  @IsIn(DECISIONS)
+  decision!: (typeof DECISIONS)[number];
+
+  @IsReason()
+  reason!: string;
+
+  @IsOptional()
+  @IsReceiptSeq()
+  receipt_seq?: number | null;
+
+  @IsOptional()
+  @Matches(FISCAL_SIGN)
+  fiscal_sign?: string | null;
+
+  @IsOptional()
+  @IsWebUrl()
+  @MaxLength(MAX_LINK_LENGTH)
+  verification_url?: string | null;
+
+  @IsOptional()
+  @IsMoment()
+  registered_at?: string | null;
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => SurplusBody)
+  surplus?: SurplusBody | null;
+}
+
+export class ReasonBody {
+  @IsReason()
+  reason!: string;
+}
+
+export class FiscalBody {
+  @Matches(FISCAL_SIGN)
+  fiscal_sign!: string;
+
+  @IsWebUrl()
+  @MaxLength(MAX_LINK_LENGTH)
+  verification_url!: string;
+
+  @IsReason()
+  reason!: string;
+}
+
+export class UnknownQuery {
+  /** 1–100, default 20. */
+  @IsOptional()
+  @Matches(/^([1-9]\d?|100)$/)
+  limit?: string;
+
+  /** `next_cursor` of the page before. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  cursor?: string;
+}

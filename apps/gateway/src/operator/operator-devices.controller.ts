@@ -1,0 +1,57 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { CurrentCaller, type Caller } from '../audit/caller.js';
+import { Scopes } from '../http/scopes.js';
+import { AdoptDevice } from './adopt-device.js';
+import { ReasonBody } from './operator-bodies.js';
+import { ownId } from './operator.controller.js';
+import { UnblockDevice } from './unblock-device.js';
+
+export interface DeviceStateView {
+  id: string;
+  state: string;
+  state_reason: string | null;
+  terminal_id: string | null;
+}
+
+/** What a person decides about registers that have stopped. */
+@Controller('v1/operator/devices')
+@Scopes('operator:resolve')
+export class OperatorDevicesController {
+  constructor(
+    private readonly adoptDevice: AdoptDevice,
+    private readonly unblockDevice: UnblockDevice,
+    private readonly prisma: PrismaService,
+  ) {}
+
+  @Post(':id/adopt')
+  @HttpCode(200)
+  async adopt(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: ReasonBody,
+  ): Promise<DeviceStateView> {
+    const deviceId = ownId('dev', id, 'device');
+    await this.adoptDevice.execute({ caller, deviceId, reason: body.reason.trim() });
+    return this.view(deviceId);
+  }
+
+  @Post(':id/unblock')
+  @HttpCode(200)
+  async unblock(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: ReasonBody,
+  ): Promise<DeviceStateView> {
+    const deviceId = ownId('dev', id, 'device');
+    await this.unblockDevice.execute({ caller, deviceId, reason: body.reason.trim() });
+    return this.view(deviceId);
+  }
+
+  private async view(deviceId: string): Promise<DeviceStateView> {
+    const [row] = await this.prisma.$queryRaw<DeviceStateView[]>`
+      SELECT id, state, state_reason, terminal_id FROM devices WHERE id = ${deviceId}`;
+    if (!row) throw new Error(`device ${deviceId} has vanished`);
+    return row;
+  }
+}

@@ -1,0 +1,75 @@
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { isId, type IdPrefix } from '#fiscal-domain';
+import { Problem } from '#runtime';
+import { CurrentCaller, type Caller } from '../audit/caller.js';
+import { Scopes } from '../http/scopes.js';
+import { ReceiptUrls } from '../receipts/receipt-url.js';
+import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
+import { ReceiptRepository } from '../receipts/receipt.repository.js';
+import { readDecision } from './decision.js';
+import { ListUnknown, type UnknownView } from './list-unknown.js';
+import { ReasonBody, ResolveBody, UnknownQuery } from './operator-bodies.js';
+import { ParkAttempt } from './park-attempt.js';
+import { ResolveAttempt } from './resolve-attempt.js';
+
+interface AttemptAnswer {
+  attempt_id: string;
+  receipt: ReceiptView;
+}
+
+/** What a person decides about receipts (design.md §5.6). */
+@Controller('v1/operator')
+@Scopes('operator:resolve')
+export class OperatorController {
+  constructor(
+    private readonly listUnknown: ListUnknown,
+    private readonly resolveAttempt: ResolveAttempt,
+    private readonly parkAttempt: ParkAttempt,
+    private readonly receipts: ReceiptRepository,
+    private readonly urls: ReceiptUrls,
+  ) {}
+
+  @Get('unknown')
+  unknown(
+    @CurrentCaller() caller: Caller,
+    @Query() query: UnknownQuery,
+  ): Promise<{ data: UnknownView[]; next_cursor: string | null }> {
+    return this.listUnknown.execute(caller.merchantId, query);
+  }
+
+  @Post('attempts/:id/resolve')
+  @HttpCode(200)
+  async resolve(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: ResolveBody,
+  ): Promise<AttemptAnswer> {
+    const attemptId = ownId('att', id, 'attempt');
+    const { receiptId } = await this.resolveAttempt.execute({ caller, attemptId, decision: readDecision(body) });
+    return this.answer(caller, attemptId, receiptId);
+  }
+
+  @Post('attempts/:id/park')
+  @HttpCode(200)
+  async park(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: ReasonBody,
+  ): Promise<AttemptAnswer> {
+    const attemptId = ownId('att', id, 'attempt');
+    const { receiptId } = await this.parkAttempt.execute({ caller, attemptId, reason: body.reason.trim() });
+    return this.answer(caller, attemptId, receiptId);
+  }
+
+  private async answer({ merchantId }: Caller, attemptId: string, receiptId: string): Promise<AttemptAnswer> {
+    const row = await this.receipts.find(merchantId, receiptId);
+    if (!row) throw new Error(`receipt ${receiptId} has vanished`);
+    return { attempt_id: attemptId, receipt: receiptView(row, this.urls.urlOf(row.id)) };
+  }
+}
+
+/** @throws Problem 404: what has not the form of an id exists as little as an unknown one */
+export function ownId(prefix: IdPrefix, id: string, what: string): string {
+  if (!isId(prefix, id)) throw new Problem('not_found', `There is no ${what} with this id.`);
+  return id;
+}

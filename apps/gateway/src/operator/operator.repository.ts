@@ -1,0 +1,155 @@
+import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database';
+import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import { newId } from '#runtime';
+import type { CheckedRegistration } from './check-registration.js';
+import { readingIn } from './attempt-outcome.js';
+
+type Tx = Prisma.TransactionClient;
+
+export type AttemptStateName = 'open' | 'registered' | 'rejected' | 'not_registered' | 'unknown';
+
+/** An attempt with what a decision about it needs, its row and its receipt's row locked. */
+export interface LockedAttempt {
+  id: string;
+  receiptId: string;
+  deviceId: string;
+  state: AttemptStateName;
+  createdAt: Date;
+  baseline: Baseline;
+  reading: CounterReading | null;
+  outcome: Record<string, unknown> | null;
+  receiptStatus: ReceiptStatus;
+  receiptType: ReceiptType;
+  deviceTerminalId: string | null;
+  calibration: Calibration | null;
+}
+
+interface AttemptRow {
+  id: string;
+  receipt_id: string;
+  device_id: string;
+  state: AttemptStateName;
+  created_at: Date;
+  baseline: Baseline;
+  outcome: Record<string, unknown> | null;
+}
+
+/** Registration + 48 h: the fuse after which a fiscal module refuses to go on. */
+const OFD_FUSE_HOURS = 48;
+
+/**
+ * The rows behind an operator's decisions. Every move is conditional on the state that it leaves. Locks begin with the
+ * attempt, as in the relay's statements: whoever has it has the right to its lane and receipt, and nobody deadlocks.
+ */
+@Injectable()
+export class OperatorRepository {
+  /** Null: no such attempt of this merchant. */
+  async lockAttempt(tx: Tx, merchantId: string, attemptId: string): Promise<LockedAttempt | null> {
+    const [attempt] = await tx.$queryRaw<AttemptRow[]>`
+      SELECT a.id, a.receipt_id, a.device_id, a.state, a.created_at, a.baseline, a.outcome
+        FROM attempts a
+       WHERE a.id = ${attemptId}
+         AND EXISTS (SELECT FROM receipts r WHERE r.id = a.receipt_id AND r.merchant_id = ${merchantId})
+         FOR UPDATE OF a`;
+    if (!attempt) return null;
+    // In a statement of its own: it must see what the one who held the attempt has done to the receipt.
+    const [receipt] = await tx.$queryRaw<{ status: ReceiptStatus; type: ReceiptType }[]>`
+      SELECT status, type FROM receipts WHERE id = ${attempt.receipt_id} FOR UPDATE`;
+    const [device] = await tx.$queryRaw<{ terminal_id: string | null; calibration: Calibration | null }[]>`
+      SELECT d.terminal_id, l.calibration FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
+       WHERE d.id = ${attempt.device_id}`;
+    if (!receipt) return null;
+    return {
+      id: attempt.id,
+      receiptId: attempt.receipt_id,
+      deviceId: attempt.device_id,
+      state: attempt.state,
+      createdAt: attempt.created_at,
+      baseline: attempt.baseline,
+      reading: readingIn(attempt.outcome),
+      outcome: attempt.outcome,
+      receiptStatus: receipt.status,
+      receiptType: receipt.type,
+      deviceTerminalId: device?.terminal_id ?? null,
+      calibration: device?.calibration ?? null,
+    };
+  }
+
+  /** Closes an attempt that was parked; what was found out about it stays beside the decision. */
+  async closeParked(
+    tx: Tx,
+    attemptId: string,
+    { state, resolution }: { state: 'registered' | 'not_registered'; resolution: Record<string, unknown> },
+  ): Promise<boolean> {
+    const closed = await tx.$executeRaw`
+      UPDATE attempts
+         SET state = ${state}::attempt_state,
+             outcome = coalesce(outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
+       WHERE id = ${attemptId} AND state = 'unknown'`;
+    return closed === 1;
+  }
+
+  /** An open attempt becomes one that a person decides; its register may still be at work on it. */
+  async parkOpen(
+    tx: Tx,
+    attempt: LockedAttempt,
+    { evidence, mustSettle }: { evidence: Record<string, unknown>; mustSettle: boolean },
+  ): Promise<boolean> {
+    const parked = await tx.$executeRaw`
+      UPDATE attempts SET state = 'unknown', closed_at = now(),
+                          outcome = coalesce(outcome, '{}'::jsonb) || ${JSON.stringify(evidence)}::jsonb
+       WHERE id = ${attempt.id} AND state = 'open'`;
+    if (parked !== 1) return false;
+    await tx.$executeRaw`
+      UPDATE lanes SET must_settle = must_settle OR ${mustSettle}, updated_at = now()
+       WHERE device_id = ${attempt.deviceId}`;
+    const moved = await tx.$executeRaw`
+      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${attempt.receiptId} AND status = 'sending'`;
+    return moved === 1;
+  }
+
+  /** Back into its lane, at the place that it had. */
+  async moveToAccepted(tx: Tx, receiptId: string): Promise<boolean> {
+    const moved = await tx.$executeRaw`
+      UPDATE receipts SET status = 'accepted', updated_at = now() WHERE id = ${receiptId} AND status = 'unknown'`;
+    return moved === 1;
+  }
+
+  /** Fails with SQLSTATE 23505 when another receipt has this sequence of the terminal. */
+  async moveToRegistered(tx: Tx, receiptId: string, registration: CheckedRegistration): Promise<boolean> {
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
+    const registeredAt = registration.registeredAt.toISOString();
+    const moved = await tx.$executeRaw`
+      UPDATE receipts
+         SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
+             fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
+             registered_at = ${registeredAt}::timestamptz, evidence = 'operator', ofd_status = 'pending',
+             ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int4)
+       WHERE id = ${receiptId} AND status = 'unknown'`;
+    return moved === 1;
+  }
+
+  /** Whether a receipt holds this sequence of this terminal. */
+  async isSequenceTaken(tx: Tx, terminalId: string, receiptSeq: number): Promise<boolean> {
+    const rows = await tx.$queryRaw<unknown[]>`
+      SELECT 1 FROM receipts WHERE terminal_id = ${terminalId} AND receipt_seq = ${receiptSeq}::bigint`;
+    return rows.length > 0;
+  }
+
+  async tellOfReceipt(tx: Tx, receiptId: string, name: string, data: Record<string, unknown>): Promise<void> {
+    await tx.$executeRaw`
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.' || ${name}, id,
+             jsonb_build_object('receipt_id', id) || ${JSON.stringify(data)}::jsonb
+        FROM receipts WHERE id = ${receiptId}`;
+  }
+
+  async tellOfDevice(tx: Tx, deviceId: string, state: string, reason: string): Promise<void> {
+    await tx.$executeRaw`
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, 'device.' || ${state}, id,
+             jsonb_build_object('device_id', id, 'reason', ${reason}::text)
+        FROM devices WHERE id = ${deviceId}`;
+  }
+}

@@ -1,0 +1,164 @@
+import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database';
+import { LaneBell } from '#queue';
+import { Problem } from '#runtime';
+import { AuditedChange, sqlStateOf, type Changed } from '../audit/audited-change.js';
+import type { Caller } from '../audit/caller.js';
+import { checkRegistration, type CheckedRegistration } from './check-registration.js';
+import type { Decision, RegistrationClaim } from './decision.js';
+import { OperatorRepository, type LockedAttempt } from './operator.repository.js';
+
+export interface ResolveAttemptCommand {
+  caller: Caller;
+  attemptId: string;
+  decision: Decision;
+}
+
+export interface ResolvedAttempt {
+  receiptId: string;
+  deviceId: string;
+}
+
+type Tx = Prisma.TransactionClient;
+const UNIQUE_VIOLATION = '23505';
+
+/**
+ * POST /v1/operator/attempts/{id}/resolve: a person decides what no machine could prove. Attempt, receipt, event and
+ * audit record change in one transaction. Two who decide at once meet on the attempt's row: the second finds it decided.
+ */
+@Injectable()
+export class ResolveAttempt {
+  constructor(
+    private readonly changes: AuditedChange,
+    private readonly rows: OperatorRepository,
+    private readonly bell: LaneBell,
+  ) {}
+
+  /** @throws Problem 404; 409 attempt_open, already_resolved, sequence_taken; 422 when it contradicts the evidence */
+  async execute({ caller, attemptId, decision }: ResolveAttemptCommand): Promise<ResolvedAttempt> {
+    const resolved = await this.changes
+      .execute(caller, async (tx) => {
+        const attempt = await this.rows.lockAttempt(tx, caller.merchantId, attemptId);
+        if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
+        refuseUnlessUndecided(attempt);
+        const after = await this.decide(tx, attempt, { caller, decision });
+        return changed(attempt, after);
+      })
+      .catch((error: unknown) => {
+        // receipts_one_per_registration: everything was rolled back.
+        throw sqlStateOf(error) === UNIQUE_VIOLATION ? sequenceTaken('/receipt_seq', error) : error;
+      });
+    // The crash window between commit and bell is the sweeper's.
+    if (decision.kind === 'not_registered') this.bell.ring(resolved.deviceId);
+    return resolved;
+  }
+
+  /** @returns what the decision made of it, for the record */
+  private async decide(
+    tx: Tx,
+    attempt: LockedAttempt,
+    { caller, decision }: { caller: Caller; decision: Decision },
+  ): Promise<Record<string, unknown>> {
+    const said = {
+      decision: decision.kind,
+      reason: decision.reason,
+      actor: caller.actor,
+      at: new Date().toISOString(),
+    };
+    if (decision.kind === 'not_registered') {
+      await this.close(tx, attempt, 'not_registered', said);
+      if (!(await this.rows.moveToAccepted(tx, attempt.receiptId))) throw alreadyResolved(attempt);
+      await this.rows.tellOfReceipt(tx, attempt.receiptId, 'accepted', {
+        attempt_id: attempt.id,
+        evidence: 'operator',
+      });
+      return { ...said, receipt_status: 'accepted' };
+    }
+    const registration = checked(decision.claim, attempt, '');
+    const surplus = decision.kind === 'duplicate' ? await this.checkedSurplus(tx, decision, attempt) : null;
+    const fiscal = fiscalFacts(registration);
+    const isDuplicate = decision.kind === 'duplicate';
+    const resolution = { ...said, ...fiscal, ...(isDuplicate && { surplus: fiscalFacts(surplus ?? registration) }) };
+    await this.close(tx, attempt, 'registered', resolution);
+    if (!(await this.rows.moveToRegistered(tx, attempt.receiptId, registration))) throw alreadyResolved(attempt);
+    const data = { attempt_id: attempt.id, evidence: 'operator' };
+    await this.rows.tellOfReceipt(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
+    if (isDuplicate) {
+      const told = { ...fiscalFacts(surplus ?? registration), ...data };
+      await this.rows.tellOfReceipt(tx, attempt.receiptId, 'duplicate_suspected', told);
+    }
+    return { ...resolution, receipt_status: 'registered' };
+  }
+
+  private async close(
+    tx: Tx,
+    attempt: LockedAttempt,
+    state: 'registered' | 'not_registered',
+    resolution: Record<string, unknown>,
+  ): Promise<void> {
+    if (!(await this.rows.closeParked(tx, attempt.id, { state, resolution }))) throw alreadyResolved(attempt);
+  }
+
+  /** The document that is one too many must be another one, and nobody else's. */
+  private async checkedSurplus(
+    tx: Tx,
+    { claim, surplus }: Extract<Decision, { kind: 'duplicate' }>,
+    attempt: LockedAttempt,
+  ): Promise<CheckedRegistration | null> {
+    if (surplus === null) return null;
+    if (surplus.receiptSeq === claim.receiptSeq) {
+      const detail = 'the surplus document must be another one than the registration that stands';
+      throw Problem.fromErrors([{ pointer: '/surplus/receipt_seq', code: 'duplicate', detail }]);
+    }
+    const registration = checked(surplus, attempt, '/surplus');
+    const { terminalId, receiptSeq } = registration;
+    if (await this.rows.isSequenceTaken(tx, terminalId, receiptSeq)) throw sequenceTaken('/surplus/receipt_seq');
+    return registration;
+  }
+}
+
+function refuseUnlessUndecided(attempt: LockedAttempt): void {
+  if (attempt.state === 'open') {
+    throw new Problem('attempt_open', 'The register is still being asked; park the attempt to decide it yourself.');
+  }
+  // A late answer may have proved the receipt while the attempt still counts as unknown.
+  if (attempt.state !== 'unknown' || attempt.receiptStatus !== 'unknown') throw alreadyResolved(attempt);
+}
+
+function alreadyResolved({ state, receiptStatus }: LockedAttempt): Problem {
+  return new Problem('already_resolved', `The attempt is ${state}, its receipt ${receiptStatus}.`);
+}
+
+function sequenceTaken(pointer: string, cause?: unknown): Problem {
+  const detail = 'This sequence of the terminal belongs to another receipt.';
+  return new Problem('sequence_taken', detail, { errors: [{ pointer, code: 'sequence_taken', detail }], cause });
+}
+
+/** @throws Problem 422 */
+function checked(claim: RegistrationClaim, attempt: LockedAttempt, at: string): CheckedRegistration {
+  const { receiptType, baseline, reading, calibration, deviceTerminalId, createdAt: startedAt } = attempt;
+  const evidence = { receiptType, baseline, reading, calibration, deviceTerminalId, startedAt };
+  const check = checkRegistration(claim, evidence, { nowMs: Date.now(), at });
+  if (check.kind === 'refused') throw Problem.fromErrors(check.faults);
+  return check.registration;
+}
+
+function fiscalFacts(registration: CheckedRegistration): Record<string, unknown> {
+  return {
+    terminal_id: registration.terminalId,
+    receipt_seq: registration.receiptSeq,
+    fiscal_sign: registration.fiscalSign,
+    verification_url: registration.verificationUrl,
+    registered_at: registration.registeredAt.toISOString(),
+  };
+}
+
+function changed(attempt: LockedAttempt, after: Record<string, unknown>): Changed<ResolvedAttempt> {
+  return {
+    result: { receiptId: attempt.receiptId, deviceId: attempt.deviceId },
+    action: 'attempt.resolve',
+    targetId: attempt.id,
+    before: { attempt_state: attempt.state, receipt_id: attempt.receiptId, receipt_status: attempt.receiptStatus },
+    after,
+  };
+}
