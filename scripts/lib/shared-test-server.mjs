@@ -21,6 +21,9 @@ export async function useTestServer() {
 
 /** Takes our server away; somebody else's stays. */
 export async function releaseTestServer() {
-  await own?.stop();
+  if (own === undefined) return;
+  await own.stop();
   own = undefined;
+  delete process.env['TEST_DATABASE_ADMIN_URL'];
+  delete process.env['TEST_DATABASE_READY'];
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { createChildLog } from './child-log.mjs';
+import { followChildLog } from './child-log.mjs';
 import { lastLines } from './files.mjs';
 import { ROOT } from './paths.mjs';
 import { sleep, waitUntil } from './processes.mjs';
@@ -68,19 +68,16 @@ export class Supervisor {
   /** @param {Supervised} entry */
   #spawn(entry) {
     const { program, env, logFile } = entry;
-    const log = createChildLog(program.name, logFile);
+    const log = followChildLog(program.name, logFile);
     const begin = performance.now();
     // A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the programs in order.
     const child = spawn(process.execPath, ['--enable-source-maps', '--import', PRELOAD, program.main], {
       cwd: ROOT,
       env,
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      stdio: ['ignore', log.fd, log.fd, 'ipc'],
       detached: true,
     });
     entry.child = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => log.write(chunk));
-    }
     child.once('close', (code, signal) => {
       log.close();
       entry.child = null;

@@ -37,6 +37,10 @@ function livingProcesses(): number[] {
   return processesOf(dataDir, readdirSync('/proc').map(Number).filter(Number.isInteger));
 }
 
+function livingCommands(): string[] {
+  return livingProcesses().map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '));
+}
+
 async function until200(url: string): Promise<void> {
   const deadline = Date.now() + 30_000;
   while ((await fetch(url)).status !== 200) {
@@ -87,10 +91,13 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
 }, 300_000);
 
 test('when only the supervisor is killed, nobody is left behind and the next start works', async () => {
+  const before = livingProcesses();
+  expect(before.length).toBeGreaterThan(5);
   process.kill(system.pid, 'SIGKILL');
   await system.ends();
   system = new StartedSystem(dataDir, ports);
   await system.says('2. Make a receipt:');
+  expect(livingProcesses().filter((pid) => before.includes(pid))).toEqual([]);
   expect(runPrintedCommands().status).toBe(201);
 }, 120_000);
 
@@ -120,7 +127,7 @@ test('Ctrl-C stops everything within 10 s', async () => {
   const beganMs = performance.now();
   expect(await system.ends('SIGINT')).toBe(0);
   expect(performance.now() - beganMs).toBeLessThan(10_000);
-  expect(livingProcesses()).toEqual([]);
+  expect(livingCommands()).toEqual([]);
 }, 60_000);
 
 test('a busy database port is one sentence, and nothing is left running', async () => {
@@ -130,7 +137,7 @@ test('a busy database port is one sentence, and nothing is left running', async 
   expect(await refused.ends()).toBe(1);
   expect(refused.said).toMatch(/✖ Port \d+ is taken by another program; set POSTGRES_PORT to a free one\.\n$/);
   await new Promise((resolve) => busy.close(resolve));
-  expect(livingProcesses()).toEqual([]);
+  expect(livingCommands()).toEqual([]);
 }, 60_000);
 
 test("a folder with other people's files is left alone", async () => {
