@@ -10,12 +10,18 @@ const LONGEST_TIMER_MS = 300_000;
  */
 export class LaneRunner {
   private readonly running = new Map<string, Promise<void>>();
-  private readonly timers = new Map<string, NodeJS.Timeout>();
+  /** By device: takes its timer back. */
+  private readonly timers = new Map<string, () => void>();
   private stopping = false;
 
   constructor(
     private readonly drainLane: DrainLane,
-    private readonly options: { concurrency: number; ringAgain: (deviceId: string) => void },
+    private readonly options: {
+      concurrency: number;
+      ringAgain: (deviceId: string) => void;
+      /** Given only where time is simulated. */
+      later?: (afterMs: number, run: () => void) => () => void;
+    },
     private readonly logger: Logger,
   ) {}
 
@@ -38,7 +44,7 @@ export class LaneRunner {
   async stop(): Promise<void> {
     this.stopping = true;
     this.drainLane.stop();
-    for (const timer of this.timers.values()) clearTimeout(timer);
+    for (const cancel of this.timers.values()) cancel();
     this.timers.clear();
     await Promise.allSettled(this.running.values());
   }
@@ -60,16 +66,21 @@ export class LaneRunner {
 
   private wakeAfter(deviceId: string, afterMs: number): void {
     this.cancelTimer(deviceId);
-    const timer = setTimeout(() => {
+    const cancel = (this.options.later ?? later)(afterMs + 1, () => {
       this.timers.delete(deviceId);
       void this.wake(deviceId);
-    }, afterMs + 1);
-    timer.unref();
-    this.timers.set(deviceId, timer);
+    });
+    this.timers.set(deviceId, cancel);
   }
 
   private cancelTimer(deviceId: string): void {
-    clearTimeout(this.timers.get(deviceId));
+    this.timers.get(deviceId)?.();
     this.timers.delete(deviceId);
   }
+}
+
+function later(afterMs: number, run: () => void): () => void {
+  const timer = setTimeout(run, afterMs);
+  timer.unref();
+  return () => clearTimeout(timer);
 }

@@ -1,0 +1,196 @@
+import type { LaneGrip, LaneLocks, LaneStore } from '../../ports.js';
+import type { Chance } from './chance.js';
+import type { Ledger } from './ledger.js';
+import type { SimulatedProcess } from './process.js';
+import type { VirtualTime } from './virtual-time.js';
+
+export interface DatabaseFaults {
+  /** Statement never reaches the server. */
+  lostStatement: number;
+  /** The server did it, nobody hears of it. */
+  lostCommit: number;
+  /** The client was told of a lost connection, and the server does it seconds later all the same. */
+  lateCommit: number;
+  slow: number;
+}
+
+/** The server as all relays share it: it can be down, and it ends sessions. */
+export class DatabaseServer {
+  down = false;
+  private lastPid = 1_000;
+
+  constructor(
+    readonly time: VirtualTime,
+    readonly chance: Chance,
+    readonly ledger: Ledger,
+    readonly faults: DatabaseFaults,
+  ) {}
+
+  newPid(): number {
+    this.lastPid += 1;
+    return this.lastPid;
+  }
+
+  /** Its locks are free at once. */
+  endSession(pid: number): void {
+    for (const [lock, holder] of this.ledger.locks) if (holder === pid) this.ledger.locks.delete(lock);
+  }
+
+  /** One statement of a process, with all that may happen to it on its way. */
+  statement<T>(caller: SimulatedProcess, apply: () => T): Promise<T> {
+    const { time, chance, faults } = this;
+    return caller.external<T>((resolve, reject) => {
+      const lost = (): void => reject(new Error('the connection to the database was lost'));
+      const fate = chance.next();
+      const there = chance.happens(faults.slow) ? chance.between(50, 4_000) : chance.between(0.1, 1.2);
+      time.after(there, () => {
+        if (this.down || fate < faults.lostStatement) return lost();
+        if (fate < faults.lostStatement + faults.lateCommit) {
+          time.after(chance.between(1, 8_000), () => {
+            if (!this.down) this.attempt(apply, () => undefined);
+          });
+          return lost();
+        }
+        const outcome = this.attempt(apply, reject);
+        if (!outcome) return;
+        if (fate > 1 - faults.lostCommit) return lost();
+        time.after(chance.between(0.1, 0.8), () => resolve(outcome.value));
+      });
+    });
+  }
+
+  private attempt<T>(apply: () => T, reject: (error: Error) => void): { value: T } | null {
+    try {
+      return { value: apply() };
+    } catch (error) {
+      reject(error instanceof Error ? error : new Error(String(error)));
+      return null;
+    }
+  }
+}
+
+/** The lane's statements, sent by one relay over the simulated network. */
+export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: DatabaseServer): LaneStore {
+  const { ledger } = server;
+  const send = <T>(apply: () => T): Promise<T> => server.statement(caller, apply);
+  return {
+    // Kept in memory by the real one.
+    lockNumberOf: (deviceId) => Promise.resolve(ledger.laneOf(deviceId).lockNumber),
+    read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
+    openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
+    closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
+    recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
+    closeRejected: (attemptId, rejection, evidence) => send(() => ledger.closeRejected(attemptId, rejection, evidence)),
+    closeNotRegistered: (attemptId, evidence, grip) => send(() => ledger.closeNotRegistered(attemptId, evidence, grip)),
+    closeUnknown: (attemptId, evidence, options) => send(() => ledger.closeUnknown(attemptId, evidence, options)),
+    noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(attemptId, evidence)),
+    postpone: (deviceId, wait) => send(() => ledger.postpone(deviceId, wait)),
+    beginSettle: (deviceId, afterMs, reason) => send(() => ledger.beginSettle(relayId, deviceId, { afterMs, reason })),
+    endSettle: (deviceId, baseline) => send(() => ledger.endSettle(deviceId, baseline)),
+    saveReading: (deviceId, baseline, calibration) => send(() => ledger.saveReading(deviceId, baseline, calibration)),
+    markShared: (deviceId, reason) => send(() => ledger.markShared(deviceId, reason)),
+    setDeviceState: (deviceId, state, reason) => send(() => ledger.setDeviceState(deviceId, state, reason)),
+    saveIdentity: (deviceId, baseline) => send(() => ledger.saveIdentity(deviceId, baseline)),
+  };
+}
+
+interface Session {
+  pid: number;
+  /** What the client believes. */
+  alive: boolean;
+  onServer: boolean;
+  /** Calls that hang until the client learns that nobody answers any more. */
+  hanging: (() => void)[];
+}
+
+/** Advisory locks on one dedicated session, as advisory-lane-locks.ts keeps them. */
+export class SimulatedLocks implements LaneLocks {
+  private readonly inHand = new Set<number>();
+  private session: Session | null = null;
+
+  constructor(
+    private readonly caller: SimulatedProcess,
+    private readonly server: DatabaseServer,
+  ) {
+    this.connect();
+  }
+
+  /** The server ends the session now; the client learns it later, the locks are free at once. */
+  loseSession(learnsAfterMs: number): void {
+    const { session, server } = this;
+    if (!session?.onServer) return;
+    session.onServer = false;
+    server.endSession(session.pid);
+    server.time.after(learnsAfterMs, () => this.caller.enter(() => this.learn(session)));
+  }
+
+  /** The process died. */
+  end(): void {
+    if (!this.session) return;
+    this.session.onServer = false;
+    this.server.endSession(this.session.pid);
+  }
+
+  async tryTake(lockNumber: number): Promise<LaneGrip | null> {
+    const { session } = this;
+    if (!session?.alive || this.inHand.has(lockNumber)) return null;
+    this.inHand.add(lockNumber);
+    const { locks } = this.server.ledger;
+    const taken = await this.ask(session, () => {
+      if (locks.has(lockNumber)) return false;
+      locks.set(lockNumber, session.pid);
+      return true;
+    });
+    if (taken) return this.gripOn(session, lockNumber);
+    this.inHand.delete(lockNumber);
+    return null;
+  }
+
+  private gripOn(session: Session, lockNumber: number): LaneGrip {
+    const { locks } = this.server.ledger;
+    return {
+      lockNumber,
+      backendPid: session.pid,
+      isHeld: () => session.alive,
+      release: async () => {
+        await this.ask(session, () => locks.get(lockNumber) === session.pid && locks.delete(lockNumber));
+        this.inHand.delete(lockNumber);
+      },
+    };
+  }
+
+  /** False also when the session is gone. */
+  private ask(session: Session, apply: () => boolean): Promise<boolean> {
+    const { time, chance } = this.server;
+    return this.caller.external<boolean>((resolve) => {
+      if (!session.alive) {
+        resolve(false);
+        return;
+      }
+      time.after(chance.between(0.1, 1), () => {
+        if (!session.onServer) {
+          if (session.alive) session.hanging.push(() => resolve(false));
+          else resolve(false);
+          return;
+        }
+        const applied = apply();
+        time.after(chance.between(0.1, 0.8), () => resolve(applied));
+      });
+    });
+  }
+
+  private learn(session: Session): void {
+    session.alive = false;
+    this.session = null;
+    for (const hang of session.hanging) hang();
+    this.server.time.after(this.server.chance.between(50, 2_000), () => this.caller.enter(() => this.connect()));
+  }
+
+  private connect(): void {
+    if (this.server.down) {
+      this.server.time.after(1_000, () => this.caller.enter(() => this.connect()));
+      return;
+    }
+    this.session = { pid: this.server.newPid(), alive: true, onServer: true, hanging: [] };
+  }
+}

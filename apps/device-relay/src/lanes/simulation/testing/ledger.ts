@@ -1,0 +1,390 @@
+import type { StoredReceiptDocument } from '#database';
+import {
+  assertMove,
+  type Baseline,
+  type Calibration,
+  type ReceiptStatus,
+  type Registration,
+  type Rejection,
+} from '#fiscal-domain';
+import type { DeviceProfile } from '../../../devices/device-profile.js';
+import type {
+  AttemptEvidence,
+  CloseRegistered,
+  DeviceStateName,
+  Intent,
+  LaneGrip,
+  LaneSnapshot,
+  LastKnown,
+  LateAnswer,
+} from '../../ports.js';
+import type { Trace } from './chance.js';
+import type { Promises } from './promises.js';
+
+export interface DeviceRow {
+  id: string;
+  state: DeviceStateName;
+  profile: DeviceProfile;
+  terminalId: string | null;
+  journalId: string | null;
+  keyed: boolean;
+}
+
+export interface LaneRow {
+  deviceId: string;
+  lockNumber: number;
+  dueAtMs: number | null;
+  failures: number;
+  baseline: Baseline | null;
+  lastKnown: LastKnown | null;
+  calibration: Calibration | null;
+  mustSettle: boolean;
+  settlingRelay: string | null;
+  settleUntilMs: number | null;
+  updatedAtMs: number;
+}
+
+export interface ReceiptRow {
+  id: string;
+  deviceId: string;
+  place: number;
+  status: ReceiptStatus;
+  document: StoredReceiptDocument;
+  updatedAtMs: number;
+  openAttemptId: string | null;
+  terminalId: string | null;
+  receiptSeq: number | null;
+  fiscalSign: string | null;
+  /** `unknown → accepted` by a person's decision. */
+  sentAgainByOperator: boolean;
+}
+
+export interface AttemptRow {
+  id: string;
+  receiptId: string;
+  deviceId: string;
+  state: 'open' | 'registered' | 'rejected' | 'not_registered' | 'unknown';
+  baseline: Baseline;
+  request: Buffer;
+  createdAtMs: number;
+  refusedAtMs: number | null;
+  outcome: AttemptEvidence | null;
+}
+
+const SETTLE_GRACE_MS = 10_000;
+
+/**
+ * The database: the rows of lane.repository.ts with its conditional moves and its unique indexes, each method one
+ * statement. Held against the real one by lane.repository.int-spec.ts, which tries the same guards on PostgreSQL.
+ */
+export class Ledger {
+  readonly devices = new Map<string, DeviceRow>();
+  readonly receipts = new Map<string, ReceiptRow>();
+  readonly attempts = new Map<string, AttemptRow>();
+  /** Advisory locks: number → session. */
+  readonly locks = new Map<number, number>();
+  private readonly lanes = new Map<string, LaneRow>();
+  private readonly accepted = new Map<string, ReceiptRow[]>();
+  private readonly openOnDevice = new Map<string, string>();
+  private readonly registrations = new Map<string, string>();
+  private attemptNames = new Map<string, string>();
+
+  constructor(
+    private readonly clock: { readonly nowMs: number },
+    private readonly promises: Promises,
+    private readonly trace: Trace,
+  ) {}
+
+  addDevice(device: DeviceRow, lockNumber: number): void {
+    this.devices.set(device.id, device);
+    this.accepted.set(device.id, []);
+    this.lanes.set(device.id, {
+      ...{
+        deviceId: device.id,
+        lockNumber,
+        dueAtMs: null,
+        failures: 0,
+        baseline: null,
+        lastKnown: null,
+        calibration: null,
+      },
+      ...{ mustSettle: false, settlingRelay: null, settleUntilMs: null, updatedAtMs: this.clock.nowMs },
+    });
+  }
+
+  laneOf(deviceId: string): LaneRow {
+    return this.lanes.get(deviceId)!;
+  }
+
+  openAttemptOf(deviceId: string): AttemptRow | null {
+    const id = this.openOnDevice.get(deviceId);
+    return id === undefined ? null : this.attempts.get(id)!;
+  }
+
+  waitingOn(deviceId: string): number {
+    return this.accepted.get(deviceId)!.length;
+  }
+
+  /** A short name that is the same in every run; attempt ids carry the wall clock. */
+  nameOf(attemptId: string): string {
+    return this.attemptNames.get(attemptId) ?? attemptId;
+  }
+
+  // --- what the gateway and an operator write
+
+  accept(receipt: ReceiptRow): void {
+    this.receipts.set(receipt.id, receipt);
+    this.moveIntoLane(receipt);
+  }
+
+  cancel(receipt: ReceiptRow): boolean {
+    if (receipt.status !== 'accepted') return false;
+    this.leaveLane(receipt);
+    this.move(receipt, 'cancelled');
+    this.promises.givenUp(receipt);
+    return true;
+  }
+
+  sendAgain(receipt: ReceiptRow): void {
+    receipt.sentAgainByOperator = true;
+    this.move(receipt, 'accepted');
+    this.moveIntoLane(receipt);
+  }
+
+  /** An operator accepts another fiscal module: what is open there is unknown, and nothing is believed any more. */
+  adopt(deviceId: string): void {
+    const open = this.openAttemptOf(deviceId);
+    const device = this.devices.get(deviceId)!;
+    if (open)
+      this.closeUnknown(
+        open.id,
+        { baseline: open.baseline, why: 'the fiscal module was replaced' },
+        { mustSettle: !device.keyed },
+      );
+    Object.assign(this.laneOf(deviceId), { baseline: null, lastKnown: null, calibration: null, dueAtMs: null });
+    device.state = 'online';
+    device.profile = { ...device.profile, sharing: 'shared' };
+    this.note(`${deviceId} adopted`);
+  }
+
+  // --- the lane's statements
+
+  read(relayId: string, deviceId: string, receipts: number): LaneSnapshot | null {
+    const device = this.devices.get(deviceId);
+    if (!device) return null;
+    const lane = this.laneOf(deviceId);
+    const now = this.clock.nowMs;
+    const isOthers = lane.settlingRelay !== null && lane.settlingRelay !== relayId;
+    const keptOffMs = isOthers ? (lane.settleUntilMs ?? now) - now + SETTLE_GRACE_MS : 0;
+    const attempt = this.openAttemptOf(deviceId);
+    return {
+      device: {
+        ...{ id: deviceId, merchantId: 'mer', state: device.state, baseUrl: '', apiKeySealed: NO_BYTES },
+        profile: device.profile,
+      },
+      ...{ baseline: lane.baseline, lastKnown: lane.lastKnown, calibration: lane.calibration },
+      ...{ mustSettle: lane.mustSettle, failures: lane.failures },
+      waitMs: Math.ceil(Math.max((lane.dueAtMs ?? now) - now, 0, keptOffMs)),
+      openAttempt: attempt && {
+        ...{ id: attempt.id, receiptId: attempt.receiptId, baseline: attempt.baseline, request: attempt.request },
+        document: this.receipts.get(attempt.receiptId)!.document,
+        createdAt: new Date(attempt.createdAtMs),
+        ageMs: now - attempt.createdAtMs,
+        refusedAgoMs: attempt.refusedAtMs === null ? null : now - attempt.refusedAtMs,
+      },
+      waiting: this.accepted
+        .get(deviceId)!
+        .slice(0, receipts)
+        .map(({ id, document }) => ({ id, document })),
+    };
+  }
+
+  openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
+    const receipt = this.receipts.get(intent.receiptId)!;
+    if (receipt.status !== 'accepted' || receipt.deviceId !== intent.deviceId) return 'withdrawn';
+    if (this.openOnDevice.has(intent.deviceId)) return 'lane_occupied';
+    this.attemptNames.set(intent.attemptId, `att-${this.attempts.size + 1}`);
+    this.attempts.set(intent.attemptId, {
+      ...{ id: intent.attemptId, receiptId: intent.receiptId, deviceId: intent.deviceId, state: 'open' },
+      ...{ baseline: intent.baseline, request: intent.request, createdAtMs: this.clock.nowMs, refusedAtMs: null },
+      outcome: null,
+    });
+    this.openOnDevice.set(intent.deviceId, intent.attemptId);
+    this.leaveLane(receipt);
+    receipt.openAttemptId = intent.attemptId;
+    this.move(receipt, 'sending');
+    return 'opened';
+  }
+
+  closeRegistered(close: CloseRegistered): 'closed' | 'already_closed' | 'sequence_taken' {
+    const attempt = this.attempts.get(close.attemptId);
+    if (attempt?.state !== 'open') return 'already_closed';
+    const { terminalId, receiptSeq, fiscalSign } = close.registration;
+    const place = `${terminalId}/${receiptSeq}`;
+    if (this.registrations.has(place)) return 'sequence_taken';
+    const receipt = this.closeAttempt(attempt, 'registered', { evidence: close.evidence });
+    this.registrations.set(place, receipt.id);
+    Object.assign(receipt, { terminalId, receiptSeq, fiscalSign });
+    this.move(receipt, 'registered', `${place} by ${close.evidence}`);
+    this.promises.registered(receipt, { terminalId, seq: receiptSeq });
+    this.touch(close.deviceId, { baseline: close.baseline, lastKnown: close.lastKnown, failures: 0, dueAtMs: null });
+    return 'closed';
+  }
+
+  recordLateAnswer(attemptId: string, registration: Registration): LateAnswer {
+    const receipt = this.receipts.get(this.attempts.get(attemptId)!.receiptId)!;
+    const { terminalId, receiptSeq, fiscalSign } = registration;
+    if (receipt.status === 'registered' && receipt.terminalId === terminalId && receipt.receiptSeq === receiptSeq) {
+      receipt.fiscalSign ??= fiscalSign;
+      return 'same';
+    }
+    if (receipt.status === 'unknown') {
+      if (this.registrations.has(`${terminalId}/${receiptSeq}`)) throw new Error('receipts_one_per_registration');
+      this.registrations.set(`${terminalId}/${receiptSeq}`, receipt.id);
+      Object.assign(receipt, { terminalId, receiptSeq, fiscalSign });
+      this.move(receipt, 'registered', 'by a late answer');
+      this.promises.registered(receipt, { terminalId, seq: receiptSeq });
+      return 'proved';
+    }
+    this.promises.breaks(`${receipt.id}: duplicate suspected, it is ${receipt.status}`, receipt);
+    return 'duplicate_suspected';
+  }
+
+  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): boolean {
+    const attempt = this.attempts.get(attemptId);
+    if (attempt?.state !== 'open') return false;
+    const receipt = this.closeAttempt(attempt, 'rejected', { rejection, ...evidence });
+    this.move(receipt, 'rejected', rejection.code);
+    this.promises.givenUp(receipt);
+    return true;
+  }
+
+  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): boolean {
+    const attempt = this.attempts.get(attemptId);
+    if (attempt?.state !== 'open' || !this.holds(grip)) return false;
+    const receipt = this.closeAttempt(attempt, 'not_registered', evidence);
+    this.promises.calledBack(receipt, this.devices.get(receipt.deviceId)!.keyed);
+    this.move(receipt, 'accepted');
+    this.moveIntoLane(receipt);
+    return true;
+  }
+
+  closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): boolean {
+    const attempt = this.attempts.get(attemptId);
+    if (attempt?.state !== 'open') return false;
+    const receipt = this.closeAttempt(attempt, 'unknown', evidence);
+    const lane = this.laneOf(attempt.deviceId);
+    this.touch(attempt.deviceId, { mustSettle: lane.mustSettle || options.mustSettle });
+    this.move(receipt, 'unknown', String(evidence['why'] ?? evidence['difference'] ?? ''));
+    this.promises.unknown(receipt, attempt);
+    return true;
+  }
+
+  noteRefusal(attemptId: string, evidence: AttemptEvidence): void {
+    const attempt = this.attempts.get(attemptId);
+    if (attempt?.state !== 'open') return;
+    attempt.outcome = evidence;
+    attempt.refusedAtMs = this.clock.nowMs;
+  }
+
+  postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): void {
+    this.note(`${deviceId} waits ${Math.round(wait.afterMs)}: ${wait.reason}`);
+    const dueAtMs = this.clock.nowMs + wait.afterMs;
+    this.touch(deviceId, { dueAtMs, failures: wait.failures, settlingRelay: null, settleUntilMs: null });
+  }
+
+  beginSettle(relayId: string, deviceId: string, { afterMs, reason }: { afterMs: number; reason: string }): void {
+    this.note(`${deviceId} ${relayId} settles ${Math.round(afterMs)}: ${reason}`);
+    const until = this.clock.nowMs + afterMs;
+    this.touch(deviceId, { dueAtMs: until, settlingRelay: relayId, settleUntilMs: until });
+  }
+
+  endSettle(deviceId: string, baseline: Baseline): void {
+    this.note(`${deviceId} is settled at ${baseline.reading?.sequence}`);
+    const settled = { mustSettle: false, settlingRelay: null, settleUntilMs: null, dueAtMs: null };
+    this.touch(deviceId, { baseline, lastKnown: null, ...settled });
+  }
+
+  saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): void {
+    this.touch(deviceId, { baseline, lastKnown: null, calibration });
+  }
+
+  markShared(deviceId: string, reason: string): void {
+    const device = this.devices.get(deviceId)!;
+    if (device.profile.sharing === 'exclusive') this.note(`${deviceId} is shared: ${reason}`);
+    device.profile = { ...device.profile, sharing: 'shared' };
+  }
+
+  setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): void {
+    const device = this.devices.get(deviceId)!;
+    if (device.state === state || device.state === 'disabled' || device.state === 'replaced') return;
+    device.state = state;
+    this.note(`${deviceId} is ${state}: ${reason ?? ''}`);
+  }
+
+  saveIdentity(deviceId: string, baseline: Baseline): void {
+    if (baseline.journalId !== null) this.touch(deviceId, { baseline });
+    Object.assign(this.devices.get(deviceId)!, { terminalId: baseline.terminalId, journalId: baseline.journalId });
+  }
+
+  overdueLanes(relayId: string, overdueMs: number, limit: number): string[] {
+    const late = this.clock.nowMs - overdueMs;
+    const found: string[] = [];
+    for (const [deviceId, lane] of this.lanes) {
+      if (found.length >= limit) break;
+      const open = this.openAttemptOf(deviceId);
+      const since = open ? open.createdAtMs : this.accepted.get(deviceId)![0]?.updatedAtMs;
+      const { state } = this.devices.get(deviceId)!;
+      if (since === undefined || state === 'disabled' || state === 'replaced') continue;
+      const isMine = lane.settlingRelay === null || lane.settlingRelay === relayId;
+      if (!isMine && (lane.settleUntilMs ?? 0) >= this.clock.nowMs - SETTLE_GRACE_MS) continue;
+      if (lane.dueAtMs !== null && lane.dueAtMs >= late) continue;
+      if (Math.max(since, lane.updatedAtMs) >= late || this.locks.has(lane.lockNumber)) continue;
+      found.push(deviceId);
+    }
+    return found;
+  }
+
+  /** As pg_locks says. */
+  private holds({ lockNumber, backendPid }: LaneGrip): boolean {
+    return this.locks.get(lockNumber) === backendPid;
+  }
+
+  private closeAttempt(attempt: AttemptRow, state: AttemptRow['state'], outcome: AttemptEvidence): ReceiptRow {
+    attempt.state = state;
+    attempt.outcome = outcome;
+    this.openOnDevice.delete(attempt.deviceId);
+    const receipt = this.receipts.get(attempt.receiptId)!;
+    receipt.openAttemptId = null;
+    return receipt;
+  }
+
+  private move(receipt: ReceiptRow, status: ReceiptStatus, why = ''): void {
+    assertMove(receipt.status, status);
+    receipt.status = status;
+    receipt.updatedAtMs = this.clock.nowMs;
+    this.note(`${receipt.deviceId} ${receipt.id} ${status} ${why}`);
+  }
+
+  private moveIntoLane(receipt: ReceiptRow): void {
+    const lane = this.accepted.get(receipt.deviceId)!;
+    let place = lane.length;
+    while (place > 0 && lane[place - 1]!.place > receipt.place) place -= 1;
+    lane.splice(place, 0, receipt);
+  }
+
+  private leaveLane(receipt: ReceiptRow): void {
+    const lane = this.accepted.get(receipt.deviceId)!;
+    lane.splice(lane.indexOf(receipt), 1);
+  }
+
+  private touch(deviceId: string, change: Partial<LaneRow>): void {
+    Object.assign(this.laneOf(deviceId), change, { updatedAtMs: this.clock.nowMs });
+  }
+
+  private note(line: string): void {
+    this.trace.note(this.clock.nowMs, line);
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0);

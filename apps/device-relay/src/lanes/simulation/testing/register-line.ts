@@ -1,0 +1,168 @@
+import type { RegisterAnswer } from '#fiscal-domain';
+import type { CallAnswer, LaneDevice, PreparedReceipt, Register } from '../../ports.js';
+import type { Chance } from './chance.js';
+import type { SimulatedProcess } from './process.js';
+import type { RegisterModel } from './register-model.js';
+import type { VirtualTime } from './virtual-time.js';
+
+/** Probabilities per request of a receipt. */
+export interface RegisterFaults {
+  lostRequest: number;
+  lostAnswer: number;
+  /** It sleeps on its way, or inside, before it is worked on. */
+  lateRequest: number;
+  /** It is worked on at once and answered after everybody has gone. */
+  lateAnswer: number;
+  /** An answer that says nothing, before or after registering. */
+  oddAnswer: number;
+  /** Nothing is sent: connection refused. */
+  refusedConnection: number;
+}
+
+interface Line {
+  time: VirtualTime;
+  chance: Chance;
+  faults: RegisterFaults;
+  /** The attempt that is open for this receipt in the ledger, for the judge. */
+  openAttemptOf: (deviceId: string) => string;
+  count: (fault: string) => void;
+}
+
+/** Longest time that a request may need in which the register is awake: below every settle time. */
+export const WORST_WORK_MS = 90_000;
+
+/** The network between one relay and one register. */
+export class SimulatedLine implements Register {
+  constructor(
+    private readonly caller: SimulatedProcess,
+    private readonly register: RegisterModel,
+    private readonly device: LaneDevice,
+    private readonly line: Line,
+  ) {}
+
+  status(): ReturnType<Register['status']> {
+    return this.call(() => ({ kind: 'ok', value: this.register.status() }));
+  }
+
+  fmInfo(): ReturnType<Register['fmInfo']> {
+    return this.call(() => ({ kind: 'ok', value: this.register.fmInfo() }));
+  }
+
+  openShift(): ReturnType<Register['openShift']> {
+    return this.call(() => {
+      const { register } = this;
+      if (register.refusesWith) return { kind: 'refused', code: register.refusesWith, message: 'simulated' };
+      if (register.refusesToOpenShift) return { kind: 'refused', code: 'F-003', message: 'cannot open' };
+      if (register.shiftOpen) return { kind: 'refused', code: 'F-005', message: 'already open' };
+      register.shiftOpen = true;
+      return { kind: 'ok', value: { success: true } };
+    });
+  }
+
+  prepareReceipt(body: Buffer, key: string): Promise<PreparedReceipt> {
+    const { time, chance, faults } = this.line;
+    return this.caller.external<PreparedReceipt>((resolve) => {
+      const ready: PreparedReceipt = {
+        kind: 'ready',
+        call: { send: (mayStillSend) => this.send(body, key, mayStillSend), abandon: () => undefined },
+      };
+      if (chance.happens(faults.refusedConnection)) {
+        this.line.count('connection refused');
+        time.after(chance.between(0.2, 2), () => resolve({ kind: 'not_sent', reason: 'ECONNREFUSED' }));
+      } else if (this.register.asleep && chance.happens(0.5)) {
+        time.after(10_000, () => resolve({ kind: 'not_sent', reason: 'connect timeout' }));
+      } else {
+        // A connection that was open, or one that the kernel of a sleeping phone accepted.
+        time.after(chance.between(0.1, 1), () => resolve(ready));
+      }
+    });
+  }
+
+  private send(body: Buffer, key: string, mayStillSend: () => boolean): Promise<RegisterAnswer> {
+    if (!mayStillSend()) {
+      this.line.count('send guard');
+      return Promise.resolve({ kind: 'not_sent', reason: 'guard' });
+    }
+    const { time, chance } = this.line;
+    const attemptId = this.line.openAttemptOf(this.device.id);
+    return this.caller.external<RegisterAnswer>((resolve) => {
+      let isOver = false;
+      const finish = (answer: RegisterAnswer): void => {
+        if (isOver) return;
+        isOver = true;
+        deadline.cancel();
+        resolve(answer);
+      };
+      const deadline = time.after(this.device.profile.sendTimeoutMs, () =>
+        finish({ kind: 'unclear', reason: 'timeout' }),
+      );
+      const fate = this.drawFate();
+      if (fate !== 'well') this.line.count(fate);
+      // Half of the lost ones are told at once by a reset: the request may still be at work then.
+      if (fate !== 'well' && chance.happens(0.5))
+        time.after(chance.between(1, 30), () => finish({ kind: 'unclear', reason: 'reset' }));
+      if (fate === 'lost request') return;
+      const isSlow = fate === 'late request' || (this.register.ofdDown && chance.happens(0.3));
+      const workMs = isSlow ? chance.between(1_000, WORST_WORK_MS) : chance.between(2, 15);
+      this.register.whenAwakeFor(workMs, () => {
+        if (fate === 'odd answer' && chance.happens(0.5)) return finish(this.oddAnswer());
+        const answer = this.register.process(body, { key, attemptId });
+        if (fate === 'lost answer') return;
+        const backMs = fate === 'late answer' ? chance.between(61_000, 400_000) : chance.between(0.1, 1);
+        time.after(backMs, () => finish(fate === 'odd answer' ? this.oddAnswer() : answer));
+      });
+    });
+  }
+
+  private drawFate(): Fate {
+    const { chance, faults } = this.line;
+    let left = chance.next();
+    for (const [fate, probability] of [
+      ['lost request', faults.lostRequest],
+      ['lost answer', faults.lostAnswer],
+      ['late request', faults.lateRequest],
+      ['late answer', faults.lateAnswer],
+      ['odd answer', faults.oddAnswer],
+    ] as const) {
+      left -= probability;
+      if (left < 0) return fate;
+    }
+    return 'well';
+  }
+
+  private oddAnswer(): RegisterAnswer {
+    return this.line.chance.pick<RegisterAnswer>([
+      { kind: 'unclear', reason: 'unreadable', httpStatus: 200 },
+      { kind: 'unclear', reason: 'contradiction', httpStatus: 500 },
+      { kind: 'refused', httpStatus: 500, code: 'S-004', message: 'internal' },
+      { kind: 'refused', httpStatus: 503, code: 'T-001', message: 'OFD unreachable' },
+      { kind: 'refused', httpStatus: 400, code: 'X-999', message: 'not in the table' },
+    ]);
+  }
+
+  private call<T>(answer: () => CallAnswer<T>): Promise<CallAnswer<T>> {
+    const { time, chance } = this.line;
+    return this.caller.external<CallAnswer<T>>((resolve) => {
+      let isOver = false;
+      const finish = (result: CallAnswer<T>): void => {
+        if (isOver) return;
+        isOver = true;
+        deadline.cancel();
+        resolve(result);
+      };
+      const deadline = time.after(this.device.profile.callTimeoutMs, () =>
+        finish({ kind: 'unclear', reason: 'timeout' }),
+      );
+      if (chance.happens(0.002)) return;
+      time.after(chance.between(0.1, 1), () =>
+        this.register.whenAwakeFor(0, () => {
+          if (isOver) return;
+          const result = answer();
+          time.after(chance.between(0.1, 1), () => finish(result));
+        }),
+      );
+    });
+  }
+}
+
+type Fate = 'well' | 'lost request' | 'lost answer' | 'late request' | 'late answer' | 'odd answer';

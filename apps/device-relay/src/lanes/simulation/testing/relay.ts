@@ -1,0 +1,71 @@
+import type { Logger } from '#runtime';
+import { joinLane } from '../../join-lane.js';
+import { LaneRunner } from '../../lane-runner.js';
+import type { Registers } from '../../ports.js';
+import { DatabaseServer, laneStoreOf, SimulatedLocks } from './database-client.js';
+import { SimulatedProcess } from './process.js';
+
+const SWEEP_EVERY_MS = 1_000;
+const OVERDUE_MS = 2_000;
+const CONCURRENCY = 200;
+
+export interface RelayParts {
+  server: DatabaseServer;
+  logger: Logger;
+  registersOf: (caller: SimulatedProcess) => Registers;
+  ringAgain: (deviceId: string) => void;
+}
+
+/** One life of a relay: the real lane code and runner in a simulated process, and a sweeper like the real one. */
+export class SimulatedRelay {
+  readonly process: SimulatedProcess;
+  readonly locks: SimulatedLocks;
+  private readonly runner: LaneRunner;
+
+  constructor(
+    readonly id: string,
+    private readonly parts: RelayParts,
+  ) {
+    const { server, logger } = parts;
+    const { time, chance } = server;
+    this.process = new SimulatedProcess(time, chance.between(-300_000, 300_000));
+    this.locks = new SimulatedLocks(this.process, server);
+    const store = laneStoreOf(id, this.process, server);
+    const registers = parts.registersOf(this.process);
+    const world = { store, locks: this.locks, registers, notices: { tell: () => undefined } };
+    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next });
+    const later = (afterMs: number, run: () => void): (() => void) => {
+      const timer = time.after(afterMs, () => this.process.enter(run));
+      return () => timer.cancel();
+    };
+    this.runner = new LaneRunner(drainLane, { concurrency: CONCURRENCY, ringAgain: parts.ringAgain, later }, logger);
+    this.sweepAfter(chance.between(0, SWEEP_EVERY_MS));
+  }
+
+  wake(deviceId: string): void {
+    this.process.enter(() => void this.runner.wake(deviceId));
+  }
+
+  /** SIGTERM: what is in hand may end, the rest stays as it is. */
+  stop(afterMs: number): void {
+    this.process.enter(() => void this.runner.stop());
+    this.parts.server.time.after(afterMs, () => this.kill());
+  }
+
+  kill(): void {
+    this.process.kill();
+    this.locks.end();
+  }
+
+  private sweepAfter(ms: number): void {
+    const { server } = this.parts;
+    server.time.after(ms, () => {
+      if (!this.process.alive) return;
+      if (this.process.running && !server.down) {
+        const found = server.ledger.overdueLanes(this.id, OVERDUE_MS, Math.max(0, this.runner.freePlaces));
+        for (const deviceId of found) this.wake(deviceId);
+      }
+      this.sweepAfter(SWEEP_EVERY_MS * server.chance.between(0.75, 1.25));
+    });
+  }
+}

@@ -1,0 +1,215 @@
+import { createLogger } from '#runtime';
+import { DEFAULT_PROFILE, type DeviceProfile } from '../../../devices/device-profile.js';
+import type { Registers } from '../../ports.js';
+import { Chance, Trace } from './chance.js';
+import { DatabaseServer, type DatabaseFaults } from './database-client.js';
+import { documentOf } from './documents.js';
+import { scheduleFaults } from './fault-plan.js';
+import { Ledger } from './ledger.js';
+import type { SimulatedProcess } from './process.js';
+import { Promises } from './promises.js';
+import { SimulatedLine, type RegisterFaults } from './register-line.js';
+import { REFUSED_DOCUMENT, RegisterModel, type RegisterKind } from './register-model.js';
+import { SimulatedRelay } from './relay.js';
+import { VirtualTime } from './virtual-time.js';
+
+interface DeviceKind extends RegisterKind {
+  profile: Partial<DeviceProfile>;
+}
+
+const SPEC_ONLY = { keyed: false, phone: false, sequenceOffset: 0, tiyinPerUnit: 1 };
+const EXCLUSIVE = { sharing: 'exclusive', pacingMs: 0 } as const;
+
+/** One of each kind that behaves differently. */
+const DEVICES: readonly DeviceKind[] = [
+  { ...SPEC_ONLY, keyed: true, profile: { pacingMs: 0 } },
+  { ...SPEC_ONLY, keyed: true, phone: true, profile: { pacingMs: 0 } },
+  { ...SPEC_ONLY, profile: EXCLUSIVE },
+  { ...SPEC_ONLY, phone: true, sequenceOffset: 1, profile: EXCLUSIVE },
+  { ...SPEC_ONLY, sequenceOffset: -1, tiyinPerUnit: 100, profile: { sharing: 'exclusive', pacingMs: 1_000 } },
+  { ...SPEC_ONLY, profile: { pacingMs: 0 } },
+  { ...SPEC_ONLY, phone: true, profile: { pacingMs: 0 } },
+];
+
+const PARK_AFTER_MS = 1_200_000;
+/** After everything has healed, every lane must be empty within this. */
+const HEALED_DEADLINE_MS = PARK_AFTER_MS + 7_200_000;
+const RELAYS = 2;
+
+export interface WorldResult {
+  seed: number;
+  receipts: number;
+  faults: number;
+  /** By final status. */
+  registered: number;
+  rejected: number;
+  cancelled: number;
+  unknown: number;
+  /** Of those unknown, how many really were in a journal. */
+  unknownButRegistered: number;
+  doubled: number;
+  lost: number;
+  simulatedHours: number;
+  steps: number;
+  trace: string;
+  broken: string[];
+  faultKinds: Map<string, number>;
+}
+
+/** Everything that one seed is made of: ledger, relays, registers, and what goes wrong. */
+export class World {
+  readonly time = new VirtualTime();
+  readonly chance: Chance;
+  readonly trace = new Trace();
+  readonly promises = new Promises(this.time, this.trace);
+  readonly ledger = new Ledger(this.time, this.promises, this.trace);
+  readonly server: DatabaseServer;
+  readonly registers = new Map<string, RegisterModel>();
+  readonly relays: SimulatedRelay[] = [];
+  readonly faultKinds = new Map<string, number>();
+  healed = false;
+  queueDown = false;
+  private readonly registerFaults: RegisterFaults;
+  private readonly databaseFaults: DatabaseFaults;
+  private relaysSoFar = 0;
+  private accepted = 0;
+  private over = false;
+
+  constructor(private readonly options: { seed: number; receipts: number; harshness: number }) {
+    const { seed, harshness } = options;
+    this.chance = new Chance(seed);
+    const often = 0.01 * harshness;
+    this.registerFaults = {
+      ...{ lostRequest: often, lostAnswer: often, lateRequest: often, lateAnswer: often / 2, oddAnswer: often / 2 },
+      refusedConnection: often,
+    };
+    this.databaseFaults = {
+      lostStatement: 0.0005 * harshness,
+      lostCommit: 0.0005 * harshness,
+      lateCommit: 0.0005 * harshness,
+      slow: 0.002 * harshness,
+    };
+    this.server = new DatabaseServer(this.time, this.chance, this.ledger, this.databaseFaults);
+    DEVICES.forEach((kind, index) => this.addDevice(`dev-${index + 1}`, index + 1, kind));
+    for (let slot = 0; slot < RELAYS; slot += 1) this.startRelay(slot);
+  }
+
+  async run(): Promise<WorldResult> {
+    scheduleFaults(this);
+    this.acceptNext();
+    await this.time.run(() => this.over || this.promises.broken.length > 0);
+    return this.result();
+  }
+
+  /** What happened, for the trace and for the row. */
+  fault(kind: string, detail = ''): void {
+    this.faultKinds.set(kind, (this.faultKinds.get(kind) ?? 0) + 1);
+    this.trace.note(this.time.nowMs, `! ${kind} ${detail}`);
+  }
+
+  startRelay(slot: number): void {
+    this.relaysSoFar += 1;
+    this.relays[slot] = new SimulatedRelay(`rly-${this.relaysSoFar}`, {
+      server: this.server,
+      logger: LOGGER,
+      registersOf: (caller) => this.registersOf(caller),
+      ringAgain: (deviceId) => this.ring(deviceId),
+    });
+  }
+
+  /** The queue takes a lane's bell to one of the relays, or loses it. */
+  ring(deviceId: string): void {
+    if (this.queueDown || this.chance.happens(0.01)) return;
+    this.time.after(this.chance.between(0.5, 3), () => this.chance.pick(this.relays).wake(deviceId));
+  }
+
+  private addDevice(id: string, lockNumber: number, { profile, ...kind }: DeviceKind): void {
+    const register = new RegisterModel(id, kind, {
+      time: this.time,
+      chance: this.chance,
+      appended: (receiptId, { terminalId, seq, attemptId }) => {
+        this.trace.note(this.time.nowMs, `${id} ${receiptId} in the journal as ${terminalId}/${seq}`);
+        const receipt = this.ledger.receipts.get(receiptId)!;
+        this.promises.appended({ receiptId, deviceId: id, terminalId, seq }, receipt, { attemptId, keyed: kind.keyed });
+      },
+    });
+    this.registers.set(id, register);
+    const row = { ...DEFAULT_PROFILE, parkAfterMs: PARK_AFTER_MS, ...profile };
+    this.ledger.addDevice(
+      { id, state: 'online', profile: row, terminalId: null, journalId: null, keyed: kind.keyed },
+      lockNumber,
+    );
+  }
+
+  private registersOf(caller: SimulatedProcess): Registers {
+    const { time, chance, ledger } = this;
+    return {
+      of: (device) =>
+        new SimulatedLine(caller, this.registers.get(device.id)!, device, {
+          ...{ time, chance, faults: this.registerFaults },
+          openAttemptOf: (deviceId) => ledger.openAttemptOf(deviceId)?.id ?? 'none',
+          count: (kind) => this.fault(kind, device.id),
+        }),
+    };
+  }
+
+  private acceptNext(): void {
+    const { chance, time } = this;
+    this.accepted += 1;
+    const id = `rcp-${this.accepted}${chance.happens(0.01) ? REFUSED_DOCUMENT : ''}`;
+    const deviceId = `dev-${1 + Math.floor(chance.next() * DEVICES.length)}`;
+    this.ledger.accept({
+      ...{ id, deviceId, place: this.accepted, status: 'accepted', document: documentOf(id, chance) },
+      ...{ updatedAtMs: time.nowMs, openAttemptId: null, terminalId: null, receiptSeq: null, fiscalSign: null },
+      sentAgainByOperator: false,
+    });
+    this.ring(deviceId);
+    if (chance.happens(0.01))
+      time.after(chance.between(0, 20_000), () => this.ledger.cancel(this.ledger.receipts.get(id)!));
+    if (this.accepted < this.options.receipts) time.after(chance.between(0, 1_700), () => this.acceptNext());
+    else this.heal();
+  }
+
+  /** Nothing goes wrong any more: whatever is left must now come to its end. */
+  private heal(): void {
+    this.healed = true;
+    this.queueDown = false;
+    this.server.down = false;
+    for (const faults of [this.registerFaults, this.databaseFaults])
+      for (const key of Object.keys(faults)) (faults as unknown as Record<string, number>)[key] = 0;
+    for (const register of this.registers.values()) {
+      register.wake();
+      Object.assign(register, { shiftOpen: true, refusesWith: null, refusesToOpenShift: false, ofdDown: false });
+    }
+    for (const relay of this.relays) relay.process.goOn(false);
+    this.trace.note(this.time.nowMs, '! healed');
+    const deadline = this.time.nowMs + HEALED_DEADLINE_MS;
+    const look = (): void => {
+      const left = [...this.ledger.receipts.values()].filter(
+        ({ status }) => status === 'accepted' || status === 'sending',
+      );
+      if (left.length === 0) this.over = true;
+      else if (this.time.nowMs > deadline)
+        this.promises.breaks(`${left.length} receipts never left their lane`, left[0]);
+      else this.time.after(5_000, look);
+    };
+    look();
+  }
+
+  private result(): WorldResult {
+    const rows = [...this.ledger.receipts.values()];
+    const countOf = (status: string): number => rows.filter((row) => row.status === status).length;
+    return {
+      ...{ seed: this.options.seed, receipts: rows.length },
+      faults: [...this.faultKinds.values()].reduce((sum, count) => sum + count, 0),
+      ...{ registered: countOf('registered'), rejected: countOf('rejected') },
+      ...{ cancelled: countOf('cancelled'), unknown: countOf('unknown') },
+      unknownButRegistered: rows.filter(({ id, status }) => status === 'unknown' && this.promises.entryOf(id)).length,
+      ...{ doubled: this.promises.doubled, lost: this.promises.lost },
+      ...{ simulatedHours: this.time.nowMs / 3_600_000, steps: this.time.steps, trace: this.trace.hash },
+      ...{ broken: this.promises.broken, faultKinds: this.faultKinds },
+    };
+  }
+}
+
+const LOGGER = createLogger('simulation', 'silent');
