@@ -10,10 +10,10 @@ import type { AuthenticatedClient } from './current-client.js';
 
 /** What passport adds to a strategy for the length of one request. */
 interface PassportActions {
-  success(user: AuthenticatedClient): void;
+  success: (user: AuthenticatedClient) => void;
   /** The challenge reaches the guard's `handleRequest` as `info`. */
-  fail(challenge: Problem): void;
-  error(error: unknown): void;
+  fail: (challenge: Problem) => void;
+  error: (error: unknown) => void;
 }
 
 /**
@@ -29,23 +29,25 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
   /** Passport's entry. Its types speak of Express; the guard hands Fastify's request in. */
   override authenticate(request: unknown): void {
     const { raw, query, body } = request as FastifyRequest;
-    const actions = this as unknown as PassportActions;
+    // Passport lays these on the strategy right before this call, for this request only; the next request's overwrite
+    // them while our token is still being looked up. They are taken now, or this client would answer that request.
+    const { success, fail, error } = this as unknown as PassportActions;
     const credentials = readBearerCredentials(raw.rawHeaders, { query, body });
     switch (credentials.kind) {
       case 'none':
-        actions.fail(noCredentials());
+        fail(noCredentials());
         return;
       case 'malformed':
-        actions.fail(malformedCredentials(credentials.reason));
+        fail(malformedCredentials(credentials.reason));
         return;
       case 'token':
         this.validate(credentials.token).then(
           (client) => {
-            if (client) actions.success(client);
-            else actions.fail(invalidToken());
+            if (client) success(client);
+            else fail(invalidToken());
           },
-          (error: unknown) => {
-            actions.error(error);
+          (reason: unknown) => {
+            error(reason);
           },
         );
     }

@@ -255,6 +255,30 @@ describe('a guarded route', () => {
     await expectRefusal(await mine('Bearer not-one-of-ours'), 401, 'invalid_token');
   });
 
+  test('calls that arrive together are each their own client, never the neighbour', async () => {
+    const clients = await Promise.all(Array.from({ length: 4 }, () => makeClient(['receipts:read'])));
+    const tokens = await Promise.all(clients.map((client) => tokenOf(client)));
+    // Nobody's token is remembered yet: every lookup is still under way when the next call comes.
+    const calls = Array.from({ length: 60 }, async (_, index) => {
+      const stranger = index % 5 === 4;
+      const authorization = `Bearer ${stranger ? newAccessToken() : (tokens[index % 5] ?? '')}`;
+      const response = await fetch(`${base}/v1/mine`, {
+        headers: { authorization },
+        signal: AbortSignal.timeout(20_000),
+      });
+      const { clientId, code } = (await response.json()) as { clientId?: string; code?: string };
+      return { index, status: response.status, clientId, code };
+    });
+    for (const { index, ...answer } of await Promise.all(calls)) {
+      const client = clients[index % 5];
+      expect(answer).toEqual(
+        client
+          ? { status: 200, clientId: client.id, code: undefined }
+          : { status: 401, clientId: undefined, code: 'invalid_token' },
+      );
+    }
+  }, 60_000);
+
   test('a missing scope: 403 with the scope that is needed', async () => {
     const token = await tokenOf(await makeClient(['receipts:write']));
     const challenge = await expectRefusal(await mine(`Bearer ${token}`), 403, 'insufficient_scope');
