@@ -15,14 +15,28 @@ export async function sql<Row extends pg.QueryResultRow>(
   }
 }
 
-export async function countRows(database: {
-  adminUrl: string;
-}): Promise<Record<'receipts' | 'events' | 'attempts', number>> {
-  const [row] = await sql<Record<'receipts' | 'events' | 'attempts', number>>(
-    database,
-    `SELECT (SELECT count(*) FROM receipts)::int AS receipts, (SELECT count(*) FROM events)::int AS events,
-            (SELECT count(*) FROM attempts)::int AS attempts`,
-  );
-  if (!row) throw new Error('no counts');
-  return row;
+export type RowCounts = Record<'receipts' | 'events' | 'attempts', number>;
+
+/** Counts on a connection of its own that is kept, for tests that count often. */
+export class RowCounter {
+  private constructor(private readonly client: pg.Client) {}
+
+  static async connect({ adminUrl }: { adminUrl: string }): Promise<RowCounter> {
+    const client = new pg.Client({ connectionString: adminUrl });
+    await client.connect();
+    return new RowCounter(client);
+  }
+
+  async count(): Promise<RowCounts> {
+    const { rows } = await this.client.query<RowCounts>(
+      `SELECT (SELECT count(*) FROM receipts)::int AS receipts, (SELECT count(*) FROM events)::int AS events,
+              (SELECT count(*) FROM attempts)::int AS attempts`,
+    );
+    if (!rows[0]) throw new Error('no counts');
+    return rows[0];
+  }
+
+  close(): Promise<void> {
+    return this.client.end();
+  }
 }

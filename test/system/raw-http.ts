@@ -20,7 +20,7 @@ export function rawCall(
   { method = 'POST', path = '/v1/receipts', headers = [], body }: RawRequest,
 ): Promise<RawAnswer> {
   const { hostname, port, host } = new URL(baseUrl);
-  const length = body === undefined ? [] : ['content-length', String(Buffer.byteLength(body))];
+  const length = method === 'GET' ? [] : ['content-length', String(Buffer.byteLength(body ?? ''))];
   return new Promise((resolve, reject) => {
     const sent = request(
       { hostname, port, method, path, agent: false, headers: ['host', host, ...headers, ...length], timeout: 60_000 },

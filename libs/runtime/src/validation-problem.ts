@@ -106,6 +106,8 @@ function refuseOddNesting(body: unknown): void {
 function errorsOf(violation: ValidationError, parents: readonly string[]): ProblemError[] {
   const path = [...parents, violation.property];
   const own = ownErrors(violation, pointerTo(path));
+  // Within something of another type there is nothing to be right or wrong about.
+  if (own.some(({ code }) => code === 'invalid_type')) return own;
   const children = (violation.children ?? []).flatMap((child) => errorsOf(child, path));
   return [...own, ...children];
 }

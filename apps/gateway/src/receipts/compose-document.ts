@@ -11,6 +11,7 @@ import {
   tiyin,
   toLocalReceipt,
   vatContained,
+  type LineAmounts,
   type ReceiptLine,
   type ReceiptPayment,
   type ReceiptTotals,
@@ -46,32 +47,28 @@ export class ComposeDocument {
   async compose(merchantId: string, body: ReceiptBody, vatRule: VatRule): Promise<Composed> {
     const products = await this.findProducts(merchantId, body.items);
     const goods = await this.catalog.findGoods(spicsOf(body.items, products));
-    const faults: ProblemError[] = [];
-    const lines: ReceiptLine[] = [];
-    body.items.forEach((item, index) => {
-      const line = composeLine(item, index, products.get(index), goods);
-      if (Array.isArray(line)) faults.push(...line);
-      else lines.push(line);
-    });
-    if (faults.length > 0) return { kind: 'refused', faults };
-
+    const drafts = body.items.map((item, index) => draftLine(item, `/items/${index}`, products.get(index), goods));
+    const lines = drafts.map((draft, index) => ({ line: index + 1, ...draft.line }));
+    const faults = drafts.flatMap((draft) => draft.faults);
     const totals = safeTotals(lines);
     if (!totals) {
-      return refused('/items', 'total_too_large', 'The receipt total exceeds 9 007 199 254 740 991 tiyin.');
+      const detail = 'The receipt total exceeds 9 007 199 254 740 991 tiyin.';
+      faults.push({ pointer: '/items', code: 'total_too_large', detail });
     }
-    const payment = composePayment(body.payment, totals.totalTiyin);
-    if (Array.isArray(payment)) return { kind: 'refused', faults: payment };
+    // With a faulty line the total is nobody's: whether the payment adds up can then not be said.
+    const payment = composePayment(body.payment, totals?.totalTiyin ?? tiyin(0), faults.length === 0);
     const document: StoredReceiptDocument = {
       type: body.type ?? 'sale',
       lines,
-      payment,
-      ...totals,
+      payment: payment.payment,
+      ...(totals ?? { totalTiyin: tiyin(0), vatTotalTiyin: tiyin(0) }),
       customer: body.customer ? { ...body.customer } : null,
       refundInfo: null,
       metadata: body.metadata ?? null,
       callbackUrl: body.callback_url ?? null,
     };
-    return refusalByRegister(document, goods, vatRule) ?? { kind: 'composed', document };
+    const all = [...faults, ...refusalsByRegister(document, goods, vatRule, drafts), ...payment.faults];
+    return all.length > 0 ? { kind: 'refused', faults: all } : shapeRefusal(document, vatRule);
   }
 
   /** Catalogue answers by item index; an item that names its SPIC needs none. */
@@ -85,21 +82,26 @@ export class ComposeDocument {
   }
 }
 
-/** The register's own rules, on the very request that it would get. */
-function refusalByRegister(
+/**
+ * The register's own rules, on the very request that it would get. Where an item has its faults already, on what is left
+ * of it: a caller learns of everything at once.
+ */
+function refusalsByRegister(
   document: StoredReceiptDocument,
   goods: ReadonlyMap<string, ClassifiedGoods>,
   vatRule: VatRule,
-): Composed | null {
+  drafts: readonly LineDraft[],
+): ProblemError[] {
   const request = toLocalReceipt(document, vatRule);
-  const violations = checkLocalReceipt(request, (spic) => goods.get(spic), vatRule);
-  if (violations.length > 0) return { kind: 'refused', faults: violations.map(faultOfViolation) };
-  const shape = localShapeProblem(request);
-  return shape && { kind: 'refused', faults: [faultOfShape(shape)] };
+  return checkLocalReceipt(request, (spic) => goods.get(spic), vatRule)
+    .filter(({ itemIndex, field }) => itemIndex === null || !drafts[itemIndex]?.told.has(field))
+    .map(faultOfViolation);
 }
 
-function refused(pointer: string, code: string, detail: string): Composed {
-  return { kind: 'refused', faults: [{ pointer, code, detail }] };
+/** What the register would not even read, else the document. */
+function shapeRefusal(document: StoredReceiptDocument, vatRule: VatRule): Composed {
+  const shape = localShapeProblem(toLocalReceipt(document, vatRule));
+  return shape ? { kind: 'refused', faults: [faultOfShape(shape)] } : { kind: 'composed', document };
 }
 
 function spicsOf(items: readonly ItemBody[], products: ReadonlyMap<number, ProductAnswer>): string[] {
@@ -110,44 +112,78 @@ function spicsOf(items: readonly ItemBody[], products: ReadonlyMap<number, Produ
   });
 }
 
-function composeLine(
+/** A line with what is wrong about it. What is wrong has a harmless stand-in, so that the rules can be asked of the rest. */
+interface LineDraft {
+  line: Omit<ReceiptLine, 'line'>;
+  faults: ProblemError[];
+  /** Fields of the local API about which `faults` has said everything. */
+  told: ReadonlySet<string>;
+}
+
+const NO_FIELDS: ReadonlySet<string> = new Set();
+const UNRESOLVED_FIELDS: ReadonlySet<string> = new Set(['spic', 'packageCode', 'vatPercent', 'units']);
+const UNNAMED_FIELDS: ReadonlySet<string> = new Set([...UNRESOLVED_FIELDS, 'name']);
+
+function draftLine(
   item: ItemBody,
-  index: number,
+  pointer: string,
   answer: ProductAnswer | undefined,
   goods: ReadonlyMap<string, ClassifiedGoods>,
-): ReceiptLine | ProblemError[] {
-  const pointer = `/items/${index}`;
+): LineDraft {
   const resolved = resolveGoods(item, pointer, answer, goods);
-  if (Array.isArray(resolved)) return resolved;
-  const quantity = parseQuantity(item.qty);
-  // The body's shape was checked before; a quantity that cannot be read here would be a fault of ours.
-  if (quantity.kind !== 'ok') throw new Error(`Unreadable quantity passed the shape check at ${pointer}`);
-  const priceTiyin = tiyin(item.price);
-  const discountTiyin = tiyin(item.discount ?? 0);
-  const total = lineTotal({ priceTiyin, quantity: quantity.thousandths, discountTiyin });
-  if (total.kind === 'too_large') {
-    return [{ pointer, code: 'total_too_large', detail: 'price × qty exceeds 9 007 199 254 740 991 tiyin.' }];
-  }
-  // A negative price is E-012's business, which needs the line to exist; only a discount makes this its own fault.
-  if (total.kind === 'negative' && item.price > 0) {
-    const detail = 'The discount is larger than price × qty.';
-    return [{ pointer: `${pointer}/discount`, code: 'line_total_negative', detail }];
-  }
-  const totalTiyin = total.kind === 'ok' ? total.totalTiyin : tiyin(0);
-  const vatPercent = resolved.vatPercent as ReceiptLine['vatPercent'];
+  const isResolved = !Array.isArray(resolved);
+  const { vatPercent, ...codes } = isResolved ? resolved : UNRESOLVED;
+  const amounts = draftAmounts(item, pointer);
+  const { totalTiyin } = amounts;
   return {
-    line: index + 1,
-    name: normaliseText(item.name),
-    quantity: quantity.thousandths,
-    priceTiyin,
-    discountTiyin,
-    totalTiyin,
-    vatTiyin: vatContained(totalTiyin, vatPercent),
-    labels: item.labels ?? [],
-    commission: item.commission ? { ...item.commission } : null,
-    ...resolved,
-    vatPercent,
+    line: {
+      name: normaliseText(item.name),
+      quantity: amounts.quantity,
+      priceTiyin: amounts.priceTiyin,
+      discountTiyin: amounts.discountTiyin,
+      totalTiyin,
+      vatTiyin: vatContained(totalTiyin, vatPercent),
+      labels: item.labels ?? [],
+      commission: item.commission ? { ...item.commission } : null,
+      ...codes,
+      vatPercent: vatPercent as ReceiptLine['vatPercent'],
+    },
+    faults: [...(isResolved ? [] : resolved), ...amounts.faults],
+    told: isResolved ? NO_FIELDS : resolved.some(({ code }) => code === 'E-011') ? UNNAMED_FIELDS : UNRESOLVED_FIELDS,
   };
+}
+
+const UNRESOLVED: Resolved = { spic: '', packageCode: '', units: 0, vatPercent: 0, sku: null, barcode: null };
+
+interface DraftAmounts extends LineAmounts {
+  totalTiyin: Tiyin;
+  faults: ProblemError[];
+}
+
+function draftAmounts(item: ItemBody, pointer: string): DraftAmounts {
+  const parsed = parseQuantity(item.qty);
+  // The body's shape was checked before; a quantity that cannot be read here would be a fault of ours.
+  if (parsed.kind !== 'ok') throw new Error(`Unreadable quantity passed the shape check at ${pointer}`);
+  const quantity = parsed.thousandths;
+  // A price that is not above 0 is E-012's business, which says the same of 0 and of −1.
+  const priceTiyin = tiyin(Math.max(item.price, 0));
+  const discountTiyin = tiyin(item.discount ?? 0);
+  const total = lineTotal({ priceTiyin, quantity, discountTiyin });
+  const none = tiyin(0);
+  switch (total.kind) {
+    case 'ok':
+      return { quantity, priceTiyin, discountTiyin, totalTiyin: total.totalTiyin, faults: [] };
+    case 'too_large': {
+      const detail = 'price × qty exceeds 9 007 199 254 740 991 tiyin.';
+      const fault = { pointer, code: 'total_too_large', detail };
+      return { quantity, priceTiyin: tiyin(1), discountTiyin: none, totalTiyin: none, faults: [fault] };
+    }
+    case 'negative': {
+      const detail = 'The discount is larger than price × qty.';
+      const fault = { pointer: `${pointer}/discount`, code: 'line_total_negative', detail };
+      return { quantity, priceTiyin, discountTiyin: none, totalTiyin: none, faults: item.price > 0 ? [fault] : [] };
+    }
+  }
 }
 
 /** Given by the caller, else from the catalogue; what is still missing, from the classification register. */
@@ -228,34 +264,44 @@ function safeTotals(lines: readonly ReceiptLine[]): ReceiptTotals | null {
   return sumTiyin(lines.map((line) => line.totalTiyin)).kind === 'ok' ? resolvedTotals(lines) : null;
 }
 
-function composePayment(payment: PaymentBody, totalTiyin: Tiyin): ReceiptPayment | ProblemError[] {
-  const { method } = payment;
-  const provider = payment.provider ?? null;
-  if (method === 'online') {
-    const detail = 'The gateway cannot collect payments itself yet; take the money first and name how it was paid.';
-    return [{ pointer: '/payment/method', code: 'payment_method_unsupported', detail }];
-  }
-  if (method === 'mixed') return composeMixed(payment, provider, totalTiyin);
-  const extra = (['cash', 'card'] as const).filter((field) => payment[field] !== undefined && payment[field] !== null);
-  if (extra.length > 0) {
-    return extra.map((field) => ({
-      pointer: `/payment/${field}`,
-      code: 'invalid_value',
-      detail: `Only the method "mixed" splits the sum; "${method}" pays all of it.`,
-    }));
-  }
-  const zero = tiyin(0);
-  return method === 'cash'
-    ? { method, provider, cashTiyin: totalTiyin, cardTiyin: zero }
-    : { method, provider, cashTiyin: zero, cardTiyin: totalTiyin };
+/** The payment, or a stand-in of nothing beside the reasons why there is none. */
+interface PaymentDraft {
+  payment: ReceiptPayment;
+  faults: ProblemError[];
 }
 
-function composeMixed(
-  payment: PaymentBody,
-  provider: string | null,
-  totalTiyin: Tiyin,
-): ReceiptPayment | ProblemError[] {
-  const missing = (['cash', 'card'] as const).filter((field) => typeof payment[field] !== 'number');
+/** @param isTotalKnown whether `totalTiyin` is what the caller must pay */
+function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): PaymentDraft {
+  const { method } = body;
+  const provider = body.provider ?? null;
+  const zero = tiyin(0);
+  const refused = (...faults: ProblemError[]): PaymentDraft => ({
+    payment: { method, provider, cashTiyin: zero, cardTiyin: zero },
+    faults,
+  });
+  if (method === 'online') {
+    const detail = 'The gateway cannot collect payments itself yet; take the money first and name how it was paid.';
+    return refused({ pointer: '/payment/method', code: 'payment_method_unsupported', detail });
+  }
+  if (method === 'mixed') {
+    const faults = mixedFaults(body, totalTiyin, isTotalKnown);
+    if (faults.length > 0 || !isTotalKnown) return refused(...faults);
+    const cashTiyin = tiyin(body.cash ?? 0);
+    const cardTiyin = tiyin(body.card ?? 0);
+    return { payment: { method, provider, cashTiyin, cardTiyin }, faults: [] };
+  }
+  const extra = (['cash', 'card'] as const).filter((field) => body[field] !== undefined && body[field] !== null);
+  const faults = extra.map((field) => ({
+    pointer: `/payment/${field}`,
+    code: 'invalid_value',
+    detail: `Only the method "mixed" splits the sum; "${method}" pays all of it.`,
+  }));
+  const [cashTiyin, cardTiyin] = method === 'cash' ? [totalTiyin, zero] : [zero, totalTiyin];
+  return { payment: { method, provider, cashTiyin, cardTiyin }, faults };
+}
+
+function mixedFaults(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): ProblemError[] {
+  const missing = (['cash', 'card'] as const).filter((field) => typeof body[field] !== 'number');
   if (missing.length > 0) {
     return missing.map((field) => ({
       pointer: `/payment/${field}`,
@@ -263,9 +309,7 @@ function composeMixed(
       detail: `The method "mixed" needs ${field} in tiyin.`,
     }));
   }
-  const cash = payment.cash ?? 0;
-  const card = payment.card ?? 0;
-  const negative = (['cash', 'card'] as const).filter((field) => (payment[field] ?? 0) < 0);
+  const negative = (['cash', 'card'] as const).filter((field) => (body[field] ?? 0) < 0);
   if (negative.length > 0) {
     return negative.map((field) => ({
       pointer: `/payment/${field}`,
@@ -274,9 +318,8 @@ function composeMixed(
       detail: 'A paid sum must not be negative.',
     }));
   }
-  if (BigInt(cash) + BigInt(card) !== BigInt(totalTiyin)) {
-    const detail = `cash + card is ${BigInt(cash) + BigInt(card)} tiyin, the receipt total is ${totalTiyin} tiyin.`;
-    return [{ pointer: '/payment', code: 'payment_mismatch', detail }];
-  }
-  return { method: 'mixed', provider, cashTiyin: tiyin(cash), cardTiyin: tiyin(card) };
+  const paid = BigInt(body.cash ?? 0) + BigInt(body.card ?? 0);
+  if (!isTotalKnown || paid === BigInt(totalTiyin)) return [];
+  const detail = `cash + card is ${paid} tiyin, the receipt total is ${totalTiyin} tiyin.`;
+  return [{ pointer: '/payment', code: 'payment_mismatch', detail }];
 }

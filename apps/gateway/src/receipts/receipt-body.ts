@@ -8,11 +8,11 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Length,
   Matches,
   Max,
   MaxLength,
   Min,
+  MinLength,
   ValidateNested,
 } from 'class-validator';
 import { MAX_TIYIN, type PaymentMethod } from '#fiscal-domain';
@@ -33,7 +33,7 @@ export class CommissionBody {
 
 export class ItemBody {
   @IsString()
-  @Length(0, 512)
+  @MaxLength(512)
   @IsCleanText()
   name!: string;
 
@@ -49,7 +49,8 @@ export class ItemBody {
 
   @IsOptional()
   @IsString()
-  @Length(1, 128)
+  @MinLength(1)
+  @MaxLength(128)
   @IsCleanText()
   sku?: string;
 
@@ -74,7 +75,8 @@ export class ItemBody {
 
   @IsOptional()
   @IsString()
-  @Length(1, 63)
+  @MinLength(1)
+  @MaxLength(63)
   @IsCleanText()
   barcode?: string;
 
@@ -83,7 +85,8 @@ export class ItemBody {
   @IsArray()
   @ArrayMaxSize(300)
   @IsString({ each: true })
-  @Length(1, 128, { each: true })
+  @MinLength(1, { each: true })
+  @MaxLength(128, { each: true })
   @IsMarkingCode({ each: true })
   labels?: string[];
 
@@ -107,7 +110,8 @@ export class PaymentBody {
 
   @IsOptional()
   @IsString()
-  @Length(1, 64)
+  @MinLength(1)
+  @MaxLength(64)
   @IsCleanText()
   provider?: string;
 
@@ -164,26 +168,30 @@ export class ReceiptBody {
 
   /** Our id or the merchant's own code. */
   @IsString()
-  @Length(1, 128)
+  @MinLength(1)
+  @MaxLength(128)
   @IsCleanText()
   cashier_id!: string;
 
   /** Our id or the merchant's own code. */
   @IsOptional()
   @IsString()
-  @Length(1, 128)
+  @MinLength(1)
+  @MaxLength(128)
   @IsCleanText()
   branch_id?: string;
 
   @IsOptional()
   @IsString()
-  @Length(1, 64)
+  @MinLength(1)
+  @MaxLength(64)
   @IsCleanText()
   device_id?: string;
 
   @IsOptional()
   @IsString()
-  @Length(1, 128)
+  @MinLength(1)
+  @MaxLength(128)
   @IsCleanText()
   external_id?: string;
 

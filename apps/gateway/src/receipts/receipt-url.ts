@@ -5,7 +5,7 @@ const TOKEN_BYTES = 12;
 
 /**
  * Public address of a receipt's page. The token is the receipt's own number and a keyed digest of it: it needs no
- * column, cannot be guessed and stays the same for the life of the receipt.
+ * column and cannot be guessed. It changes when SECRETS_KEY rotates; the page opens under every key of the ring.
  */
 export class ReceiptUrls {
   constructor(

@@ -25,9 +25,11 @@ export function faultOfShape(problem: ShapeProblem): ProblemError {
 }
 
 function pointerOf({ itemIndex, field }: Pick<RuleViolation, 'itemIndex' | 'field'>): string {
+  // Also when an item is the reason (E-003): it is the payment that must change.
+  if (field.startsWith('received') || field === 'cash' || field === 'card') return '/payment';
   if (itemIndex !== null) {
     // `vat` is computed by the gateway: the caller can only mend the line that it belongs to.
     return field === 'vat' ? `/items/${itemIndex}` : `/items/${itemIndex}/${ITEM_FIELDS[field] ?? field}`;
   }
-  return field.startsWith('received') || field === 'cash' || field === 'card' ? '/payment' : `/${field}`;
+  return `/${field}`;
 }

@@ -25,6 +25,7 @@ export interface SettledWaiter {
 export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly waiters = new Map<string, Set<() => void>>();
   private client: pg.Client | null = null;
+  private releasing = false;
   private failures = 0;
   private stopped = false;
 
@@ -56,7 +57,7 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     return {
       settledWithin: (seconds) =>
         new Promise<boolean>((resolve) => {
-          if (done || seconds <= 0) return resolve(done);
+          if (done || seconds <= 0 || this.releasing) return resolve(done);
           const timer = setTimeout(() => resolve(done), seconds * 1_000);
           wake = () => {
             clearTimeout(timer);
@@ -68,6 +69,12 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
         if (set.size === 0 && this.waiters.get(receiptId) === set) this.waiters.delete(receiptId);
       },
     };
+  }
+
+  /** The program is about to stop: everybody who waits is answered now, with the receipt's present state. */
+  releaseAll(): void {
+    this.releasing = true;
+    for (const wakes of this.waiters.values()) wakes.forEach((wake) => wake());
   }
 
   private async keepListening(): Promise<void> {
