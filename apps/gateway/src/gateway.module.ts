@@ -1,6 +1,6 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { LaneBell, laneQueueBackend, QueueCounters } from '#queue';
+import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
@@ -30,7 +30,12 @@ export class GatewayModule implements OnApplicationShutdown {
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [
             { name: 'database', check: () => prisma.$queryRaw`SELECT 1` },
-            { name: 'queue', check: () => upOrThrow(bell.state === 'up', 'the queue does not answer') },
+            // Without it receipts are accepted and dispatched all the same, only later: no reason to take us away.
+            {
+              name: 'queue',
+              optional: true,
+              check: () => upOrThrow(bell.state === 'up', 'the queue does not answer'),
+            },
           ],
         }),
       ],
@@ -42,7 +47,7 @@ export class GatewayModule implements OnApplicationShutdown {
         {
           provide: LaneBell,
           inject: [QueueCounters],
-          useFactory: (counters: QueueCounters) => new LaneBell(queueOf(settings), counters, logger),
+          useFactory: (counters: QueueCounters) => openBell(settings, { counters, logger, metrics }),
         },
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService, LaneBell],
@@ -61,6 +66,15 @@ function openDatabase({ DATABASE_URL }: GatewaySettings): PrismaService {
     applicationName: 'gateway',
     lockTimeoutMs: LOCK_TIMEOUT_MS,
   });
+}
+
+function openBell(
+  settings: GatewaySettings,
+  tools: { counters: QueueCounters; logger: Logger; metrics: Metrics },
+): LaneBell {
+  const bell = new LaneBell(queueOf(settings), tools.counters, tools.logger);
+  observeQueue(tools.metrics, tools.counters, bell);
+  return bell;
 }
 
 function queueOf({ QUEUE_URL, DATABASE_URL }: GatewaySettings): ReturnType<typeof laneQueueBackend> {

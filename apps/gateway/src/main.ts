@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNestApp, stopOnSignals } from '#runtime';
 import { GatewayModule } from './gateway.module.js';
+import { SettledReceipts } from './receipts/settled-receipts.js';
 import { loadSettings } from './settings.js';
 
 const STOP_TIMEOUT_MS = 9_500;
@@ -14,7 +15,14 @@ runProgram(async () => {
     metrics,
     trustedProxies: settings.TRUSTED_PROXIES,
   });
-  stopOnSignals({ logger, stop: () => stopFastifyNestApp(app), timeoutMs: STOP_TIMEOUT_MS });
+  stopOnSignals({
+    logger,
+    stop: () => {
+      app.get(SettledReceipts, { strict: false }).releaseAll();
+      return stopFastifyNestApp(app);
+    },
+    timeoutMs: STOP_TIMEOUT_MS,
+  });
   await app.listen(settings.GATEWAY_PORT, '0.0.0.0');
   logger.info({ port: settings.GATEWAY_PORT }, 'gateway is ready');
 });

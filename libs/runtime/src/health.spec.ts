@@ -25,3 +25,11 @@ test('a failing, a throwing and a hanging check are told apart', async () => {
     checks: { database: { state: 'down' }, thrower: { state: 'down' }, queue: { state: 'timeout' } },
   });
 });
+
+test('an optional check is shown and takes nobody away', async () => {
+  const readiness = await checkReadiness([
+    { name: 'database', check: () => Promise.resolve() },
+    { name: 'queue', optional: true, check: () => Promise.reject(new Error('away')) },
+  ]);
+  expect(readiness).toMatchObject({ status: 'ready', checks: { queue: { state: 'down' } } });
+});

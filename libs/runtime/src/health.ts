@@ -15,6 +15,8 @@ export interface ReadinessCheck {
   name: string;
   /** Rejects when it is not there. Bounded by the caller. */
   check(): Promise<unknown>;
+  /** Shown, but the program can do its work without it. */
+  optional?: boolean;
 }
 
 export type CheckState = 'up' | 'down' | 'timeout';
@@ -36,11 +38,13 @@ export async function checkReadiness(
     checks.map(async (check) => {
       const begun = performance.now();
       const state = await boundedState(check, timeoutMs);
-      return [check.name, { state, took_ms: Math.round(performance.now() - begun) }] as const;
+      const took_ms = Math.round(performance.now() - begun);
+      return { name: check.name, state, took_ms, isFine: state === 'up' || check.optional === true };
     }),
   );
-  const ready = results.every(([, { state }]) => state === 'up');
-  return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) };
+  const checksByName = results.map(({ name, state, took_ms }) => [name, { state, took_ms }] as const);
+  const ready = results.every(({ isFine }) => isFine);
+  return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(checksByName) };
 }
 
 async function boundedState(check: ReadinessCheck, timeoutMs: number): Promise<CheckState> {

@@ -1,4 +1,4 @@
-import type { LaneBell, LaneListener } from '#queue';
+import type { LaneListener } from '#queue';
 import type { Metrics } from '#runtime';
 import type { LaneRunner } from './lane-runner.js';
 import type { Sweeper } from './sweeper.js';
@@ -7,11 +7,10 @@ interface Parts {
   runner: LaneRunner;
   sweeper: Sweeper;
   listener: LaneListener;
-  bell: LaneBell;
 }
 
 /** Gauges of the lanes, read at each scrape. */
-export function observeLanes(metrics: Metrics, { runner, sweeper, listener, bell }: Parts): void {
+export function observeLanes(metrics: Metrics, { runner, sweeper, listener }: Parts): void {
   metrics.gauge({ name: 'relay_free_places', help: 'Lanes that this relay could take up now' }, (gauge) =>
     gauge.set(runner.freePlaces),
   );
@@ -22,7 +21,7 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener, bell
     },
     (gauge) => gauge.set(sweeper.found),
   );
-  metrics.gauge({ name: 'relay_queue_up', help: '1 while wake-ups arrive by the queue' }, (gauge) =>
-    gauge.set(listener.state === 'listening' && bell.state === 'up' ? 1 : 0),
+  metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue' }, (gauge) =>
+    gauge.set(listener.state === 'listening' ? 1 : 0),
   );
 }

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { LaneBell, LaneListener, laneQueueBackend, QueueCounters } from '#queue';
+import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { CidrSet, Metrics, newId, systemClock, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -44,9 +45,12 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     { provide: QueueCounters, useFactory: () => new QueueCounters() },
     {
       provide: LaneBell,
-      inject: [SETTINGS_TOKEN, QueueCounters, LOGGER],
-      useFactory: (settings: RelaySettings, counters: QueueCounters, logger: Logger) =>
-        new LaneBell(queueOf(settings), counters, logger),
+      inject: [SETTINGS_TOKEN, QueueCounters, LOGGER, Metrics],
+      useFactory: (...[settings, counters, logger, metrics]: [RelaySettings, QueueCounters, Logger, Metrics]) => {
+        const bell = new LaneBell(queueOf(settings), counters, logger);
+        observeQueue(metrics, counters, bell);
+        return bell;
+      },
     },
     {
       provide: LaneListener,
@@ -96,12 +100,7 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
   ) {}
 
   onApplicationBootstrap(): void {
-    observeLanes(this.metrics, {
-      runner: this.runner,
-      sweeper: this.sweeper,
-      listener: this.listener,
-      bell: this.bell,
-    });
+    observeLanes(this.metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
     this.listener.start((deviceId) => this.runner.wake(deviceId), { concurrency: CONCURRENCY });
     this.sweeper.start();
   }
@@ -109,14 +108,10 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
   /** Nothing new, then what is in hand, then the connections; a call that outlives the deadline leaves its attempt open. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.sweeper.stop();
-    const stopped = this.runner.stop();
-    await this.listener.close(STOP_DEADLINE_MS);
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, STOP_DEADLINE_MS);
-    });
-    await Promise.race([stopped, deadline]);
-    clearTimeout(timer);
+    const deadline = new AbortController();
+    const waiting = delay(STOP_DEADLINE_MS, undefined, { signal: deadline.signal }).catch(() => 'all let go in time');
+    await Promise.race([Promise.all([this.runner.stop(), this.listener.close(STOP_DEADLINE_MS)]), waiting]);
+    deadline.abort();
     this.registers.close();
     await this.bell.close();
   }
