@@ -5,10 +5,25 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import { freePorts, Program } from '../system/program.js';
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'apps');
 const REGISTER = 'cash-register/src/main.js';
+
+jest.setTimeout(120_000);
+
+/** Programs of a test that failed must not outlive it. */
+const started: Program[] = [];
+afterEach(async () => {
+  for (const program of started.splice(0)) await program.end();
+});
+
+function program(name: string, env: Record<string, string>, readyUrl: string): Program {
+  const made = new Program(name, REGISTER, env, readyUrl);
+  started.push(made);
+  return made;
+}
 
 interface Ending {
   readonly code: number | null;
@@ -81,7 +96,7 @@ describe('starting', () => {
   test('two registers never share a data folder; after a graceful stop the next one may have it', async () => {
     const port = await freePorts(1);
     const env = { DATA_DIR: folder, REGISTER_PORT: String(port), REGISTER_TERMINAL_ID: 'ZZ000000000042' };
-    const register = new Program('register', REGISTER, env, `http://127.0.0.1:${port}/status`);
+    const register = program('register', env, `http://127.0.0.1:${port}/status`);
     await register.start();
     const second = await run(REGISTER, { ...env, REGISTER_PORT: '0' });
     expect(second).toEqual({ code: 1, errors: `The data folder ${folder} is in use by another running register.\n` });
@@ -98,12 +113,7 @@ describe('starting', () => {
   test('a generated access token stays the same and is readable by its owner alone', async () => {
     const port = await freePorts(1);
     const url = `http://127.0.0.1:${port}`;
-    const register = new Program(
-      'register',
-      REGISTER,
-      { DATA_DIR: folder, REGISTER_PORT: String(port) },
-      `${url}/status`,
-    );
+    const register = program('register', { DATA_DIR: folder, REGISTER_PORT: String(port) }, `${url}/status`);
     const keys: string[] = [];
     for (let start = 0; start < 2; start += 1) {
       await register.start();
@@ -124,7 +134,7 @@ test('an emulator serves many registers on consecutive ports from one process, e
   const port = await freePorts(5);
   const env = { EMULATOR: '1', EMULATOR_REGISTERS: '5', REGISTER_PORT: String(port), DATA_DIR: folder };
   const key = { REGISTER_API_KEY: 'many-0123456789abcdef' };
-  const register = new Program('emulator', REGISTER, { ...env, ...key }, `http://127.0.0.1:${port + 4}/status`);
+  const register = program('emulator', { ...env, ...key }, `http://127.0.0.1:${port + 4}/status`);
   await register.start();
   const infos = await Promise.all(
     Array.from({ length: 5 }, async (_, index) => {
