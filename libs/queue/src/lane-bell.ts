@@ -20,7 +20,8 @@ const DEFAULT_MAX_WAITING_DEVICES = 20_000;
 
 /**
  * The producer side: after a commit it tells the relays "look into this device's lane". Only a hint: everything it loses
- * (ring while the queue is away and the process dies, queue wiped, more devices than fit) is found by the sweeper.
+ * (ring while the queue is away and the process dies, queue wiped, more devices than fit, a deduplication key whose job
+ * exists but stands in no list) is found by the sweeper.
  */
 export class LaneBell {
   private readonly rings: PendingRings;

@@ -30,8 +30,7 @@ export class OwnRedis {
     });
     const client = new Redis(this.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
     client.on('error', () => undefined); // not listening yet
-    await client.ping();
-    client.disconnect();
+    await client.quit();
   }
 
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
@@ -56,7 +55,7 @@ export class OwnRedis {
     try {
       return await run(client);
     } finally {
-      client.disconnect();
+      await client.quit();
     }
   }
 }
