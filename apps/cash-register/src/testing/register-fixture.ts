@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,9 @@ import { localApiServer } from '../local-api/server.js';
 import { ofdSimulatorServer } from '../ofd-simulator/server.js';
 import { openRegister, type Register } from '../register.js';
 import { readRegisterSettings } from '../settings.js';
+
+// Real parts on a machine that may be busy: slowness is not what these tests measure.
+jest.setTimeout(60_000);
 
 export const API_KEY = 'test-key-0123456789';
 const classifier = Classifier.load(undefined);
