@@ -1,0 +1,105 @@
+// Promise: what a person says of a registration is held against all that is on record, and no further.
+import { tashkentCompact, type CounterReading } from '#fiscal-domain';
+import { checkRegistration, type AttemptEvidence } from './check-registration.js';
+import type { RegistrationClaim } from './decision.js';
+
+const NOW = Date.parse('2026-01-02T03:04:05Z');
+const SIGN = '012345678901';
+
+const reading = (sequence: number, terminalId = 'T1'): CounterReading => ({
+  terminalId,
+  sequence,
+  sums: { saleCash: 0, saleCard: 0, refundCash: 0, refundCard: 0, saleVat: 0, refundVat: 0 },
+});
+
+function claim(receiptSeq: number, more: { terminalId?: string; atMs?: number; registeredAt?: Date } = {}) {
+  const { terminalId = 'T1', atMs = NOW, registeredAt = null } = more;
+  const verificationUrl = `https://ofd/check?t=${terminalId}&r=${receiptSeq}&c=${tashkentCompact(atMs)}&s=${SIGN}`;
+  return { receiptSeq, fiscalSign: SIGN, verificationUrl, registeredAt } satisfies RegistrationClaim;
+}
+
+const evidence = (more: Partial<AttemptEvidence> = {}): AttemptEvidence => ({
+  receiptType: 'sale',
+  baseline: { terminalId: 'T1', journalId: null, sequence: 10, reading: null },
+  reading: null,
+  calibration: null,
+  deviceTerminalId: 'T1',
+  startedAt: new Date(NOW - 60_000),
+  ...more,
+});
+
+const codes = (told: RegistrationClaim, known: AttemptEvidence): string[] => {
+  const check = checkRegistration(told, known, { nowMs: NOW });
+  return check.kind === 'consistent' ? [] : check.faults.map(({ code }) => code);
+};
+
+/** Sequences 1–20 that are not refused. */
+const allowed = (known: AttemptEvidence): number[] =>
+  Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => codes(claim(seq), known).length === 0);
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+const unknownBefore = { terminalId: 'T1', journalId: null, sequence: null };
+
+test.each<[string, Partial<AttemptEvidence>, number[]]>([
+  ['above the last answer', {}, range(11, 20)],
+  ['nothing known', { baseline: { ...unknownBefore, reading: null } }, range(1, 20)],
+  ['up to the reading', { reading: reading(13), calibration: { sequenceOffset: 0, tiyinPerUnit: 1 } }, range(11, 13)],
+  [
+    'a reading that counts one more',
+    { reading: reading(13), calibration: { sequenceOffset: 1, tiyinPerUnit: 1 } },
+    range(11, 12),
+  ],
+  [
+    'a reading that counts one less',
+    { reading: reading(13), calibration: { sequenceOffset: -1, tiyinPerUnit: 1 } },
+    range(11, 14),
+  ],
+  ['a reading not calibrated', { reading: reading(13) }, range(11, 14)],
+  [
+    'baseline by a reading',
+    { baseline: { ...unknownBefore, reading: reading(5) }, calibration: { sequenceOffset: 1, tiyinPerUnit: 1 } },
+    range(5, 20),
+  ],
+  ['baseline by a reading not calibrated', { baseline: { ...unknownBefore, reading: reading(5) } }, range(5, 20)],
+  ['another module is in the device by now', { deviceTerminalId: 'T2' }, range(11, 20)],
+])('sequences: %s', (_what, more, expected) => {
+  expect(allowed(evidence(more))).toEqual(expected);
+});
+
+test('a sleeper that woke on the new module counts from nothing; a strange terminal is refused', () => {
+  expect(codes(claim(3, { terminalId: 'T2' }), evidence({ deviceTerminalId: 'T2', reading: reading(12) }))).toEqual([]);
+  expect(codes(claim(3, { terminalId: 'T3' }), evidence({ deviceTerminalId: 'T2' }))).toEqual(['contradicts_reading']);
+  const nobody = { ...unknownBefore, terminalId: null, reading: null };
+  expect(codes(claim(3, { terminalId: 'T9' }), evidence({ baseline: nobody, deviceTerminalId: null }))).toEqual([]);
+});
+
+test('an advance on a register of which nothing is known cannot be placed', () => {
+  const advance = { receiptSeq: 3, fiscalSign: null, verificationUrl: null, registeredAt: null };
+  const nobody = { ...unknownBefore, terminalId: null, reading: null };
+  const known = evidence({ receiptType: 'advance', baseline: nobody, deviceTerminalId: null });
+  expect(codes(advance, known)).toEqual(['invalid_value']);
+  const check = checkRegistration({ ...advance, receiptSeq: 11 }, evidence({ receiptType: 'advance' }), { nowMs: NOW });
+  expect(check).toMatchObject({
+    kind: 'consistent',
+    registration: { terminalId: 'T1', registeredAt: new Date(NOW - 60_000) },
+  });
+});
+
+test('the typed time may lack the seconds; a day ahead is a slow clock, more is a slip', () => {
+  expect(codes(claim(11, { registeredAt: new Date(NOW - 60_000) }), evidence())).toEqual([]);
+  expect(codes(claim(11, { registeredAt: new Date(NOW - 61_000) }), evidence())).toEqual(['contradicts_link']);
+  expect(codes(claim(11, { atMs: NOW + 86_400_000 }), evidence())).toEqual([]);
+  expect(codes(claim(11, { atMs: NOW + 86_401_000 }), evidence())).toEqual(['out_of_range']);
+});
+
+test('all faults are told at once, where they are', () => {
+  const told = { ...claim(9), fiscalSign: '999999999999' };
+  const check = checkRegistration(told, evidence(), { nowMs: NOW, at: '/surplus' });
+  expect(check).toMatchObject({
+    faults: [
+      { pointer: '/surplus/verification_url', code: 'contradicts_link' },
+      { pointer: '/surplus/receipt_seq', code: 'contradicts_reading' },
+    ],
+  });
+});

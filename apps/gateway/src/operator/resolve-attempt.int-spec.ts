@@ -1,0 +1,365 @@
+// Promise: a person's decision about an unknown receipt happens once, whole, on record, and never against the evidence.
+import 'reflect-metadata';
+import { newId } from '#runtime';
+import { link, OperatorFixture, reading, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { until } from '../../../../libs/queue/src/testing/until.js';
+
+const SIGN = '012345678901';
+const REASON = 'seen in the register’s journal';
+
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  fixture = await OperatorFixture.start();
+}, 60_000);
+
+afterAll(() => fixture?.stop());
+
+const resolve = (attemptId: string, body: Record<string, unknown>, token?: string): Promise<Answer> =>
+  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body, token);
+
+const registered = ({ terminalId }: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  decision: 'registered',
+  receipt_seq: 101,
+  fiscal_sign: SIGN,
+  verification_url: link(terminalId, 101, SIGN),
+  reason: REASON,
+  ...more,
+});
+
+const notRegistered = { decision: 'not_registered', reason: REASON };
+
+describe('registered', () => {
+  test('the receipt becomes fiscal, by the word of an operator', async () => {
+    const outcome = { why: 'could not be resolved in time' };
+    const attempt = await fixture.createAttempt({ outcome });
+    const answer = await resolve(attempt.attemptId, registered(attempt));
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      attempt_id: attempt.attemptId,
+      receipt: {
+        id: attempt.receiptId,
+        status: 'registered',
+        fiscal: {
+          terminal_id: attempt.terminalId,
+          receipt_seq: 101,
+          fiscal_sign: SIGN,
+          verification_url: link(attempt.terminalId, 101, SIGN),
+          registered_at: '2026-01-02T03:04:05.000Z',
+          evidence: 'operator',
+        },
+        ofd: { status: 'pending', deadline_at: '2026-01-04T03:04:05.000Z' },
+      },
+    });
+    const stored = await fixture.attempt(attempt.attemptId);
+    expect(stored['state']).toBe('registered');
+    expect(stored['outcome']).toMatchObject({ ...outcome, resolution: { decision: 'registered', reason: REASON } });
+    expect(await fixture.events(attempt.receiptId)).toMatchObject([
+      { type: 'receipt.registered', data: { receipt_id: attempt.receiptId, receipt_seq: 101, evidence: 'operator' } },
+    ]);
+    const [record, ...more] = await fixture.audited(attempt.attemptId);
+    expect(more).toEqual([]);
+    expect(record).toMatchObject({
+      action: 'attempt.resolve',
+      before: { attempt_state: 'unknown', receipt_status: 'unknown', receipt_id: attempt.receiptId },
+      after: { decision: 'registered', reason: REASON, fiscal_sign: SIGN, receipt_status: 'registered' },
+    });
+    expect(record?.actor).toMatch(/^cli_/);
+  });
+
+  test('an advance has neither sign nor link; its time is the given one', async () => {
+    const attempt = await fixture.createAttempt({ type: 'advance' });
+    const refused = await resolve(attempt.attemptId, registered(attempt));
+    expect(refused.body).toMatchObject({ code: 'unknown_field', errors: [{ pointer: '/fiscal_sign' }, {}] });
+    const body = {
+      decision: 'registered',
+      receipt_seq: 101,
+      registered_at: '2026-01-02T08:04:00+05:00',
+      reason: REASON,
+    };
+    const { body: answer } = await resolve(attempt.attemptId, body);
+    expect(answer.receipt.fiscal).toMatchObject({
+      terminal_id: attempt.terminalId,
+      receipt_seq: 101,
+      fiscal_sign: null,
+      registered_at: '2026-01-02T03:04:00.000Z',
+    });
+  });
+
+  test('a refund is told as a refund', async () => {
+    const attempt = await fixture.createAttempt({ type: 'refund' });
+    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    expect(await fixture.events(attempt.receiptId)).toMatchObject([{ type: 'refund.registered' }]);
+  });
+
+  test('up to the reading that was taken after it', async () => {
+    const device = await fixture.createDevice();
+    const outcome = { baseline: reading(device.terminalId, 100), reading: reading(device.terminalId, 103) };
+    const setup = { device, outcome, baseline: { reading: reading(device.terminalId, 100) } };
+    const attempt = await fixture.createAttempt(setup);
+    await fixture.prisma.lane.update({
+      where: { deviceId: device.deviceId },
+      data: { calibration: { sequenceOffset: 0, tiyinPerUnit: 1 } },
+    });
+    const body = (seq: number): Record<string, unknown> =>
+      registered(attempt, { receipt_seq: seq, verification_url: link(device.terminalId, seq, SIGN) });
+    for (const seq of [99, 100, 104]) {
+      const answer = await resolve(attempt.attemptId, body(seq));
+      expect([answer.status, answer.body.code]).toEqual([422, 'contradicts_reading']);
+    }
+    expect((await resolve(attempt.attemptId, body(103))).status).toBe(200);
+  });
+});
+
+test('not registered: back in its lane at its old place, and the bell is rung', async () => {
+  const attempt = await fixture.createAttempt({ outcome: { why: 'never quiet' } });
+  const { lanePlace } = await fixture.receipt(attempt.receiptId);
+  const answer = await resolve(attempt.attemptId, notRegistered);
+  expect([answer.status, answer.body.receipt.status]).toEqual([200, 'accepted']);
+  expect(await fixture.receipt(attempt.receiptId)).toMatchObject({ status: 'accepted', lanePlace });
+  const stored = await fixture.attempt(attempt.attemptId);
+  expect(stored).toMatchObject({ state: 'not_registered', outcome: { why: 'never quiet', resolution: notRegistered } });
+  expect(await fixture.events(attempt.receiptId)).toMatchObject([{ type: 'receipt.accepted' }]);
+  expect(await fixture.audited(attempt.attemptId)).toMatchObject([{ after: { ...notRegistered } }]);
+  await until(() => fixture.rung.includes(attempt.deviceId), 'the bell');
+});
+
+describe('duplicate', () => {
+  const duplicate = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> =>
+    registered(attempt, { decision: 'duplicate', ...more });
+
+  test('registered, and this very registration is one too many', async () => {
+    const attempt = await fixture.createAttempt({ outcome: { difference: '+2 documents' } });
+    const answer = await resolve(attempt.attemptId, duplicate(attempt));
+    expect([answer.status, answer.body.receipt.status]).toEqual([200, 'registered']);
+    const { outcome } = await fixture.attempt(attempt.attemptId);
+    expect(outcome).toMatchObject({
+      difference: '+2 documents',
+      resolution: { decision: 'duplicate', receipt_seq: 101, surplus: { receipt_seq: 101, fiscal_sign: SIGN } },
+    });
+    const types = (await fixture.events(attempt.receiptId)).map(({ type }) => type);
+    expect(types).toEqual(['receipt.registered', 'receipt.duplicate_suspected']);
+    expect(await fixture.audited(attempt.attemptId)).toMatchObject([{ after: { decision: 'duplicate' } }]);
+  });
+
+  test('registered twice: the other document is named', async () => {
+    const attempt = await fixture.createAttempt();
+    const other = '999999999999';
+    const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(attempt.terminalId, 102, other) };
+    const answer = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+    expect(answer.status).toBe(200);
+    expect(answer.body.receipt.fiscal?.receipt_seq).toBe(101);
+    const [, told] = await fixture.events(attempt.receiptId);
+    expect(told).toMatchObject({ data: { receipt_seq: 102, fiscal_sign: other, terminal_id: attempt.terminalId } });
+  });
+
+  test('the surplus must be another document, its own and nobody else’s', async () => {
+    const attempt = await fixture.createAttempt();
+    const { deviceId, terminalId } = attempt;
+    await fixture.createReceipt(
+      attempt.merchantId,
+      { deviceId, terminalId },
+      {
+        status: 'registered',
+        fiscal: { receiptSeq: 105, sign: SIGN },
+      },
+    );
+    const surplus = (seq: number, of = seq): Record<string, unknown> => ({
+      surplus: { receipt_seq: seq, fiscal_sign: SIGN, verification_url: link(terminalId, of, SIGN) },
+    });
+    const before = await fixture.world();
+    const refusals = [
+      [surplus(101), 422, 'duplicate', '/surplus/receipt_seq'],
+      [surplus(102, 103), 422, 'contradicts_link', '/surplus/verification_url'],
+      [surplus(100), 422, 'contradicts_reading', '/surplus/receipt_seq'],
+      [surplus(105), 409, 'sequence_taken', '/surplus/receipt_seq'],
+      [{ surplus: { receipt_seq: 102 } }, 422, 'required', '/surplus/fiscal_sign'],
+    ] as const;
+    for (const [more, status, code, pointer] of refusals) {
+      const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
+      expect([answer.status, answer.body.code, answer.body.errors[0]?.pointer]).toEqual([status, code, pointer]);
+    }
+    expect(await fixture.world()).toBe(before);
+  });
+});
+
+describe('refused, and nothing has changed:', () => {
+  let attempt: TestAttempt;
+  let before: string;
+
+  beforeAll(async () => {
+    attempt = await fixture.createAttempt();
+    const { deviceId, terminalId } = attempt;
+    await fixture.createReceipt(
+      attempt.merchantId,
+      { deviceId, terminalId },
+      {
+        status: 'registered',
+        fiscal: { receiptSeq: 120, sign: SIGN },
+      },
+    );
+    before = await fixture.world();
+  });
+
+  afterEach(async () => {
+    expect(await fixture.world()).toBe(before);
+  });
+
+  const linkWith = (seq: number, sign = SIGN): string => link(attempt.terminalId, seq, sign);
+
+  test.each<[string, () => Record<string, unknown>, string]>([
+    [
+      'a sequence that another receipt has',
+      () => ({ receipt_seq: 120, verification_url: linkWith(120) }),
+      '409 sequence_taken /receipt_seq',
+    ],
+    [
+      'a sequence not above the baseline',
+      () => ({ receipt_seq: 100, verification_url: linkWith(100) }),
+      '422 contradicts_reading /receipt_seq',
+    ],
+    ['no sequence', () => ({ receipt_seq: undefined }), '422 required /receipt_seq'],
+    ['a sequence of 0', () => ({ receipt_seq: 0 }), '422 out_of_range /receipt_seq'],
+    ['a sequence as text', () => ({ receipt_seq: '101' }), '422 invalid_type /receipt_seq'],
+    ['a sequence beyond the safe integers', () => ({ receipt_seq: 2 ** 53 }), '422 out_of_range /receipt_seq'],
+    ['no sign', () => ({ fiscal_sign: undefined }), '422 required /fiscal_sign'],
+    ['a sign of 11 digits', () => ({ fiscal_sign: '12345678901' }), '422 invalid_format /fiscal_sign'],
+    ['a sign of other digits', () => ({ fiscal_sign: '١٢٣٤٥٦٧٨٩٠١٢' }), '422 invalid_format /fiscal_sign'],
+    ['a sign as number', () => ({ fiscal_sign: 123456789012 }), '422 invalid_format /fiscal_sign'],
+    [
+      'a sign that the link does not have',
+      () => ({ fiscal_sign: '999999999999' }),
+      '422 contradicts_link /verification_url',
+    ],
+    ['no link', () => ({ verification_url: null }), '422 required /verification_url'],
+    ['no web address', () => ({ verification_url: 'ofd' }), '422 invalid_format /verification_url'],
+    [
+      'a link without t, r, c, s',
+      () => ({ verification_url: 'https://ofd.soliq.uz/check?t=1' }),
+      '422 invalid_format /verification_url',
+    ],
+    [
+      'a link of another sequence',
+      () => ({ verification_url: linkWith(102) }),
+      '422 contradicts_link /verification_url',
+    ],
+    [
+      'a link of another terminal',
+      () => ({ verification_url: link('UZ999999999999', 101, SIGN) }),
+      '422 contradicts_reading /verification_url',
+    ],
+    [
+      'a link of the year 9000',
+      () => ({ verification_url: linkWith(101).replace('c=2026', 'c=9000') }),
+      '422 out_of_range /verification_url',
+    ],
+    [
+      'another time than the link’s',
+      () => ({ registered_at: '2026-01-02T04:04:05Z' }),
+      '422 contradicts_link /registered_at',
+    ],
+    ['a time without zone', () => ({ registered_at: '2026-01-02T08:04:05' }), '422 invalid_format /registered_at'],
+    [
+      'a time that does not exist',
+      () => ({ registered_at: '2026-02-31T08:04:05Z' }),
+      '422 invalid_format /registered_at',
+    ],
+    ['no reason', () => ({ reason: undefined }), '422 required /reason'],
+    ['a reason of blanks', () => ({ reason: '  a     ' }), '422 too_short /reason'],
+    ['a reason too long', () => ({ reason: 'x'.repeat(501) }), '422 too_long /reason'],
+    ['a reason with NUL', () => ({ reason: 'because\0' }), '422 invalid_text /reason'],
+    ['no decision', () => ({ decision: undefined }), '422 required /decision'],
+    ['an unknown decision', () => ({ decision: 'maybe' }), '422 invalid_value /decision'],
+    ['a field of another decision', () => ({ decision: 'not_registered' }), '422 unknown_field /receipt_seq'],
+    [
+      'surplus without duplicate',
+      () => ({ surplus: { receipt_seq: 102, fiscal_sign: SIGN, verification_url: linkWith(102) } }),
+      '422 unknown_field /surplus',
+    ],
+    ['an unknown field', () => ({ sign: SIGN }), '422 unknown_field /sign'],
+  ])('%s', async (_what, more, expected) => {
+    const { status, body } = await resolve(attempt.attemptId, registered(attempt, more()));
+    expect(`${status} ${body.code} ${body.errors[0]?.pointer}`).toBe(expected);
+  });
+
+  test('an attempt of nobody, no id at all', async () => {
+    for (const id of [newId('att'), 'att_1', attempt.receiptId, '%00']) {
+      const answer = await resolve(id, notRegistered);
+      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    }
+  });
+
+  test('another merchant’s attempt answers like a missing one', async () => {
+    const stranger = await fixture.createToken(await fixture.createMerchant(), ['operator:resolve']);
+    const answer = await resolve(attempt.attemptId, notRegistered, stranger);
+    expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+  });
+
+  test('a token without the scope', async () => {
+    const token = await fixture.createToken(fixture.merchantId, ['receipts:write', 'receipts:read']);
+    const answer = await resolve(attempt.attemptId, notRegistered, token);
+    expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope']);
+  });
+});
+
+describe('only while it is undecided', () => {
+  test('an open attempt is the relay’s', async () => {
+    const attempt = await fixture.createAttempt({ state: 'open' });
+    const before = await fixture.world();
+    for (const body of [notRegistered, registered(attempt)]) {
+      const answer = await resolve(attempt.attemptId, body);
+      expect([answer.status, answer.body.code]).toEqual([409, 'attempt_open']);
+    }
+    expect(await fixture.world()).toBe(before);
+  });
+
+  test('twice: the second is told so, whatever it decides', async () => {
+    const attempt = await fixture.createAttempt();
+    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    const before = await fixture.world();
+    for (const body of [registered(attempt), notRegistered]) {
+      const answer = await resolve(attempt.attemptId, body);
+      expect([answer.status, answer.body.code]).toEqual([409, 'already_resolved']);
+    }
+    expect(await fixture.world()).toBe(before);
+  });
+
+  test('a late answer that came first has decided it', async () => {
+    const attempt = await fixture.createAttempt();
+    await fixture.prisma.$executeRaw`
+      UPDATE receipts SET status = 'registered', terminal_id = ${attempt.terminalId}, receipt_seq = 101,
+                          registered_at = now() WHERE id = ${attempt.receiptId}`;
+    const before = await fixture.world();
+    const answer = await resolve(attempt.attemptId, notRegistered);
+    expect([answer.status, answer.body.code]).toEqual([409, 'already_resolved']);
+    expect(await fixture.world()).toBe(before);
+  });
+
+  test('ten at once: exactly one wins', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const attempt = await fixture.createAttempt();
+      const bodies = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? notRegistered : registered(attempt)));
+      const answers = await Promise.all(bodies.map((body) => resolve(attempt.attemptId, body)));
+      const winners = answers.filter(({ status }) => status === 200);
+      expect(winners).toHaveLength(1);
+      const losers = answers.filter(({ status }) => status !== 200).map(({ body }) => body.code);
+      expect(new Set(losers)).toEqual(new Set(['already_resolved']));
+      const { status } = await fixture.receipt(attempt.receiptId);
+      expect(status).toBe(winners[0]?.body.receipt.status);
+      expect(await fixture.events(attempt.receiptId)).toHaveLength(1);
+      expect(await fixture.audited(attempt.attemptId)).toHaveLength(1);
+    }
+  });
+
+  test('one sequence for two receipts at once: exactly one gets it, the other stays unknown', async () => {
+    const device = await fixture.createDevice();
+    const attempts = [await fixture.createAttempt({ device }), await fixture.createAttempt({ device })];
+    const answers = await Promise.all(attempts.map((attempt) => resolve(attempt.attemptId, registered(attempt))));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    const loser = attempts[answers.findIndex(({ status }) => status === 409)]!;
+    expect(await fixture.receipt(loser.receiptId)).toMatchObject({ status: 'unknown', receiptSeq: null });
+    expect(await fixture.attempt(loser.attemptId)).toMatchObject({ state: 'unknown', outcome: null });
+    expect(await fixture.events(loser.receiptId)).toEqual([]);
+    expect(await fixture.audited(loser.attemptId)).toEqual([]);
+  });
+});
