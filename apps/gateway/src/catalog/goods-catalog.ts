@@ -131,10 +131,21 @@ interface Lookup {
   value: string;
 }
 
+/** Keys of names that were asked for: folding a name costs more than all the rest of a cached look-up. */
+const nameKeys = new LRUCache<string, string>({ max: MAX_CACHED });
+
+function keyOfName(name: string): string {
+  const known = nameKeys.get(name);
+  if (known !== undefined) return known;
+  const key = nameKey(name);
+  nameKeys.set(name, key);
+  return key;
+}
+
 function lookupOf(query: ProductQuery): Lookup {
   if (query.sku !== null) return { by: 'sku', value: query.sku };
   if (query.barcode !== null) return { by: 'barcode', value: query.barcode };
-  return { by: 'name', value: nameKey(query.name) };
+  return { by: 'name', value: keyOfName(query.name) };
 }
 
 function cacheKey(merchantId: string, { by, value }: Lookup): string {

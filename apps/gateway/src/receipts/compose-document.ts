@@ -15,6 +15,7 @@ import {
   type ReceiptLine,
   type ReceiptPayment,
   type ReceiptTotals,
+  type RuleViolation,
   type Tiyin,
   type VatRule,
 } from '#fiscal-domain';
@@ -67,8 +68,13 @@ export class ComposeDocument {
       metadata: body.metadata ?? null,
       callbackUrl: body.callback_url ?? null,
     };
-    const all = [...faults, ...refusalsByRegister(document, goods, vatRule, drafts), ...payment.faults];
-    return all.length > 0 ? { kind: 'refused', faults: all } : shapeRefusal(document, vatRule);
+    const request = toLocalReceipt(document, vatRule);
+    const violations = checkLocalReceipt(request, (spic) => goods.get(spic), vatRule);
+    const all = [...faults, ...notYetTold(violations, drafts), ...payment.faults];
+    if (all.length > 0) return { kind: 'refused', faults: all };
+    // What the register would not even read.
+    const shape = localShapeProblem(request);
+    return shape ? { kind: 'refused', faults: [faultOfShape(shape)] } : { kind: 'composed', document };
   }
 
   /** Catalogue answers by item index; an item that names its SPIC needs none. */
@@ -83,25 +89,13 @@ export class ComposeDocument {
 }
 
 /**
- * The register's own rules, on the very request that it would get. Where an item has its faults already, on what is left
- * of it: a caller learns of everything at once.
+ * The register's own rules were asked about the very request that it would get; where an item has its faults already,
+ * about what is left of it: a caller learns of everything at once, and of nothing twice.
  */
-function refusalsByRegister(
-  document: StoredReceiptDocument,
-  goods: ReadonlyMap<string, ClassifiedGoods>,
-  vatRule: VatRule,
-  drafts: readonly LineDraft[],
-): ProblemError[] {
-  const request = toLocalReceipt(document, vatRule);
-  return checkLocalReceipt(request, (spic) => goods.get(spic), vatRule)
+function notYetTold(violations: readonly RuleViolation[], drafts: readonly LineDraft[]): ProblemError[] {
+  return violations
     .filter(({ itemIndex, field }) => itemIndex === null || !drafts[itemIndex]?.told.has(field))
     .map(faultOfViolation);
-}
-
-/** What the register would not even read, else the document. */
-function shapeRefusal(document: StoredReceiptDocument, vatRule: VatRule): Composed {
-  const shape = localShapeProblem(toLocalReceipt(document, vatRule));
-  return shape ? { kind: 'refused', faults: [faultOfShape(shape)] } : { kind: 'composed', document };
 }
 
 function spicsOf(items: readonly ItemBody[], products: ReadonlyMap<number, ProductAnswer>): string[] {

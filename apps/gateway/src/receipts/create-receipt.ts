@@ -51,7 +51,13 @@ export class CreateReceipt {
       throw prepared.problem;
     }
     const { route, document } = prepared;
-    const row: NewReceipt = { ...identity, ...route, type: document.type, document, eventId: newId('evt') };
+    const row: NewReceipt = {
+      ...identity,
+      ...route,
+      type: document.type,
+      document,
+      eventId: acceptedEventId(identity.id),
+    };
     const waiter = this.settled.watch(row.id);
     try {
       const stored = storedOrThrow(await this.acceptor.accept(row));
@@ -128,6 +134,11 @@ function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kind: 'acc
     case 'in_flight':
       throw new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
   }
+}
+
+/** A receipt is accepted once: its event may carry the receipt's own number. */
+function acceptedEventId(receiptId: string): string {
+  return receiptId.replace('rcp_', 'evt_');
 }
 
 /** The row as the statement that has just committed left it. */
