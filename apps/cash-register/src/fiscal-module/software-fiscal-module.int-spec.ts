@@ -12,6 +12,7 @@ import {
   type ModuleUnderTest,
 } from '../testing/fiscal-module.contract.js';
 import type { FiscalDocument, FiscalModule, Registration, RegisterOutcome } from './fiscal-module.js';
+import { digestOf } from './sign.js';
 import { SoftwareFiscalModule, type SoftwareModuleOptions } from './software-fiscal-module.js';
 
 /** The module writes its own journal rows here, as the register does. */
@@ -147,6 +148,19 @@ describe('the software fiscal module', () => {
     });
     expect((await recording.register(documentOf())).kind).toBe('refused');
     expect((await recording.software.closeShift()).kind).toBe('refused');
+  });
+
+  test('an unsigned document that was replaced together with its digest is found at its successor', async () => {
+    start();
+    await recording.software.openShift();
+    await recording.register(documentOf());
+    const advance = await recording.register(documentOf({ type: 'advance', cashTiyin: 5 }));
+    await recording.register(documentOf());
+    if (advance.kind !== 'registered') throw new Error('refused');
+    const forged = advance.registration.payload.replace('"cash":5', '"cash":7');
+    recording.change(`UPDATE documents SET payload = '${forged}', digest = '${digestOf(forged)}' WHERE seq = 2`);
+    recording.restart();
+    expect(recording.software.fault()).toMatchObject({ details: { receiptSeq: 3 } });
   });
 
   test('an untouched journal verifies after a restart', async () => {

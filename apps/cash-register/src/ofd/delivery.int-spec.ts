@@ -187,6 +187,18 @@ describe('resending', () => {
     });
   });
 
+  test('leaves alone what a sale is delivering at the moment', async () => {
+    const hanging = await ownOfd(() => null);
+    const environment = { OFD_URLS: hanging.url, OFD_SALE_BUDGET_MS: '2000' };
+    await withRegister({ environment }, async (register) => {
+      const selling = register.sell(sale());
+      while (hanging.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      expect((await register.call('POST', '/receipts/send-unsent')).body).toMatchObject({ total: 0, failed: 0 });
+      expect((await selling).body.ofdSent).toBe(false);
+      expect(hanging.calls).toHaveLength(1);
+    });
+  });
+
   test('with an OFD that does not answer it ends, counts all as failed and loses nothing', async () => {
     await withRegister({}, async (register) => {
       await register.ofd('/faults', { mode: 'down' });
