@@ -93,6 +93,7 @@ export const PROBLEMS = {
   attempt_open: never(409, 'The attempt is still open'),
   attempt_closed: never(409, 'The attempt is no longer open'),
   already_resolved: never(409, 'The attempt has been resolved'),
+  lane_unsettled: later(409, 'The request may still be on its way to the register', 60),
   sequence_taken: never(409, 'The sequence belongs to another receipt'),
   receipt_not_registered: never(409, 'The receipt is not registered'),
   fiscal_complete: never(409, 'The receipt has its fiscal sign'),

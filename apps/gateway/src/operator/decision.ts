@@ -13,17 +13,20 @@ export interface RegistrationClaim {
 
 export type Decision =
   | { kind: 'registered'; reason: string; claim: RegistrationClaim }
-  | { kind: 'not_registered'; reason: string }
+  /** `confirmUnsettled`: he answers for it that the lost request will not reach the register any more. */
+  | { kind: 'not_registered'; reason: string; confirmUnsettled: boolean }
   /** Registered, and once too often. `surplus` null: this very registration is the one to be refunded. */
   | { kind: 'duplicate'; reason: string; claim: RegistrationClaim; surplus: RegistrationClaim | null };
 
 /** @throws Problem 422 naming every field that the decision lacks or does not take */
 export function readDecision(body: ResolveBody): Decision {
   const faults = body.decision === 'not_registered' ? unwanted(body, CLAIM_FIELDS) : claimFaults(body);
+  if (body.decision !== 'not_registered') faults.push(...unwanted(body, ['confirm_unsettled']));
   if (body.decision !== 'duplicate') faults.push(...unwanted(body, ['surplus']));
   if (faults.length > 0) throw Problem.fromErrors(faults);
   const reason = body.reason.trim();
-  if (body.decision === 'not_registered') return { kind: 'not_registered', reason };
+  if (body.decision === 'not_registered')
+    return { kind: 'not_registered', reason, confirmUnsettled: body.confirm_unsettled === true };
   const claim: RegistrationClaim = {
     receiptSeq: body.receipt_seq ?? 0,
     fiscalSign: body.fiscal_sign ?? null,

@@ -30,6 +30,8 @@ export interface UnknownView {
     created_at: string;
     parked_at: string | null;
     http_status: number | null;
+    /** The lost request may still reach the register: `not_registered` needs `confirm_unsettled`. */
+    unsettled: boolean;
   };
   /** What the register looked like before. */
   baseline: {
@@ -89,6 +91,7 @@ interface UnknownRow {
   state_reason: string | null;
   terminal_id: string | null;
   sharing: string | null;
+  must_settle: boolean | null;
   queue: number;
   last_id: string | null;
   last_terminal_id: string;
@@ -136,11 +139,11 @@ export class ListUnknown {
       SELECT p.id, p.receipt_id, p.device_id, p.number, p.state, p.baseline, p.outcome, p.http_status, p.created_at,
              p.closed_at, extract(epoch FROM now() - p.created_at)::float8 AS blocked_seconds,
              d.name AS device_name, d.branch_id, d.state AS device_state, d.state_reason, d.terminal_id,
-             d.profile ->> 'sharing' AS sharing,
+             d.profile ->> 'sharing' AS sharing, l.must_settle,
              (SELECT count(*)::int4 FROM receipts w WHERE w.device_id = d.id AND w.status = 'accepted') AS queue,
              good.id AS last_id, good.terminal_id AS last_terminal_id, good.receipt_seq AS last_seq,
              good.fiscal_sign AS last_sign, good.verification_url AS last_url, good.registered_at AS last_at
-        FROM page p JOIN devices d ON d.id = p.device_id
+        FROM page p JOIN devices d ON d.id = p.device_id LEFT JOIN lanes l ON l.device_id = d.id
         LEFT JOIN LATERAL (
           SELECT g.* FROM receipts g
            WHERE g.terminal_id = coalesce(p.baseline ->> 'terminalId', d.terminal_id) AND g.receipt_seq IS NOT NULL
@@ -192,6 +195,7 @@ function unknownView(row: UnknownRow, receipt: ReceiptView): UnknownView {
       created_at: row.created_at.toISOString(),
       parked_at: row.closed_at?.toISOString() ?? null,
       http_status: row.http_status,
+      unsettled: baseline.journalId === null && reading === null && (row.state === 'open' || row.must_settle === true),
     },
     baseline: {
       terminal_id: baseline.terminalId,

@@ -1,5 +1,6 @@
 import { Type } from 'class-transformer';
 import {
+  IsBoolean,
   IsIn,
   IsInt,
   IsISO8601,
@@ -86,6 +87,11 @@ export class ResolveBody {
   @IsOptional()
   @IsMoment()
   registered_at?: string | null;
+
+  /** With not_registered: decide although the lost request may still reach the register. */
+  @IsOptional()
+  @IsBoolean()
+  confirm_unsettled?: boolean | null;
 
   @IsOptional()
   @ValidateNested()

@@ -49,7 +49,7 @@ describe('the list', () => {
     expect(entry).toMatchObject({
       receipt: { id: attempt.receiptId, status: 'unknown', total: 112_000, items: [{ name: 'Non', total: 112_000 }] },
       device: { id: deviceId, terminal_id: terminalId, state: 'online', extensions: false, sharing: 'shared' },
-      attempt: { id: attempt.attemptId, number: 1, state: 'unknown', parked_at: expect.any(String) },
+      attempt: { id: attempt.attemptId, number: 1, state: 'unknown', parked_at: expect.any(String), unsettled: false },
       baseline: { terminal_id: terminalId, sequence: 100, reading: { sequence: 100, sale_cash: 5_000 } },
       reading: { terminal_id: terminalId, sequence: 102, sale_cash: 229_000 },
       difference,
@@ -85,7 +85,9 @@ describe('the list', () => {
       UPDATE receipts SET status = 'registered', terminal_id = ${proved.terminalId}, receipt_seq = 101,
                           registered_at = now() WHERE id = ${proved.receiptId}`;
     const { body } = await fixture.get('/v1/operator/unknown', token);
-    expect(body.data).toMatchObject([{ attempt: { id: blocked.attemptId, state: 'open', parked_at: null } }]);
+    expect(body.data).toMatchObject([
+      { attempt: { id: blocked.attemptId, state: 'open', parked_at: null, unsettled: true } },
+    ]);
     expect(body.data).toHaveLength(1);
   });
 
@@ -167,8 +169,16 @@ describe('parking', () => {
     const attempt = await fixture.createAttempt({ state: 'open' });
     await park(attempt.attemptId);
     const body = { decision: 'not_registered', reason };
-    expect((await fixture.post(`/v1/operator/attempts/${attempt.attemptId}/resolve`, body)).status).toBe(200);
-    expect(await fixture.audited(attempt.attemptId)).toHaveLength(2);
+    const path = `/v1/operator/attempts/${attempt.attemptId}/resolve`;
+    const before = await fixture.world();
+    const refused = await fixture.post(path, body);
+    expect([refused.status, refused.body.code]).toEqual([409, 'lane_unsettled']);
+    expect(await fixture.world()).toBe(before);
+    expect((await fixture.post(path, { ...body, confirm_unsettled: true })).status).toBe(200);
+    expect(await fixture.audited(attempt.attemptId)).toMatchObject([
+      { action: 'attempt.park' },
+      { action: 'attempt.resolve', after: { confirm_unsettled: true } },
+    ]);
   });
 
   test('is refused for what is closed, foreign or without a reason, and nothing has changed', async () => {

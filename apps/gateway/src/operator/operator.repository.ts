@@ -19,6 +19,8 @@ export interface LockedAttempt {
   baseline: Baseline;
   reading: CounterReading | null;
   outcome: Record<string, unknown> | null;
+  /** The lane has not yet waited out a request that may be asleep. */
+  mustSettle: boolean;
   receiptStatus: ReceiptStatus;
   receiptType: ReceiptType;
   deviceTerminalId: string | null;
@@ -33,6 +35,12 @@ interface AttemptRow {
   created_at: Date;
   baseline: Baseline;
   outcome: Record<string, unknown> | null;
+}
+
+interface DeviceRow {
+  terminal_id: string | null;
+  calibration: Calibration | null;
+  must_settle: boolean | null;
 }
 
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on. */
@@ -56,8 +64,8 @@ export class OperatorRepository {
     // In a statement of its own: it must see what the one who held the attempt has done to the receipt.
     const [receipt] = await tx.$queryRaw<{ status: ReceiptStatus; type: ReceiptType }[]>`
       SELECT status, type FROM receipts WHERE id = ${attempt.receipt_id} FOR UPDATE`;
-    const [device] = await tx.$queryRaw<{ terminal_id: string | null; calibration: Calibration | null }[]>`
-      SELECT d.terminal_id, l.calibration FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
+    const [device] = await tx.$queryRaw<DeviceRow[]>`
+      SELECT d.terminal_id, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
     return {
@@ -69,6 +77,7 @@ export class OperatorRepository {
       baseline: attempt.baseline,
       reading: readingIn(attempt.outcome),
       outcome: attempt.outcome,
+      mustSettle: device?.must_settle ?? false,
       receiptStatus: receipt.status,
       receiptType: receipt.type,
       deviceTerminalId: device?.terminal_id ?? null,

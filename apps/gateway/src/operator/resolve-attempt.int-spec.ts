@@ -124,6 +124,25 @@ test('not registered: back in its lane at its old place, and the bell is rung', 
   await until(() => fixture.rung.includes(attempt.deviceId), 'the bell');
 });
 
+describe('not registered, while the lane has not settled', () => {
+  test.each([
+    ['nothing sleeps on a register that knows keys', { journalId: 'jrn-1' }, false, 200],
+    ['nothing sleeps after a reading', {}, true, 200],
+    ['the request may wake up', {}, false, 409],
+  ])('%s', async (_what, baseline, isRead, status) => {
+    const device = await fixture.createDevice();
+    const outcome = isRead ? { reading: reading(device.terminalId, 102) } : null;
+    const attempt = await fixture.createAttempt({ device, baseline, outcome });
+    await fixture.prisma.lane.update({ where: { deviceId: device.deviceId }, data: { mustSettle: true } });
+    const answer = await resolve(attempt.attemptId, notRegistered);
+    expect(answer.status).toBe(status);
+    if (status === 200) return;
+    expect(answer.body.code).toBe('lane_unsettled');
+    // What the register's journal shows can be said at any time.
+    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+  });
+});
+
 describe('duplicate', () => {
   const duplicate = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> =>
     registered(attempt, { decision: 'duplicate', ...more });
@@ -276,6 +295,7 @@ describe('refused, and nothing has changed:', () => {
       () => ({ surplus: { receipt_seq: 102, fiscal_sign: SIGN, verification_url: linkWith(102) } }),
       '422 unknown_field /surplus',
     ],
+    ['a confirmation of another decision', () => ({ confirm_unsettled: true }), '422 unknown_field /confirm_unsettled'],
     ['an unknown field', () => ({ sign: SIGN }), '422 unknown_field /sign'],
   ])('%s', async (_what, more, expected) => {
     const { status, body } = await resolve(attempt.attemptId, registered(attempt, more()));

@@ -34,7 +34,7 @@ export class ResolveAttempt {
     private readonly bell: LaneBell,
   ) {}
 
-  /** @throws Problem 404; 409 attempt_open, already_resolved, sequence_taken; 422 when it contradicts the evidence */
+  /** @throws Problem 404; 409 attempt_open, already_resolved, lane_unsettled, sequence_taken; 422 when it contradicts the evidence */
   async execute({ caller, attemptId, decision }: ResolveAttemptCommand): Promise<ResolvedAttempt> {
     const resolved = await this.changes
       .execute(caller, async (tx) => {
@@ -66,13 +66,14 @@ export class ResolveAttempt {
       at: new Date().toISOString(),
     };
     if (decision.kind === 'not_registered') {
+      refuseWhileUnsettled(attempt, decision);
       await this.close(tx, attempt, 'not_registered', said);
       if (!(await this.rows.moveToAccepted(tx, attempt.receiptId))) throw alreadyResolved(attempt);
       await this.rows.tellOfReceipt(tx, attempt.receiptId, 'accepted', {
         attempt_id: attempt.id,
         evidence: 'operator',
       });
-      return { ...said, receipt_status: 'accepted' };
+      return { ...said, confirm_unsettled: decision.confirmUnsettled, receipt_status: 'accepted' };
     }
     const registration = checked(decision.claim, attempt, '');
     const surplus = decision.kind === 'duplicate' ? await this.checkedSurplus(tx, decision, attempt) : null;
@@ -123,6 +124,22 @@ function refuseUnlessUndecided(attempt: LockedAttempt): void {
   }
   // A late answer may have proved the receipt while the attempt still counts as unknown.
   if (attempt.state !== 'unknown' || attempt.receiptStatus !== 'unknown') throw alreadyResolved(attempt);
+}
+
+/**
+ * On a register without keys a request that is still asleep (a phone's backlog, a relay that waits for its answer) would
+ * register beside the one that we send again. A reading of the counters is taken after the settle time only, so where
+ * there is one nothing sleeps any more.
+ */
+function refuseWhileUnsettled(
+  { baseline, reading, mustSettle }: LockedAttempt,
+  { confirmUnsettled }: { confirmUnsettled: boolean },
+): void {
+  if (baseline.journalId !== null || reading !== null || !mustSettle || confirmUnsettled) return;
+  const detail =
+    'The lost request may still reach the register, and sending again would register twice. Decide when the lane has ' +
+    'settled, or answer for it with confirm_unsettled.';
+  throw new Problem('lane_unsettled', detail);
 }
 
 function alreadyResolved({ state, receiptStatus }: LockedAttempt): Problem {
