@@ -90,8 +90,9 @@ export function calibrate(
   const { growth } = known;
   if (growth === null || after.sequence !== before.sequence + 1) return null;
   const sequenceOffset = OFFSETS.find((offset) => after.sequence === known.receiptSeq + offset);
-  const tiyinPerUnit = UNITS.find((unit) => grewBy(before.sums, after.sums, growth, unit));
-  if (sequenceOffset === undefined || tiyinPerUnit === undefined) return null;
+  // A document of almost nothing fits every unit: it teaches none.
+  const [tiyinPerUnit, ...others] = UNITS.filter((unit) => grewBy(before.sums, after.sums, growth, unit));
+  if (sequenceOffset === undefined || tiyinPerUnit === undefined || others.length > 0) return null;
   return { sequenceOffset, tiyinPerUnit };
 }
 

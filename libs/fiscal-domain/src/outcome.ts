@@ -136,8 +136,8 @@ export type RepeatOutcome =
   | { kind: 'unproven'; reason: string };
 
 /**
- * What the repetition of the same bytes under the same key means (§5.5, registers with extensions). The answer carries
- * the stored registration or the one made just now; either way the sequence lies above the attempt's baseline.
+ * What the repetition of the same bytes under the same key means (§5.5, registers with extensions, asked for their
+ * identity just before). The answer carries the stored registration or the one made just now.
  */
 export function decideRepeat(
   attempt: { baseline: Baseline; isRefund: boolean },
@@ -147,11 +147,8 @@ export function decideRepeat(
     case 'not_sent':
     case 'unclear':
       return { kind: 'unproven', reason: answer.reason };
-    case 'registered': {
-      const outcome = decideRegistration(attempt.baseline, answer.response);
-      if (outcome.kind !== 'registered') return { kind: 'unproven', reason: 'contradicts the baseline' };
-      return { kind: 'registered', registration: outcome.registration, evidence: 'journal' };
-    }
+    case 'registered':
+      return decideStored(attempt.baseline, answer.response);
     case 'refused': {
       if (answer.code === 'S-005') return { kind: 'conflict', reason: `${answer.code}: ${answer.message}` };
       const outcome = decideRefusal(answer, attempt.isRefund);
@@ -160,6 +157,17 @@ export function decideRepeat(
       return { kind: 'refused', outcome };
     }
   }
+}
+
+/**
+ * The sequence may lie below the attempt's baseline: an earlier attempt of the receipt was parked, its request woke up
+ * later, and an operator sent the receipt again. A sequence that another receipt holds is caught where it is recorded.
+ */
+function decideStored(baseline: Baseline, response: SaleResponse): RepeatOutcome {
+  const { terminalId } = response.receipt;
+  return baseline.terminalId === null || terminalId === baseline.terminalId
+    ? { kind: 'registered', registration: registrationOf(response), evidence: 'journal' }
+    : { kind: 'unproven', reason: `answered by terminal ${terminalId} instead of ${baseline.terminalId}` };
 }
 
 export type Identity = { kind: 'same' } | { kind: 'replaced'; reason: string };

@@ -132,7 +132,7 @@ export class DrainLane {
     if (settled.kind === 'waiting') return settled.step;
     if (!sameReading(settled.first, settled.second))
       return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
-    await this.store.endSettle(lane.device.id, { ...settled.baseline, sequence: lane.baseline.sequence });
+    await this.store.endSettle(lane.device.id, { ...settled.baseline, sequence: lane.baseline.sequence }, lane.grip);
     return { kind: 'reread' };
   }
 
@@ -150,8 +150,12 @@ export class DrainLane {
         return this.work.setbacks.refused(lane, check.state, check.reason);
       case 'replaced':
         return this.work.setbacks.replaced(lane, check.reason);
-      case 'same':
-        await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
+      case 'same': {
+        const saved = await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
+        if (saved === 'terminal_taken') {
+          const reason = `terminal ${check.baseline.terminalId} belongs to another device`;
+          return this.work.setbacks.refused(lane, 'blocked', reason);
+        }
         await this.store.setDeviceState(device.id, 'online', null);
         // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
         lane.baseline =
@@ -160,6 +164,7 @@ export class DrainLane {
             : check.baseline;
         this.checkedAt.set(device.id, this.clock.monotonicMs());
         return null;
+      }
     }
   }
 }

@@ -18,10 +18,17 @@ export interface LaneWorld {
   notices: SettledNotices;
 }
 
+export interface LaneTools {
+  clock: Clock;
+  logger: Logger;
+  random: () => number;
+  pause: (ms: number) => Promise<void>;
+}
+
 /** Joins the lane's parts; the one place that knows them all. */
 export function joinLane(
   { store, locks, registers, notices }: LaneWorld,
-  { clock, logger, random }: { clock: Clock; logger: Logger; random: () => number },
+  { clock, logger, random, pause }: LaneTools,
 ): DrainLane {
   const tools = { clock, logger };
   const setbacks = new LaneSetbacks(store, random);
@@ -31,6 +38,6 @@ export function joinLane(
   const byCounters = new ResolveByCounters(store, settler, setbacks, parking, notices);
   const resolver = new ResolveAttempt(byKey, byCounters, parking);
   const baselines = new TakeBaseline(store, setbacks);
-  const sender = new SendReceipt(store, { resolver, setbacks, baselines, notices }, tools);
+  const sender = new SendReceipt(store, { resolver, setbacks, baselines, notices }, { ...tools, pause });
   return new DrainLane(store, locks, registers, { sender, resolver, settler, setbacks }, clock);
 }

@@ -10,6 +10,8 @@ const LONGEST_TIMER_MS = 300_000;
  */
 export class LaneRunner {
   private readonly running = new Map<string, Promise<void>>();
+  /** Woken while in hand. */
+  private readonly wokenAgain = new Set<string>();
   /** By device: takes its timer back. */
   private readonly timers = new Map<string, () => void>();
   private stopping = false;
@@ -29,11 +31,14 @@ export class LaneRunner {
     return this.stopping ? 0 : this.options.concurrency - this.running.size;
   }
 
-  /** Resolves when this drain is over. A lane in hand here is not drained twice: its drain looks once more by itself. */
+  /** Resolves when this drain is over. A lane in hand here is not drained twice at a time: it is looked at again after it. */
   async wake(deviceId: string): Promise<void> {
     if (this.stopping) return;
     const inHand = this.running.get(deviceId);
-    if (inHand) return inHand;
+    if (inHand) {
+      this.wokenAgain.add(deviceId);
+      return inHand;
+    }
     this.cancelTimer(deviceId);
     const drain = this.drain(deviceId);
     this.running.set(deviceId, drain);
@@ -59,8 +64,10 @@ export class LaneRunner {
     } finally {
       this.running.delete(deviceId);
     }
+    const wokenAgain = this.wokenAgain.delete(deviceId);
     if (this.stopping) return;
-    if (drained.kind === 'more') this.options.ringAgain(deviceId);
+    // The drain's own last look may have been before the receipt whose bell rang meanwhile.
+    if (drained.kind === 'more' || (drained.kind === 'idle' && wokenAgain)) this.options.ringAgain(deviceId);
     if (drained.kind === 'wait' && drained.afterMs <= LONGEST_TIMER_MS) this.wakeAfter(deviceId, drained.afterMs);
   }
 

@@ -32,6 +32,12 @@ export class LaneSetbacks {
     return this.wait(lane, retryAfterMs(lane.failures, this.random), reason);
   }
 
+  /** Due at once, and counted: the next failure in a row waits. */
+  async retryNow(lane: LaneInHand, reason: string): Promise<void> {
+    lane.failures += 1;
+    await this.wait(lane, 0, reason);
+  }
+
   async wait(lane: LaneInHand, afterMs: number, reason: string): Promise<Step> {
     await this.store.postpone(lane.device.id, { afterMs, reason, failures: lane.failures });
     return { kind: 'wait', afterMs };

@@ -6,6 +6,11 @@ const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const;
 export const BLOCKED_RETRY_MS = 15_000;
 /** Longest time between the beginning of an intent and the first byte (design.md §3, send guard). */
 const SEND_GUARD_MS = 1_000;
+/**
+ * The same for a repetition under a known key, which begins with asking who is there: several round trips on a slow line.
+ * Whatever would make it harmful (a final refusal, parking, another module) takes a settle time or a person.
+ */
+const REPEAT_GUARD_MS = 10_000;
 const JITTER = 0.2;
 
 /** How long to wait after the nth failure in a row (from 1), spread by ±20 % so that lanes do not march in step. */
@@ -20,11 +25,19 @@ export function retryAfterMs(failures: number, random: () => number): number {
  * stop, and by the wall clock, which does not stop but may jump back.
  */
 export function beginSendGuard(clock: Clock): () => boolean {
+  return beginGuard(clock, SEND_GUARD_MS);
+}
+
+export function beginRepeatGuard(clock: Clock): () => boolean {
+  return beginGuard(clock, REPEAT_GUARD_MS);
+}
+
+function beginGuard(clock: Clock, longestMs: number): () => boolean {
   const monotonic = clock.monotonicMs();
   const wall = clock.now().getTime();
   return () => {
     const elapsed = clock.monotonicMs() - monotonic;
     const elapsedOnWall = Math.abs(clock.now().getTime() - wall);
-    return elapsed <= SEND_GUARD_MS && elapsedOnWall <= SEND_GUARD_MS;
+    return elapsed <= longestMs && elapsedOnWall <= longestMs;
   };
 }

@@ -118,10 +118,22 @@ export class LaneRepository implements LaneStore {
     try {
       const opened = await this.prisma.$executeRaw`
         WITH moved AS (
-          UPDATE receipts SET status = 'sending', updated_at = now()
+          UPDATE receipts r SET status = 'sending', updated_at = now()
            WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
              AND (dispatch_before IS NULL OR dispatch_before > now())
+             AND NOT EXISTS (SELECT FROM receipts before WHERE before.device_id = ${intent.deviceId}
+                                AND before.status = 'accepted' AND before.lane_place < r.lane_place)
           RETURNING id
+        ), held AS (
+          UPDATE receipts SET status = 'cancelled', updated_at = now()
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+             AND dispatch_before <= now()
+          RETURNING id, merchant_id, type
+        ), told AS (
+          INSERT INTO events (id, merchant_id, type, subject_id, data)
+          SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.cancelled', id,
+                 jsonb_build_object('receipt_id', id, 'reason', 'the payment hold ran out')
+            FROM held
         )
         INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
         SELECT ${intent.attemptId}, id, ${intent.deviceId},
@@ -198,10 +210,7 @@ export class LaneRepository implements LaneStore {
       WITH closed AS (
         UPDATE attempts SET state = 'not_registered', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
          WHERE id = ${attemptId} AND state = 'open'
-           AND EXISTS (SELECT FROM pg_locks
-                        WHERE locktype = 'advisory' AND granted AND pid = ${grip.backendPid}
-                          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                          AND classid = ${LANE_LOCK_SPACE} AND objid = ${grip.lockNumber} AND objsubid = 2)
+           AND ${isHeld(grip)}
         RETURNING receipt_id
       )
       UPDATE receipts r SET status = 'accepted', updated_at = now()
@@ -248,11 +257,11 @@ export class LaneRepository implements LaneStore {
        WHERE device_id = ${deviceId}`;
   }
 
-  async endSettle(deviceId: string, baseline: Baseline): Promise<void> {
+  async endSettle(deviceId: string, baseline: Baseline, grip: LaneGrip): Promise<void> {
     await this.prisma.$executeRaw`
       UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = NULL, must_settle = false,
                        settling_relay = NULL, settle_until = NULL, due_at = NULL, due_reason = NULL, updated_at = now()
-       WHERE device_id = ${deviceId}`;
+       WHERE device_id = ${deviceId} AND ${isHeld(grip)}`;
   }
 
   async saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): Promise<void> {
@@ -291,7 +300,7 @@ export class LaneRepository implements LaneStore {
                fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
                registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
                ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
-          FROM attempt WHERE r.id = attempt.receipt_id AND r.status = 'unknown'
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status IN ('unknown', 'accepted')
         RETURNING r.id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -319,15 +328,26 @@ export class LaneRepository implements LaneStore {
         FROM moved`;
   }
 
-  async saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<void> {
-    await this.prisma.$executeRaw`
-      WITH lane AS (
-        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now()
-         WHERE device_id = ${deviceId} AND ${baseline.journalId}::text IS NOT NULL
-      )
-      UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
-                         capabilities = ${[...capabilities]}::text[], last_seen_at = now()
-       WHERE id = ${deviceId}`;
+  async saveIdentity(
+    deviceId: string,
+    baseline: Baseline,
+    capabilities: readonly string[],
+  ): Promise<'saved' | 'terminal_taken'> {
+    try {
+      await this.prisma.$executeRaw`
+        WITH lane AS (
+          UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, updated_at = now()
+           WHERE device_id = ${deviceId} AND ${baseline.journalId}::text IS NOT NULL
+        )
+        UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
+                           capabilities = ${[...capabilities]}::text[], last_seen_at = now()
+         WHERE id = ${deviceId}`;
+      return 'saved';
+    } catch (error) {
+      // devices_one_live_per_terminal
+      if (isUniqueViolation(error)) return 'terminal_taken';
+      throw error;
+    }
   }
 
   /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
@@ -384,6 +404,15 @@ function openAttemptOf(row: AttemptRow): OpenAttempt {
 
 function jsonOrNull(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value);
+}
+
+/** The lane lock is still this session's, by the database's own word. */
+function isHeld({ backendPid, lockNumber }: LaneGrip): Prisma.Sql {
+  return Prisma.sql`
+    EXISTS (SELECT FROM pg_locks
+             WHERE locktype = 'advisory' AND granted AND pid = ${backendPid}
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+               AND classid = ${LANE_LOCK_SPACE} AND objid = ${lockNumber} AND objsubid = 2)`;
 }
 
 /** SQLSTATE 23505. */

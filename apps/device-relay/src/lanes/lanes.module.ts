@@ -73,7 +73,10 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
       provide: DrainLane,
       inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, LOGGER],
       useFactory: (...[store, locks, registers, notices, logger]: LaneDependencies) =>
-        joinLane({ store, locks, registers, notices }, { clock: systemClock, logger, random: Math.random }),
+        joinLane(
+          { store, locks, registers, notices },
+          { clock: systemClock, logger, random: Math.random, pause: delay },
+        ),
     },
     {
       provide: LaneRunner,

@@ -86,7 +86,8 @@ export interface LaneStore {
   read(deviceId: string, receipts: number): Promise<LaneSnapshot | null>;
   /**
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
-   * `withdrawn`: the receipt is no longer accepted here (cancelled, moved). `lane_occupied`: an attempt is open.
+   * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
+   * ran out), or no longer the first of its lane. `lane_occupied`: an attempt is open.
    */
   openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'>;
   /**
@@ -109,15 +110,25 @@ export interface LaneStore {
   postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void>;
   /** Names this relay as the one that waits out a settle time; others keep off until 10 s after it. */
   beginSettle(deviceId: string, afterMs: number, reason: string): Promise<void>;
-  /** The lane is settled: it goes on from this reading. */
-  endSettle(deviceId: string, baseline: Baseline): Promise<void>;
+  /**
+   * The lane is settled: it goes on from this reading. Only while the lane lock is still this session's: a successor may
+   * have parked another attempt, whose settling this must not end.
+   */
+  endSettle(deviceId: string, baseline: Baseline, grip: LaneGrip): Promise<void>;
   saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): Promise<void>;
   /** Somebody else sells there too: matches of counters prove nothing any more. */
   markShared(deviceId: string, reason: string): Promise<void>;
   /** Changes state and tells it as an event; does nothing when it is that state already. */
   setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void>;
-  /** What the register said about itself; with extensions it is the lane's baseline as well. */
-  saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<void>;
+  /**
+   * What the register said about itself; with extensions it is the lane's baseline as well. `terminal_taken`: another
+   * live device has this terminal, nothing was changed.
+   */
+  saveIdentity(
+    deviceId: string,
+    baseline: Baseline,
+    capabilities: readonly string[],
+  ): Promise<'saved' | 'terminal_taken'>;
 }
 
 export interface CloseRegistered {
@@ -133,9 +144,9 @@ export interface CloseRegistered {
 export type LateAnswer =
   /** The same registration; a missing sign is completed. */
   | 'same'
-  /** The receipt was parked as unknown: this proves it. */
+  /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
   | 'proved'
-  /** The receipt is registered elsewhere, or waits to be sent again: an operator must look. */
+  /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must look. */
   | 'duplicate_suspected';
 
 /** A lane lock in hand. */

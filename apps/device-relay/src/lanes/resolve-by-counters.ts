@@ -44,7 +44,7 @@ export class ResolveByCounters {
     switch (proof.kind) {
       case 'not_registered':
         if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.grip))) return { kind: 'reread' };
-        await this.store.endSettle(lane.device.id, after);
+        await this.store.endSettle(lane.device.id, after, lane.grip);
         return this.setbacks.retryLater(lane, 'proven not registered; sent again');
       case 'registered':
         return this.recordRegistered(lane, found, proof);
@@ -54,7 +54,7 @@ export class ResolveByCounters {
         if (lane.device.profile.sharing === 'exclusive') await this.store.markShared(lane.device.id, difference);
         const neverQuiet = proof.kind === 'moving';
         const step = await this.parking.park(attempt, { ...evidence, difference }, { mustSettle: neverQuiet });
-        if (!neverQuiet) await this.store.endSettle(lane.device.id, after);
+        if (!neverQuiet) await this.store.endSettle(lane.device.id, after, lane.grip);
         return step;
       }
     }
@@ -93,7 +93,7 @@ export class ResolveByCounters {
       );
     }
     this.notices.tell(attempt.receiptId);
-    await this.store.endSettle(deviceId, baseline);
+    await this.store.endSettle(deviceId, baseline, lane.grip);
     return { kind: 'reread' };
   }
 }

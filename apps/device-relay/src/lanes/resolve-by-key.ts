@@ -3,7 +3,7 @@ import type { Clock, Logger } from '#runtime';
 import { checkRegister } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginSendGuard } from './lane-timing.js';
+import { beginRepeatGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
 import type { ParkAttempt } from './park-attempt.js';
 import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
@@ -23,7 +23,7 @@ export class ResolveByKey {
   ) {}
 
   async resolve(lane: LaneInHand, attempt: OpenAttempt): Promise<Step> {
-    const mayStillSend = beginSendGuard(this.tools.clock);
+    const mayStillSend = beginRepeatGuard(this.tools.clock);
     const check = await checkRegister(lane.register, attempt.baseline);
     if (check.kind === 'silent') return this.setbacks.unreachable(lane, check.reason);
     if (check.kind === 'refusing') return this.setbacks.refused(lane, check.state, check.reason);

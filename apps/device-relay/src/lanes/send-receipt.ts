@@ -16,6 +16,9 @@ import type { CloseRegistered, LaneStore, OpenAttempt, SettledNotices, WaitingRe
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { TakeBaseline } from './take-baseline.js';
 
+/** Pauses between tries to record what the register has answered. */
+const RECORD_AGAIN_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 15_000] as const;
+
 interface Sent {
   attempt: OpenAttempt;
   answer: RegisterAnswer;
@@ -40,7 +43,7 @@ export class SendReceipt {
   constructor(
     private readonly store: LaneStore,
     private readonly parts: LaneParts,
-    private readonly tools: { clock: Clock; logger: Logger },
+    private readonly tools: { clock: Clock; logger: Logger; pause: (ms: number) => Promise<void> },
   ) {}
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
@@ -64,7 +67,9 @@ export class SendReceipt {
     });
     if (opened !== 'opened') {
       prepared.call.abandon();
-      return { kind: opened === 'withdrawn' ? 'next' : 'reread' };
+      // What was read before is no longer true: going on with it could send the receipts behind it first.
+      if (opened === 'withdrawn') this.parts.notices.tell(receipt.id);
+      return { kind: 'reread' };
     }
     const attempt: OpenAttempt = {
       ...{ id: attemptId, receiptId: receipt.id, baseline, request, document },
@@ -90,7 +95,10 @@ export class SendReceipt {
         return openShift(lane, setbacks);
       case 'not_sent':
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
-        return setbacks.unreachable(lane, outcome.reason);
+        // Our own lateness says nothing about the register.
+        return outcome.reason === 'guard'
+          ? setbacks.retryLater(lane, 'the intent took too long')
+          : setbacks.unreachable(lane, outcome.reason);
       case 'unclear':
         return this.resolveUnclear(lane, sent, outcome.reason);
     }
@@ -113,7 +121,7 @@ export class SendReceipt {
       baseline,
       lastKnown,
     };
-    const closed = await this.store.closeRegistered(close);
+    const closed = await this.closeRegistered(close);
     if (closed === 'sequence_taken') {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
     }
@@ -126,12 +134,29 @@ export class SendReceipt {
     return { kind: 'next' };
   }
 
-  /** A successor took the lane over while we were paused, and found something out about this attempt. */
+  /**
+   * The answer is in hand and cannot be had again from a register without keys: a database that is away for seconds must
+   * not make the receipt unknown. Whoever took the lane over meanwhile is met by `already_closed`.
+   */
+  private async closeRegistered(close: CloseRegistered): ReturnType<LaneStore['closeRegistered']> {
+    for (const pauseMs of RECORD_AGAIN_MS) {
+      try {
+        return await this.store.closeRegistered(close);
+      } catch (error) {
+        this.tools.logger.error({ err: error, attempt_id: close.attemptId }, 'registered, but not recorded yet');
+        await this.tools.pause(pauseMs);
+      }
+    }
+    return this.store.closeRegistered(close);
+  }
+
+  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without hearing of it. */
   private async recordLate(lane: LaneInHand, { attempt }: Sent, { registration }: CloseRegistered): Promise<Step> {
     const late = await this.store.recordLateAnswer(attempt.id, registration);
-    this.tools.logger.error(
+    const level = late === 'same' ? 'info' : 'error';
+    this.tools.logger[level](
       { device_id: lane.device.id, attempt_id: attempt.id, late },
-      'answer came after a takeover',
+      'the attempt was closed before its answer was recorded',
     );
     this.parts.notices.tell(attempt.receiptId);
     return { kind: 'reread' };

@@ -5,6 +5,13 @@ import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { LaneStore } from './ports.js';
 
+/** While it settles the register is asked this often whether it is still awake. */
+const PROBE_EVERY_MS = 10_000;
+/**
+ * Longer without an answer, and the register may have slept unnoticed with the request inside it: starts again. Shorter
+ * naps must fit between the register's worst processing time and `settleMs`.
+ */
+const LONGEST_GAP_MS = 30_000;
 /** Between the two readings that must be equal. */
 const BETWEEN_READINGS_MS = 5_000;
 /** Pairs of readings that differed before the register counts as never quiet. */
@@ -20,6 +27,8 @@ interface Settle {
   subject: string;
   /** Monotonic: the register's first answer after the sending. */
   answeredAtMs: number;
+  /** Monotonic: its last answer. */
+  seenAtMs: number;
   first: { reading: CounterReading; takenAtMs: number } | null;
   moves: number;
 }
@@ -28,9 +37,10 @@ interface Settle {
  * Waits until whatever may still be at work inside a register, or asleep on its way there, has ended; then reads the
  * counters twice (design.md §5.5). Only for registers without extensions.
  *
- * The time counts in this process and on its monotonic clock, from the register's first answer: a phone may have been
- * asleep with the request in its backlog, and works it off when it wakes. Crash window: this process dies while it waits;
- * whoever takes the lane later has no memory of the first answer and starts the settling again.
+ * The time counts in this process and on its monotonic clock, from the register's first answer, and only while it keeps
+ * answering: a phone may have been asleep with the request in its backlog, or falls asleep over it, and works it off when
+ * it wakes. Crash window: this process dies while it waits; whoever takes the lane later has no memory of the first answer
+ * and starts the settling again, and so does one that was paused for long.
  */
 export class SettleLane {
   private readonly settles = new Map<string, Settle>();
@@ -59,7 +69,7 @@ export class SettleLane {
     const now = this.clock.monotonicMs();
     const settle = this.settleOf(deviceId, subject, now);
     const quietMs = lane.device.profile.settleMs - (now - settle.answeredAtMs);
-    if (quietMs > 0) return this.wait(lane, quietMs, 'settling');
+    if (quietMs > 0) return this.wait(lane, Math.min(quietMs, PROBE_EVERY_MS), 'settling');
     return this.compare(lane, settle, { reading, baseline: check.baseline });
   }
 
@@ -87,8 +97,11 @@ export class SettleLane {
 
   private settleOf(deviceId: string, subject: string, now: number): Settle {
     const known = this.settles.get(deviceId);
-    if (known?.subject === subject) return known;
-    const settle: Settle = { subject, answeredAtMs: now, first: null, moves: 0 };
+    if (known?.subject === subject && now - known.seenAtMs <= LONGEST_GAP_MS) {
+      known.seenAtMs = now;
+      return known;
+    }
+    const settle: Settle = { subject, answeredAtMs: now, seenAtMs: now, first: null, moves: 0 };
     this.settles.set(deviceId, settle);
     return settle;
   }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** Pseudo-random numbers of one seed (sfc32): the same seed gives the same world. */
 export class Chance {
   private a: number;
@@ -38,24 +40,24 @@ export class Chance {
 
 /** What happened, in order: a running hash of every line, and the last lines for the message of a broken promise. */
 export class Trace {
-  lines = 0;
-  private high = 0x811c9dc5;
-  private low = 0x01000193;
+  private lines = 0;
+  private pending = '';
+  private readonly digest = createHash('sha256');
   private readonly last: string[] = [];
 
   note(atMs: number, line: string): void {
-    const text = `${atMs.toFixed(3)} ${line}`;
+    const text = `${Math.round(atMs * 1_000) / 1_000} ${line}`;
     this.lines += 1;
-    for (let index = 0; index < text.length; index += 1) {
-      const code = text.charCodeAt(index);
-      this.high = Math.imul(this.high ^ code, 0x01000193);
-      this.low = Math.imul(this.low + code, 0x85ebca6b) ^ (this.low >>> 13);
+    this.pending += text;
+    if (this.pending.length > 65_536) {
+      this.digest.update(this.pending);
+      this.pending = '';
     }
     this.last[this.lines % KEPT_LINES] = text;
   }
 
   get hash(): string {
-    return [this.high, this.low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+    return this.digest.copy().update(this.pending).digest('hex').slice(0, 16);
   }
 
   /** The last lines that name one of these. */

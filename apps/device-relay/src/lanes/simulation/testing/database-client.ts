@@ -86,7 +86,7 @@ export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: D
     noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(attemptId, evidence)),
     postpone: (deviceId, wait) => send(() => ledger.postpone(deviceId, wait)),
     beginSettle: (deviceId, afterMs, reason) => send(() => ledger.beginSettle(relayId, deviceId, { afterMs, reason })),
-    endSettle: (deviceId, baseline) => send(() => ledger.endSettle(deviceId, baseline)),
+    endSettle: (deviceId, baseline, grip) => send(() => ledger.endSettle(deviceId, baseline, grip)),
     saveReading: (deviceId, baseline, calibration) => send(() => ledger.saveReading(deviceId, baseline, calibration)),
     markShared: (deviceId, reason) => send(() => ledger.markShared(deviceId, reason)),
     setDeviceState: (deviceId, state, reason) => send(() => ledger.setDeviceState(deviceId, state, reason)),

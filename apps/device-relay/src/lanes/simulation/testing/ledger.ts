@@ -81,6 +81,9 @@ export class Ledger {
   readonly devices = new Map<string, DeviceRow>();
   readonly receipts = new Map<string, ReceiptRow>();
   readonly attempts = new Map<string, AttemptRow>();
+  readonly unknown = new Set<ReceiptRow>();
+  /** Accepted or sending. */
+  unfinished = 0;
   /** Advisory locks: number → session. */
   readonly locks = new Map<number, number>();
   private readonly lanes = new Map<string, LaneRow>();
@@ -125,6 +128,13 @@ export class Ledger {
     return this.accepted.get(deviceId)!.length;
   }
 
+  /** An operator's "send again" is still under way there. */
+  sentAgainOn(deviceId: string): boolean {
+    const open = this.openAttemptOf(deviceId);
+    const sending = open ? [this.receipts.get(open.receiptId)!] : [];
+    return [...sending, ...this.accepted.get(deviceId)!].some((receipt) => receipt.sentAgainByOperator);
+  }
+
   /** A short name that is the same in every run; attempt ids carry the wall clock. */
   nameOf(attemptId: string): string {
     return this.attemptNames.get(attemptId) ?? attemptId;
@@ -134,6 +144,7 @@ export class Ledger {
 
   accept(receipt: ReceiptRow): void {
     this.receipts.set(receipt.id, receipt);
+    this.unfinished += 1;
     this.moveIntoLane(receipt);
   }
 
@@ -201,7 +212,7 @@ export class Ledger {
 
   openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
     const receipt = this.receipts.get(intent.receiptId)!;
-    if (receipt.status !== 'accepted' || receipt.deviceId !== intent.deviceId) return 'withdrawn';
+    if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
     if (this.openOnDevice.has(intent.deviceId)) return 'lane_occupied';
     this.attemptNames.set(intent.attemptId, `att-${this.attempts.size + 1}`);
     this.attempts.set(intent.attemptId, {
@@ -238,7 +249,11 @@ export class Ledger {
       receipt.fiscalSign ??= fiscalSign;
       return 'same';
     }
-    if (receipt.status === 'unknown') {
+    if (receipt.status === 'unknown' || receipt.status === 'accepted') {
+      if (receipt.status === 'accepted') {
+        this.leaveLane(receipt);
+        this.move(receipt, 'sending');
+      }
       if (this.registrations.has(`${terminalId}/${receiptSeq}`)) throw new Error('receipts_one_per_registration');
       this.registrations.set(`${terminalId}/${receiptSeq}`, receipt.id);
       Object.assign(receipt, { terminalId, receiptSeq, fiscalSign });
@@ -246,7 +261,10 @@ export class Ledger {
       this.promises.registered(receipt, { terminalId, seq: receiptSeq });
       return 'proved';
     }
-    this.promises.breaks(`${receipt.id}: duplicate suspected, it is ${receipt.status}`, receipt);
+    // With keys the attempt that is under way finds this same registration.
+    if (!this.devices.get(receipt.deviceId)!.keyed) {
+      this.promises.breaks(`${receipt.id}: duplicate suspected, it is ${receipt.status}`, receipt);
+    }
     return 'duplicate_suspected';
   }
 
@@ -299,7 +317,8 @@ export class Ledger {
     this.touch(deviceId, { dueAtMs: until, settlingRelay: relayId, settleUntilMs: until });
   }
 
-  endSettle(deviceId: string, baseline: Baseline): void {
+  endSettle(deviceId: string, baseline: Baseline, grip: LaneGrip): void {
+    if (!this.holds(grip)) return;
     this.note(`${deviceId} is settled at ${baseline.reading?.sequence}`);
     const settled = { mustSettle: false, settlingRelay: null, settleUntilMs: null, dueAtMs: null };
     this.touch(deviceId, { baseline, lastKnown: null, ...settled });
@@ -322,9 +341,14 @@ export class Ledger {
     this.note(`${deviceId} is ${state}: ${reason ?? ''}`);
   }
 
-  saveIdentity(deviceId: string, baseline: Baseline): void {
+  saveIdentity(deviceId: string, baseline: Baseline): 'saved' | 'terminal_taken' {
+    const { terminalId } = baseline;
+    for (const device of this.devices.values()) {
+      if (device.id !== deviceId && device.terminalId === terminalId) return 'terminal_taken';
+    }
     if (baseline.journalId !== null) this.touch(deviceId, { baseline });
-    Object.assign(this.devices.get(deviceId)!, { terminalId: baseline.terminalId, journalId: baseline.journalId });
+    Object.assign(this.devices.get(deviceId)!, { terminalId, journalId: baseline.journalId });
+    return 'saved';
   }
 
   overdueLanes(relayId: string, overdueMs: number, limit: number): string[] {
@@ -361,6 +385,9 @@ export class Ledger {
 
   private move(receipt: ReceiptRow, status: ReceiptStatus, why = ''): void {
     assertMove(receipt.status, status);
+    this.unfinished += Number(isInLane(status)) - Number(isInLane(receipt.status));
+    if (status === 'unknown') this.unknown.add(receipt);
+    else this.unknown.delete(receipt);
     receipt.status = status;
     receipt.updatedAtMs = this.clock.nowMs;
     this.note(`${receipt.deviceId} ${receipt.id} ${status} ${why}`);
@@ -385,6 +412,10 @@ export class Ledger {
   private note(line: string): void {
     this.trace.note(this.clock.nowMs, line);
   }
+}
+
+function isInLane(status: ReceiptStatus): boolean {
+  return status === 'accepted' || status === 'sending';
 }
 
 const NO_BYTES = Buffer.alloc(0);

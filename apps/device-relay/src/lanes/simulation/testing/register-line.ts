@@ -73,7 +73,7 @@ export class SimulatedLine implements Register {
         time.after(10_000, () => resolve({ kind: 'not_sent', reason: 'connect timeout' }));
       } else {
         // A connection that was open, or one that the kernel of a sleeping phone accepted.
-        time.after(chance.between(0.1, 1), () => resolve(ready));
+        time.after(this.lag(), () => resolve(ready));
       }
     });
   }
@@ -103,15 +103,20 @@ export class SimulatedLine implements Register {
         time.after(chance.between(1, 30), () => finish({ kind: 'unclear', reason: 'reset' }));
       if (fate === 'lost request') return;
       const isSlow = fate === 'late request' || (this.register.ofdDown && chance.happens(0.3));
-      const workMs = isSlow ? chance.between(1_000, WORST_WORK_MS) : chance.between(2, 15);
+      const workMs = this.lag() + (isSlow ? chance.between(1_000, WORST_WORK_MS) : chance.between(2, 15));
       this.register.whenAwakeFor(workMs, () => {
         if (fate === 'odd answer' && chance.happens(0.5)) return finish(this.oddAnswer());
         const answer = this.register.process(body, { key, attemptId });
         if (fate === 'lost answer') return;
-        const backMs = fate === 'late answer' ? chance.between(61_000, 400_000) : chance.between(0.1, 1);
+        const backMs = fate === 'late answer' ? chance.between(61_000, 400_000) : this.lag();
         time.after(backMs, () => finish(fate === 'odd answer' ? this.oddAnswer() : answer));
       });
     });
+  }
+
+  private lag(): number {
+    const { lagMs } = this.register.kind;
+    return this.line.chance.between(lagMs / 10, lagMs);
   }
 
   private drawFate(): Fate {
@@ -154,11 +159,11 @@ export class SimulatedLine implements Register {
         finish({ kind: 'unclear', reason: 'timeout' }),
       );
       if (chance.happens(0.002)) return;
-      time.after(chance.between(0.1, 1), () =>
+      time.after(this.lag(), () =>
         this.register.whenAwakeFor(0, () => {
           if (isOver) return;
           const result = answer();
-          time.after(chance.between(0.1, 1), () => finish(result));
+          time.after(this.lag(), () => finish(result));
         }),
       );
     });

@@ -15,6 +15,8 @@ export interface RegisterKind {
   phone: boolean;
   /** What its `currentReceiptSeq` means: sequence of the last document + this. */
   sequenceOffset: number;
+  /** Longest time of one message on its way, milliseconds. */
+  lagMs: number;
   /** Unit of its accumulated sums, tiyin. */
   tiyinPerUnit: number;
 }

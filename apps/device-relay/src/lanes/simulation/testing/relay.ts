@@ -33,7 +33,9 @@ export class SimulatedRelay {
     const store = laneStoreOf(id, this.process, server);
     const registers = parts.registersOf(this.process);
     const world = { store, locks: this.locks, registers, notices: { tell: () => undefined } };
-    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next });
+    const pause = (ms: number): Promise<void> =>
+      this.process.external((resolve) => time.after(ms, () => resolve(undefined)));
+    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next, pause });
     const later = (afterMs: number, run: () => void): (() => void) => {
       const timer = time.after(afterMs, () => this.process.enter(run));
       return () => timer.cancel();

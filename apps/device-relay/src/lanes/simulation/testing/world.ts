@@ -17,13 +17,14 @@ interface DeviceKind extends RegisterKind {
   profile: Partial<DeviceProfile>;
 }
 
-const SPEC_ONLY = { keyed: false, phone: false, sequenceOffset: 0, tiyinPerUnit: 1 };
+const SPEC_ONLY = { keyed: false, phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1 };
 const EXCLUSIVE = { sharing: 'exclusive', pacingMs: 0 } as const;
 
 /** One of each kind that behaves differently. */
 const DEVICES: readonly DeviceKind[] = [
   { ...SPEC_ONLY, keyed: true, profile: { pacingMs: 0 } },
   { ...SPEC_ONLY, keyed: true, phone: true, profile: { pacingMs: 0 } },
+  { ...SPEC_ONLY, keyed: true, lagMs: 900, profile: { pacingMs: 0 } },
   { ...SPEC_ONLY, profile: EXCLUSIVE },
   { ...SPEC_ONLY, phone: true, sequenceOffset: 1, profile: EXCLUSIVE },
   { ...SPEC_ONLY, sequenceOffset: -1, tiyinPerUnit: 100, profile: { sharing: 'exclusive', pacingMs: 1_000 } },
@@ -185,12 +186,9 @@ export class World {
     this.trace.note(this.time.nowMs, '! healed');
     const deadline = this.time.nowMs + HEALED_DEADLINE_MS;
     const look = (): void => {
-      const left = [...this.ledger.receipts.values()].filter(
-        ({ status }) => status === 'accepted' || status === 'sending',
-      );
-      if (left.length === 0) this.over = true;
-      else if (this.time.nowMs > deadline)
-        this.promises.breaks(`${left.length} receipts never left their lane`, left[0]);
+      const { unfinished } = this.ledger;
+      if (unfinished === 0) this.over = true;
+      else if (this.time.nowMs > deadline) this.promises.breaks(`${unfinished} receipts never left their lane`);
       else this.time.after(5_000, look);
     };
     look();
