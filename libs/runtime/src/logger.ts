@@ -33,7 +33,21 @@ export function createLogger(name: string, level: LogLevel, destination?: Destin
       },
     },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return pino(options, destination ?? standardOutput());
+}
+
+let isGuarded = false;
+
+/**
+ * Node's own stream instead of pino's: when the reader of the pipe is gone (a supervisor that was killed), pino's final
+ * flush tries for ever and the program could not be stopped. Lines that nobody can read are dropped.
+ */
+function standardOutput(): DestinationStream {
+  if (!isGuarded) {
+    isGuarded = true;
+    process.stdout.on('error', () => undefined);
+  }
+  return process.stdout;
 }
 
 function errorWithin(first: unknown): Error | undefined {
