@@ -1,6 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import { systemClock, type Clock, type Logger } from '#runtime';
 import type { Classifier } from './classifier/classifier.js';
 import { EmulatedClock, FaultBoard } from './emulator/faults.js';
@@ -9,6 +7,7 @@ import { SoftwareFiscalModule } from './fiscal-module/software-fiscal-module.js'
 import { closeDatabase, DataFolderError, openDatabase, type Sqlite } from './journal/database.js';
 import { Journal } from './journal/journal.js';
 import { Meta } from './journal/meta.js';
+import { AccessToken } from './local-api/access-token.js';
 import type { Refusal } from './local-api/refusal.js';
 import { OfdClient } from './ofd/ofd-client.js';
 import { ReceiptCourier } from './ofd/receipt-courier.js';
@@ -43,6 +42,7 @@ interface RegisterParts {
   readonly courier: ReceiptCourier;
   readonly zReportCourier: ZReportCourier;
   readonly journalId: string;
+  readonly folder: string;
 }
 
 /** One cash register: its data folder, fiscal module, journal and deliveries. `localApiServer()` serves it. */
@@ -59,11 +59,12 @@ export class Register {
   readonly zReportCourier = this.parts.zReportCourier;
   /** Made once with the data folder: a cleared or restored register is recognised by it. */
   readonly journalId = this.parts.journalId;
+  readonly folder = this.parts.folder;
   readonly receipts: RegisterReceipt;
 
   constructor(
     private readonly parts: RegisterParts,
-    readonly apiKey: string,
+    readonly accessToken: AccessToken,
     classifier: Classifier,
   ) {
     const { module, journal, courier, settings } = parts;
@@ -122,19 +123,21 @@ export function openRegister(options: RegisterOptions): Register {
   const folder = options.folder ?? settings.DATA_DIR;
   const db = openDatabase(folder, options.cachePages);
   try {
-    const parts = assemble(db, options);
+    const parts = assemble(db, folder, options);
     refuseForeignFolder(folder, parts);
     const fault = parts.module.fault();
     if (fault) parts.logger.error({ details: fault.details }, fault.message);
     if (settings.REGISTER_ACTIVATED) parts.meta.getOrMake('activated_at', () => parts.clock.now().toISOString());
-    return new Register(parts, settings.REGISTER_API_KEY ?? ownApiKey(parts.meta, folder), classifier);
+    const accessToken = new AccessToken({ db, meta: parts.meta, folder }, settings.REGISTER_API_KEY);
+    return new Register(parts, accessToken, classifier);
   } catch (error) {
     closeDatabase(db);
     throw error;
   }
 }
 
-function assemble(db: Sqlite, { settings, logger, clock: given = systemClock }: RegisterOptions): RegisterParts {
+function assemble(db: Sqlite, folder: string, options: RegisterOptions): RegisterParts {
+  const { settings, logger, clock: given = systemClock } = options;
   const emulated = new EmulatedClock(given);
   const faults = settings.EMULATOR ? new FaultBoard(emulated) : null;
   const clock = faults ? emulated : given;
@@ -151,7 +154,7 @@ function assemble(db: Sqlite, { settings, logger, clock: given = systemClock }: 
   const ofd = new OfdClient(settings.OFD_URLS, () => faults?.strikes('ofd_down') === true);
   const saleBudgetMs = settings.OFD_SALE_BUDGET_MS;
   return {
-    ...{ settings, logger, clock, faults, db, meta, journal, module, ofd },
+    ...{ settings, logger, clock, faults, db, meta, journal, module, ofd, folder },
     courier: new ReceiptCourier({ module, journal, ofd, saleBudgetMs, logger }),
     zReportCourier: new ZReportCourier(module, ofd, saleBudgetMs),
     journalId: meta.getOrMake('journal_id', randomUUID),
@@ -163,11 +166,4 @@ function refuseForeignFolder(folder: string, { settings, module }: RegisterParts
   const wanted = settings.REGISTER_TERMINAL_ID;
   if (wanted === undefined || wanted === terminalId) return;
   throw new DataFolderError(`The data folder ${folder} belongs to terminal ${terminalId}, not to ${wanted}.`);
-}
-
-/** Kept in the database and, for the person who sets up the client, in a file that only the owner can read. */
-function ownApiKey(meta: Meta, folder: string): string {
-  const apiKey = meta.getOrMake('api_key', () => randomBytes(24).toString('base64url'));
-  writeFileSync(join(folder, 'api-key.txt'), `${apiKey}\n`, { mode: 0o600 });
-  return apiKey;
 }

@@ -42,6 +42,8 @@ export const REGISTER_SETTINGS = {
   REGISTER_ACTUAL_ADDRESS: runtime.text().default('Toshkent shahri'),
   REGISTER_BRANCH_ID: runtime.text().default('branch-1'),
   REGISTER_BRANCH_ADDRESS: runtime.text().default('Toshkent shahri'),
+  /** Names under which people open the screen, besides this machine's addresses; any other Host is refused. */
+  REGISTER_SCREEN_HOSTS: runtime.parsed(readHostNames).default([]),
   RECEIPT_LANGUAGE: runtime.oneOf(RECEIPT_LANGUAGES).default('ru'),
   SUBSCRIPTION_EXPIRES_AT: runtime.parsed(readInstant).default(FAR_FUTURE),
   /** Days before the expiry in which the state is `expiring`. */
@@ -94,6 +96,16 @@ function readApiKey(raw: string): string {
 function readTerminalId(raw: string): string {
   if (!/^[A-Z]{2}\d{12}$/.test(raw)) throw new Error('2 capital letters and 12 digits');
   return raw;
+}
+
+function readHostNames(raw: string): readonly string[] {
+  const names = raw
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+  const isName = (name: string): boolean => /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name);
+  if (!names.every(isName)) throw new Error('a comma-separated list of host names without port');
+  return names;
 }
 
 function readInstant(raw: string): Date {

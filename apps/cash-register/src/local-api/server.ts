@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
+import { addScreen, isScreenPath } from '../screen/screen-routes.js';
 import { subscriptionHeaders } from '../subscription.js';
 import { addRoutes, METHODS_BY_PATH } from './routes.js';
 import { errorBody, httpStatusOf, type Refusal } from './refusal.js';
@@ -34,7 +34,6 @@ export function localApiServer(register: Register): FastifyInstance {
     clientErrorHandler: (_error, socket) => refuseRubbish(socket),
   });
   readJsonBodies(server);
-  const expected = digest(register.apiKey);
   server.addHook('onRequest', (request, reply, done) => {
     if (register.faults) reply.header('X-Emulator', '1');
     if (pathOf(request) === '/status') {
@@ -43,12 +42,14 @@ export function localApiServer(register: Register): FastifyInstance {
     }
     reply.headers(subscriptionHeaders(register.subscription()));
     const given = request.headers['x-api-key'];
-    if (typeof given === 'string' && timingSafeEqual(digest(given), expected)) done();
+    if (isScreenPath(pathOf(request)) && !request.is404) done();
+    else if (typeof given === 'string' && register.accessToken.matches(given)) done();
     else void refuse(reply, { kind: 'refused', code: 'S-001', message: 'X-API-Key is missing or wrong' });
   });
   server.setNotFoundHandler((request, reply) => refuseUnknown(request, reply));
   server.setErrorHandler((error, request, reply) => refuseError(register, { error, request, reply }));
   addRoutes(server, register);
+  addScreen(server, register);
   if (register.faults) addEmulatorRoutes(server, register.faults);
   return server;
 }
@@ -130,8 +131,4 @@ function refuseError(register: Register, { error, request, reply }: FailedReques
 export function pathOf(request: FastifyRequest): string {
   const [path = '/'] = request.url.split('?', 1);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

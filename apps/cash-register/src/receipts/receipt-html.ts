@@ -105,7 +105,7 @@ function quantityText(amount: number): string {
 }
 
 /** Tiyin as so'm with a thin group separator: 1 234 567.89 */
-function sumText(sumTiyin: number): string {
+export function sumText(sumTiyin: number): string {
   const rest = sumTiyin % 100;
   const whole = String((sumTiyin - rest) / 100).replace(/\B(?=(\d{3})+(?!\d))/g, '\u00a0');
   return `${whole}.${String(rest).padStart(2, '0')}`;
