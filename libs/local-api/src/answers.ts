@@ -75,7 +75,9 @@ function judge(raw: Exclude<RawAnswer, { kind: 'not_sent' }>): Judged {
   const body = parsed.kind === 'json' ? asObject(parsed.value) : null;
   if (!body) return unclear(isSuccessStatus ? 'unreadable' : 'http_error', raw);
   const error = asObject(body['error']);
-  if (body['success'] === false) return judgeFailure(raw, body, error);
+  // A resend of which some failed says success:false with its counts and no error: the call's own shape decides.
+  const isCounted = isSuccessStatus && error === null && body['receipt'] === undefined;
+  if (body['success'] === false && !isCounted) return judgeFailure(raw, body, error);
   if (!isSuccessStatus) return unclear(body['success'] === true ? 'contradiction' : 'http_error', raw);
   if (error) return unclear('contradiction', raw);
   return { kind: 'success', httpStatus, headers, body };

@@ -382,6 +382,19 @@ describe('the other calls', () => {
     ]);
   });
 
+  test('a resend of which some failed is an answer with its counts', async () => {
+    const partial = {
+      success: false,
+      total: 2,
+      sent: 1,
+      failed: 1,
+      errors: [{ receiptSeq: 7, code: 'T-001', message: 'away' }],
+    };
+    const { client } = await setUp((socket) => socket.write(answer(200, partial)));
+    expect(await client.sendUnsentReceipts()).toMatchObject({ kind: 'ok', value: { sent: 1, failed: 1 } });
+    expect(await client.openShift()).toMatchObject({ kind: 'unclear', reason: 'unreadable' });
+  });
+
   test('a path below the address and IPv6 are kept', async () => {
     const { server } = await setUp((socket) => socket.write(answer(200, status)));
     const client = clientOf(`${server.url}/register/1/`);
