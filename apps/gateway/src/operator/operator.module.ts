@@ -1,10 +1,6 @@
 import { Module } from '@nestjs/common';
-import { deriveKey } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
-import { ReceiptUrls } from '../receipts/receipt-url.js';
-import { ReceiptRepository } from '../receipts/receipt.repository.js';
-import type { GatewaySettings } from '../settings.js';
-import { SETTINGS_TOKEN } from '../tokens.js';
+import { ReceiptsModule } from '../receipts/receipts.module.js';
 import { AdoptDevice } from './adopt-device.js';
 import { CompleteFiscal } from './complete-fiscal.js';
 import { ListUnknown } from './list-unknown.js';
@@ -17,23 +13,16 @@ import { ResolveAttempt } from './resolve-attempt.js';
 import { UnblockDevice } from './unblock-device.js';
 
 @Module({
-  imports: [AuditModule],
+  imports: [AuditModule, ReceiptsModule],
   controllers: [OperatorController, OperatorDevicesController, ReceiptFiscalController],
   providers: [
     OperatorRepository,
-    ReceiptRepository,
     ListUnknown,
     ResolveAttempt,
     ParkAttempt,
     CompleteFiscal,
     AdoptDevice,
     UnblockDevice,
-    {
-      provide: ReceiptUrls,
-      inject: [SETTINGS_TOKEN],
-      useFactory: ({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings) =>
-        new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
-    },
   ],
 })
 export class OperatorModule {}

@@ -34,5 +34,6 @@ import { SettledReceipts } from './settled-receipts.js';
         new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
     },
   ],
+  exports: [ReceiptRepository, ReceiptUrls],
 })
 export class ReceiptsModule {}
