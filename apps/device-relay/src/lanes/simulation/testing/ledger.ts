@@ -90,7 +90,7 @@ export class Ledger {
   private readonly accepted = new Map<string, ReceiptRow[]>();
   private readonly openOnDevice = new Map<string, string>();
   private readonly registrations = new Map<string, string>();
-  private attemptNames = new Map<string, string>();
+  private readonly attemptNames = new Map<string, string>();
 
   constructor(
     private readonly clock: { readonly nowMs: number },
@@ -293,7 +293,7 @@ export class Ledger {
     const receipt = this.closeAttempt(attempt, 'unknown', evidence);
     const lane = this.laneOf(attempt.deviceId);
     this.touch(attempt.deviceId, { mustSettle: lane.mustSettle || options.mustSettle });
-    this.move(receipt, 'unknown', String(evidence['why'] ?? evidence['difference'] ?? ''));
+    this.move(receipt, 'unknown', JSON.stringify(evidence['why'] ?? evidence['difference']));
     this.promises.unknown(receipt, attempt);
     return true;
   }

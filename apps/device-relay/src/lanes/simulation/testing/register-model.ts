@@ -67,14 +67,17 @@ export class RegisterModel {
     return this.awakeSinceMs === null;
   }
 
-  /** Another fiscal module with another terminal, or this one restored to an empty state. */
-  replaceModule(keepTerminal = false): void {
+  /**
+   * Another fiscal module with another terminal. The program starts anew for it: requests that waited on its connections
+   * are gone with them.
+   */
+  replaceModule(): void {
     this.modules += 1;
-    if (!keepTerminal)
-      this.terminalId = `UZ${this.deviceId.slice(4).padStart(6, '0')}${String(this.modules).padStart(6, '0')}`;
+    this.wakers = [];
+    this.terminalId = `UZ${this.deviceId.slice(4).padStart(6, '0')}${String(this.modules).padStart(6, '0')}`;
     this.journalId = `journal-${this.deviceId}-${this.modules}`;
     // A module of which others have sold before.
-    this.sequence = keepTerminal ? 0 : Math.floor(this.world.chance.between(0, 500));
+    this.sequence = Math.floor(this.world.chance.between(0, 500));
     this.keys = new Map();
     this.sale = { cash: 0, card: 0, vat: 0 };
     this.refund = { cash: 0, card: 0, vat: 0 };
@@ -97,7 +100,9 @@ export class RegisterModel {
   /** Runs after so much time in which it was awake. */
   whenAwakeFor(ms: number, run: () => void): void {
     const goal = this.awakeClock() + ms;
+    const { modules } = this;
     const look = (): void => {
+      if (modules !== this.modules) return;
       if (this.awakeSinceMs === null) {
         this.wakers.push(look);
         return;

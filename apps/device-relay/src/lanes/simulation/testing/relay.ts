@@ -2,7 +2,8 @@ import type { Logger } from '#runtime';
 import { joinLane } from '../../join-lane.js';
 import { LaneRunner } from '../../lane-runner.js';
 import type { Registers } from '../../ports.js';
-import { DatabaseServer, laneStoreOf, SimulatedLocks } from './database-client.js';
+import type { DatabaseServer } from './database-client.js';
+import { laneStoreOf, SimulatedLocks } from './database-client.js';
 import { SimulatedProcess } from './process.js';
 
 const SWEEP_EVERY_MS = 1_000;
