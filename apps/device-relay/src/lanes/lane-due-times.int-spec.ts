@@ -1,0 +1,159 @@
+// Promise: a lane that waits is left alone for as long as it must, and found again when nobody thinks of it any more.
+import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
+import type { LaneRepository } from './lane.repository.js';
+import { BASELINE, LaneRows } from './testing/lane-rows.js';
+
+let rows: LaneRows;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+}, 60_000);
+
+afterAll(() => rows?.stop());
+
+beforeEach(async () => {
+  await rows.clear();
+  await rows.holdLane();
+});
+
+afterEach(() => rows.session.end());
+
+describe('settling and waiting', () => {
+  test('the relay that settles comes back at the due time, others ten seconds after the settling', async () => {
+    await rows.createReceipt();
+    await rows.ours.beginSettle(rows.deviceId, 30_000, 'settling');
+    expect(within(await waitMs(rows.ours), 29_000, 30_000)).toBe(true);
+    expect(within(await waitMs(rows.others), 39_000, 40_000)).toBe(true);
+    await rows.sql.query(`UPDATE lanes SET due_at = now() - interval '1 s', settle_until = now() - interval '1 s'`);
+    expect(await waitMs(rows.ours)).toBe(0);
+    expect(within(await waitMs(rows.others), 8_000, 9_000)).toBe(true);
+    await rows.sql.query(`UPDATE lanes SET settle_until = now() - interval '11 s'`);
+    expect(await waitMs(rows.others)).toBe(0);
+  });
+
+  test('the end of the settling clears all of it', async () => {
+    await rows.sql.query(`UPDATE lanes SET must_settle = true, last_known = '{}'`);
+    await rows.ours.beginSettle(rows.deviceId, 30_000, 'settling');
+    await rows.ours.endSettle(rows.deviceId, BASELINE, rows.grip);
+    const settled = { must_settle: false, settling_relay: null, settle_until: null, due_at: null, due_reason: null };
+    expect(await rows.lane()).toMatchObject({ ...settled, last_known: null, baseline: BASELINE });
+  });
+
+  test('postponing ends the settling by name, not what must settle', async () => {
+    await rows.sql.query('UPDATE lanes SET must_settle = true');
+    await rows.ours.beginSettle(rows.deviceId, 30_000, 'settling');
+    await rows.ours.postpone(rows.deviceId, { afterMs: 5_000, reason: 'away', failures: 2 });
+    const lane = { settling_relay: null, settle_until: null, must_settle: true, failures: 2, due_reason: 'away' };
+    expect(await rows.lane()).toMatchObject(lane);
+    expect(within(await waitMs(rows.others), 4_000, 5_000)).toBe(true);
+  });
+
+  test('a reading is kept with the calibration; a device becomes shared once', async () => {
+    const calibration = { sequenceOffset: 1, tiyinPerUnit: 100 };
+    await rows.ours.saveReading(rows.deviceId, BASELINE, calibration);
+    expect(await rows.ours.read(rows.deviceId, 1)).toMatchObject({ baseline: BASELINE, calibration, lastKnown: null });
+    await rows.ours.markShared(rows.deviceId, 'foreign sale');
+    await rows.ours.markShared(rows.deviceId, 'foreign sale');
+    expect(await rows.ours.read(rows.deviceId, 1)).toMatchObject({ device: { profile: { sharing: 'shared' } } });
+    expect(await rows.events()).toEqual(['device.shared']);
+  });
+
+  test('a terminal that another device has is refused, not thrown', async () => {
+    await rows.createDevice('dev_2');
+    await rows.sql.query(`UPDATE devices SET terminal_id = 'UZ1' WHERE id = 'dev_2'`);
+    expect(await rows.ours.saveIdentity(rows.deviceId, BASELINE, [])).toBe('terminal_taken');
+    expect(await rows.lane()).toMatchObject({ baseline: null });
+    expect(await rows.ours.saveIdentity(rows.deviceId, { ...BASELINE, terminalId: 'UZ2' }, ['journal'])).toBe('saved');
+  });
+
+  test('states are told once; replaced and disabled are left by people only', async () => {
+    await rows.ours.setDeviceState(rows.deviceId, 'blocked', 'F-001');
+    await rows.ours.setDeviceState(rows.deviceId, 'blocked', 'F-001');
+    await rows.ours.setDeviceState(rows.deviceId, 'replaced', 'another terminal');
+    await rows.ours.setDeviceState(rows.deviceId, 'online', null);
+    expect(await rows.events()).toEqual(['device.blocked', 'device.replaced']);
+    expect(await rows.ours.read(rows.deviceId, 1)).toMatchObject({ device: { state: 'replaced' } });
+  });
+});
+
+describe('what the sweeper finds', () => {
+  /** Nobody works there, and everything is ten minutes old. */
+  async function forgotten(): Promise<void> {
+    await rows.session.query('SELECT pg_advisory_unlock_all()');
+    const old = `now() - interval '10 min'`;
+    await rows.sql.query(`UPDATE receipts SET updated_at = ${old}; UPDATE lanes SET updated_at = ${old}`);
+    await rows.sql.query(`UPDATE attempts SET created_at = ${old}`);
+  }
+  const found = (): Promise<string[]> => rows.ours.overdueLanes(2_000, 10);
+
+  test('a lane with an accepted receipt, each lane once', async () => {
+    await rows.createDevice('dev_2');
+    for (const deviceId of ['dev_1', 'dev_1', 'dev_2']) await rows.createReceipt({ deviceId });
+    await forgotten();
+    expect((await found()).sort()).toEqual(['dev_1', 'dev_2']);
+    expect(await rows.ours.overdueLanes(2_000, 1)).toHaveLength(1);
+  });
+
+  test('a lane with nothing but an open attempt', async () => {
+    await rows.createOpenAttempt();
+    await forgotten();
+    expect(await found()).toEqual(['dev_1']);
+  });
+
+  test('nothing where nothing is to be done', async () => {
+    for (const status of ['cancelled', 'rejected', 'unknown', 'awaiting_payment']) await rows.createReceipt({ status });
+    await forgotten();
+    expect(await found()).toEqual([]);
+  });
+
+  test.each<[string, string]>([
+    ['the receipt is new', `UPDATE receipts SET updated_at = now()`],
+    ['the lane was touched just now', `UPDATE lanes SET updated_at = now()`],
+    ['it is due later', `UPDATE lanes SET due_at = now() + interval '1 min'`],
+    ['it has been due for a moment only', `UPDATE lanes SET due_at = now() - interval '1 s'`],
+    ['another relay settles', `UPDATE lanes SET settling_relay = 'rly_others', settle_until = now() + interval '1 s'`],
+    [
+      'another relay may only be late',
+      `UPDATE lanes SET settling_relay = 'rly_others', settle_until = now() - interval '9 s'`,
+    ],
+    ['the device was replaced', `UPDATE devices SET state = 'replaced'`],
+    ['the device is disabled', `UPDATE devices SET state = 'disabled'`],
+  ])('not while %s', async (_name, change) => {
+    await rows.createReceipt();
+    await forgotten();
+    expect(await found()).toEqual(['dev_1']);
+    await rows.sql.query(change);
+    expect(await found()).toEqual([]);
+  });
+
+  test.each<[string, string]>([
+    ['we settle ourselves', `UPDATE lanes SET settling_relay = 'rly_ours', settle_until = now() + interval '1 min'`],
+    [
+      'another one let its settling lapse',
+      `UPDATE lanes SET settling_relay = 'rly_others', settle_until = now() - interval '11 s'`,
+    ],
+    ['it has been due', `UPDATE lanes SET due_at = now() - interval '3 s'`],
+    ['the device is blocked', `UPDATE devices SET state = 'blocked'`],
+  ])('also while %s', async (_name, change) => {
+    await rows.createReceipt();
+    await forgotten();
+    await rows.sql.query(change);
+    expect(await found()).toEqual(['dev_1']);
+  });
+
+  test('not while somebody works on it', async () => {
+    await rows.createReceipt();
+    await forgotten();
+    await rows.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, rows.grip.lockNumber]);
+    expect(await found()).toEqual([]);
+  });
+});
+
+async function waitMs(repository: LaneRepository): Promise<number> {
+  return (await repository.read(rows.deviceId, 1))?.waitMs ?? -1;
+}
+
+/** Times of a machine that may be busy: never above, not far below. */
+function within(ms: number, low: number, high: number): boolean {
+  return ms > low - 15_000 && ms <= high + 1;
+}

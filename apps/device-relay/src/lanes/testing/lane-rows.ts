@@ -1,0 +1,166 @@
+import pg from 'pg';
+import { PrismaService } from '#database';
+import type { Baseline } from '#fiscal-domain';
+import { until } from '../../../../../libs/queue/src/testing/until.js';
+import { LANE_LOCK_SPACE } from '../advisory-lane-locks.js';
+import { LaneRepository } from '../lane.repository.js';
+import type { Intent, LaneGrip } from '../ports.js';
+import { documentOf } from '../simulation/testing/documents.js';
+import { Chance } from '../simulation/testing/chance.js';
+import { createTestDatabase, type TestDatabase } from '../../../../../libs/database/src/testing/index.js';
+
+export const BASELINE: Baseline = { terminalId: 'UZ1', journalId: null, sequence: 40, reading: null };
+
+interface ReceiptFields {
+  deviceId?: string;
+  status?: string;
+  /** From now. */
+  dispatchInS?: number;
+}
+
+/** A merchant with one device and what a test needs around it, on a database of its own; direct SQL beside the programs. */
+export class LaneRows {
+  readonly deviceId = 'dev_1';
+  readonly ours: LaneRepository;
+  readonly others: LaneRepository;
+  /** Of `session`, which holds the lane lock of the device for `ours`. */
+  grip: LaneGrip = { lockNumber: 0, backendPid: 0, isHeld: () => true, release: () => Promise.resolve() };
+  session: pg.Client;
+  private readonly prisma: PrismaService;
+  private receipts = 0;
+  private attempts = 0;
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly sql: pg.Client,
+  ) {
+    const { url } = database;
+    this.prisma = new PrismaService({ url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 2_000 });
+    this.ours = new LaneRepository(this.prisma, 'rly_ours');
+    this.others = new LaneRepository(this.prisma, 'rly_others');
+    this.session = sql;
+  }
+
+  static async start(): Promise<LaneRows> {
+    const database = await createTestDatabase();
+    const sql = new pg.Client({ connectionString: database.ownerUrl });
+    await sql.connect();
+    const rows = new LaneRows(database, sql);
+    await sql.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '123456789')`);
+    await sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main')`);
+    await rows.createDevice(rows.deviceId);
+    return rows;
+  }
+
+  /** A new session takes the lane lock. */
+  async holdLane(): Promise<void> {
+    this.session = new pg.Client({ connectionString: this.database.url });
+    await this.session.connect();
+    const lockNumber = (await this.ours.lockNumberOf(this.deviceId)) ?? 0;
+    await this.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, lockNumber]);
+    this.grip = { ...this.grip, lockNumber, backendPid: await backendPidOf(this.session) };
+  }
+
+  async stop(): Promise<void> {
+    await this.prisma.$disconnect();
+    await this.sql.end();
+    await this.database.drop();
+  }
+
+  async createDevice(id: string): Promise<void> {
+    await this.sql.query(
+      `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, profile)
+       VALUES ($1, 'mer_1', 'brn_1', 'Till', 'http://127.0.0.1:1', '\\x00', '{"sharing": "exclusive"}')`,
+      [id],
+    );
+    await this.sql.query('INSERT INTO lanes (device_id) VALUES ($1)', [id]);
+  }
+
+  /** Everything that happened is forgotten; device and lane are as they were at first. */
+  async clear(): Promise<void> {
+    await this.sql.query('DELETE FROM attempts; DELETE FROM receipts; DELETE FROM events');
+    await this.sql.query(`DELETE FROM lanes WHERE device_id <> 'dev_1'; DELETE FROM devices WHERE id <> 'dev_1'`);
+    await this.sql.query(
+      `UPDATE lanes SET due_at = NULL, due_reason = NULL, failures = 0, baseline = NULL, last_known = NULL,
+                        calibration = NULL, must_settle = false, settling_relay = NULL, settle_until = NULL`,
+    );
+    await this.sql.query(
+      `UPDATE devices SET state = 'online', state_reason = NULL, terminal_id = NULL, journal_id = NULL,
+                          capabilities = '{}', profile = '{"sharing": "exclusive"}'`,
+    );
+  }
+
+  /** @returns its id; places follow the order of creation */
+  async createReceipt({
+    deviceId = this.deviceId,
+    status = 'accepted',
+    dispatchInS,
+  }: ReceiptFields = {}): Promise<string> {
+    this.receipts += 1;
+    const id = `rcp_${this.receipts}`;
+    await this.sql.query(
+      `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
+                             total_tiyin, vat_total_tiyin, dispatch_before)
+       VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', 'sale', $2, nextval('lane_place_seq'), $3, $4, 1, 0,
+               now() + make_interval(secs => $5))`,
+      [id, status, deviceId, JSON.stringify(documentOf(id, new Chance(this.receipts))), dispatchInS ?? null],
+    );
+    return id;
+  }
+
+  intent(receiptId: string): Intent {
+    this.attempts += 1;
+    const attemptId = `att_${this.attempts}`;
+    const request = Buffer.from(`bytes of ${receiptId}`);
+    return { attemptId, receiptId, deviceId: this.deviceId, baseline: BASELINE, request };
+  }
+
+  /** A receipt that is being sent. */
+  async createOpenAttempt(): Promise<{ receiptId: string; attemptId: string }> {
+    const receiptId = await this.createReceipt();
+    const intent = this.intent(receiptId);
+    if ((await this.ours.openAttempt(intent)) !== 'opened') throw new Error('the lane is not free');
+    return { receiptId, attemptId: intent.attemptId };
+  }
+
+  async locksHeldBy({ backendPid }: LaneGrip): Promise<number> {
+    const { n } = await this.one<{ n: number }>(
+      `SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = $1`,
+      backendPid,
+    );
+    return n;
+  }
+
+  /** The server notices the end of a session a moment later. */
+  untilLetGo(grip: LaneGrip): Promise<void> {
+    return until(async () => (await this.locksHeldBy(grip)) === 0, 'the lock is free');
+  }
+
+  async one<Row extends pg.QueryResultRow>(text: string, ...values: unknown[]): Promise<Row> {
+    const { rows } = await this.sql.query<Row>(text, values);
+    if (rows.length !== 1 || !rows[0]) throw new Error(`${rows.length} rows: ${text}`);
+    return rows[0];
+  }
+
+  receipt(id: string): Promise<Record<string, unknown>> {
+    return this.one('SELECT * FROM receipts WHERE id = $1', id);
+  }
+
+  attempt(id: string): Promise<Record<string, unknown>> {
+    return this.one('SELECT * FROM attempts WHERE id = $1', id);
+  }
+
+  lane(deviceId = this.deviceId): Promise<Record<string, unknown>> {
+    return this.one('SELECT * FROM lanes WHERE device_id = $1', deviceId);
+  }
+
+  async events(): Promise<string[]> {
+    const { rows } = await this.sql.query<{ type: string }>('SELECT type FROM events ORDER BY position');
+    return rows.map(({ type }) => type);
+  }
+}
+
+export async function backendPidOf(session: pg.Client): Promise<number> {
+  const { rows } = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]?.pid ?? 0;
+}
