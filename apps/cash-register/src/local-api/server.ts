@@ -3,7 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { LocalErrorCode } from '#fiscal-domain';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
-import { addScreen, isScreenPath } from '../screen/screen-routes.js';
+import { addScreen, isScreenUrl } from '../screen/screen-routes.js';
 import { subscriptionHeaders } from '../subscription.js';
 import { addRoutes, METHODS_BY_PATH } from './routes.js';
 import { errorBody, httpStatusOf, type Refusal } from './refusal.js';
@@ -42,7 +42,7 @@ export function localApiServer(register: Register): FastifyInstance {
     }
     reply.headers(subscriptionHeaders(register.subscription()));
     const given = request.headers['x-api-key'];
-    if (isScreenPath(pathOf(request)) && !request.is404) done();
+    if (isScreenUrl(request.url) && !request.is404) done();
     else if (typeof given === 'string' && register.accessToken.matches(given)) done();
     else void refuse(reply, { kind: 'refused', code: 'S-001', message: 'X-API-Key is missing or wrong' });
   });

@@ -8,7 +8,12 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Tiyin as so'm; a net sum may be negative. */
 export function money(say: Say, sumTiyin: number): string {
-  return say('sum', { sum: sumTiyin < 0 ? `−${sumText(-sumTiyin)}` : sumText(sumTiyin) });
+  return say('sum', { sum: plainMoney(sumTiyin) });
+}
+
+/** Where the column says what money it is. */
+export function plainMoney(sumTiyin: number): string {
+  return sumTiyin < 0 ? `−${sumText(-sumTiyin)}` : sumText(sumTiyin);
 }
 
 /** The two largest units that are not zero, rounded up to seconds below a minute. */

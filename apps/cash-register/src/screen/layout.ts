@@ -50,7 +50,7 @@ export function form({ formToken }: Visit, path: string, button: string, fields:
 
 /** Asks once more before what cannot be taken back; works without a script. */
 export function asked(title: string, question: string, answer: Markup): Markup {
-  return markup`<details class="asked"><summary class="button">${title}</summary><p>${question}</p>${answer}</details>`;
+  return markup`<details class="asked"><summary class="button">${title}</summary>${question === '' ? null : markup`<p>${question}</p>`}${answer}</details>`;
 }
 
 function navigation(visit: Visit): Markup {

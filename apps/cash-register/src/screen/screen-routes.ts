@@ -24,9 +24,9 @@ const PAGES: ReadonlyMap<string, typeof homePage> = new Map<string, typeof homeP
   ['/screen/journal.jsonl', journalFile],
 ]);
 
-/** Paths of the screen: people with a session go there, not clients with the access token. */
-export function isScreenPath(path: string): boolean {
-  return path === '/' || path.startsWith('/screen/');
+/** Addresses of the screen, with or without a query: people with a session go there, not clients with the token. */
+export function isScreenUrl(url: string): boolean {
+  return url === '/' || url.startsWith('/?') || url.startsWith('/screen/');
 }
 
 /**
@@ -47,7 +47,12 @@ export function addScreen(server: FastifyInstance, register: Register): void {
       else void refuse(screen, { request, reply, status: 403, key: 'foreign_host' });
     });
     scope.setErrorHandler((error, request, reply) => refuseError(screen, { error, request, reply }));
-    const show = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => serve(screen, request, reply);
+    const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      if (isScreenUrl(request.url)) return serve(screen, request, reply);
+      // The router takes `//` for `/`; to the API it is an unknown call.
+      reply.callNotFound();
+      return reply;
+    };
     scope.get('/', show);
     scope.get('/screen/*', show);
     scope.post('/screen/*', (request, reply) => act(screen, request, reply));

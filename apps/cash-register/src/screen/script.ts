@@ -45,5 +45,5 @@ const refresh = async () => {
     if (known.has(one.dataset.seq)) one.open = known.get(one.dataset.seq);
   }
 };
-if (live) setInterval(() => refresh().catch(() => undefined), 5000);
+if (live) setInterval(() => refresh().catch(() => undefined), 3000);
 })();`;

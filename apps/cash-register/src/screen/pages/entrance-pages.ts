@@ -42,7 +42,7 @@ function lockedLine({ say }: Visit, waitMs: number): Markup {
 function logIn(visit: Visit): [string, Markup] {
   const { say } = visit;
   const fields = pinField(say('pin'), 'pin', 'current-password');
-  const body = markup`${form(visit, 'login', say('login'), fields)}<p></p><p class="hint">${say('forgot')}</p>`;
+  const body = markup`${form(visit, 'login', say('login'), fields)}<p class="hint">${say('forgot')}</p>`;
   return [say('login_title'), body];
 }
 

@@ -10,7 +10,7 @@ import { memoryCard, unsentCard } from './unsent-card.js';
 
 export const homePage: Page = async (screen, visit) => {
   const { say } = visit;
-  const data = markup`<p class="hint">${say('data_warning')} <a href="/screen/profile">${say('export')}</a></p>`;
+  const data = markup`<p class="hint no-print">${say('data_warning')} <a href="/screen/profile">${say('export')}</a></p>`;
   const body = markup`<div id="live">${await live(screen, visit)}</div>${data}`;
   return { kind: 'page', title: say('till'), body };
 };

@@ -53,8 +53,7 @@ function accessToken({ register }: Screen, visit: Visit): Markup {
   const { value } = register.accessToken;
   const tick = markup`<label class="tick"><input type="checkbox" name="confirm" value="yes" required><span>${say('token_confirm')}</span></label>`;
   return markup`<p class="hint">${say('token_text')}</p>
-<p><code>••••••••••••${value.slice(-4)}</code></p>
-<div class="row"><details id="shown"><summary class="button quiet">${say('show')}</summary><p></p><p><code id="token">${value}</code></p></details>
-<button type="button" class="quiet needs-script" data-copy="token" data-copied="${say('copied')}">${say('copy')}</button></div><p></p>
+<div class="token"><p class="mask"><code>••••••••••••${value.slice(-4)}</code></p><div class="row"><details id="shown"><summary class="button quiet">${say('show')}</summary><p><code id="token">${value}</code></p></details>
+<button type="button" class="quiet needs-script" data-copy="token" data-copied="${say('copied')}">${say('copy')}</button></div></div>
 ${asked(say('token_renew'), '', form(visit, 'token/renew', say('token_renew'), tick))}`;
 }

@@ -72,7 +72,7 @@ function data({ register: { folder, journalId } }: Screen, { say }: Visit): Mark
 function security(visit: Visit): Markup {
   const { say } = visit;
   const fields = markup`${pinField(say('pin_current'), 'current', 'current-password')}${newPinFields(visit)}`;
-  const logout = markup`<div class="quiet">${form(visit, 'logout', say('logout'))}</div>`;
-  const change = markup`<details><summary class="button quiet">${say('pin_change')}</summary><p></p>${form(visit, 'pin', say('pin_change'), fields)}</details>`;
-  return card(say('security'), markup`${change}<p></p>${logout}`);
+  const logout = markup`<div class="quiet row">${form(visit, 'logout', say('logout'))}</div>`;
+  const change = markup`<details><summary class="button quiet">${say('pin_change')}</summary>${form(visit, 'pin', say('pin_change'), fields)}</details>`;
+  return card(say('security'), markup`${change}${logout}`);
 }
