@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { isDatabaseUnavailable } from '#runtime';
+import { isDatabaseUnavailable, Problem } from '#runtime';
 import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
 
 export type Acceptance =
@@ -21,6 +21,8 @@ interface Waiting {
 
 /** Statements at work at the same time; more do not help, they only make groups smaller. */
 const MAX_STATEMENTS = 2;
+/** Rows that must wait before a second statement runs beside the first: small groups cost each row more. */
+const WORTH_A_SECOND = 8;
 /** Rows of one statement: bounds its parameters (500 × 16 KiB) and what one failure repeats row by row. */
 const MAX_ROWS = 500;
 /** Rows written alone at the same time after a group failed. */
@@ -43,6 +45,7 @@ const RECONNECT_PAUSE_MS = 150;
 export class AcceptReceipts {
   private readonly waiting: Waiting[] = [];
   private statements = 0;
+  private isPumpDue = false;
 
   constructor(private readonly receipts: ReceiptRepository) {}
 
@@ -50,17 +53,27 @@ export class AcceptReceipts {
   accept(row: NewReceipt): Promise<Acceptance> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ row, resolve, reject });
+      this.pumpSoon();
+    });
+  }
+
+  /** After everything that this turn of the event loop has read: requests that came together are written together. */
+  private pumpSoon(): void {
+    if (this.isPumpDue) return;
+    this.isPumpDue = true;
+    setImmediate(() => {
+      this.isPumpDue = false;
       this.pump();
     });
   }
 
   private pump(): void {
-    while (this.statements < MAX_STATEMENTS && this.waiting.length > 0) {
+    while (this.statements < MAX_STATEMENTS && this.waiting.length > this.statements * WORTH_A_SECOND) {
       const group = this.waiting.splice(0, MAX_ROWS).sort(byKey);
       this.statements += 1;
       void this.write(group).finally(() => {
         this.statements -= 1;
-        this.pump();
+        this.pumpSoon();
       });
     }
   }
@@ -74,7 +87,7 @@ export class AcceptReceipts {
         await this.writeTogether(group);
       });
     } catch (error) {
-      if (group.length === 1 || isDatabaseUnavailable(error)) group.forEach((each) => settleFailed(each, error));
+      if (isDatabaseUnavailable(error)) group.forEach((each) => settleFailed(each, error));
       else await this.writeAlone(group);
     }
   }
@@ -106,8 +119,14 @@ export class AcceptReceipts {
 }
 
 function settleFailed(each: Waiting, error: unknown): void {
-  if (isLockTimeout(error)) each.resolve({ kind: 'in_flight' });
-  else each.reject(error);
+  const { idempotencyKey, externalId } = each.row;
+  if (!isLockTimeout(error)) each.reject(error);
+  else if (idempotencyKey !== null || externalId !== null) each.resolve({ kind: 'in_flight' });
+  // Without a key nobody can hold it: the database itself is behind.
+  else
+    each.reject(
+      new Problem('service_unavailable', 'The database is overloaded; nothing was stored.', { cause: error }),
+    );
 }
 
 /** What a row that was not inserted means: its own earlier commit, a replay, or somebody else's key. */

@@ -78,25 +78,18 @@ export class ReceiptRepository {
    * The receipt and its `receipt.accepted` event are one statement, hence one transaction.
    */
   async insertGroup(rows: readonly NewReceipt[]): Promise<Map<string, Date>> {
-    const column = <T>(pick: (row: NewReceipt) => T): T[] => rows.map(pick);
+    // One JSON text instead of an array for each column: what Prisma does to every element costs more than the INSERT.
     const inserted = await this.prisma.$queryRaw<{ id: string; created_at: Date }[]>`
         WITH incoming AS (
-          SELECT * FROM unnest(
-            ${column((r) => r.id)}::text[], ${column((r) => r.eventId)}::text[], ${column((r) => r.merchantId)}::text[],
-            ${column((r) => r.clientId)}::text[], ${column((r) => r.operation)}::text[],
-            ${column((r) => r.idempotencyKey)}::text[], ${column((r) => r.externalId)}::text[],
-            ${column((r) => r.bodyHash)}::bytea[], ${column((r) => r.type)}::receipt_type[],
-            ${column((r) => r.deviceId)}::text[], ${column((r) => r.branchId)}::text[],
-            ${column((r) => r.cashierId)}::text[], ${column((r) => JSON.stringify(r.document))}::jsonb[],
-            ${column((r) => BigInt(r.document.totalTiyin))}::bigint[],
-            ${column((r) => BigInt(r.document.vatTotalTiyin))}::bigint[]
-          ) AS r(id, event_id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type,
-                 device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin)
+          SELECT * FROM json_to_recordset(${JSON.stringify(rows.map(recordOf))}::json) AS r(
+            id text, event_id text, merchant_id text, client_id text, operation text, idempotency_key text,
+            external_id text, body_hash text, type receipt_type, device_id text, branch_id text, cashier_id text,
+            document jsonb, total_tiyin bigint, vat_total_tiyin bigint)
         ), written AS (
           INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type,
                                 status, lane_place, device_id, branch_id, cashier_id, document, total_tiyin,
                                 vat_total_tiyin)
-          SELECT id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type,
+          SELECT id, merchant_id, client_id, operation, idempotency_key, external_id, decode(body_hash, 'hex'), type,
                  'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id, document, total_tiyin,
                  vat_total_tiyin
           FROM incoming
@@ -159,4 +152,25 @@ export class ReceiptRepository {
       WHERE id = ANY(${[...ids]}::text[]) AND status IN ('registered', 'rejected', 'unknown', 'cancelled')`;
     return rows.map((row) => row.id);
   }
+}
+
+/** A row as json_to_recordset of `insertGroup` names its columns. */
+function recordOf(row: NewReceipt): Record<string, unknown> {
+  return {
+    id: row.id,
+    event_id: row.eventId,
+    merchant_id: row.merchantId,
+    client_id: row.clientId,
+    operation: row.operation,
+    idempotency_key: row.idempotencyKey,
+    external_id: row.externalId,
+    body_hash: row.bodyHash.toString('hex'),
+    type: row.type,
+    device_id: row.deviceId,
+    branch_id: row.branchId,
+    cashier_id: row.cashierId,
+    document: row.document,
+    total_tiyin: row.document.totalTiyin,
+    vat_total_tiyin: row.document.vatTotalTiyin,
+  };
 }
