@@ -2,6 +2,7 @@ import { createPostgresBackend, createRedisBackend, Queue, Worker } from 'bullmq
 import type { BackendFactory, IQueueBackend, Processor } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
+import pg from 'pg';
 import type { LaneJob, LaneJobName } from './lane-jobs.js';
 import { LANE_QUEUE_NAME } from './lane-jobs.js';
 
@@ -104,28 +105,43 @@ function redisBackend(url: string): LaneQueueBackend {
   };
 }
 
+/**
+ * A session that PostgreSQL ends (a restart, a failover) between two statements says so by an 'error' event. BullMQ
+ * listens only at times, and an event nobody listens for ends the process: somebody always does here. What was under
+ * way fails by itself, and the pool replaces the connection.
+ */
+class SteadyClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}
+
 function postgresBackend(databaseUrl: string): LaneQueueBackend {
-  // The listener has one connection more, outside the pool, for LISTEN.
-  const poolSize = { bell: 2, listener: 3 };
+  // The listener keeps one of its connections for LISTEN.
+  const poolSize = { bell: 2, listener: 4 };
   return {
     kind: 'postgres',
     addsAtOnce: poolSize.bell,
     connect(side) {
-      const connection = {
+      // Our own pool for the sake of its clients; BullMQ neither migrates nor ends a pool that it was given.
+      const pool = new pg.Pool({
+        Client: SteadyClient,
         connectionString: databaseUrl,
         application_name: `lane-${side}`,
+        options: '-c search_path=bullmq',
         max: poolSize[side],
-        // The owner migrates; the programs' role owns nothing.
-        migrate: false,
         connectionTimeoutMillis: 3_000,
         // Ends a query on a half-open connection; the pool then throws that connection away.
         query_timeout: 5_000,
         keepAlive: true,
         keepAliveInitialDelayMillis: 5_000,
-      };
+      });
       return {
-        factory: (name, options, more) => createPostgresBackend(name, { ...options, connection }, more),
-        cut: () => undefined,
+        factory: (name, options, more) => createPostgresBackend(name, { ...options, connection: pool }, more),
+        cut: () => {
+          if (!pool.ending) void pool.end();
+        },
       };
     },
   };

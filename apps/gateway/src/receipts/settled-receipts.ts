@@ -99,7 +99,8 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     });
     const lost = new Promise<void>((resolve) => {
       client.once('end', resolve);
-      client.once('error', (error) => {
+      // Always, not once: a dying session may say so twice, and an 'error' nobody listens for ends the process.
+      client.on('error', (error) => {
         this.logger.warn({ err: error }, 'LISTEN connection lost');
         resolve();
       });
@@ -112,6 +113,9 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     await this.catchUp();
     await lost;
     this.client = null;
+    await client
+      .end()
+      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
   }
 
   private async catchUp(): Promise<void> {
