@@ -1,5 +1,6 @@
-import { ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
-import type { ValidationError } from 'class-validator';
+import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { pointerTo, Problem, type ProblemError } from './problem.js';
 
 /** A decorator may name its code itself: `@Matches(…, { context: { code: 'invalid_text' } })`. */
@@ -48,34 +49,42 @@ export function validationProblem(violations: readonly ValidationError[]): Probl
   return Problem.fromErrors(violations.flatMap((violation) => errorsOf(violation, [])));
 }
 
+const VALIDATOR: ValidatorOptions = {
+  whitelist: true,
+  forbidNonWhitelisted: true,
+  forbidUnknownValues: true,
+  stopAtFirstError: false,
+  validationError: { target: false, value: true },
+};
+
+/** What Nest names as the type of a parameter that no class describes. */
+const NO_CLASSES: ReadonlySet<unknown> = new Set([String, Boolean, Number, Array, Object, Buffer]);
+
 /**
  * The pipe of every body: unknown fields are refused, nothing is converted silently, and a body that is no object at
  * all is a 422 as well (contract.md: 400 is only for what cannot be parsed).
+ * class-validator without Nest's own pipe around it: that one walks each body four times more and awaits every
+ * constraint, though all of ours answer at once.
  */
-export class BodyValidationPipe extends ValidationPipe {
-  constructor() {
-    super({
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      forbidUnknownValues: true,
-      transform: true,
-      transformOptions: { enableImplicitConversion: false },
-      stopAtFirstError: false,
-      validationError: { target: false, value: true },
-      exceptionFactory: validationProblem,
-    });
+@Injectable()
+export class BodyValidationPipe implements PipeTransform {
+  transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
+    if (type === 'custom' || metatype === undefined || NO_CLASSES.has(metatype)) return value;
+    if (type === 'body') refuseOddBody(value);
+    const instance: unknown = plainToInstance(metatype, value ?? {});
+    const violations = validateSync(instance as object, VALIDATOR);
+    if (violations.length > 0) throw validationProblem(violations);
+    return instance;
   }
+}
 
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (metadata.type === 'body' && !isObject && this.toValidate(metadata)) {
-      const missing = value === undefined || value === null;
-      const detail = missing ? 'A JSON object is required as the body.' : 'The body must be a JSON object.';
-      throw Problem.fromErrors([{ pointer: '', code: missing ? 'required' : 'invalid_type', detail }]);
-    }
-    if (metadata.type === 'body') refuseOddNesting(value);
-    return super.transform(value, metadata) as Promise<unknown>;
+function refuseOddBody(value: unknown): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const missing = value === undefined || value === null;
+    const detail = missing ? 'A JSON object is required as the body.' : 'The body must be a JSON object.';
+    throw Problem.fromErrors([{ pointer: '', code: missing ? 'required' : 'invalid_type', detail }]);
   }
+  refuseOddNesting(value);
 }
 
 /**
