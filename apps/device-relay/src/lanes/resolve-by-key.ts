@@ -1,6 +1,6 @@
 import { decideRepeat, type Baseline, type RepeatOutcome } from '#fiscal-domain';
 import type { Clock, Logger } from '#runtime';
-import { checkRegister } from './check-register.js';
+import { checkRegister, type RegisterCheck } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard } from './lane-timing.js';
@@ -10,8 +10,9 @@ import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
 
 /**
  * An open attempt on a register with key and journal: the same bytes are repeated under the same key, and it answers with
- * the stored registration or registers now; either way the document exists once. Who answers is checked first, within
- * the same send guard: a cleared or restored register has forgotten its keys and would register a second time.
+ * the stored registration or registers now; either way the document exists once. Who answers is checked first: a cleared
+ * or restored register has forgotten its keys and would register a second time. The connection is opened before that, and
+ * used after it: a register that is exchanged in between starts anew, and its old connections are dead.
  */
 export class ResolveByKey {
   constructor(
@@ -23,16 +24,14 @@ export class ResolveByKey {
   ) {}
 
   async resolve(lane: LaneInHand, attempt: OpenAttempt): Promise<Step> {
-    const mayStillSend = beginRepeatGuard(this.tools.clock);
-    const check = await checkRegister(lane.register, attempt.baseline);
-    if (check.kind === 'silent') return this.setbacks.unreachable(lane, check.reason);
-    if (check.kind === 'refusing') return this.setbacks.refused(lane, check.state, check.reason);
-    if (check.kind === 'replaced') return this.setbacks.replaced(lane, check.reason);
-    if (check.baseline.journalId === null)
-      return this.setbacks.replaced(lane, 'the register lost its idempotency keys');
-
     const prepared = await lane.register.prepareReceipt(attempt.request, attempt.receiptId);
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
+    const mayStillSend = beginRepeatGuard(this.tools.clock);
+    const check = await checkRegister(lane.register, attempt.baseline);
+    if (check.kind !== 'same' || check.baseline.journalId === null) {
+      prepared.call.abandon();
+      return this.setBack(lane, check);
+    }
     const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
     const outcome = decideRepeat({ baseline: attempt.baseline, isRefund: attempt.document.type === 'refund' }, answer);
     const { logger } = this.tools;
@@ -41,6 +40,19 @@ export class ResolveByKey {
       'repeated under the same key',
     );
     return this.record(lane, attempt, { outcome, seen: check.baseline });
+  }
+
+  private setBack(lane: LaneInHand, check: RegisterCheck): Promise<Step> {
+    switch (check.kind) {
+      case 'silent':
+        return this.setbacks.unreachable(lane, check.reason);
+      case 'refusing':
+        return this.setbacks.refused(lane, check.state, check.reason);
+      case 'replaced':
+        return this.setbacks.replaced(lane, check.reason);
+      case 'same':
+        return this.setbacks.replaced(lane, 'the register lost its idempotency keys');
+    }
   }
 
   private async record(

@@ -14,7 +14,7 @@ test.each(SEEDS)(
   async (seed) => {
     const result = await simulate(seed, RECEIPTS);
     results.push(result);
-    process.stdout.write(`${row(result)}\n`);
+    process.stdout.write(`${row(result)}\n${JSON.stringify([...result.faultKinds])}\n`);
     expect(result.broken).toEqual([]);
     expect(result).toMatchObject({ receipts: RECEIPTS, doubled: 0, lost: 0 });
   },

@@ -4,7 +4,7 @@ import { documentOf } from './documents.js';
 import type { RegisterModel } from './register-model.js';
 import type { World } from './world.js';
 
-const REFUSALS = ['E-001', 'E-002', 'E-016', 'F-001', 'F-003', 'S-001', 'S-003'];
+const REFUSALS = ['E-014', 'E-001', 'E-002', 'E-016', 'F-001', 'F-003', 'S-001', 'S-003'];
 
 /** Everything that goes wrong by itself, again and again until the world is healed. */
 export function scheduleFaults(world: World): void {
@@ -108,32 +108,21 @@ function registersFail(world: World): void {
   });
   again(world, [200, 900], () => {
     const register = chance.pick(registers);
-    if (register.asleep) return;
-    world.fault('line cut', register.deviceId);
-    register.sleep();
-    during(30, 120, () => register.wake());
+    world.nap(register, chance.between(30_000, 120_000));
   });
   again(world, [900, 9_000], () => {
-    const register = chance.pick(registers);
-    // A person who sends again relies on the keys of the module that is there.
-    if (world.ledger.sentAgainOn(register.deviceId)) return;
-    world.fault('register replaced', register.deviceId);
-    register.replaceModule();
+    world.replace(chance.pick(registers));
   });
 }
 
 /** Awake for minutes, asleep for half a minute to longer than any receipt is waited for. */
 function doze(world: World, register: RegisterModel): void {
   const { chance, time } = world;
-  time.after(chance.between(5, 240) * 1_000, () => {
+  time.after(chance.between(20, 900) * 1_000, () => {
     if (world.healed) return;
-    world.fault('phone asleep', register.deviceId);
-    register.sleep();
     const napS = chance.happens(0.05) ? chance.between(1_300, 2_500) : chance.between(30, 300);
-    time.after(napS * 1_000, () => {
-      register.wake();
-      doze(world, register);
-    });
+    world.nap(register, napS * 1_000);
+    time.after(napS * 1_000, () => doze(world, register));
   });
 }
 

@@ -16,6 +16,8 @@ export class SimulatedProcess {
     private readonly time: VirtualTime,
     /** Its wall clock is wrong by this much. */
     private readonly wallOffsetMs: number,
+    /** Told of every call that leaves the process: a good moment for something to go wrong. */
+    private readonly onCall: () => void = () => undefined,
   ) {}
 
   readonly clock: Clock = {
@@ -29,6 +31,7 @@ export class SimulatedProcess {
 
   /** An answer from outside; `begin` starts whatever will bring it. */
   external<T>(begin: (resolve: (value: T) => void, reject: (error: Error) => void) => void): Promise<T> {
+    this.onCall();
     return new Promise<T>((resolve, reject) => {
       begin(
         (value) => this.enter(() => resolve(value)),

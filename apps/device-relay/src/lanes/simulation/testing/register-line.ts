@@ -62,10 +62,10 @@ export class SimulatedLine implements Register {
   prepareReceipt(body: Buffer, key: string): Promise<PreparedReceipt> {
     const { time, chance, faults } = this.line;
     return this.caller.external<PreparedReceipt>((resolve) => {
-      const ready: PreparedReceipt = {
-        kind: 'ready',
-        call: { send: (mayStillSend) => this.send(body, key, mayStillSend), abandon: () => undefined },
-      };
+      const { modules } = this.register;
+      const send = (mayStillSend: () => boolean): Promise<RegisterAnswer> =>
+        this.register.modules === modules ? this.send(body, key, mayStillSend) : this.sendInVain(mayStillSend);
+      const ready: PreparedReceipt = { kind: 'ready', call: { send, abandon: () => undefined } };
       if (chance.happens(faults.refusedConnection)) {
         this.line.count('connection refused');
         time.after(chance.between(0.2, 2), () => resolve({ kind: 'not_sent', reason: 'ECONNREFUSED' }));
@@ -75,6 +75,17 @@ export class SimulatedLine implements Register {
         // A connection that was open, or one that the kernel of a sleeping phone accepted.
         time.after(this.lag(), () => resolve(ready));
       }
+    });
+  }
+
+  /** On a connection to a program that is no more; the socket may know it already or not. */
+  private sendInVain(mayStillSend: () => boolean): Promise<RegisterAnswer> {
+    const isNoticed = this.line.chance.happens(0.5) || !mayStillSend();
+    return this.caller.external<RegisterAnswer>((resolve) => {
+      const answer: RegisterAnswer = isNoticed
+        ? { kind: 'not_sent', reason: 'connection_lost' }
+        : { kind: 'unclear', reason: 'reset' };
+      this.line.time.after(this.lag(), () => resolve(answer));
     });
   }
 
@@ -137,6 +148,8 @@ export class SimulatedLine implements Register {
 
   private oddAnswer(): RegisterAnswer {
     return this.line.chance.pick<RegisterAnswer>([
+      // Only of a register that is not ours: the counters tell whether it is true.
+      ...(this.register.kind.keyed ? [] : [LIE]),
       { kind: 'unclear', reason: 'unreadable', httpStatus: 200 },
       { kind: 'unclear', reason: 'contradiction', httpStatus: 500 },
       { kind: 'refused', httpStatus: 500, code: 'S-004', message: 'internal' },
@@ -169,5 +182,7 @@ export class SimulatedLine implements Register {
     });
   }
 }
+
+const LIE: RegisterAnswer = { kind: 'refused', httpStatus: 400, code: 'E-010', message: 'simulated' };
 
 type Fate = 'well' | 'lost request' | 'lost answer' | 'late request' | 'late answer' | 'odd answer';

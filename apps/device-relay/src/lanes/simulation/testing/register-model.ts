@@ -40,7 +40,8 @@ export class RegisterModel {
   refusesWith: string | null = null;
   refusesToOpenShift = false;
   ofdDown = false;
-  private modules = 0;
+  /** Fiscal modules so far; the program starts anew with each. */
+  modules = 0;
   private terminalId = '';
   private journalId = '';
   private sequence = 0;

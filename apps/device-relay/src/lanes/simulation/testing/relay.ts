@@ -15,6 +15,7 @@ export interface RelayParts {
   logger: Logger;
   registersOf: (caller: SimulatedProcess) => Registers;
   ringAgain: (deviceId: string) => void;
+  onCall: (relay: SimulatedRelay) => void;
 }
 
 /** One life of a relay: the real lane code and runner in a simulated process, and a sweeper like the real one. */
@@ -29,7 +30,7 @@ export class SimulatedRelay {
   ) {
     const { server, logger } = parts;
     const { time, chance } = server;
-    this.process = new SimulatedProcess(time, chance.between(-300_000, 300_000));
+    this.process = new SimulatedProcess(time, chance.between(-300_000, 300_000), () => parts.onCall(this));
     this.locks = new SimulatedLocks(this.process, server);
     const store = laneStoreOf(id, this.process, server);
     const registers = parts.registersOf(this.process);

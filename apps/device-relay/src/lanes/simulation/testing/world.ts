@@ -5,6 +5,7 @@ import { Chance, Trace } from './chance.js';
 import { DatabaseServer, type DatabaseFaults } from './database-client.js';
 import { documentOf } from './documents.js';
 import { scheduleFaults } from './fault-plan.js';
+import { mayStrike, strikeBeside } from './strikes.js';
 import { Ledger } from './ledger.js';
 import type { SimulatedProcess } from './process.js';
 import { Promises } from './promises.js';
@@ -36,6 +37,8 @@ const PARK_AFTER_MS = 1_200_000;
 /** After everything has healed, every lane must be empty within this. */
 const HEALED_DEADLINE_MS = PARK_AFTER_MS + 7_200_000;
 const RELAYS = 2;
+const FEW = 150;
+const LONGEST_MS = 16 * 3_600_000;
 
 export interface WorldResult {
   seed: number;
@@ -76,7 +79,7 @@ export class World {
   private accepted = 0;
   private over = false;
 
-  constructor(private readonly options: { seed: number; receipts: number; harshness: number }) {
+  constructor(readonly options: { seed: number; receipts: number; harshness: number }) {
     const { seed, harshness } = options;
     this.chance = new Chance(seed);
     const often = 0.01 * harshness;
@@ -115,7 +118,24 @@ export class World {
       logger: LOGGER,
       registersOf: (caller) => this.registersOf(caller),
       ringAgain: (deviceId) => this.ring(deviceId),
+      onCall: (relay) => mayStrike(this, relay),
     });
+  }
+
+  /** Asleep, or cut off: what is on its way waits. */
+  nap(register: RegisterModel, napMs: number): void {
+    if (register.asleep || this.healed) return;
+    this.fault('asleep', register.deviceId);
+    register.sleep();
+    this.time.after(napMs, () => register.wake());
+  }
+
+  /** Another fiscal module stands there from now on. */
+  replace(register: RegisterModel): void {
+    // A person who sends again relies on the keys of the module that is there.
+    if (this.healed || this.ledger.sentAgainOn(register.deviceId)) return;
+    this.fault('register replaced', register.deviceId);
+    register.replaceModule();
   }
 
   /** The queue takes a lane's bell to one of the relays, or loses it. */
@@ -149,7 +169,10 @@ export class World {
         new SimulatedLine(caller, this.registers.get(device.id)!, device, {
           ...{ time, chance, faults: this.registerFaults },
           openAttemptOf: (deviceId) => ledger.openAttemptOf(deviceId)?.id ?? 'none',
-          count: (kind) => this.fault(kind, device.id),
+          count: (kind) => {
+            this.fault(kind, device.id);
+            strikeBeside(this, device.id, kind);
+          },
         }),
     };
   }
@@ -168,7 +191,13 @@ export class World {
     if (chance.happens(0.01))
       time.after(chance.between(0, 20_000), () => this.ledger.cancel(this.ledger.receipts.get(id)!));
     if (this.accepted < this.options.receipts) time.after(chance.between(0, 1_700), () => this.acceptNext());
-    else this.heal();
+    else this.healWhenDone();
+  }
+
+  /** What waits is still sent under faults; only the last of it may need a world that is whole. */
+  private healWhenDone(): void {
+    if (this.ledger.unfinished <= FEW || this.time.nowMs > LONGEST_MS) this.heal();
+    else this.time.after(10_000, () => this.healWhenDone());
   }
 
   /** Nothing goes wrong any more: whatever is left must now come to its end. */
