@@ -250,8 +250,8 @@ describe('the other ends of an attempt', () => {
 
   test('rejected, once', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
-    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} })).toBe(true);
-    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} })).toBe(false);
+    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.grip)).toBe(true);
+    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.grip)).toBe(false);
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'rejected', rejection });
     expect(await rows.events()).toEqual(['receipt.rejected']);
   });
@@ -283,6 +283,7 @@ describe('the other ends of an attempt', () => {
     const noted = await rows.ours.read(rows.deviceId, 1);
     expect(noted?.openAttempt?.refusedAgoMs).toBeGreaterThanOrEqual(0);
     expect(noted?.openAttempt?.refusedAgoMs).toBeLessThan(60_000);
+    expect((await rows.others.read(rows.deviceId, 1))?.openAttempt?.refusedAgoMs).toBeNull();
     await rows.sql.query(
       `UPDATE attempts SET outcome = outcome || jsonb_build_object('refused_at', now() - interval '1 hour')`,
     );
@@ -295,12 +296,14 @@ describe('what only the holder of the lane lock may do', () => {
   test.each<[string, (session: pg.Client) => Promise<unknown>]>([
     ['it was released', (held) => held.query('SELECT pg_advisory_unlock_all()')],
     ['the session is gone', (held) => held.end()],
-  ])('calling back and ending the settling fail when %s', async (_name, lose) => {
+  ])('calling back, rejecting and ending the settling fail when %s', async (_name, lose) => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.sql.query('UPDATE lanes SET must_settle = true');
     await lose(rows.session);
     await rows.untilLetGo(rows.grip);
     expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.grip)).toBe(false);
+    const rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
+    expect(await rows.ours.closeRejected(attemptId, rejection, {}, rows.grip)).toBe(false);
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending' });
     await rows.ours.endSettle(rows.deviceId, BASELINE, rows.grip);
     expect(await rows.lane()).toMatchObject({ must_settle: true, baseline: null });

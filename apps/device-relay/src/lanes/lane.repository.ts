@@ -84,7 +84,8 @@ export class LaneRepository implements LaneStore {
                        'request_hex', encode(a.request, 'hex'), 'document', r.document,
                        'created_ms', extract(epoch FROM a.created_at) * 1000,
                        'age_ms', extract(epoch FROM now() - a.created_at) * 1000,
-                       'refused_ago_ms', extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000)
+                       'refused_ago_ms', CASE WHEN a.outcome ->> 'refused_to' = ${this.relayId} THEN
+                         extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
                 FROM attempts a JOIN receipts r ON r.id = a.receipt_id
                WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
              (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document) ORDER BY w.lane_place)
@@ -191,11 +192,16 @@ export class LaneRepository implements LaneStore {
     return closed.length === 1;
   }
 
-  async closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): Promise<boolean> {
+  async closeRejected(
+    attemptId: string,
+    rejection: Rejection,
+    evidence: AttemptEvidence,
+    grip: LaneGrip,
+  ): Promise<boolean> {
     const closed = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH closed AS (
         UPDATE attempts SET state = 'rejected', closed_at = now(), outcome = ${JSON.stringify({ rejection, ...evidence })}::jsonb
-         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+         WHERE id = ${attemptId} AND state = 'open' AND ${isHeld(grip)} RETURNING receipt_id
       ), moved AS (
         UPDATE receipts r SET status = 'rejected', updated_at = now(), rejection = ${JSON.stringify(rejection)}::jsonb
           FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
@@ -238,7 +244,7 @@ export class LaneRepository implements LaneStore {
 
   async noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void> {
     await this.prisma.$executeRaw`
-      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object('refused_at', now())
+      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object('refused_at', now(), 'refused_to', ${this.relayId}::text)
        WHERE id = ${attemptId} AND state = 'open'`;
   }
 

@@ -36,7 +36,10 @@ export interface OpenAttempt {
   createdAt: Date;
   /** By the database's clock. */
   ageMs: number;
-  /** Set when a repetition was refused: how long ago, by the database's clock. */
+  /**
+   * Set when this relay was refused a repetition: how long ago, by the database's clock. What another relay was told does
+   * not count: a repetition of his may still be about to leave.
+   */
   refusedAgoMs: number | null;
 }
 
@@ -97,11 +100,12 @@ export interface LaneStore {
   closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
   /** An answer that came after a successor had closed the attempt: completes, proves or contradicts what he found. */
   recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer>;
-  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): Promise<boolean>;
   /**
-   * Back to `accepted`, for the same lane place. Only while the lane lock is still this session's, by the database's own
-   * word: a successor may be repeating the request at this moment.
+   * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
+   * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
    */
+  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
+  /** Back to `accepted`, for the same lane place. */
   closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
   closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean>;
   /** Remembers, on the open attempt, that a repetition was refused just now. */

@@ -115,7 +115,8 @@ export class ResolveByKey {
     }
     const evidence = { refused_again: outcome };
     if (outcome.kind === 'rejected') {
-      await this.store.closeRejected(attempt.id, outcome.rejection, evidence);
+      if (!(await this.store.closeRejected(attempt.id, outcome.rejection, evidence, lane.grip)))
+        return { kind: 'reread' };
       this.notices.tell(attempt.receiptId);
       return { kind: 'reread' };
     }

@@ -174,7 +174,8 @@ export class SendReceipt {
       const unmoved = info.kind === 'ok' && reading !== null && sameReading(reading, readingOf(info.value));
       if (!unmoved) return this.resolveUnclear(lane, sent, `${rejection.code}, but the counters do not confirm it`);
     }
-    await this.store.closeRejected(sent.attempt.id, rejection, { answer: sent.answer });
+    const { attempt, answer } = sent;
+    if (!(await this.store.closeRejected(attempt.id, rejection, { answer }, lane.grip))) return { kind: 'reread' };
     this.parts.notices.tell(sent.attempt.receiptId);
     return { kind: 'next' };
   }

@@ -80,10 +80,11 @@ export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: D
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
-    closeRejected: (attemptId, rejection, evidence) => send(() => ledger.closeRejected(attemptId, rejection, evidence)),
+    closeRejected: (attemptId, rejection, evidence, grip) =>
+      send(() => ledger.closeRejected(attemptId, rejection, evidence, grip)),
     closeNotRegistered: (attemptId, evidence, grip) => send(() => ledger.closeNotRegistered(attemptId, evidence, grip)),
     closeUnknown: (attemptId, evidence, options) => send(() => ledger.closeUnknown(attemptId, evidence, options)),
-    noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(attemptId, evidence)),
+    noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(relayId, attemptId, evidence)),
     postpone: (deviceId, wait) => send(() => ledger.postpone(deviceId, wait)),
     beginSettle: (deviceId, afterMs, reason) => send(() => ledger.beginSettle(relayId, deviceId, { afterMs, reason })),
     endSettle: (deviceId, baseline, grip) => send(() => ledger.endSettle(deviceId, baseline, grip)),

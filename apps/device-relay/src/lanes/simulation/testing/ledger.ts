@@ -68,6 +68,7 @@ export interface AttemptRow {
   request: Buffer;
   createdAtMs: number;
   refusedAtMs: number | null;
+  refusedTo: string | null;
   outcome: AttemptEvidence | null;
 }
 
@@ -201,7 +202,7 @@ export class Ledger {
         document: this.receipts.get(attempt.receiptId)!.document,
         createdAt: new Date(attempt.createdAtMs),
         ageMs: now - attempt.createdAtMs,
-        refusedAgoMs: attempt.refusedAtMs === null ? null : now - attempt.refusedAtMs,
+        refusedAgoMs: attempt.refusedTo === relayId ? now - (attempt.refusedAtMs ?? now) : null,
       },
       waiting: this.accepted
         .get(deviceId)!
@@ -218,7 +219,7 @@ export class Ledger {
     this.attempts.set(intent.attemptId, {
       ...{ id: intent.attemptId, receiptId: intent.receiptId, deviceId: intent.deviceId, state: 'open' },
       ...{ baseline: intent.baseline, request: intent.request, createdAtMs: this.clock.nowMs, refusedAtMs: null },
-      outcome: null,
+      ...{ refusedTo: null, outcome: null },
     });
     this.openOnDevice.set(intent.deviceId, intent.attemptId);
     this.leaveLane(receipt);
@@ -268,9 +269,9 @@ export class Ledger {
     return 'duplicate_suspected';
   }
 
-  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence): boolean {
+  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, grip: LaneGrip): boolean {
     const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open') return false;
+    if (attempt?.state !== 'open' || !this.holds(grip)) return false;
     const receipt = this.closeAttempt(attempt, 'rejected', { rejection, ...evidence });
     this.move(receipt, 'rejected', rejection.code);
     this.promises.givenUp(receipt);
@@ -298,11 +299,12 @@ export class Ledger {
     return true;
   }
 
-  noteRefusal(attemptId: string, evidence: AttemptEvidence): void {
+  noteRefusal(relayId: string, attemptId: string, evidence: AttemptEvidence): void {
     const attempt = this.attempts.get(attemptId);
     if (attempt?.state !== 'open') return;
     attempt.outcome = evidence;
     attempt.refusedAtMs = this.clock.nowMs;
+    attempt.refusedTo = relayId;
   }
 
   postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): void {
