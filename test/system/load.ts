@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { newId } from '#runtime';
+import type { Answer, GatewayClient } from './gateway-client.js';
+
+export interface Sold {
+  key: string;
+  till: number;
+  /** What the client was finally told. */
+  answer: Answer;
+  /** How often it had to ask. */
+  tries: number;
+  /** What it was told before: refusals as "status code", lost connections as the error's code. */
+  setbacks: string[];
+}
+
+const GIVE_UP_MS = 55_000;
+
+/** Sells once: asks again with the same key until it is told, as contract.md asks of clients. */
+export async function sellStubbornly(
+  client: GatewayClient,
+  sale: { till: number; key?: string; prefer?: string },
+): Promise<Sold> {
+  const { till, key = newId('evt'), prefer = 'wait=5' } = sale;
+  const deadline = Date.now() + GIVE_UP_MS;
+  const setbacks: string[] = [];
+  for (let tries = 1; ; tries += 1) {
+    const told = await client
+      .post('/v1/receipts', client.saleOf(till), { 'idempotency-key': key, prefer })
+      .then((answer) => ({ answer }))
+      .catch((error: unknown) => ({ error }));
+    if ('answer' in told && [201, 202].includes(told.answer.status)) {
+      return { key, till, answer: told.answer, tries, setbacks };
+    }
+    if (Date.now() > deadline) throw new Error(`key ${key} was never accepted`, { cause: told });
+    setbacks.push('answer' in told ? `${told.answer.status} ${told.answer.body.code}` : codeOf(told.error));
+    if ('answer' in told) expectRetryable(told.answer);
+    await delay(50 + Math.random() * 100);
+  }
+}
+
+/** fetch says "fetch failed"; what failed is its cause. */
+function codeOf(error: unknown): string {
+  const { cause, name } = error as { cause?: { code?: string }; name?: string };
+  return cause?.code ?? name ?? 'unknown';
+}
+
+/** Whatever is refused in an outage must say that asking again makes sense. */
+function expectRetryable({ status, body }: Answer): void {
+  expect({ status, body }).toMatchObject({ body: { retryable: true } });
+}
+
+/** `perTill` clients at each till sell one after the other until told to stop. */
+export function sellUntil(
+  client: GatewayClient,
+  load: { tills: number; perTill: number; prefer?: string },
+  isEnough: () => boolean,
+): Promise<Sold[]> {
+  const sellers = Array.from({ length: load.tills * load.perTill }, async (_, index) => {
+    const sold: Sold[] = [];
+    while (!isEnough()) {
+      const { prefer } = load;
+      sold.push(await sellStubbornly(client, { till: index % load.tills, ...(prefer && { prefer }) }));
+    }
+    return sold;
+  });
+  return Promise.all(sellers).then((lists) => lists.flat());
+}
