@@ -2,6 +2,9 @@ import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/c
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { pointerTo, Problem, type ProblemError } from './problem.js';
+import { keepValidationMetadata } from './validation-metadata.js';
+
+keepValidationMetadata();
 
 /** A decorator may name its code itself: `@Matches(…, { context: { code: 'invalid_text' } })`. */
 interface ConstraintContext {
