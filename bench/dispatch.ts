@@ -15,7 +15,7 @@ export async function benchDispatch({ rounds, receipts }: { rounds: number; rece
   return figures;
 }
 
-async function benchRegisters(
+export async function benchRegisters(
   registers: number,
   { rounds, receipts }: { rounds: number; receipts: number },
 ): Promise<Figure[]> {

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchDispatch } from './dispatch.js';
+import { benchLane } from './lane.js';
 import { benchLatency } from './latency.js';
+import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
 
 /**
@@ -12,7 +14,17 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   accept: (quick) => benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 }),
   latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
+  register: (quick) =>
+    benchRegister(quick ? { rounds: 3, seconds: 2, documents: 4_000 } : { rounds: 5, seconds: 6, documents: 100_000 }),
+  lane: (quick) =>
+    benchLane(
+      quick
+        ? { rounds: 1, receipts: 100, rows: 20_000, devices: 1_000 }
+        : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000 },
+    ),
 };
+/** `npm run bench` alone is the main job; the others are asked for by name. */
+const MAIN_JOB = ['accept', 'latency', 'dispatch'];
 
 const args = process.argv.slice(2);
 const quick = args.includes('--quick');
@@ -23,7 +35,7 @@ if (unknown.length > 0)
 
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
 for (const [name, bench] of Object.entries(BENCHES)) {
-  if (named.length > 0 && !named.includes(name)) continue;
+  if (!(named.length > 0 ? named : MAIN_JOB).includes(name)) continue;
   process.stdout.write(`${report(`${name}${quick ? ' (quick)' : ''}`, await bench(quick), commit)}\n`);
 }
 process.exit(0);
