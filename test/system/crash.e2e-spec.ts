@@ -36,8 +36,8 @@ describe('with two gateways, two relays and three registers', () => {
   test('gateways killed in mid-POST: each key one receipt', async () => {
     const { client, gateways } = system;
     let kills = 0;
-    const selling = sellUntil(client, { tills: TILLS, perTill: 4 }, () => kills >= 6);
-    while (kills < 6) {
+    const selling = sellUntil(client, { tills: TILLS, perTill: 3 }, () => kills >= 5);
+    while (kills < 5) {
       await delay(150 + Math.random() * 150);
       const victim = gateways[kills % 2];
       await victim?.end('SIGKILL');

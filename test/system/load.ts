@@ -14,6 +14,8 @@ export interface Sold {
 }
 
 const GIVE_UP_MS = 55_000;
+/** Between two sales of one seller: a machine that is busy selling has no time to start what was killed. */
+const BREATH_MS = 40;
 
 /** Sells once: asks again with the same key until it is told, as contract.md asks of clients. */
 export async function sellStubbornly(
@@ -60,6 +62,7 @@ export function sellUntil(
     while (!isEnough()) {
       const { prefer } = load;
       sold.push(await sellStubbornly(client, { till: index % load.tills, ...(prefer && { prefer }) }));
+      await delay(BREATH_MS);
     }
     return sold;
   });
