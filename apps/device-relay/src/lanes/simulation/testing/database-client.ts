@@ -17,6 +17,8 @@ export interface DatabaseFaults {
 /** The server as all relays share it: it can be down, and it ends sessions. */
 export class DatabaseServer {
   down = false;
+  /** An intent was written just now, and nobody knows yet. */
+  onIntent: (writer: SimulatedProcess) => void = () => undefined;
   private lastPid = 1_000;
 
   constructor(
@@ -77,7 +79,12 @@ export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: D
     // Kept in memory by the real one.
     lockNumberOf: (deviceId) => Promise.resolve(ledger.laneOf(deviceId).lockNumber),
     read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
-    openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
+    openAttempt: (intent) =>
+      send(() => {
+        const opened = ledger.openAttempt(intent);
+        if (opened === 'opened') server.onIntent(caller);
+        return opened;
+      }),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
     closeRejected: (attemptId, rejection, evidence, grip) =>

@@ -132,6 +132,10 @@ export class SimulatedLine implements Register {
 
   private drawFate(): Fate {
     const { chance, faults } = this.line;
+    if (this.register.losesNext) {
+      this.register.losesNext = false;
+      return 'lost request';
+    }
     let left = chance.next();
     for (const [fate, probability] of [
       ['lost request', faults.lostRequest],

@@ -40,6 +40,8 @@ export class RegisterModel {
   refusesWith: string | null = null;
   refusesToOpenShift = false;
   ofdDown = false;
+  /** The next receipt does not arrive. */
+  losesNext = false;
   /** Fiscal modules so far; the program starts anew with each. */
   modules = 0;
   private terminalId = '';

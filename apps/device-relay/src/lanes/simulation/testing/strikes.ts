@@ -3,6 +3,8 @@ import type { World } from './world.js';
 
 /** Per call that leaves a relay, at harshness 1. */
 const PER_CALL = 0.000_3;
+/** Per intent, at harshness 1. */
+const PER_INTENT = 0.001;
 
 /** Things that go wrong just when something else is under way, where chance alone would hardly ever put them. */
 export function mayStrike(world: World, relay: SimulatedRelay): void {
@@ -14,6 +16,13 @@ export function mayStrike(world: World, relay: SimulatedRelay): void {
     const strike = chance.pick([killed, briefly, forLong, unnoticed]);
     strike(world, relay);
   });
+}
+
+/** Between the intent and the first byte: the one moment for which the send guard is there. */
+export function mayStrikeIntent(world: World, relay: SimulatedRelay): void {
+  const { chance, options } = world;
+  if (world.healed || !relay.process.running || !chance.happens(PER_INTENT * options.harshness)) return;
+  chance.pick([killed, forLong, forLong])(world, relay);
 }
 
 function killed(world: World, relay: SimulatedRelay): void {
@@ -68,10 +77,12 @@ export function strikeBeside(world: World, deviceId: string, met: string): void 
   if (met === 'late request' && register.kind.phone && chance.happens(0.4)) {
     time.after(chance.between(100, 80_000), () => world.nap(register, chance.between(30_000, 150_000)));
   }
-  if (attempt && chance.happens(0.08)) {
+  if (attempt && chance.happens(met === 'late request' ? 0.3 : 0.05)) {
     const { keyed } = ledger.devices.get(deviceId)!;
     time.after(chance.between(5, 60_000), () => {
       if (attempt.state === 'open' && !world.healed) {
+        // The sleeper would pass for the next receipt, had that been lost.
+        register.losesNext = chance.happens(0.5);
         world.fault('operator parks', ledger.nameOf(attempt.id));
         ledger.closeUnknown(
           attempt.id,

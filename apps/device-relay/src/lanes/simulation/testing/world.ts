@@ -5,7 +5,7 @@ import { Chance, Trace } from './chance.js';
 import { DatabaseServer, type DatabaseFaults } from './database-client.js';
 import { documentOf } from './documents.js';
 import { scheduleFaults } from './fault-plan.js';
-import { mayStrike, strikeBeside } from './strikes.js';
+import { mayStrike, mayStrikeIntent, strikeBeside } from './strikes.js';
 import { Ledger } from './ledger.js';
 import type { SimulatedProcess } from './process.js';
 import { Promises } from './promises.js';
@@ -95,6 +95,10 @@ export class World {
     };
     this.server = new DatabaseServer(this.time, this.chance, this.ledger, this.databaseFaults);
     DEVICES.forEach((kind, index) => this.addDevice(`dev-${index + 1}`, index + 1, kind));
+    this.server.onIntent = (writer) => {
+      const relay = this.relays.find(({ process }) => process === writer);
+      if (relay) mayStrikeIntent(this, relay);
+    };
     for (let slot = 0; slot < RELAYS; slot += 1) this.startRelay(slot);
   }
 
@@ -209,7 +213,13 @@ export class World {
       for (const key of Object.keys(faults)) (faults as unknown as Record<string, number>)[key] = 0;
     for (const register of this.registers.values()) {
       register.wake();
-      Object.assign(register, { shiftOpen: true, refusesWith: null, refusesToOpenShift: false, ofdDown: false });
+      Object.assign(register, {
+        shiftOpen: true,
+        refusesWith: null,
+        refusesToOpenShift: false,
+        ofdDown: false,
+        losesNext: false,
+      });
     }
     for (const relay of this.relays) relay.process.goOn(false);
     this.trace.note(this.time.nowMs, '! healed');
