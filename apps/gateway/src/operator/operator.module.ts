@@ -15,14 +15,6 @@ import { UnblockDevice } from './unblock-device.js';
 @Module({
   imports: [AuditModule, ReceiptsModule],
   controllers: [OperatorController, OperatorDevicesController, ReceiptFiscalController],
-  providers: [
-    OperatorRepository,
-    ListUnknown,
-    ResolveAttempt,
-    ParkAttempt,
-    CompleteFiscal,
-    AdoptDevice,
-    UnblockDevice,
-  ],
+  providers: [OperatorRepository, ListUnknown, ResolveAttempt, ParkAttempt, CompleteFiscal, AdoptDevice, UnblockDevice],
 })
 export class OperatorModule {}
