@@ -19,6 +19,12 @@ export interface RegisterFaults {
   refusedConnection: number;
 }
 
+/** What happens to one receipt on its way, where a test says so. */
+export interface Scripted {
+  fate: Fate;
+  workMs?: number;
+}
+
 interface Line {
   time: VirtualTime;
   chance: Chance;
@@ -26,6 +32,8 @@ interface Line {
   /** The attempt that is open for this receipt in the ledger, for the judge. */
   openAttemptOf: (deviceId: string) => string;
   count: (fault: string) => void;
+  /** Taken before chance; the sender hears of nothing before its deadline. */
+  script?: Scripted[];
 }
 
 /** Longest time that a request may need in which the register is awake: below every settle time. */
@@ -107,19 +115,22 @@ export class SimulatedLine implements Register {
       const deadline = time.after(this.device.profile.sendTimeoutMs, () =>
         finish({ kind: 'unclear', reason: 'timeout' }),
       );
-      const fate = this.drawFate();
+      const scripted = this.line.script?.shift();
+      const fate = scripted?.fate ?? this.drawFate();
       if (fate !== 'well') this.line.count(fate);
       // Half of the lost ones are told at once by a reset: the request may still be at work then.
-      if (fate !== 'well' && chance.happens(0.5))
+      if (fate !== 'well' && !scripted && chance.happens(0.5))
         time.after(chance.between(1, 30), () => finish({ kind: 'unclear', reason: 'reset' }));
       if (fate === 'lost request') return;
       const isSlow = fate === 'late request' || (this.register.ofdDown && chance.happens(0.3));
-      const workMs = this.lag() + (isSlow ? chance.between(1_000, WORST_WORK_MS) : chance.between(2, 15));
+      const drawnMs = this.lag() + (isSlow ? chance.between(1_000, WORST_WORK_MS) : chance.between(2, 15));
+      const workMs = scripted?.workMs ?? drawnMs;
       this.register.whenAwakeFor(workMs, () => {
-        if (fate === 'odd answer' && chance.happens(0.5)) return finish(this.oddAnswer());
+        if (fate === 'odd answer' && !scripted && chance.happens(0.5)) return finish(this.oddAnswer());
         const answer = this.register.process(body, { key, attemptId });
         if (fate === 'lost answer') return;
-        const backMs = fate === 'late answer' ? chance.between(61_000, 400_000) : this.lag();
+        const backMs =
+          fate === 'late answer' ? (scripted ? LATE_ANSWER_MS : chance.between(61_000, 400_000)) : this.lag();
         time.after(backMs, () => finish(fate === 'odd answer' ? this.oddAnswer() : answer));
       });
     });
@@ -189,4 +200,7 @@ export class SimulatedLine implements Register {
 
 const LIE: RegisterAnswer = { kind: 'refused', httpStatus: 400, code: 'E-010', message: 'simulated' };
 
-type Fate = 'well' | 'lost request' | 'lost answer' | 'late request' | 'late answer' | 'odd answer';
+/** Of a scripted one: before the sender's deadline. */
+const LATE_ANSWER_MS = 50_000;
+
+export type Fate = 'well' | 'lost request' | 'lost answer' | 'late request' | 'late answer' | 'odd answer';

@@ -1,0 +1,245 @@
+// Promise: each way in which a lane was once found to fail stays closed: told one by one, without chance.
+import { Stage } from './testing/stage.js';
+
+const EXCLUSIVE = { sharing: 'exclusive' } as const;
+let stage: Stage;
+
+afterEach(() => expect(stage.promises.broken).toEqual([]));
+
+describe('registers without keys', () => {
+  test('a phone that falls asleep over a request, between two looks at it, is settled anew when it wakes', async () => {
+    stage = new Stage();
+    const phone = stage.addDevice('dev-1', {}, EXCLUSIVE);
+    stage.script.push({ fate: 'late request', workMs: 80_000 });
+    const receipt = stage.accept('dev-1');
+    // Awake when the settling begins after the deadline of the sending, asleep for most of it, awake at its end.
+    stage.at(65_000, () => phone.sleep());
+    stage.at(175_000, () => phone.wake());
+    await stage.runFor(600);
+    expect(stage.attemptsOf('dev-1')).toBe(1);
+    // Never calibrated: its counters are not believed.
+    expect(receipt.status).toBe('unknown');
+  });
+
+  test('the first receipt ever: a lost request is proven absent and sent again', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {}, EXCLUSIVE);
+    stage.script.push({ fate: 'lost request' });
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(240);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+  });
+
+  test.each([
+    ['exclusive', 'registered'],
+    ['shared', 'unknown'],
+  ] as const)('a lost answer on a calibrated device that is %s: %s', async (sharing, expected) => {
+    stage = new Stage();
+    stage.addDevice('dev-1', { sequenceOffset: 1, tiyinPerUnit: 100 }, { sharing });
+    for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+    await stage.runFor(1);
+    stage.script.push({ fate: 'lost answer' });
+    const lost = stage.accept('dev-1');
+    const next = stage.accept('dev-1');
+    await stage.runFor(240);
+    expect(lost).toMatchObject({ status: expected, fiscalSign: null });
+    expect(next.status).toBe('registered');
+  });
+
+  test('a request that is asleep when its receipt is parked is waited out before the next one is sent', async () => {
+    stage = new Stage();
+    const phone = stage.addDevice('dev-1', {}, EXCLUSIVE);
+    for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+    await stage.runFor(1);
+    stage.script.push({ fate: 'late request', workMs: 60_000 }, { fate: 'lost request' });
+    const parked = stage.accept('dev-1');
+    const next = stage.accept('dev-1');
+    stage.at(2_000, () => phone.sleep());
+    stage.at(5_000, () => {
+      const open = stage.ledger.openAttemptOf('dev-1')!;
+      stage.ledger.closeUnknown(open.id, { baseline: open.baseline, why: 'parked' }, { mustSettle: true });
+    });
+    stage.at(1_000_000, () => phone.wake());
+    await stage.runFor(2_000);
+    expect(parked.status).toBe('unknown');
+    expect(next.status).toBe('registered');
+    expect(stage.promises.entryOf(parked.id)!.seq).toBeLessThan(stage.promises.entryOf(next.id)!.seq);
+  });
+
+  test('an answer that comes after an operator wanted it sent again keeps it from being sent again', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {});
+    stage.script.push({ fate: 'late answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(5_000, () => {
+      const open = stage.ledger.openAttemptOf('dev-1')!;
+      stage.ledger.closeUnknown(open.id, { baseline: open.baseline, why: 'parked' }, { mustSettle: true });
+      stage.ledger.sendAgain(receipt);
+    });
+    await stage.runFor(600);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+    expect(stage.attemptsOf('dev-1')).toBe(1);
+  });
+
+  test('a database that is away for twenty seconds when the answer comes does not make the receipt unknown', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {});
+    stage.script.push({ fate: 'late answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(40_000, () => (stage.server.down = true));
+    stage.at(65_000, () => (stage.server.down = false));
+    await stage.runFor(120);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+  });
+
+  test('a refusal that the counters contradict is no refusal', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', {}, EXCLUSIVE);
+    const process = register.process.bind(register);
+    register.process = (body, options) => {
+      process(body, options);
+      register.process = process;
+      return { kind: 'refused', httpStatus: 400, code: 'E-010', message: 'not true' };
+    };
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(300);
+    expect(receipt.status).toBe('unknown');
+  });
+
+  test('pacing', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {}, { pacingMs: 1_000 });
+    const receipts = Array.from({ length: 5 }, () => stage.accept('dev-1'));
+    await stage.runFor(30);
+    const times = receipts.map(({ updatedAtMs, status }) => (status === 'registered' ? updatedAtMs : 0));
+    times.slice(1).forEach((time, index) => expect(time - times[index]!).toBeGreaterThanOrEqual(1_000));
+  });
+});
+
+describe('registers with keys', () => {
+  const KEYED = { keyed: true };
+
+  test('on a slow line an unclear answer is resolved at once all the same', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', { ...KEYED, lagMs: 900 });
+    stage.script.push({ fate: 'lost answer' });
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(75);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+  });
+
+  test('a receipt that was parked, woke up and is sent again finds its registration, whatever was sold since', async () => {
+    stage = new Stage();
+    const phone = stage.addDevice('dev-1', KEYED);
+    stage.script.push({ fate: 'late request', workMs: 30_000 });
+    const receipt = stage.accept('dev-1');
+    stage.at(1_000, () => phone.sleep());
+    stage.at(5_000, () => {
+      const open = stage.ledger.openAttemptOf('dev-1')!;
+      stage.ledger.closeUnknown(open.id, { baseline: open.baseline, why: 'parked' }, { mustSettle: false });
+    });
+    stage.at(120_000, () => phone.wake());
+    await stage.runFor(300);
+    for (let after = 0; after < 3; after += 1) stage.accept('dev-1');
+    await stage.runFor(60);
+    stage.ledger.sendAgain(receipt);
+    await stage.runFor(60);
+    expect(receipt.status).toBe('registered');
+    expect(stage.attemptsOf('dev-1')).toBe(5);
+  });
+
+  test('a module that is exchanged while we ask who is there is not sent the repetition', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', { ...KEYED, lagMs: 900 });
+    stage.script.push({ fate: 'lost answer' });
+    const receipt = stage.accept('dev-1');
+    const fmInfo = register.fmInfo.bind(register);
+    register.fmInfo = () => {
+      const told = fmInfo();
+      if (stage.time.nowMs > 30_000 && register.modules === 1) stage.time.after(1, () => register.replaceModule());
+      return told;
+    };
+    await stage.runFor(300);
+    expect(register.modules).toBe(2);
+    expect(receipt.status).toBe('sending');
+    expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
+  });
+
+  test('a relay that has lost the lane may not reject what its successor is repeating', async () => {
+    stage = new Stage(2);
+    const register = stage.addDevice('dev-1', { ...KEYED, lagMs: 900 });
+    stage.accept('dev-1');
+    await stage.runFor(10);
+    const [first, second] = stage.relays;
+    register.refusesWith = 'E-014';
+    stage.server.onIntent = () => {
+      stage.server.onIntent = () => undefined;
+      first!.locks.loseSession(600_000);
+      second!.wake('dev-1');
+      stage.time.after(2_200, () => (register.refusesWith = null));
+    };
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(600);
+    expect(receipt.status).toBe('registered');
+  });
+});
+
+describe('any register', () => {
+  test('a shift that is said to be open and is not: tried again ever more rarely', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', { keyed: true });
+    register.shiftOpen = false;
+    // It says yes and stays closed.
+    Object.defineProperty(register, 'shiftOpen', { get: () => false, set: () => undefined });
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(3_600);
+    expect(receipt.status).toBe('accepted');
+    expect(stage.attemptsOf('dev-1')).toBeLessThan(80);
+  });
+
+  test('a shift that was closed is opened beneath the receipt, at once', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', { keyed: true }).shiftOpen = false;
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(0.2);
+    expect(receipt.status).toBe('registered');
+  });
+
+  test('a pause between the intent and the first byte: nothing is sent, and the register is not called unreachable', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {});
+    stage.server.onIntent = (process) => {
+      stage.server.onIntent = () => undefined;
+      process.pause();
+      stage.time.after(1_500, () => process.goOn(false));
+    };
+    const receipt = stage.accept('dev-1');
+    await stage.runFor(60);
+    expect(receipt.status).toBe('registered');
+    expect(stage.attemptsOf('dev-1')).toBe(2);
+    expect(stage.happened('unreachable')).toBe(false);
+  });
+
+  test('a receipt that is cancelled while the one before it is sent: the one behind it follows', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', { lagMs: 50 });
+    const [first, second, third] = [stage.accept('dev-1'), stage.accept('dev-1'), stage.accept('dev-1')];
+    stage.at(60, () => stage.ledger.cancel(second));
+    await stage.runFor(5);
+    expect([first.status, second.status, third.status]).toEqual(['registered', 'cancelled', 'registered']);
+  });
+
+  test('two devices that reach one and the same register: the second is blocked and says why', async () => {
+    stage = new Stage();
+    const first = stage.addDevice('dev-1', {});
+    const second = stage.addDevice('dev-2', {});
+    second.fmInfo = () => first.fmInfo();
+    stage.accept('dev-1');
+    await stage.runFor(1);
+    const receipt = stage.accept('dev-2');
+    await stage.runFor(60);
+    expect(receipt.status).toBe('accepted');
+    expect(stage.ledger.devices.get('dev-2')!.state).toBe('blocked');
+    expect(stage.happened('belongs to another device')).toBe(true);
+  });
+});
