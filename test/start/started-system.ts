@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -63,13 +63,23 @@ export class StartedSystem {
 
 /** Process numbers of everything that works for a data folder: by its arguments, by its environment (Linux). */
 export function processesOf(dataDir: string, pids: readonly number[]): number[] {
+  const places = [dataDir, ...clusterFolders(dataDir)];
   return pids.filter((pid) => {
     try {
       const read = (file: string): string => readFileSync(`/proc/${pid}/${file}`, 'utf8');
-      return read('cmdline') !== '' && (read('cmdline').includes(dataDir) || read('environ').includes(dataDir));
+      const said = `${read('cmdline')} ${read('environ')}`;
+      return read('cmdline') !== '' && places.some((place) => said.includes(place));
     } catch {
       // Ended while we looked.
       return false;
     }
   });
+}
+
+/** Started by root, PostgreSQL works in a folder of its own account, which postgres.json remembers. */
+function clusterFolders(dataDir: string): string[] {
+  const file = join(dataDir, 'postgres.json');
+  if (!existsSync(file)) return [];
+  const { cluster_dir: folder } = JSON.parse(readFileSync(file, 'utf8')) as { cluster_dir?: string };
+  return folder === undefined ? [] : [folder];
 }
