@@ -121,10 +121,10 @@ describe('registers with keys', () => {
 
   test('on a slow line an unclear answer is resolved at once all the same', async () => {
     stage = new Stage();
-    stage.addDevice('dev-1', { ...KEYED, lagMs: 900 });
+    stage.addDevice('dev-1', { ...KEYED, lagMs: 2_000 });
     stage.script.push({ fate: 'lost answer' });
     const receipt = stage.accept('dev-1');
-    await stage.runFor(75);
+    await stage.runFor(90);
     expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
   });
 

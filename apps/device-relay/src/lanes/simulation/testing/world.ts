@@ -38,7 +38,7 @@ const PARK_AFTER_MS = 1_200_000;
 const HEALED_DEADLINE_MS = PARK_AFTER_MS + 7_200_000;
 const RELAYS = 2;
 const FEW = 150;
-const LONGEST_MS = 16 * 3_600_000;
+const LONGEST_MS = 10 * 3_600_000;
 
 export interface WorldResult {
   seed: number;
