@@ -54,7 +54,7 @@ export const GROUPS = [
   // One after the other: each starts whole systems and waits for them.
   {
     name: 'system',
-    budgetSeconds: 180,
+    budgetSeconds: 300,
     lane: 'alone',
     run: () => withDatabase(() => runJest('system', ['--runInBand'])),
   },
