@@ -6,6 +6,7 @@ const LEGAL = new Set([
   'awaiting_payment→cancelled',
   'accepted→sending',
   'accepted→cancelled',
+  'accepted→registered',
   'sending→registered',
   'sending→rejected',
   'sending→accepted',

@@ -13,7 +13,9 @@ export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 const MOVES: Readonly<Record<ReceiptStatus, readonly ReceiptStatus[]>> = {
   awaiting_payment: ['accepted', 'cancelled'],
   // Cancelled only here: an open attempt may already have reached the register.
-  accepted: ['sending', 'cancelled'],
+  // Registered from here only by an answer that came after an operator had sent the receipt back: it proves itself, and
+  // must not be sent again (docs/adr/0002-lane-lock.md).
+  accepted: ['sending', 'cancelled', 'registered'],
   // Back to accepted only when it is proven that the register did not register it.
   sending: ['registered', 'rejected', 'accepted', 'unknown'],
   registered: [],
