@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PrismaService } from '#database';
+import { apiKeyOwner, PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
 import { newId, parseKeyring, seal } from '#runtime';
 import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/oauth/client-secret.js';
@@ -73,7 +73,7 @@ async function createTill(
 ): Promise<Till> {
   const { merchantId, branchId, registerUrl, code } = place;
   const deviceId = newId('dev');
-  const sealed = seal(registerApiKey, `devices|${deviceId}|api_key_sealed`, parseKeyring(secretsKey));
+  const sealed = seal(registerApiKey, apiKeyOwner(deviceId), parseKeyring(secretsKey));
   await prisma.device.create({
     data: {
       id: deviceId,

@@ -2,14 +2,10 @@ import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { apiKeyOwner } from '#database';
 import { LocalApiClient } from '#local-api';
 import { open, type CidrSet, type Keyring } from '#runtime';
 import type { CallAnswer, LaneDevice, PreparedReceipt, Register, Registers } from '../lanes/ports.js';
-
-/** Names what a device's sealed API key belongs to: it opens in this row only. */
-export function apiKeyOwner(deviceId: string): string {
-  return `devices|${deviceId}|api_key_sealed`;
-}
 
 /** Connections kept open at the same time; an idle device's is made anew when it sells again. */
 const MAX_CONNECTIONS = 2_000;

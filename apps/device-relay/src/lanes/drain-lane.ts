@@ -143,29 +143,18 @@ export class DrainLane {
     const isFresh = checkedAt !== undefined && this.clock.monotonicMs() - checkedAt < IDENTITY_TTL_MS;
     if (isFresh && snapshot.baseline !== null && device.state === 'online') return null;
     const check = await checkRegister(lane.register, snapshot.baseline);
-    switch (check.kind) {
-      case 'silent':
-        return this.work.setbacks.unreachable(lane, check.reason);
-      case 'refusing':
-        return this.work.setbacks.refused(lane, check.state, check.reason);
-      case 'replaced':
-        return this.work.setbacks.replaced(lane, check.reason);
-      case 'same': {
-        const saved = await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
-        if (saved === 'terminal_taken') {
-          const reason = `terminal ${check.baseline.terminalId} belongs to another device`;
-          return this.work.setbacks.refused(lane, 'blocked', reason);
-        }
-        await this.store.setDeviceState(device.id, 'online', null);
-        // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
-        lane.baseline =
-          check.baseline.journalId === null
-            ? { ...lane.baseline, terminalId: check.baseline.terminalId }
-            : check.baseline;
-        this.checkedAt.set(device.id, this.clock.monotonicMs());
-        return null;
-      }
+    if (check.kind !== 'same') return this.work.setbacks.unfit(lane, check);
+    const saved = await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
+    if (saved === 'terminal_taken') {
+      const reason = `terminal ${check.baseline.terminalId} belongs to another device`;
+      return this.work.setbacks.refused(lane, 'blocked', reason);
     }
+    await this.store.setDeviceState(device.id, 'online', null);
+    // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
+    lane.baseline =
+      check.baseline.journalId === null ? { ...lane.baseline, terminalId: check.baseline.terminalId } : check.baseline;
+    this.checkedAt.set(device.id, this.clock.monotonicMs());
+    return null;
   }
 }
 

@@ -1,6 +1,10 @@
+import type { RegisterCheck } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import { BLOCKED_RETRY_MS, retryAfterMs } from './lane-timing.js';
 import type { LaneStore } from './ports.js';
+
+/** Every answer to "who is there?" but the one that we hoped for. */
+export type UnfitRegister = Exclude<RegisterCheck, { kind: 'same' }>;
 
 /** What happens to a lane whose register does not do what we asked: it waits, on the database's clock, lock released. */
 export class LaneSetbacks {
@@ -8,6 +12,18 @@ export class LaneSetbacks {
     private readonly store: LaneStore,
     private readonly random: () => number = Math.random,
   ) {}
+
+  /** The register that was asked who it is cannot be worked with now. */
+  unfit(lane: LaneInHand, check: UnfitRegister): Promise<Step> {
+    switch (check.kind) {
+      case 'silent':
+        return this.unreachable(lane, check.reason);
+      case 'refusing':
+        return this.refused(lane, check.state, check.reason);
+      case 'replaced':
+        return this.replaced(lane, check.reason);
+    }
+  }
 
   /** Nothing gets through: the next try is the half-open probe of the breaker. */
   async unreachable(lane: LaneInHand, reason: string): Promise<Step> {

@@ -1,6 +1,6 @@
 import { decideRepeat, type Baseline, type RepeatOutcome } from '#fiscal-domain';
 import type { Clock, Logger } from '#runtime';
-import { checkRegister, type RegisterCheck } from './check-register.js';
+import { checkRegister } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard } from './lane-timing.js';
@@ -30,7 +30,9 @@ export class ResolveByKey {
     const check = await checkRegister(lane.register, attempt.baseline);
     if (check.kind !== 'same' || check.baseline.journalId === null) {
       prepared.call.abandon();
-      return this.setBack(lane, check);
+      return check.kind === 'same'
+        ? this.setbacks.replaced(lane, 'the register lost its idempotency keys')
+        : this.setbacks.unfit(lane, check);
     }
     const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
     const outcome = decideRepeat({ baseline: attempt.baseline, isRefund: attempt.document.type === 'refund' }, answer);
@@ -40,19 +42,6 @@ export class ResolveByKey {
       'repeated under the same key',
     );
     return this.record(lane, attempt, { outcome, seen: check.baseline });
-  }
-
-  private setBack(lane: LaneInHand, check: RegisterCheck): Promise<Step> {
-    switch (check.kind) {
-      case 'silent':
-        return this.setbacks.unreachable(lane, check.reason);
-      case 'refusing':
-        return this.setbacks.refused(lane, check.state, check.reason);
-      case 'replaced':
-        return this.setbacks.replaced(lane, check.reason);
-      case 'same':
-        return this.setbacks.replaced(lane, 'the register lost its idempotency keys');
-    }
   }
 
   private async record(

@@ -57,7 +57,7 @@ export class SettleLane {
     if (check.kind !== 'same') {
       // A probe that nobody answered starts the waiting again: the request may be asleep there.
       if (check.kind === 'silent') this.settles.delete(deviceId);
-      return { kind: 'waiting', step: await this.setBack(lane, check) };
+      return { kind: 'waiting', step: await this.setbacks.unfit(lane, check) };
     }
     const reading = check.baseline.reading;
     if (reading === null) {
@@ -109,19 +109,5 @@ export class SettleLane {
   private async wait(lane: LaneInHand, afterMs: number, reason: string): Promise<Settled> {
     await this.store.beginSettle(lane.device.id, afterMs, reason);
     return { kind: 'waiting', step: { kind: 'wait', afterMs } };
-  }
-
-  private setBack(
-    lane: LaneInHand,
-    check: Exclude<Awaited<ReturnType<typeof checkRegister>>, { kind: 'same' }>,
-  ): Promise<Step> {
-    switch (check.kind) {
-      case 'silent':
-        return this.setbacks.unreachable(lane, check.reason);
-      case 'refusing':
-        return this.setbacks.refused(lane, check.state, check.reason);
-      case 'replaced':
-        return this.setbacks.replaced(lane, check.reason);
-    }
   }
 }

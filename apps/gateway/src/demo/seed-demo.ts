@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PrismaService } from '#database';
+import { apiKeyOwner, PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
 import { newId, runProgram, seal } from '#runtime';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
@@ -144,9 +144,7 @@ async function storeDevice(prisma: PrismaService, settings: DemoSettings, place:
     where: { merchantId: place.merchantId, name: DEVICE_NAME, deletedAt: null },
   });
   const id = known?.id ?? newId('dev');
-  const apiKeySealed = new Uint8Array(
-    seal(settings.REGISTER_API_KEY, `devices|${id}|api_key_sealed`, settings.SECRETS_KEY),
-  );
+  const apiKeySealed = new Uint8Array(seal(settings.REGISTER_API_KEY, apiKeyOwner(id), settings.SECRETS_KEY));
   const address = { baseUrl: registerUrl(settings), apiKeySealed };
   if (known) {
     await prisma.device.update({ where: { id }, data: address });
