@@ -288,7 +288,8 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const register = new Register();
     const [device, later] = [newDevice(), newDevice()];
     const bell = newBell();
-    const listener = listen(register.handler);
+    // Longer than this test waits: a job that close() kept to itself would not come back in time.
+    const listener = listen(register.handler, 10, 60_000);
     const letGo = register.hold(device);
     bell.ring(device);
     await until(() => register.runsOf(device) === 1, 'at work');
@@ -301,9 +302,9 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     letGo();
     await closing;
     expect(register.runsOf(later)).toBe(0);
-    expect(await bell.countJobs()).toEqual({ waiting: 1, active: 0 });
     listen(register.handler);
     await until(() => register.runsOf(later) === 1, 'the next relay runs it');
+    expect(register.runsOf(device)).toBe(1);
   });
 
   test('nothing keeps the process alive after close, in an outage too', async () => {
