@@ -1,5 +1,23 @@
-/** Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook, shift. */
-export const ID_PREFIXES = ['mer', 'brn', 'csh', 'dev', 'cli', 'rcp', 'att', 'pay', 'evt', 'whk', 'sht'] as const;
+/**
+ * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
+ * shift; device group, device task, link key.
+ */
+export const ID_PREFIXES = [
+  'mer',
+  'brn',
+  'csh',
+  'dev',
+  'cli',
+  'rcp',
+  'att',
+  'pay',
+  'evt',
+  'whk',
+  'sht',
+  'grp',
+  'tsk',
+  'lnk',
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** A ULID's first character carries only 3 bits; Crockford's alphabet leaves out i, l, o, u. */

@@ -28,6 +28,8 @@ export class RegisterConnections implements Registers {
   ) {}
 
   of(device: LaneDevice): Register {
+    if (device.baseUrl === null)
+      throw new Error(`Device ${device.id} is reached by its link, which this relay does not serve.`);
     const fingerprint = fingerprintOf(device);
     const known = this.connections.get(device.id);
     if (known?.fingerprint === fingerprint) return known.register;

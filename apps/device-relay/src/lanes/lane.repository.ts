@@ -25,7 +25,7 @@ const OFD_FUSE_HOURS = 48;
 interface SnapshotRow {
   merchant_id: string;
   state: DeviceStateName;
-  base_url: string;
+  base_url: string | null;
   api_key_sealed: Uint8Array;
   profile: unknown;
   baseline: Baseline | null;

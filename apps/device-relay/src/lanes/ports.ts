@@ -20,7 +20,8 @@ export interface LaneDevice {
   id: string;
   merchantId: string;
   state: DeviceStateName;
-  baseUrl: string;
+  /** Null: the register dials in over its link. */
+  baseUrl: string | null;
   apiKeySealed: Buffer;
   profile: DeviceProfile;
 }
