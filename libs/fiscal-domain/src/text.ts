@@ -13,7 +13,11 @@ export function labelProblem(text: string): TextProblem | null {
   return firstProblem(text, true);
 }
 
+/** Every code unit that may be a problem; most texts have none. */
+const SUSPECT = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/;
+
 function firstProblem(text: string, groupSeparatorAllowed: boolean): TextProblem | null {
+  if (!SUSPECT.test(text)) return null;
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
     if (code === 0) return 'nul';
@@ -78,6 +82,8 @@ function utf8LengthOf(character: string): number {
 
 /** The longest beginning of the text that fits into `maxBytes` of UTF-8 without cutting a character. */
 export function truncateUtf8(text: string, maxBytes: number): string {
+  // No code unit needs more than three bytes.
+  if (text.length * 3 <= maxBytes) return text;
   let bytes = 0;
   let end = 0;
   for (const character of text) {

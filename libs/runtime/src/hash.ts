@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 export function sha256(data: string | Uint8Array): Buffer {
-  return createHash('sha256').update(data).digest();
+  return hash('sha256', data, 'buffer');
 }
 
 /**
@@ -19,9 +19,13 @@ export function canonicalJson(value: unknown): string {
     return `[${value.map((item) => canonicalJson(item === undefined ? null : item)).join(',')}]`;
   }
   if (typeof value !== 'object') throw new TypeError(`JSON cannot carry a ${typeof value}`);
-  const members = Object.entries(value)
-    .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-  return `{${members.join(',')}}`;
+  const source = value as Readonly<Record<string, unknown>>;
+  let members = '';
+  // Sorting compares UTF-16 code units, as `<` does.
+  for (const key of Object.keys(source).sort()) {
+    const member = source[key];
+    if (member === undefined) continue;
+    members += `${members === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${members}}`;
 }

@@ -20,11 +20,11 @@ export class AccessTokens {
 
   /** The client of a usable token, else `null`. Rejects when the database cannot be asked. */
   async find(token: string): Promise<AuthenticatedClient | null> {
-    if (!looksLikeAccessToken(token)) return null;
     const hash = hashAccessToken(token);
     const key = hash.toString('base64');
     const known = this.cache.get(key);
     if (known) return known;
+    if (!looksLikeAccessToken(token)) return null;
     // Requests that arrive together share one query.
     const running = this.underWay.get(key);
     if (running) return running;

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
-import { LaneBell } from '#queue';
 import { canonicalJson, newId, Problem, sha256, type ProblemError } from '#runtime';
 import { ChooseDevice, type Route } from '../devices/choose-device.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
 import { ComposeDocument } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { ReceiptRepository, type NewReceipt, type ReceiptRow, type StoredIdentity } from './receipt.repository.js';
+import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 export interface CreateReceiptCommand {
@@ -36,7 +36,7 @@ export class CreateReceipt {
     private readonly composer: ComposeDocument,
     private readonly acceptor: AcceptReceipts,
     private readonly receipts: ReceiptRepository,
-    private readonly bell: LaneBell,
+    private readonly lanes: RingLanes,
     private readonly settled: SettledReceipts,
   ) {}
 
@@ -51,18 +51,12 @@ export class CreateReceipt {
       throw prepared.problem;
     }
     const { route, document } = prepared;
-    const row: NewReceipt = {
-      ...identity,
-      ...route,
-      type: document.type,
-      document,
-      eventId: acceptedEventId(identity.id),
-    };
+    const row = newReceipt(identity, route, document);
     const waiter = this.settled.watch(row.id);
     try {
       const stored = storedOrThrow(await this.acceptor.accept(row));
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
-      this.bell.ring(route.deviceId);
+      this.lanes.ring(route.deviceId, row.id);
       await waiter.settledWithin(command.waitSeconds);
       // Nobody waited, so nothing can have happened that the caller should hear of: no need to read it back.
       const { createdAt } = stored;
@@ -141,14 +135,49 @@ function acceptedEventId(receiptId: string): string {
   return receiptId.replace('rcp_', 'evt_');
 }
 
+function newReceipt(identity: StoredIdentity, route: Route, document: StoredReceiptDocument): NewReceipt {
+  return {
+    id: identity.id,
+    eventId: acceptedEventId(identity.id),
+    merchantId: identity.merchantId,
+    clientId: identity.clientId,
+    operation: identity.operation,
+    idempotencyKey: identity.idempotencyKey,
+    externalId: identity.externalId,
+    bodyHash: identity.bodyHash,
+    type: document.type,
+    deviceId: route.deviceId,
+    branchId: route.branchId,
+    cashierId: route.cashierId,
+    document,
+  };
+}
+
 /** The row as the statement that has just committed left it. */
 function acceptedRow(row: NewReceipt, createdAt: Date): ReceiptRow {
   return {
-    ...{ id: row.id, status: 'accepted', type: row.type, external_id: row.externalId, device_id: row.deviceId },
-    ...{ branch_id: row.branchId, cashier_id: row.cashierId, document: row.document, created_at: createdAt },
-    ...{ refund_of: null, payment_id: null, terminal_id: null, receipt_seq: null, fiscal_sign: null },
-    ...{ verification_url: null, registered_at: null, evidence: null, ofd_status: null, ofd_deadline_at: null },
-    ...{ ofd_sent_at: null, ofd_error: null, rejection: null },
+    id: row.id,
+    status: 'accepted',
+    type: row.type,
+    external_id: row.externalId,
+    device_id: row.deviceId,
+    branch_id: row.branchId,
+    cashier_id: row.cashierId,
+    document: row.document,
+    created_at: createdAt,
+    refund_of: null,
+    payment_id: null,
+    terminal_id: null,
+    receipt_seq: null,
+    fiscal_sign: null,
+    verification_url: null,
+    registered_at: null,
+    evidence: null,
+    ofd_status: null,
+    ofd_deadline_at: null,
+    ofd_sent_at: null,
+    ofd_error: null,
+    rejection: null,
   };
 }
 

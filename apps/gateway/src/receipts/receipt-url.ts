@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 /** 96 bit: nobody finds a receipt by trying. */
 const TOKEN_BYTES = 12;
@@ -8,13 +8,17 @@ const TOKEN_BYTES = 12;
  * column and cannot be guessed. It changes when SECRETS_KEY rotates; the page opens under every key of the ring.
  */
 export class ReceiptUrls {
-  constructor(
-    private readonly publicUrl: string,
-    private readonly key: Buffer,
-  ) {}
+  /** Address of all pages; a token needs no escaping in it. */
+  private readonly base: string;
+  private readonly key: KeyObject;
+
+  constructor(publicUrl: string, key: Buffer) {
+    this.base = new URL('/r/', publicUrl).href;
+    this.key = createSecretKey(key);
+  }
 
   urlOf(receiptId: string): string {
-    return new URL(`/r/${this.tokenOf(receiptId)}`, this.publicUrl).href;
+    return this.base + this.tokenOf(receiptId);
   }
 
   private tokenOf(receiptId: string): string {

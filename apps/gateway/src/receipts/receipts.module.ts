@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { LaneBell } from '#queue';
 import { deriveKey, type Logger } from '#runtime';
 import { GoodsCatalog } from '../catalog/goods-catalog.js';
 import { ChooseDevice } from '../devices/choose-device.js';
@@ -10,6 +11,7 @@ import { CreateReceipt } from './create-receipt.js';
 import { ReceiptUrls } from './receipt-url.js';
 import { ReceiptRepository } from './receipt.repository.js';
 import { ReceiptsController } from './receipts.controller.js';
+import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
@@ -21,6 +23,11 @@ import { SettledReceipts } from './settled-receipts.js';
     ComposeDocument,
     AcceptReceipts,
     CreateReceipt,
+    {
+      provide: RingLanes,
+      inject: [LaneBell, SettledReceipts],
+      useFactory: (bell: LaneBell, settled: SettledReceipts) => new RingLanes(bell, settled),
+    },
     {
       provide: SettledReceipts,
       inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],

@@ -27,6 +27,8 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   private client: pg.Client | null = null;
   private releasing = false;
   private failures = 0;
+  private readonly listeners: ((receiptId: string) => void)[] = [];
+  private listening = false;
   private stopped = false;
 
   constructor(
@@ -42,6 +44,16 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   async onApplicationShutdown(): Promise<void> {
     this.stopped = true;
     await this.client?.end().catch((error: unknown) => this.logger.debug({ err: error }, 'closing LISTEN failed'));
+  }
+
+  /** Whether news of every receipt arrives at this moment. */
+  get isListening(): boolean {
+    return this.listening;
+  }
+
+  /** Every receipt that leaves a lane, whoever waits for it; those settled while nobody listened are left out. */
+  onSettled(listener: (receiptId: string) => void): void {
+    this.listeners.push(listener);
   }
 
   watch(receiptId: string): SettledWaiter {
@@ -106,16 +118,21 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
       });
     });
     client.on('notification', ({ payload }) => payload?.split(',').forEach((id) => this.settle(id)));
-    await client.connect();
-    this.client = client;
-    await client.query(`LISTEN ${RECEIPT_SETTLED_CHANNEL}`);
-    this.failures = 0;
-    await this.catchUp();
-    await lost;
-    this.client = null;
-    await client
-      .end()
-      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    try {
+      await client.connect();
+      this.client = client;
+      await client.query(`LISTEN ${RECEIPT_SETTLED_CHANNEL}`);
+      this.failures = 0;
+      this.listening = true;
+      await this.catchUp();
+      await lost;
+    } finally {
+      this.listening = false;
+      this.client = null;
+      await client
+        .end()
+        .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    }
   }
 
   private async catchUp(): Promise<void> {
@@ -125,6 +142,7 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   }
 
   private settle(receiptId: string): void {
+    for (const listener of this.listeners) listener(receiptId);
     this.waiters.get(receiptId)?.forEach((wake) => wake());
   }
 }
