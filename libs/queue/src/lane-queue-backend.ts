@@ -129,7 +129,8 @@ function postgresBackend(databaseUrl: string): LaneQueueBackend {
         Client: SteadyClient,
         connectionString: databaseUrl,
         application_name: `lane-${side}`,
-        options: '-c search_path=bullmq',
+        // Whatever a crash of the server takes from the queue, the sweeper finds: no wake-up waits for the disk.
+        options: '-c search_path=bullmq -c synchronous_commit=off',
         max: poolSize[side],
         connectionTimeoutMillis: 3_000,
         // Ends a query on a half-open connection; the pool then throws that connection away.
