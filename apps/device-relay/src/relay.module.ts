@@ -5,6 +5,7 @@ import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import type { RelaySettings } from './settings.js';
+import { TasksModule } from './tasks/tasks.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 
 @Global()
@@ -16,6 +17,7 @@ export class RelayModule {
       imports: [
         MetricsModule.register(metrics),
         LanesModule,
+        TasksModule,
         HealthModule.register({
           imports: [LanesModule],
           inject: [PrismaService, AdvisoryLaneLocks, LaneBell],

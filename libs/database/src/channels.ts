@@ -6,3 +6,8 @@
  */
 export const RECEIPT_SETTLED_CHANNEL = 'receipt_settled';
 export const SETTLED_IDS_PER_NOTICE = 200;
+
+/** NOTIFY channel on which a gateway says that a device task waits. Payload: the task's id. Lost: relays also look by themselves. */
+export const DEVICE_TASK_CHANNEL = 'device_task';
+/** NOTIFY channel on which a relay says that a device task is done. Payload: the task's id. Lost: the gateway reads at its deadline. */
+export const DEVICE_TASK_DONE_CHANNEL = 'device_task_done';

@@ -1,4 +1,18 @@
-export { RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from './channels.js';
+export {
+  DEVICE_TASK_CHANNEL,
+  DEVICE_TASK_DONE_CHANNEL,
+  RECEIPT_SETTLED_CHANNEL,
+  SETTLED_IDS_PER_NOTICE,
+} from './channels.js';
+export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
+export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
+export {
+  DEVICE_TASK_FAILURES,
+  DEVICE_TASK_KINDS,
+  type DeviceTaskFailure,
+  type DeviceTaskKind,
+  type DeviceTaskResult,
+} from './device-task.js';
 export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';

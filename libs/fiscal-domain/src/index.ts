@@ -16,3 +16,4 @@ export * from './to-local-receipt.js';
 export * from './classifier.js';
 export * from './outcome.js';
 export * from './counter-proof.js';
+export * from './device-profile.js';

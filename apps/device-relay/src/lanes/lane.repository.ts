@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, type StoredReceiptDocument } from '#database';
-import type { Baseline, Calibration, Registration, Rejection } from '#fiscal-domain';
+import { readProfile, type Baseline, type Calibration, type Registration, type Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
-import { readProfile } from '../devices/device-profile.js';
 import type {
   AttemptEvidence,
   CloseRegistered,

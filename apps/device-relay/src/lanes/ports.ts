@@ -2,6 +2,7 @@ import type { StoredReceiptDocument } from '#database';
 import type {
   Baseline,
   Calibration,
+  DeviceProfile,
   ExpectedGrowth,
   FmInfo,
   LocalStatus,
@@ -10,7 +11,6 @@ import type {
   Registration,
   Rejection,
 } from '#fiscal-domain';
-import type { DeviceProfile } from '../devices/device-profile.js';
 
 /** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
 

@@ -7,7 +7,7 @@ import {
   type Registration,
   type Rejection,
 } from '#fiscal-domain';
-import type { DeviceProfile } from '../../../devices/device-profile.js';
+import type { DeviceProfile } from '#fiscal-domain';
 import type {
   AttemptEvidence,
   CloseRegistered,

@@ -1,5 +1,5 @@
 import { createLogger } from '#runtime';
-import { DEFAULT_PROFILE, type DeviceProfile } from '../../../devices/device-profile.js';
+import { DEFAULT_PROFILE, type DeviceProfile } from '#fiscal-domain';
 import type { Registers } from '../../ports.js';
 import { Chance, Trace } from './chance.js';
 import { DatabaseServer, type DatabaseFaults } from './database-client.js';

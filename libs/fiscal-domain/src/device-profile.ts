@@ -1,4 +1,4 @@
-import type { VatRule } from '#fiscal-domain';
+import type { VatRule } from './vat.js';
 
 /** How a register is treated; `devices.profile` holds the fields that differ from the defaults. */
 export interface DeviceProfile {
@@ -12,6 +12,8 @@ export interface DeviceProfile {
   pacingMs: number;
   /** An attempt that cannot be resolved becomes `unknown` after this. */
   parkAfterMs: number;
+  /** Accepted receipts move to another register when this one has been away for so long; null = they wait here. */
+  failoverAfterMs: number | null;
   /** Base of the wire's `vat` (facts: E-016). */
   vatRule: VatRule;
   /** Whether only the gateway sells on it; `shared` unless set otherwise. */
@@ -24,6 +26,7 @@ export const DEFAULT_PROFILE: DeviceProfile = {
   settleMs: 120_000,
   pacingMs: 1_000,
   parkAfterMs: 6 * 3_600_000,
+  failoverAfterMs: null,
   vatRule: 'unit',
   sharing: 'shared',
 };
@@ -32,10 +35,12 @@ export const DEFAULT_PROFILE: DeviceProfile = {
 export function readProfile(stored: unknown): DeviceProfile {
   if (typeof stored !== 'object' || stored === null) return DEFAULT_PROFILE;
   const given = new Map<string, unknown>(Object.entries(stored));
-  const duration = (key: 'sendTimeoutMs' | 'callTimeoutMs' | 'settleMs' | 'pacingMs' | 'parkAfterMs'): number => {
+  const durationOrNull = (key: string): number | null => {
     const value = given.get(key);
-    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : DEFAULT_PROFILE[key];
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
   };
+  const duration = (key: 'sendTimeoutMs' | 'callTimeoutMs' | 'settleMs' | 'pacingMs' | 'parkAfterMs'): number =>
+    durationOrNull(key) ?? DEFAULT_PROFILE[key];
   const vatRule = given.get('vatRule');
   return {
     sendTimeoutMs: duration('sendTimeoutMs'),
@@ -43,6 +48,7 @@ export function readProfile(stored: unknown): DeviceProfile {
     settleMs: duration('settleMs'),
     pacingMs: duration('pacingMs'),
     parkAfterMs: duration('parkAfterMs'),
+    failoverAfterMs: durationOrNull('failoverAfterMs'),
     vatRule: vatRule === 'line' || vatRule === 'line-net' ? vatRule : DEFAULT_PROFILE.vatRule,
     sharing: given.get('sharing') === 'exclusive' ? 'exclusive' : 'shared',
   };

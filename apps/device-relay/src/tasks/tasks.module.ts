@@ -1,0 +1,60 @@
+import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { ChannelListener, DEVICE_TASK_CHANNEL, PrismaService } from '#database';
+import { newId, type Logger } from '#runtime';
+import { LanesModule } from '../lanes/lanes.module.js';
+import type { RelaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { DeviceTaskHandlers } from './device-task-handlers.js';
+import { DeviceTaskRunner } from './device-task-runner.js';
+import { DeviceTaskRepository } from './device-task.repository.js';
+
+/** Tasks that gateways leave for registers. Whoever does a kind of them imports this and adds its handler. */
+@Module({
+  imports: [LanesModule],
+  providers: [
+    { provide: DeviceTaskHandlers, useFactory: () => new DeviceTaskHandlers() },
+    {
+      provide: DeviceTaskRepository,
+      inject: [PrismaService],
+      useFactory: (prisma: PrismaService) => new DeviceTaskRepository(prisma, newId('rly')),
+    },
+    {
+      provide: DeviceTaskRunner,
+      inject: [DeviceTaskRepository, DeviceTaskHandlers, LOGGER],
+      useFactory: (tasks: DeviceTaskRepository, handlers: DeviceTaskHandlers, logger: Logger) =>
+        new DeviceTaskRunner(tasks, handlers, logger),
+    },
+    {
+      provide: ChannelListener,
+      inject: [SETTINGS_TOKEN, DeviceTaskRunner, LOGGER],
+      useFactory: ({ DATABASE_URL }: RelaySettings, runner: DeviceTaskRunner, logger: Logger) =>
+        new ChannelListener(
+          {
+            databaseUrl: DATABASE_URL,
+            applicationName: 'device-relay-listen',
+            channel: DEVICE_TASK_CHANNEL,
+            onNotice: () => runner.wake(),
+            onListening: () => runner.wake(),
+          },
+          logger,
+        ),
+    },
+  ],
+  exports: [DeviceTaskHandlers],
+})
+export class TasksModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(
+    private readonly runner: DeviceTaskRunner,
+    private readonly listener: ChannelListener,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.runner.start();
+    this.listener.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.listener.stop();
+    await this.runner.stop();
+  }
+}

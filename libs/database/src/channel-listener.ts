@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Logger } from '#runtime';
+
+/** Pauses between tries to get the LISTEN connection back, milliseconds. */
+const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
+
+export interface ChannelListenerOptions {
+  databaseUrl: string;
+  /** Shown in pg_stat_activity. */
+  applicationName: string;
+  /** One of channels.ts. */
+  channel: string;
+  onNotice: (payload: string) => void;
+  /** Called whenever listening begins (again): what was told before is unknown and must be read. */
+  onListening: () => Promise<void> | void;
+}
+
+/**
+ * LISTEN on a connection of its own, which comes back by itself. Notices are hints: whoever uses this also reads by
+ * himself, now and then or at his deadline.
+ */
+export class ChannelListener {
+  private client: pg.Client | null = null;
+  private readonly abort = new AbortController();
+  private running: Promise<void> | null = null;
+  private failures = 0;
+
+  constructor(
+    private readonly options: ChannelListenerOptions,
+    private readonly logger: Logger,
+  ) {}
+
+  start(): void {
+    this.running ??= this.keepListening();
+  }
+
+  async stop(): Promise<void> {
+    this.abort.abort();
+    await this.client?.end().catch((error: unknown) => this.logger.debug({ err: error }, 'closing LISTEN failed'));
+    await this.running;
+  }
+
+  private async keepListening(): Promise<void> {
+    const { signal } = this.abort;
+    while (!signal.aborted) {
+      try {
+        await this.listenUntilLost();
+      } catch (error) {
+        this.failures += 1;
+        if (!signal.aborted) this.logger.warn({ err: error, channel: this.options.channel }, 'LISTEN failed');
+      }
+      const pause = RECONNECT_PAUSES_MS[Math.min(this.failures, RECONNECT_PAUSES_MS.length - 1)];
+      await delay(pause, undefined, { signal, ref: false }).catch(() => 'stopped');
+    }
+  }
+
+  private async listenUntilLost(): Promise<void> {
+    const { databaseUrl, applicationName, channel, onNotice, onListening } = this.options;
+    const client = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: applicationName,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5_000,
+    });
+    const lost = new Promise<void>((resolve) => {
+      client.once('end', resolve);
+      // Always, not once: a dying session may say so twice, and an 'error' nobody listens for ends the process.
+      client.on('error', (error) => {
+        if (!this.abort.signal.aborted) this.logger.warn({ err: error, channel }, 'LISTEN connection lost');
+        resolve();
+      });
+    });
+    client.on('notification', ({ payload }) => onNotice(payload ?? ''));
+    try {
+      await client.connect();
+      this.client = client;
+      if (this.abort.signal.aborted) return;
+      await client.query(`LISTEN ${channel}`);
+      this.failures = 0;
+      await onListening();
+      await lost;
+    } finally {
+      this.client = null;
+      await client
+        .end()
+        .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    }
+  }
+}
