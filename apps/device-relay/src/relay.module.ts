@@ -3,6 +3,7 @@ import { PrismaService } from '#database';
 import { LaneBell } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
+import { InspectionModule } from './inspection/inspection.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
 import type { RelaySettings } from './settings.js';
 import { TasksModule } from './tasks/tasks.module.js';
@@ -18,6 +19,7 @@ export class RelayModule {
         MetricsModule.register(metrics),
         LanesModule,
         TasksModule,
+        InspectionModule,
         HealthModule.register({
           imports: [LanesModule],
           inject: [PrismaService, AdvisoryLaneLocks, LaneBell],

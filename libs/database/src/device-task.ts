@@ -1,3 +1,5 @@
+import type { DeviceReading } from './device-reading.js';
+
 /**
  * What gateways ask of registers through rows of `device_tasks`. `inspect` asks a register who it is, before it is
  * registered or after its address or key has changed; `check` reads its health now.
@@ -19,7 +21,42 @@ export const DEVICE_TASK_FAILURES = [
   'unreachable',
   /** It answered nothing that can be read as the local fiscal API. */
   'not_a_register',
+  /** It belongs to another taxpayer than the merchant. */
+  'tin_mismatch',
+  /** A live device, whoever's, has its terminal. */
+  'terminal_taken',
+  /** Another terminal answers than the one that this device is. */
+  'other_terminal',
   /** The handler failed in a way that nobody foresaw. */
   'internal',
 ] as const;
 export type DeviceTaskFailure = (typeof DEVICE_TASK_FAILURES)[number];
+
+/** Params of `inspect`. What is given is tried instead of what the row holds: an address or key before it is taken over. */
+export interface InspectParams {
+  baseUrl?: string;
+  /** base64, sealed for the device's row. */
+  apiKeySealed?: string;
+}
+
+/** What an `inspect` that went well has learned. */
+export interface DeviceIntroduction {
+  terminalId: string;
+  journalId: string | null;
+  capabilities: string[];
+  /** RFC 3339 UTC; null = the register does not tell. */
+  subscriptionExpiresAt: string | null;
+  business: DeviceBusiness;
+  reading: DeviceReading;
+}
+
+/** What `devices.business` holds: whom the register says it belongs to, and where it stands. */
+export interface DeviceBusiness {
+  name: string;
+  tin: string;
+  phone: string;
+  legalAddress: string;
+  actualAddress: string;
+  branchId: string;
+  branchAddress: string;
+}

@@ -9,9 +9,12 @@ export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
 export {
   DEVICE_TASK_FAILURES,
   DEVICE_TASK_KINDS,
+  type DeviceBusiness,
+  type DeviceIntroduction,
   type DeviceTaskFailure,
   type DeviceTaskKind,
   type DeviceTaskResult,
+  type InspectParams,
 } from './device-task.js';
 export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';

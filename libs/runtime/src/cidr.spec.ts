@@ -9,7 +9,15 @@ function cidr(text: string): Cidr {
 
 test('contains what lies within and nothing else', () => {
   const set = new CidrSet(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '::1'].map(cidr));
-  for (const inside of ['10.1.2.3', '192.0.2.7', '2001:db8:1::5', '::1', '::ffff:10.9.9.9']) {
+  for (const inside of [
+    '10.1.2.3',
+    '192.0.2.7',
+    '2001:db8:1::5',
+    '::1',
+    '::ffff:10.9.9.9',
+    '::ffff:a09:909',
+    '64:ff9b::a09:909',
+  ]) {
     expect([inside, set.contains(inside)]).toEqual([inside, true]);
   }
   for (const outside of [
@@ -18,6 +26,8 @@ test('contains what lies within and nothing else', () => {
     '2001:db9::1',
     '::2',
     '::ffff:11.0.0.1',
+    '64:ff9b::11.0.0.1',
+    '::1%lo',
     'evil" onload',
     '',
     '2130706433',

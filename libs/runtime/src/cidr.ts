@@ -34,7 +34,10 @@ export function parseCidr(text: string): CidrParse {
   return { kind: 'ok', cidr: { address, prefix, family, text: `${address}/${String(prefix)}` } };
 }
 
-/** A set of networks that answers whether an address lies within. Anything that is not an address is outside. */
+/**
+ * A set of networks that answers whether an address lies within. Anything that is not an address is outside. An IPv4 address
+ * within an IPv6 one (`::ffff:0:0/96`, and NAT64's `64:ff9b::/96`, RFC 6052) is judged as the IPv4 address that it leads to.
+ */
 export class CidrSet {
   private readonly list = new BlockList();
 
@@ -46,8 +49,19 @@ export class CidrSet {
   contains(address: string): boolean {
     const version = isIP(address);
     if (version === 0) return false;
-    return this.list.check(address, version === 4 ? 'ipv4' : 'ipv6');
+    if (version === 4) return this.list.check(address, 'ipv4');
+    if (address.includes('%')) return false;
+    const embedded = embeddedIpv4(addressBits(address));
+    return embedded === null ? this.list.check(address, 'ipv6') : this.list.check(embedded, 'ipv4');
   }
+}
+
+/** `::ffff:0:0/96` and `64:ff9b::/96`, without their last 32 bits. */
+const IPV4_CARRIERS: readonly bigint[] = [0xffffn, 0x0064ff9bn << 64n];
+
+function embeddedIpv4(value: bigint): string | null {
+  if (!IPV4_CARRIERS.includes(value >> 32n)) return null;
+  return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
 }
 
 function addressBits(address: string): bigint {

@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { apiKeyOwner } from '#database';
+import type { LocalBranch, LocalBusiness } from '#fiscal-domain';
 import { LocalApiClient } from '#local-api';
 import { open, type CidrSet, type Keyring } from '#runtime';
 import type { CallAnswer, LaneDevice, PreparedReceipt, Register, Registers } from '../lanes/ports.js';
@@ -13,6 +14,12 @@ const MAX_CONNECTIONS = 2_000;
 interface Connection {
   fingerprint: string;
   register: AllowedRegister;
+}
+
+/** A register that can also be asked whom it belongs to. */
+export interface IntroducedRegister extends Register {
+  business(): Promise<CallAnswer<LocalBusiness>>;
+  branch(): Promise<CallAnswer<LocalBranch>>;
 }
 
 /** One client of the local API per device, kept while its address, key and deadline stay the same. */
@@ -27,7 +34,7 @@ export class RegisterConnections implements Registers {
     private readonly allowed: CidrSet,
   ) {}
 
-  of(device: LaneDevice): Register {
+  of(device: LaneDevice): IntroducedRegister {
     if (device.baseUrl === null)
       throw new Error(`Device ${device.id} is reached by its link, which this relay does not serve.`);
     const fingerprint = fingerprintOf(device);
@@ -47,7 +54,7 @@ export class RegisterConnections implements Registers {
 }
 
 /** Calls only addresses inside DEVICE_ALLOWED_CIDRS; asked anew at every call, because names move. */
-class AllowedRegister implements Register {
+class AllowedRegister implements IntroducedRegister {
   constructor(
     private readonly client: LocalApiClient,
     private readonly hostname: string,
@@ -60,6 +67,14 @@ class AllowedRegister implements Register {
 
   fmInfo(): ReturnType<Register['fmInfo']> {
     return this.guarded(() => this.client.fmInfo());
+  }
+
+  business(): Promise<CallAnswer<LocalBusiness>> {
+    return this.guarded(() => this.client.business());
+  }
+
+  branch(): Promise<CallAnswer<LocalBranch>> {
+    return this.guarded(() => this.client.branch());
   }
 
   openShift(): ReturnType<Register['openShift']> {

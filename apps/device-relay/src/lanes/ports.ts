@@ -171,7 +171,7 @@ export interface LaneLocks {
 
 /** An answer to one of the register's small calls. */
 export type CallAnswer<T> =
-  | { kind: 'ok'; value: T }
+  | { kind: 'ok'; value: T; headers?: Readonly<Record<string, string | string[] | undefined>> }
   | { kind: 'refused'; code: string; message: string }
   | { kind: 'unreachable'; reason: string }
   | { kind: 'unclear'; reason: string };

@@ -1,4 +1,4 @@
-import type { PrismaService} from '#database';
+import type { PrismaService } from '#database';
 import { DEVICE_TASK_DONE_CHANNEL, type DeviceTaskKind, type DeviceTaskResult } from '#database';
 import type { DeviceTask } from './device-task.js';
 

@@ -1,0 +1,30 @@
+import type { Logger } from '#runtime';
+import type { InspectDevice, Inspection } from './inspect-device.js';
+import type { InspectionRepository } from './inspection.repository.js';
+
+/**
+ * Asks a device whose link has just come up for the first time who it is, and lets it take receipts or says why not.
+ * Called by whoever accepts the enrolment; may be called again, the last answer counts.
+ */
+export class AdmitLinkedDevice {
+  constructor(
+    private readonly inspector: InspectDevice,
+    private readonly rows: InspectionRepository,
+    private readonly logger: Logger,
+  ) {}
+
+  async execute(deviceId: string): Promise<Inspection> {
+    const inspection = await this.inspector.execute(deviceId);
+    if (inspection.kind === 'ok') {
+      const admitted = await this.rows.admit(deviceId, inspection.introduction);
+      if (admitted === 'admitted') return inspection;
+      const detail = `Terminal ${inspection.introduction.terminalId} is already a live device.`;
+      await this.rows.refuse(deviceId, detail);
+      return { kind: 'failed', code: 'terminal_taken', detail };
+    }
+    this.logger.warn({ device_id: deviceId, code: inspection.code }, 'an enrolled register cannot work');
+    // Silence says nothing about it: it stays unreachable and the next poll asks again.
+    if (inspection.code !== 'unreachable') await this.rows.refuse(deviceId, inspection.detail);
+    return inspection;
+  }
+}

@@ -1,0 +1,69 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { PrismaService, type DeviceTaskResult, type InspectParams } from '#database';
+import { CidrSet, type Logger } from '#runtime';
+import { RegisterConnections } from '../devices/register-connections.js';
+import { LanesModule } from '../lanes/lanes.module.js';
+import type { RelaySettings } from '../settings.js';
+import type { DeviceTask } from '../tasks/device-task.js';
+import { DeviceTaskHandlers } from '../tasks/device-task-handlers.js';
+import { TasksModule } from '../tasks/tasks.module.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { AdmitLinkedDevice } from './admit-linked-device.js';
+import { InspectDevice, type OpenInspectionLine } from './inspect-device.js';
+import { InspectionRepository } from './inspection.repository.js';
+
+/** Finds out who a register is before it may take receipts. */
+@Module({
+  imports: [LanesModule, TasksModule],
+  providers: [
+    {
+      provide: InspectionRepository,
+      inject: [PrismaService],
+      useFactory: (prisma: PrismaService) => new InspectionRepository(prisma),
+    },
+    {
+      provide: InspectDevice,
+      inject: [InspectionRepository, SETTINGS_TOKEN],
+      useFactory: (rows: InspectionRepository, settings: RelaySettings) => new InspectDevice(rows, linesOf(settings)),
+    },
+    {
+      provide: AdmitLinkedDevice,
+      inject: [InspectDevice, InspectionRepository, LOGGER],
+      useFactory: (inspector: InspectDevice, rows: InspectionRepository, logger: Logger) =>
+        new AdmitLinkedDevice(inspector, rows, logger),
+    },
+  ],
+  exports: [AdmitLinkedDevice],
+})
+export class InspectionModule implements OnModuleInit {
+  constructor(
+    private readonly handlers: DeviceTaskHandlers,
+    private readonly inspector: InspectDevice,
+  ) {}
+
+  onModuleInit(): void {
+    this.handlers.add({ kind: 'inspect', run: (task) => this.inspect(task) });
+  }
+
+  private async inspect({ deviceId, params }: DeviceTask): Promise<DeviceTaskResult> {
+    const inspection = await this.inspector.execute(deviceId, readParams(params));
+    return inspection.kind === 'ok' ? { kind: 'ok', value: { ...inspection.introduction } } : inspection;
+  }
+}
+
+function linesOf({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings): OpenInspectionLine {
+  const allowed = new CidrSet(DEVICE_ALLOWED_CIDRS);
+  return (device) => {
+    const connections = new RegisterConnections(SECRETS_KEY, allowed);
+    return { register: connections.of(device), close: () => connections.close() };
+  };
+}
+
+function readParams(params: unknown): InspectParams {
+  if (typeof params !== 'object' || params === null) return {};
+  const { baseUrl, apiKeySealed } = params as Record<string, unknown>;
+  return {
+    ...(typeof baseUrl === 'string' && { baseUrl }),
+    ...(typeof apiKeySealed === 'string' && { apiKeySealed }),
+  };
+}

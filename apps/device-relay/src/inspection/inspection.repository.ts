@@ -1,0 +1,92 @@
+import { Prisma, type DeviceIntroduction, type PrismaService } from '#database';
+import { readProfile } from '#fiscal-domain';
+import { newId } from '#runtime';
+import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
+
+/** A device before it is asked who it is. */
+export interface DeviceToInspect {
+  device: LaneDevice;
+  /** Null: never known. */
+  terminalId: string | null;
+  merchantTin: string;
+}
+
+interface InspectRow {
+  merchant_id: string;
+  state: DeviceStateName;
+  base_url: string | null;
+  api_key_sealed: Uint8Array;
+  profile: unknown;
+  terminal_id: string | null;
+  tin: string;
+}
+
+export class InspectionRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Null: there is no such device any more. */
+  async read(deviceId: string): Promise<DeviceToInspect | null> {
+    const [row] = await this.prisma.$queryRaw<InspectRow[]>`
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.terminal_id, m.tin
+        FROM devices d JOIN merchants m ON m.id = d.merchant_id WHERE d.id = ${deviceId} AND d.deleted_at IS NULL`;
+    if (!row) return null;
+    return {
+      device: {
+        id: deviceId,
+        merchantId: row.merchant_id,
+        state: row.state,
+        baseUrl: row.base_url,
+        apiKeySealed: Buffer.from(row.api_key_sealed),
+        profile: readProfile(row.profile),
+      },
+      terminalId: row.terminal_id,
+      merchantTin: row.tin,
+    };
+  }
+
+  async isTerminalTaken(terminalId: string, byOtherThan: string): Promise<boolean> {
+    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM devices WHERE terminal_id = ${terminalId} AND deleted_at IS NULL AND id <> ${byOtherThan}`;
+    return rows.length > 0;
+  }
+
+  /** What a device that waited for its link has said of itself; it may take receipts now. */
+  async admit(deviceId: string, known: DeviceIntroduction): Promise<'admitted' | 'terminal_taken'> {
+    const { terminalId, journalId, capabilities, subscriptionExpiresAt, business, reading } = known;
+    try {
+      await this.prisma.$executeRaw`
+        WITH moved AS (
+          UPDATE devices
+             SET terminal_id = ${terminalId}, journal_id = ${journalId}, capabilities = ${capabilities}::text[],
+                 subscription_expires_at = ${subscriptionExpiresAt}::timestamptz,
+                 business = ${JSON.stringify(business)}::jsonb, reading = ${JSON.stringify(reading)}::jsonb,
+                 reading_at = now(), last_seen_at = now(), state = 'online', state_reason = NULL, state_since = now()
+           WHERE id = ${deviceId} AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced')
+          RETURNING id, merchant_id
+        )
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${newId('evt')}, merchant_id, 'device.online', id, jsonb_build_object('device_id', id, 'reason', NULL)
+          FROM moved`;
+      return 'admitted';
+    } catch (error) {
+      // devices_one_live_per_terminal: somebody else was faster.
+      if (error instanceof Prisma.PrismaClientKnownRequestError && JSON.stringify(error.meta ?? {}).includes('23505'))
+        return 'terminal_taken';
+      throw error;
+    }
+  }
+
+  /** The device stays known and takes nothing: an operator mends it and enrols it anew. */
+  async refuse(deviceId: string, reason: string): Promise<void> {
+    await this.prisma.$executeRaw`
+      WITH moved AS (
+        UPDATE devices SET state = 'blocked', state_reason = ${reason}, state_since = now()
+         WHERE id = ${deviceId} AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced', 'blocked')
+        RETURNING id, merchant_id
+      )
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, 'device.blocked', id,
+             jsonb_build_object('device_id', id, 'reason', ${reason}::text)
+        FROM moved`;
+  }
+}
