@@ -2,6 +2,7 @@ import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '
 import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
+import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
@@ -26,6 +27,7 @@ export class GatewayModule implements OnApplicationShutdown {
         OauthModule,
         ReceiptsModule,
         OperatorModule,
+        FleetModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [

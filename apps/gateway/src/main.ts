@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNestApp, stopOnSignals } from '#runtime';
+import { DeviceTasks } from './devices/device-tasks.js';
 import { GatewayModule } from './gateway.module.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
 import { loadSettings } from './settings.js';
@@ -19,6 +20,7 @@ runProgram(async () => {
     logger,
     stop: () => {
       app.get(SettledReceipts, { strict: false }).releaseAll();
+      app.get(DeviceTasks, { strict: false }).releaseAll();
       return stopFastifyNestApp(app);
     },
     timeoutMs: STOP_TIMEOUT_MS,

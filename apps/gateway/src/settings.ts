@@ -1,4 +1,15 @@
-import { cidrList, LOG_LEVELS, oneOf, parsed, parseKeyring, port, readSettings, url, type Settings } from '#runtime';
+import {
+  cidrList,
+  integer,
+  LOG_LEVELS,
+  oneOf,
+  parsed,
+  parseKeyring,
+  port,
+  readSettings,
+  url,
+  type Settings,
+} from '#runtime';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -8,6 +19,8 @@ export const SETTINGS = {
   GATEWAY_PORT: port().default(8080),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
   TRUSTED_PROXIES: cidrList().default([]),
+  DEVICE_ALLOWED_CIDRS: cidrList().default([]),
+  MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService } from '#database';
+import { PrismaService, type DeviceReading } from '#database';
 import type { VatRule } from '#fiscal-domain';
+import { preferDevice, type Candidate } from './prefer-device.js';
 
 /** Where a receipt goes, and under which reading of E-016 its register checks it. */
 export interface Route {
@@ -29,29 +30,59 @@ interface DeviceRow {
   branch_id: string;
   state: string;
   vat_rule: VatRule | null;
+  reading: DeviceReading | null;
+  last_seen_at: Date | null;
+}
+
+interface Work {
+  receipts: number;
+  countedAtMs: number;
+}
+
+interface Device extends Candidate {
+  work: Work;
+  branchId: string;
+  vatRule: VatRule;
 }
 
 interface Place {
   cashierId: string;
   branchId: string | null;
-  /** The cashier's own, then the branch's default, then the branch's others. */
-  devices: DeviceRow[];
+  /** From the nearest to the farthest: the cashier's own, the branch's default, the branch's, those of their groups. */
+  circles: readonly (readonly Device[])[];
 }
 
-/** A new cashier or device is seen, a disabled one avoided, within this time. */
+interface PlaceRow {
+  cashier_id: string;
+  branch_id: string | null;
+  own_device_id: string | null;
+  default_device_id: string | null;
+}
+
+/** A new cashier or device is seen, a disabled one avoided, and work is counted anew within this time. */
 const ROUTE_TTL_MS = 1_000;
-/** States in which a device can take receipts now or soon by itself. */
-const HEALTHY = new Set(['online', 'degraded']);
-/** Nobody will ever send from here again without an operator. */
-const GONE = new Set(['disabled', 'replaced']);
+/** A lane's length is counted no further than this. */
+const MAX_COUNTED = 1_000;
+/** Of a branch and its groups; more than any shop has, and a bound for what a route costs. */
+const MAX_DEVICES = 200;
 
 /**
- * Explicit device → cashier's → branch's default → any of the branch, healthy ones first. When all are away the first
- * one that may come back gets the receipt: it waits in its lane, which is better than refusing the sale.
+ * Explicit device → cashier's → branch's → those of the groups that these belong to: the first circle with a healthy device
+ * has the receipt, there the one with the least work. When all are away the one most likely to return gets it: it waits in its
+ * lane, which is better than refusing the sale.
+ *
+ * On the way of every sale: a place is read once a second at most, however many sales wait for it. Between two readings each
+ * choice counts as one receipt more, so that a burst is spread as if every count were fresh.
  */
 @Injectable()
 export class ChooseDevice {
-  private readonly places = new LRUCache<string, Place>({ max: 20_000, ttl: ROUTE_TTL_MS });
+  private readonly places = new LRUCache<string, Place, RouteQuery>({
+    max: 20_000,
+    ttl: ROUTE_TTL_MS,
+    fetchMethod: (_key, _stale, { context }) => this.readPlace(context),
+  });
+  /** One object per device, whichever places lead to it: the receipts that are known to be on their way there. */
+  private readonly work = new LRUCache<string, Work>({ max: 50_000 });
   private turn = 0;
 
   constructor(private readonly prisma: PrismaService) {}
@@ -67,70 +98,109 @@ export class ChooseDevice {
           : 'No branch has this id or code.';
       return { kind: 'unknown', field: 'branch_id', detail };
     }
-    const device = this.pick(place.devices);
-    return device ? routed(place, device) : { kind: 'no_device' };
-  }
-
-  private async chooseNamed(query: RouteQuery, deviceId: string, place: Place): Promise<Routing> {
-    const known = place.devices.find(({ id }) => id === deviceId);
-    const device = known ?? (await this.findDevice(query.merchantId, deviceId));
-    if (!device) return { kind: 'unknown', field: 'device_id', detail: 'No device has this id.' };
-    return GONE.has(device.state) ? { kind: 'no_device' } : routed(place, device);
-  }
-
-  private pick(devices: readonly DeviceRow[]): DeviceRow | undefined {
-    const usable = devices.filter(({ state }) => !GONE.has(state));
-    const healthy = usable.filter(({ state }) => HEALTHY.has(state));
-    const candidates = healthy.length > 0 ? healthy : usable;
     this.turn = (this.turn + 1) % Number.MAX_SAFE_INTEGER;
-    return candidates[this.turn % candidates.length];
+    const device = preferDevice(place.circles, Date.now(), this.turn);
+    return device ? this.routed(place, device) : { kind: 'no_device' };
   }
 
-  private async placeOf(query: RouteQuery): Promise<Place | null> {
+  /** Whoever names a device means it: it gets the receipt in whatever state it is, unless it takes none any more. */
+  private async chooseNamed({ merchantId }: RouteQuery, deviceId: string, place: Place): Promise<Routing> {
+    const known = place.circles.flat().find(({ id }) => id === deviceId);
+    if (known) return this.routed(place, known);
+    const found = await this.findDevice(merchantId, deviceId);
+    if (!found) return { kind: 'unknown', field: 'device_id', detail: 'No device has this id.' };
+    return found === 'closed' ? { kind: 'no_device' } : this.routed(place, found);
+  }
+
+  private routed({ cashierId }: Place, device: Device): Routing {
+    device.work.receipts += 1;
+    const { id: deviceId, branchId, vatRule } = device;
+    return { kind: 'routed', route: { deviceId, branchId, cashierId, vatRule } };
+  }
+
+  private async placeOf(query: RouteQuery): Promise<Place | undefined> {
     const key = JSON.stringify([query.merchantId, query.cashier, query.branch]);
-    const cached = this.places.get(key);
-    if (cached) return cached;
-    const place = await this.readPlace(query);
-    if (place) this.places.set(key, place);
-    return place;
+    return this.places.get(key) ?? (await this.places.fetch(key, { context: query }));
   }
 
-  private async readPlace({ merchantId, cashier, branch }: RouteQuery): Promise<Place | null> {
-    const [row] = await this.prisma.$queryRaw<
-      { cashier_id: string; branch_id: string | null; own_device_id: string | null; default_device_id: string | null }[]
-    >`
+  /** Undefined is not kept: a cashier that was just made is found by the next sale. */
+  private async readPlace({ merchantId, cashier, branch }: RouteQuery): Promise<Place | undefined> {
+    const [row] = await this.prisma.$queryRaw<PlaceRow[]>`
       SELECT c.id AS cashier_id, b.id AS branch_id, c.default_device_id AS own_device_id, b.default_device_id
       FROM cashiers c
-      LEFT JOIN branches b ON b.merchant_id = c.merchant_id
+      LEFT JOIN branches b ON b.merchant_id = c.merchant_id AND b.archived_at IS NULL
         AND CASE WHEN ${branch}::text IS NULL THEN b.id = c.branch_id ELSE ${branch} IN (b.id, b.code) END
       WHERE c.merchant_id = ${merchantId} AND ${cashier} IN (c.id, c.code) AND c.archived_at IS NULL`;
+    if (!row) return undefined;
+    const devices = (await this.readDevices(merchantId, row)).map((each) => this.deviceOf(each));
+    await this.countWork(devices);
+    const withId = (id: string | null): Device[] => devices.filter((device) => device.id === id);
+    const ofBranch = devices.filter(({ branchId }) => branchId === row.branch_id);
+    return {
+      cashierId: row.cashier_id,
+      branchId: row.branch_id,
+      circles: [withId(row.own_device_id), withId(row.default_device_id), ofBranch, devices],
+    };
+  }
+
+  /** Those that take new receipts: named by cashier or branch, of the branch, and of the groups of any of these. */
+  private readDevices(merchantId: string, place: PlaceRow): Promise<DeviceRow[]> {
+    return this.prisma.$queryRaw<DeviceRow[]>`
+      WITH near AS (
+        SELECT id, group_id FROM devices
+         WHERE merchant_id = ${merchantId} AND deleted_at IS NULL AND registered_at IS NOT NULL
+           AND (branch_id = ${place.branch_id} OR id IN (${place.own_device_id}, ${place.default_device_id}))
+         LIMIT ${MAX_DEVICES}
+      ), reached AS (
+        SELECT id FROM near
+        UNION
+        (SELECT id FROM devices WHERE merchant_id = ${merchantId} AND group_id IN (SELECT group_id FROM near)
+          LIMIT ${MAX_DEVICES})
+      )
+      SELECT d.id, d.branch_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.reading, d.last_seen_at
+        FROM devices d JOIN reached USING (id)
+       WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.draining_since IS NULL
+         AND d.state NOT IN ('disabled', 'replaced') AND NOT (d.transport = 'link' AND d.terminal_id IS NULL)
+       ORDER BY d.id`;
+  }
+
+  /** `closed`: it is there and takes no receipts. */
+  private async findDevice(merchantId: string, deviceId: string): Promise<Device | 'closed' | null> {
+    const [row] = await this.prisma.$queryRaw<(DeviceRow & { closed: boolean })[]>`
+      SELECT id, branch_id, state, profile ->> 'vatRule' AS vat_rule, reading, last_seen_at,
+             (draining_since IS NOT NULL OR state IN ('disabled', 'replaced')) AS closed
+        FROM devices
+       WHERE merchant_id = ${merchantId} AND id = ${deviceId} AND deleted_at IS NULL AND registered_at IS NOT NULL`;
     if (!row) return null;
-    const all = await this.prisma.$queryRaw<DeviceRow[]>`
-      SELECT id, branch_id, state, profile ->> 'vatRule' AS vat_rule FROM devices
-      WHERE merchant_id = ${merchantId} AND deleted_at IS NULL
-        AND (branch_id = ${row.branch_id} OR id = ${row.own_device_id})
-      ORDER BY id`;
-    const own = all.filter(({ id }) => id === row.own_device_id);
-    const byDefault = all.filter(({ id }) => id === row.default_device_id);
-    const preferred = [...own, ...byDefault].find(({ state }) => HEALTHY.has(state));
-    return { cashierId: row.cashier_id, branchId: row.branch_id, devices: preferred ? [preferred] : all };
+    return row.closed ? 'closed' : this.deviceOf(row);
   }
 
-  private async findDevice(merchantId: string, deviceId: string): Promise<DeviceRow | undefined> {
-    const rows = await this.prisma.$queryRaw<DeviceRow[]>`
-      SELECT id, branch_id, state, profile ->> 'vatRule' AS vat_rule FROM devices
-      WHERE merchant_id = ${merchantId} AND id = ${deviceId} AND deleted_at IS NULL`;
-    return rows[0];
+  /** Only where there is a choice, and per device once a second, however many cashiers may choose it. */
+  private async countWork(devices: readonly Device[]): Promise<void> {
+    const now = performance.now();
+    const stale = devices.filter(({ work }) => now - work.countedAtMs >= ROUTE_TTL_MS);
+    if (devices.length < 2 || stale.length === 0) return;
+    const ids = stale.map(({ id }) => id);
+    const rows = await this.prisma.$queryRaw<{ id: string; receipts: number }[]>`
+      SELECT id, (SELECT count(*)::int4 FROM (SELECT FROM receipts r WHERE r.device_id = id AND r.status = 'accepted'
+                                               LIMIT ${MAX_COUNTED}) AS counted)
+                 + (SELECT count(*)::int4 FROM attempts a WHERE a.device_id = id AND a.state = 'open') AS receipts
+        FROM unnest(${ids}::text[]) AS ids (id)`;
+    const counts = new Map(rows.map(({ id, receipts }) => [id, receipts]));
+    for (const { id, work } of stale) Object.assign(work, { receipts: counts.get(id) ?? 0, countedAtMs: now });
   }
-}
 
-function routed(place: Place, device: DeviceRow): Routing {
-  const { cashierId } = place;
-  const route: Route = {
-    deviceId: device.id,
-    branchId: device.branch_id,
-    cashierId,
-    vatRule: device.vat_rule ?? 'unit',
-  };
-  return { kind: 'routed', route };
+  private deviceOf(row: DeviceRow): Device {
+    const work = this.work.get(row.id) ?? { receipts: 0, countedAtMs: Number.NEGATIVE_INFINITY };
+    this.work.set(row.id, work);
+    return {
+      id: row.id,
+      branchId: row.branch_id,
+      state: row.state,
+      vatRule: row.vat_rule ?? 'unit',
+      reading: row.reading,
+      lastSeenMs: row.last_seen_at?.getTime() ?? null,
+      work,
+    };
+  }
 }

@@ -1,10 +1,10 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
+import { ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
 import { AdoptDevice } from './adopt-device.js';
 import { ReasonBody } from './operator-bodies.js';
-import { ownId } from './operator.controller.js';
 import { UnblockDevice } from './unblock-device.js';
 
 export interface DeviceStateView {

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { isId, type IdPrefix } from '#fiscal-domain';
-import { Problem } from '#runtime';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
+import { ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
@@ -66,10 +65,4 @@ export class OperatorController {
     if (!row) throw new Error(`receipt ${receiptId} has vanished`);
     return { attempt_id: attemptId, receipt: receiptView(row, this.urls.urlOf(row.id)) };
   }
-}
-
-/** @throws Problem 404: what has not the form of an id exists as little as an unknown one */
-export function ownId(prefix: IdPrefix, id: string, what: string): string {
-  if (!isId(prefix, id)) throw new Problem('not_found', `There is no ${what} with this id.`);
-  return id;
 }

@@ -1,12 +1,12 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
+import { ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { CompleteFiscal } from './complete-fiscal.js';
 import { FiscalBody } from './operator-bodies.js';
-import { ownId } from './operator.controller.js';
 
 @Controller('v1/receipts')
 export class ReceiptFiscalController {

@@ -21,6 +21,8 @@ import {
 } from '#fiscal-domain';
 import type { ProblemError } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods, type Product, type ProductAnswer } from '../catalog/goods-catalog.js';
+import { MerchantRules } from '../merchants/merchant-rules.js';
+import type { MerchantSettings } from '../merchants/merchant-settings.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
 import { faultOfShape, faultOfViolation } from './rule-faults.js';
 
@@ -43,7 +45,10 @@ interface Resolved {
  */
 @Injectable()
 export class ComposeDocument {
-  constructor(private readonly catalog: GoodsCatalog) {}
+  constructor(
+    private readonly catalog: GoodsCatalog,
+    private readonly merchants: MerchantRules,
+  ) {}
 
   async compose(merchantId: string, body: ReceiptBody, vatRule: VatRule): Promise<Composed> {
     const products = await this.findProducts(merchantId, body.items);
@@ -51,6 +56,7 @@ export class ComposeDocument {
     const drafts = body.items.map((item, index) => draftLine(item, `/items/${index}`, products.get(index), goods));
     const lines = drafts.map((draft, index) => ({ line: index + 1, ...draft.line }));
     const faults = drafts.flatMap((draft) => draft.faults);
+    faults.push(...missingByRequirement(body, await this.merchants.of(merchantId)));
     const totals = safeTotals(lines);
     if (!totals) {
       const detail = 'The receipt total exceeds 9 007 199 254 740 991 tiyin.';
@@ -86,6 +92,12 @@ export class ComposeDocument {
     );
     return new Map(asking.map(({ index }, position) => [index, answers[position] ?? { kind: 'unknown' }]));
   }
+}
+
+/** What this merchant wants every sale to carry. */
+function missingByRequirement(body: ReceiptBody, { requirements }: MerchantSettings): ProblemError[] {
+  if (!requirements.externalId || body.external_id !== undefined) return [];
+  return [{ pointer: '/external_id', code: 'required', detail: 'external_id is required: the merchant has set it so' }];
 }
 
 /**

@@ -3,6 +3,7 @@ import { LaneBell } from '#queue';
 import { deriveKey, type Logger } from '#runtime';
 import { GoodsCatalog } from '../catalog/goods-catalog.js';
 import { ChooseDevice } from '../devices/choose-device.js';
+import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
@@ -19,6 +20,7 @@ import { SettledReceipts } from './settled-receipts.js';
   providers: [
     ReceiptRepository,
     GoodsCatalog,
+    MerchantRules,
     ChooseDevice,
     ComposeDocument,
     AcceptReceipts,

@@ -77,6 +77,8 @@ export class OperatorFixture {
       GATEWAY_PORT: 0,
       PUBLIC_URL: 'http://gateway.test',
       TRUSTED_PROXIES: [],
+      DEVICE_ALLOWED_CIDRS: [],
+      MAX_DEVICES_PER_MERCHANT: 10_000,
       LOG_LEVEL: 'error' as const,
     };
     const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });

@@ -1,0 +1,184 @@
+import type { DeviceBusiness } from '#database';
+import { profileView, type ProfileView } from './device-profile.js';
+import type { DeviceRow } from './device.repository.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** From registration to the moment at which the fiscal module refuses to go on. */
+const FUSE_MS = 48 * HOUR_MS;
+const WARNING_MS = 24 * HOUR_MS;
+const ALARM_MS = 40 * HOUR_MS;
+/** A shift holds no more documents. */
+const MAX_SHIFT_DOCUMENTS = 29_999;
+
+/** A register as GET /v1/devices/{id} shows it. Times in UTC, `close_at` in Tashkent; the API key is never shown. */
+export interface DeviceView {
+  id: string;
+  name: string;
+  model: string;
+  branch_id: string;
+  group_id: string | null;
+  transport: 'http' | 'link';
+  base_url: string | null;
+  state: string;
+  state_reason: string | null;
+  state_since: string;
+  draining_since: string | null;
+  registered_at: string;
+  last_seen_at: string | null;
+  terminal_id: string | null;
+  journal_id: string | null;
+  capabilities: string[];
+  profile: ProfileView;
+  close_at: string | null;
+  business: Record<string, string> | null;
+  lane: LaneView;
+  countdowns: CountdownsView;
+}
+
+interface LaneView {
+  /** Accepted receipts; counted up to 10 000. */
+  waiting: number;
+  oldest_accepted_at: string | null;
+  open_attempt_id: string | null;
+  /** When the lane is worked on next; null = at once. */
+  due_at: string | null;
+  due_reason: string | null;
+}
+
+/** What runs out, and when. Null: not known. */
+interface CountdownsView {
+  read_at: string | null;
+  subscription: { state: string | null; expires_at: string | null; days_left: number | null } | null;
+  memory: { receipts_left: number; receipts_max: number; z_reports_left: number; z_reports_max: number } | null;
+  /** Null: nothing is unsent. */
+  fuse: {
+    oldest_unsent_at: string;
+    warning_at: string;
+    alarm_at: string;
+    deadline_at: string;
+    seconds_left: number;
+    unsent_receipts: number | null;
+    unsent_z_reports: number | null;
+  } | null;
+  /** Null: none is open. */
+  shift: {
+    number: number;
+    opened_at: string;
+    age_seconds: number;
+    documents: number;
+    documents_left: number;
+    /** Next moment at which the schedule closes it; null = the relay's own default. */
+    closes_at: string | null;
+  } | null;
+}
+
+export function deviceView(row: DeviceRow): DeviceView {
+  return {
+    id: row.id,
+    name: row.name,
+    model: row.model,
+    branch_id: row.branch_id,
+    group_id: row.group_id,
+    transport: row.transport,
+    base_url: row.base_url,
+    state: row.state,
+    state_reason: row.state_reason,
+    state_since: row.state_since.toISOString(),
+    draining_since: moment(row.draining_since),
+    registered_at: row.registered_at.toISOString(),
+    last_seen_at: moment(row.last_seen_at),
+    terminal_id: row.terminal_id,
+    journal_id: row.journal_id,
+    capabilities: row.capabilities,
+    profile: profileView(row.profile),
+    close_at: row.close_at,
+    business: row.business && businessView(row.business),
+    lane: {
+      waiting: row.waiting,
+      oldest_accepted_at: moment(row.oldest_accepted_at),
+      open_attempt_id: row.open_attempt_id,
+      due_at: moment(row.due_at),
+      due_reason: row.due_reason,
+    },
+    countdowns: {
+      read_at: moment(row.reading_at),
+      subscription: subscriptionOf(row),
+      memory: memoryOf(row),
+      fuse: fuseOf(row),
+      shift: shiftOf(row),
+    },
+  };
+}
+
+function businessView(business: DeviceBusiness): Record<string, string> {
+  const { name, tin, phone, legalAddress, actualAddress, branchId, branchAddress } = business;
+  return {
+    ...{ name, tin, phone, legal_address: legalAddress, actual_address: actualAddress },
+    ...{ branch_id: branchId, branch_address: branchAddress },
+  };
+}
+
+function subscriptionOf({
+  reading,
+  subscription_expires_at: expiresAt,
+  now,
+}: DeviceRow): CountdownsView['subscription'] {
+  if (!reading && !expiresAt) return null;
+  const daysLeft = expiresAt && Math.max(0, Math.floor((expiresAt.getTime() - now.getTime()) / DAY_MS));
+  return { state: reading?.subscriptionState ?? null, expires_at: moment(expiresAt), days_left: daysLeft };
+}
+
+function memoryOf({ reading }: DeviceRow): CountdownsView['memory'] {
+  if (!reading) return null;
+  return {
+    receipts_left: Math.max(0, reading.maxUnsentReceipts - reading.unsentReceipts),
+    receipts_max: reading.maxUnsentReceipts,
+    z_reports_left: Math.max(0, reading.zReportsMax - reading.zReportsUsed),
+    z_reports_max: reading.zReportsMax,
+  };
+}
+
+function fuseOf({ reading, next_ofd_deadline: ownDeadline, now }: DeviceRow): CountdownsView['fuse'] {
+  const told = reading?.oldestUnsentAt ? Date.parse(reading.oldestUnsentAt) : Number.POSITIVE_INFINITY;
+  const own = ownDeadline ? ownDeadline.getTime() - FUSE_MS : Number.POSITIVE_INFINITY;
+  const oldest = Math.min(told, own);
+  if (!Number.isFinite(oldest)) return null;
+  return {
+    oldest_unsent_at: new Date(oldest).toISOString(),
+    warning_at: new Date(oldest + WARNING_MS).toISOString(),
+    alarm_at: new Date(oldest + ALARM_MS).toISOString(),
+    deadline_at: new Date(oldest + FUSE_MS).toISOString(),
+    seconds_left: Math.max(0, Math.floor((oldest + FUSE_MS - now.getTime()) / 1_000)),
+    unsent_receipts: reading?.unsentReceipts ?? null,
+    unsent_z_reports: reading?.unsentZReports ?? null,
+  };
+}
+
+function shiftOf(row: DeviceRow): CountdownsView['shift'] {
+  const shift = row.reading?.shift;
+  if (!shift || shift.closedAt !== null) return null;
+  const openedAt = Date.parse(shift.openedAt);
+  const closeAt = row.close_at ?? row.merchant_close_at;
+  return {
+    number: shift.number,
+    opened_at: new Date(openedAt).toISOString(),
+    age_seconds: Math.max(0, Math.floor((row.now.getTime() - openedAt) / 1_000)),
+    documents: shift.documents,
+    documents_left: Math.max(0, MAX_SHIFT_DOCUMENTS - shift.documents),
+    closes_at: closeAt === null ? null : nextTimeOfDay(closeAt, row.now).toISOString(),
+  };
+}
+
+/** The next moment at which it is `HH:MM` in Tashkent, which is UTC+5 all year round. */
+export function nextTimeOfDay(time: string, now: Date): Date {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  const sinceMidnightMs = (hours - 5) * HOUR_MS + minutes * 60_000;
+  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
+  const next = [-1, 0, 1, 2].map((days) => today + days * DAY_MS + sinceMidnightMs).find((at) => at > now.getTime());
+  return new Date(next ?? now);
+}
+
+function moment(at: Date | null): string | null {
+  return at?.toISOString() ?? null;
+}

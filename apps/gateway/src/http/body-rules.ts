@@ -1,0 +1,57 @@
+import { IsString, Matches, MaxLength, MinLength, ValidateBy, ValidateIf } from 'class-validator';
+import { ID_PREFIXES, isId } from '#fiscal-domain';
+import { IsCleanText } from '../receipts/body-constraints.js';
+
+function all(...rules: PropertyDecorator[]): PropertyDecorator {
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** In a PATCH: may be left out, but is not taken away by null. */
+export function IsGivenOrAbsent(): PropertyDecorator {
+  return ValidateIf((_body, value) => value !== undefined);
+}
+
+/** A text for people. */
+export function IsName(maxLength = 128): PropertyDecorator {
+  return all(IsString(), MinLength(1), MaxLength(maxLength), IsCleanText(), IsNotBlank());
+}
+
+/** The merchant's own code for something; never the form of one of our ids, which stand in the same places. */
+export function IsOwnCode(): PropertyDecorator {
+  const isNoId = ValidateBy(
+    {
+      name: 'isNoId',
+      validator: {
+        validate: (value: unknown) => typeof value !== 'string' || !ID_PREFIXES.some((prefix) => isId(prefix, value)),
+        defaultMessage: () => 'code must not look like an id of this API',
+      },
+    },
+    { context: { code: 'invalid_value' } },
+  );
+  return all(IsString(), MinLength(1), MaxLength(128), IsCleanText(), IsNotBlank(), isNoId);
+}
+
+/** Our id of something, or the merchant's code for it. */
+export function IsIdOrCode(): PropertyDecorator {
+  return all(IsString(), MinLength(1), MaxLength(128), IsCleanText());
+}
+
+/** `HH:MM`, Tashkent. */
+export function IsTimeOfDay(): PropertyDecorator {
+  return Matches(/^([01]\d|2[0-3]):[0-5]\d$/, {
+    message: ({ property }) => `${property} must be a time from 00:00 to 23:59, HH:MM`,
+  });
+}
+
+function IsNotBlank(): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: 'isNotBlank',
+      validator: {
+        validate: (value: unknown) => typeof value !== 'string' || value.trim() === value,
+        defaultMessage: (args) => `${args?.property ?? 'it'} must not begin or end with a space`,
+      },
+    },
+    { context: { code: 'invalid_text' } },
+  );
+}

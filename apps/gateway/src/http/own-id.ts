@@ -1,0 +1,13 @@
+import { isId, type IdPrefix } from '#fiscal-domain';
+import { Problem } from '#runtime';
+
+/** @throws Problem 404: what has not the form of an id exists as little as an unknown one */
+export function ownId(prefix: IdPrefix, id: string, what: string): string {
+  if (!isId(prefix, id)) throw notFound(what);
+  return id;
+}
+
+/** Missing, deleted or another merchant's: nobody can tell which. */
+export function notFound(what: string): Problem {
+  return new Problem('not_found', `There is no ${what} with this id.`);
+}

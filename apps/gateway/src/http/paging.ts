@@ -1,0 +1,52 @@
+import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { isId, type IdPrefix } from '#fiscal-domain';
+import { Problem } from '#runtime';
+
+const DEFAULT_LIMIT = 20;
+
+/** `?limit=&cursor=` of every list (contract.md "Errors"). */
+export class PageQuery {
+  /** 1–100, default 20. */
+  @IsOptional()
+  @Matches(/^([1-9]\d?|100)$/, { message: 'limit must be a number from 1 to 100' })
+  limit?: string;
+
+  /** `next_cursor` of the page before. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  cursor?: string;
+}
+
+export interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}
+
+/** One more than fits is read, to know whether there is a next page. */
+export interface PageRequest {
+  limit: number;
+  /** Id of the last entry of the page before; null = the first page. */
+  afterId: string | null;
+}
+
+/** @throws Problem 422 for a cursor that is none of this list */
+export function pageRequest({ limit, cursor }: PageQuery, prefix: IdPrefix): PageRequest {
+  const size = limit === undefined ? DEFAULT_LIMIT : Number(limit);
+  if (cursor === undefined) return { limit: size, afterId: null };
+  const afterId = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (isId(prefix, afterId)) return { limit: size, afterId };
+  const detail = 'cursor must be a next_cursor of this list';
+  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+}
+
+/** @param rows at most `limit + 1` of them */
+export function pageOf<Row extends { id: string }, T>(
+  rows: readonly Row[],
+  limit: number,
+  view: (row: Row) => T,
+): Page<T> {
+  const page = rows.slice(0, limit);
+  const last = rows.length > limit ? page.at(-1) : undefined;
+  return { data: page.map(view), next_cursor: last ? Buffer.from(last.id).toString('base64url') : null };
+}

@@ -1,0 +1,50 @@
+import { Type } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../http/body-rules.js';
+
+export class DefaultGoodsBody {
+  @Matches(/^\d{17}$/)
+  spic!: string;
+
+  @Matches(/^\d{1,20}$/)
+  package_code!: string;
+
+  /** Unit-of-measure code (OKEI). */
+  @IsInt()
+  @Min(0)
+  @Max(9_999_999)
+  units!: number;
+
+  @IsIn([0, 12])
+  vat_percent!: number;
+}
+
+export class RequirementsBody {
+  @IsGivenOrAbsent()
+  @IsBoolean()
+  external_id?: boolean;
+}
+
+export class MerchantPatch {
+  @IsGivenOrAbsent()
+  @IsName()
+  name?: string;
+
+  /** Null: none. */
+  @IsOptional()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => DefaultGoodsBody)
+  default_goods?: DefaultGoodsBody | null;
+
+  /** Tashkent; null: the default. */
+  @IsOptional()
+  @IsTimeOfDay()
+  time_of_close?: string | null;
+
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => RequirementsBody)
+  requirements?: RequirementsBody;
+}

@@ -1,0 +1,54 @@
+/** What `merchants.settings` holds. */
+export interface MerchantSettings {
+  /** What a sale's line is when the catalogue knows nothing of it; null = such a line is refused. */
+  defaultGoods: DefaultGoods | null;
+  /** Tashkent, `HH:MM`: when shifts are closed on devices that have no time of their own; null = the relay's default. */
+  timeOfClose: string | null;
+  requirements: {
+    /** Every sale must carry an external_id. */
+    externalId: boolean;
+  };
+}
+
+export interface DefaultGoods {
+  spic: string;
+  packageCode: string;
+  units: number;
+  vatPercent: number;
+}
+
+/** `merchants.settings` as it is stored. */
+interface StoredSettings {
+  default_goods: { spic: string; package_code: string; units: number; vat_percent: number } | null;
+  time_of_close: string | null;
+  requirements: { external_id: boolean };
+}
+
+/** Whatever is missing is at its default: rows of older versions have less. */
+export function readMerchantSettings(stored: unknown): MerchantSettings {
+  const json = (typeof stored === 'object' && stored !== null ? stored : {}) as Partial<StoredSettings>;
+  const goods = json.default_goods ?? null;
+  return {
+    defaultGoods: goods && {
+      spic: goods.spic,
+      packageCode: goods.package_code,
+      units: goods.units,
+      vatPercent: goods.vat_percent,
+    },
+    timeOfClose: json.time_of_close ?? null,
+    requirements: { externalId: json.requirements?.external_id === true },
+  };
+}
+
+export function storedSettings({ defaultGoods, timeOfClose, requirements }: MerchantSettings): StoredSettings {
+  return {
+    default_goods: defaultGoods && {
+      spic: defaultGoods.spic,
+      package_code: defaultGoods.packageCode,
+      units: defaultGoods.units,
+      vat_percent: defaultGoods.vatPercent,
+    },
+    time_of_close: timeOfClose,
+    requirements: { external_id: requirements.externalId },
+  };
+}

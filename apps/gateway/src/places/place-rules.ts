@@ -1,0 +1,25 @@
+import { Problem } from '#runtime';
+import { isUniqueViolation } from '../audit/sql-errors.js';
+
+/** Codes are unique per merchant, also among archived ones: what they stood for is told by old receipts. */
+export async function refuseTakenCode<T>(change: Promise<T>): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    const detail = 'Another one has this code already, perhaps an archived one.';
+    throw new Problem('code_taken', detail, {
+      errors: [{ pointer: '/code', code: 'code_taken', detail }],
+      cause: error,
+    });
+  }
+}
+
+export function refuseArchived(row: { archivedAt: Date | null }): void {
+  if (row.archivedAt !== null) throw new Problem('archived', 'It is archived; restore it first.');
+}
+
+/** Without what a PATCH leaves out. */
+export function given<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}

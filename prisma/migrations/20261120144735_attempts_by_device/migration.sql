@@ -1,0 +1,2 @@
+-- CreateIndex
+CREATE INDEX "attempts_by_device" ON "attempts"("device_id", "id");
