@@ -1,0 +1,34 @@
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { PrismaService } from '#database';
+import type { Logger } from '#runtime';
+import { AuditModule } from '../audit/audit.module.js';
+import { Merchants } from '../merchants/merchants.js';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { CreateClient } from './create-client.js';
+import { Cli } from './cli.js';
+
+/** What the command line needs of the gateway: the database and the trail, no server and no queue. */
+@Global()
+@Module({})
+export class CliModule {
+  static create(settings: GatewaySettings, logger: Logger): DynamicModule {
+    const { DATABASE_URL: url } = settings;
+    return {
+      module: CliModule,
+      imports: [AuditModule],
+      providers: [
+        { provide: SETTINGS_TOKEN, useValue: settings },
+        { provide: LOGGER, useValue: logger },
+        {
+          provide: PrismaService,
+          useFactory: () => new PrismaService({ url, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 }),
+        },
+        Merchants,
+        CreateClient,
+        Cli,
+      ],
+      exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
+    };
+  }
+}

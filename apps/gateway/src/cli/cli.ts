@@ -1,0 +1,154 @@
+import { parseArgs } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { newId, validationProblem } from '#runtime';
+import type { Caller } from '../audit/caller.js';
+import { SCOPES, type Scope } from '../http/scopes.js';
+import { MerchantPatch } from '../merchants/merchant-bodies.js';
+import { Merchants, type MerchantView } from '../merchants/merchants.js';
+import { CreateClient } from './create-client.js';
+import { NewMerchantInput } from './new-merchant-input.js';
+
+export const USAGE = `Usage:
+  merchant create --code CODE --name NAME --tin NINE_DIGITS
+  merchant list
+  merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
+                          [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT]
+  client create --merchant CODE_OR_ID --name NAME [--scopes SCOPE,SCOPE|all] [--require-idempotency-key]
+
+Answers are JSON. The client's secret is shown once.`;
+
+/** Something in the command that cannot be used; its message is for the person who typed it. */
+export class UsageError extends Error {}
+
+const OPTIONS = {
+  code: { type: 'string' },
+  name: { type: 'string' },
+  tin: { type: 'string' },
+  merchant: { type: 'string' },
+  scopes: { type: 'string' },
+  'time-of-close': { type: 'string' },
+  'require-external-id': { type: 'string' },
+  'default-goods': { type: 'string' },
+  'require-idempotency-key': { type: 'boolean' },
+} as const;
+
+type Given = ReturnType<typeof readArguments>['values'];
+
+const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  'merchant create': ['code', 'name', 'tin'],
+  'merchant list': [],
+  'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
+  'client create': ['merchant', 'name', 'scopes', 'require-idempotency-key'],
+};
+
+/** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli`. */
+@Injectable()
+export class Cli {
+  constructor(
+    private readonly merchants: Merchants,
+    private readonly createClient: CreateClient,
+  ) {}
+
+  /** @returns what is printed @throws UsageError, Problem */
+  async run(args: readonly string[]): Promise<unknown> {
+    const { values, positionals } = readArguments(args);
+    const [noun = '', verb = '', ...targets] = positionals;
+    const command = `${noun} ${verb}`;
+    refuseForeignOptions(command, values);
+    if (targets.length !== (command === 'merchant set' ? 1 : 0)) throw new UsageError(USAGE);
+    switch (command) {
+      case 'merchant create':
+        return this.createMerchant(values);
+      case 'merchant list':
+        return { data: await this.merchants.list() };
+      case 'merchant set':
+        return this.setMerchant(targets[0] ?? '', values);
+      default:
+        return this.makeClient(values);
+    }
+  }
+
+  private createMerchant({ code, name, tin }: Given): Promise<MerchantView> {
+    const merchant = checked(NewMerchantInput, { code, name, tin });
+    return this.merchants.create(callerOf(), { ...merchant });
+  }
+
+  private async setMerchant(target: string, given: Given): Promise<MerchantView> {
+    const { id } = await this.merchantNamed(target);
+    return this.merchants.change({ ...callerOf(), merchantId: id }, checked(MerchantPatch, patchOf(given)));
+  }
+
+  private async makeClient(given: Given): Promise<unknown> {
+    const { merchant, name, 'require-idempotency-key': requireIdempotencyKey = false } = given;
+    if (merchant === undefined || name === undefined) throw new UsageError(USAGE);
+    const { id: merchantId, code } = await this.merchantNamed(merchant);
+    const client = { name, scopes: readScopes(given.scopes), requireIdempotencyKey };
+    return { merchant: code, ...(await this.createClient.execute({ ...callerOf(), merchantId }, client)) };
+  }
+
+  private async merchantNamed(idOrCode: string): Promise<MerchantView> {
+    const merchant = await this.merchants.find(idOrCode);
+    if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
+    return merchant;
+  }
+}
+
+function readArguments(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}
+
+function refuseForeignOptions(command: string, values: Given): void {
+  const known = COMMANDS[command];
+  if (!known) throw new UsageError(USAGE);
+  const foreign = Object.keys(values).filter((option) => !known.some((name) => name === option));
+  if (foreign.length > 0) throw new UsageError(`${command} has no --${foreign.join(', --')}\n\n${USAGE}`);
+}
+
+function callerOf(): Omit<Caller, 'merchantId'> {
+  return { actor: 'cli', address: null, requestId: newId('cmd') };
+}
+
+function patchOf(given: Given): Record<string, unknown> {
+  const { name, 'time-of-close': timeOfClose, 'require-external-id': externalId, 'default-goods': goods } = given;
+  return {
+    ...(name !== undefined && { name }),
+    ...(timeOfClose !== undefined && { time_of_close: timeOfClose === 'none' ? null : timeOfClose }),
+    ...(externalId !== undefined && { requirements: { external_id: readBoolean(externalId) } }),
+    ...(goods !== undefined && { default_goods: goods === 'none' ? null : readGoods(goods) }),
+  };
+}
+
+function readBoolean(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new UsageError('--require-external-id must be true or false');
+  return text === 'true';
+}
+
+function readGoods(text: string): Record<string, unknown> {
+  const [spic, package_code, units, vat_percent, ...more] = text.split(',');
+  if (vat_percent === undefined || more.length > 0)
+    throw new UsageError('--default-goods must be none or SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT');
+  return { spic, package_code, units: Number(units), vat_percent: Number(vat_percent) };
+}
+
+function readScopes(text: string | undefined): readonly Scope[] {
+  if (text === undefined || text === 'all') return SCOPES;
+  return text.split(',').map((name) => {
+    const scope = SCOPES.find((known) => known === name.trim());
+    if (scope === undefined) throw new UsageError(`--scopes: ${JSON.stringify(name)} is none of ${SCOPES.join(', ')}`);
+    return scope;
+  });
+}
+
+/** By the rules of the API's own bodies. */
+function checked<T extends object>(type: new () => T, values: object): T {
+  const instance = plainToInstance(type, values);
+  const violations = validateSync(instance, { whitelist: true, forbidNonWhitelisted: true });
+  if (violations.length > 0) throw validationProblem(violations);
+  return instance;
+}
