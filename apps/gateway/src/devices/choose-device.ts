@@ -182,9 +182,9 @@ export class ChooseDevice {
     if (devices.length < 2 || stale.length === 0) return;
     const ids = stale.map(({ id }) => id);
     const rows = await this.prisma.$queryRaw<{ id: string; receipts: number }[]>`
-      SELECT id, (SELECT count(*)::int4 FROM (SELECT FROM receipts r WHERE r.device_id = id AND r.status = 'accepted'
-                                               LIMIT ${MAX_COUNTED}) AS counted)
-                 + (SELECT count(*)::int4 FROM attempts a WHERE a.device_id = id AND a.state = 'open') AS receipts
+      SELECT ids.id, (SELECT count(*)::int4 FROM (SELECT FROM receipts r WHERE r.device_id = ids.id AND r.status = 'accepted'
+                                                   LIMIT ${MAX_COUNTED}) AS counted)
+                     + (SELECT count(*)::int4 FROM attempts a WHERE a.device_id = ids.id AND a.state = 'open') AS receipts
         FROM unnest(${ids}::text[]) AS ids (id)`;
     const counts = new Map(rows.map(({ id, receipts }) => [id, receipts]));
     for (const { id, work } of stale) Object.assign(work, { receipts: counts.get(id) ?? 0, countedAtMs: now });

@@ -65,7 +65,7 @@ export class DeviceCallsController {
     @Param('id') id: string,
     @Param('taskId') taskId: string,
   ): Promise<Record<string, unknown>> {
-    const row = await this.tasks.find(merchantId, ownId('dev', id, 'device'), ownId('tsk', taskId, 'task'));
+    const row = await this.tasks.find(merchantId, ownId('dev', id, 'task'), ownId('tsk', taskId, 'task'));
     if (!row) throw notFound('task');
     const { kind, state, result } = row;
     const error = result?.kind === 'failed' ? { code: result.code, detail: result.detail } : null;

@@ -9,6 +9,7 @@ import { createFastifyNestApp, createLogger, Metrics, newId, parseKeyring } from
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 import { GatewayModule } from '../../gateway.module.js';
 import { hashAccessToken, newAccessToken } from '../../oauth/access-token.js';
+import type { GatewaySettings } from '../../settings.js';
 import type { ReceiptView } from '../../receipts/receipt-view.js';
 import type { UnknownView } from '../list-unknown.js';
 
@@ -65,10 +66,10 @@ export class OperatorFixture {
     readonly app: NestFastifyApplication,
     readonly prisma: PrismaService,
     private readonly listener: LaneListener,
-    private readonly base: string,
+    readonly base: string,
   ) {}
 
-  static async start(): Promise<OperatorFixture> {
+  static async start(more: Partial<GatewaySettings> = {}): Promise<OperatorFixture> {
     const database = await createTestDatabase();
     const settings = {
       DATABASE_URL: database.url,
@@ -80,6 +81,7 @@ export class OperatorFixture {
       DEVICE_ALLOWED_CIDRS: [],
       MAX_DEVICES_PER_MERCHANT: 10_000,
       LOG_LEVEL: 'error' as const,
+      ...more,
     };
     const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
     await app.listen(0, '127.0.0.1');
