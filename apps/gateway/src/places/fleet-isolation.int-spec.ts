@@ -43,6 +43,18 @@ const NAMING: [method: string, path: string, body?: unknown][] = [
   ]),
 ];
 
+const LISTING: typeof NAMING = [
+  ['GET', '/v1/merchant'],
+  ['PATCH', '/v1/merchant', {}],
+  ...['devices', 'branches', 'cashiers', 'groups'].flatMap((path): typeof NAMING => [
+    ['GET', `/v1/${path}`],
+    ['POST', `/v1/${path}`, {}],
+  ]),
+];
+
+const filled = (path: string, ids: Record<string, string>): string =>
+  path.replace(/:(\w{3})/g, (_all, id: string) => ids[id] ?? '');
+
 test('foreign, missing and malformed are the same 404 on every route, and change nothing', async () => {
   const missing = { dev: newId('dev'), brn: newId('brn'), csh: newId('csh'), grp: newId('grp'), tsk: newId('tsk') };
   const malformed = { dev: 'x', brn: 'x', csh: 'x', grp: 'x', tsk: 'x' };

@@ -1,0 +1,171 @@
+// Promise: what a gateway asks of a register is done by one relay, also when the first one dies, and always answered.
+import { DEVICE_TASK_DONE_CHANNEL, ChannelListener, PrismaService, type DeviceTaskResult } from '#database';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createLogger, newId } from '#runtime';
+import { until } from '../../../../libs/queue/src/testing/until.js';
+import { DeviceTaskHandlers } from './device-task-handlers.js';
+import { DeviceTaskRunner, DEVICE_TASK_TIMING } from './device-task-runner.js';
+import { DeviceTaskRepository } from './device-task.repository.js';
+
+const logger = createLogger('relay', 'error', { write: () => undefined });
+const ok: DeviceTaskResult = { kind: 'ok', value: { done: true } };
+let database: TestDatabase;
+let prisma: PrismaService;
+let deviceId: string;
+const runners: DeviceTaskRunner[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = new PrismaService({ url: database.url, poolSize: 6, applicationName: 'test', lockTimeoutMs: 5_000 });
+  const [merchantId, branchId] = [newId('mer'), newId('brn')];
+  deviceId = newId('dev');
+  await prisma.merchant.create({ data: { id: merchantId, code: 'm', name: 'M', tin: '300000000' } });
+  await prisma.branch.create({ data: { id: branchId, merchantId, code: 'b', name: 'B' } });
+  const own = { id: deviceId, merchantId, branchId, name: 'Till', baseUrl: 'http://127.0.0.1:9' };
+  await prisma.device.create({ data: { ...own, apiKeySealed: new Uint8Array(1) } });
+});
+
+afterEach(async () => {
+  await Promise.all(runners.splice(0).map((runner) => runner.stop()));
+  await prisma.deviceTask.deleteMany();
+});
+
+afterAll(async () => {
+  await prisma?.$disconnect();
+  await database?.drop();
+});
+
+async function leave(kind: string, more: { expiresInSeconds?: number; state?: string; leaseInSeconds?: number } = {}) {
+  const id = newId('tsk');
+  const { expiresInSeconds = 60, state = 'waiting', leaseInSeconds = null } = more;
+  await prisma.$executeRaw`
+    INSERT INTO device_tasks (id, device_id, kind, actor, state, expires_at, lease_until, relay_id)
+    VALUES (${id}, ${deviceId}, ${kind}, 'cli_1', ${state}::device_task_state,
+            now() + make_interval(secs => ${expiresInSeconds}::float8),
+            now() + make_interval(secs => ${leaseInSeconds}::float8), 'another')`;
+  return id;
+}
+
+function relay(
+  run: (taskId: string) => Promise<DeviceTaskResult>,
+  timing: Partial<typeof DEVICE_TASK_TIMING> = {},
+): DeviceTaskRunner {
+  const handlers = new DeviceTaskHandlers();
+  handlers.add({ kind: 'check', run: ({ id }) => run(id) });
+  const rows = new DeviceTaskRepository(prisma, newId('rly'));
+  const runner = new DeviceTaskRunner(rows, handlers, logger, { ...DEVICE_TASK_TIMING, pollMs: 50, ...timing });
+  runners.push(runner);
+  runner.start();
+  return runner;
+}
+
+const rowOf = (id: string) => prisma.deviceTask.findUniqueOrThrow({ where: { id } });
+const isDone = async (id: string): Promise<boolean> => (await rowOf(id)).state === 'done';
+
+test('each task is done once, by whichever of two relays, and its end is told', async () => {
+  const told: string[] = [];
+  const listener = new ChannelListener(
+    {
+      databaseUrl: database.url,
+      applicationName: 'test',
+      channel: DEVICE_TASK_DONE_CHANNEL,
+      onNotice: (id) => told.push(id),
+      onListening: () => void told.push('listening'),
+    },
+    logger,
+  );
+  listener.start();
+  await until(() => told.length > 0, 'the listener listens');
+  const ids = await Promise.all(Array.from({ length: 40 }, () => leave('check')));
+  const ran: string[] = [];
+  const run = (id: string): Promise<DeviceTaskResult> => Promise.resolve(ok).finally(() => ran.push(id));
+  relay(run);
+  relay(run);
+  await until(() => told.length > 40, 'all are told');
+  await listener.stop();
+  expect([...ran].sort()).toEqual([...ids].sort());
+  expect(
+    (await prisma.deviceTask.findMany()).every(({ result }) => JSON.stringify(result) === JSON.stringify(ok)),
+  ).toBe(true);
+});
+
+test('a lease that ran out is taken over; one that is kept is not', async () => {
+  const [lost, held] = [
+    await leave('check', { state: 'running', leaseInSeconds: -1 }),
+    await leave('check', { state: 'running', leaseInSeconds: 60 }),
+  ];
+  relay(() => Promise.resolve(ok));
+  await until(() => isDone(lost), 'the lost one is done');
+  expect(await isDone(held)).toBe(false);
+});
+
+test('a long task keeps its lease', async () => {
+  let finish: () => void = () => undefined;
+  const id = await leave('check');
+  const ran: string[] = [];
+  const run = (taskId: string): Promise<DeviceTaskResult> => {
+    ran.push(taskId);
+    return new Promise((resolve) => {
+      finish = () => resolve(ok);
+    });
+  };
+  relay(run, { leaseMs: 600 });
+  relay(run, { leaseMs: 600 });
+  await until(() => ran.length > 0, 'it is begun');
+  const first = (await rowOf(id)).leaseUntil?.getTime() ?? 0;
+  await until(async () => ((await rowOf(id)).leaseUntil?.getTime() ?? 0) > first + 600, 'its lease is longer');
+  finish();
+  await until(() => isDone(id), 'it is done');
+});
+
+test('what nobody began in time, or nobody here knows, is closed as failed', async () => {
+  const [late, unknown] = [
+    await leave('check', { expiresInSeconds: -1 }),
+    await leave('no_such_kind', { expiresInSeconds: -1 }),
+  ];
+  const newer = await leave('no_such_kind');
+  let ran = 0;
+  relay(() => {
+    ran += 1;
+    return Promise.resolve(ok);
+  });
+  await until(async () => (await isDone(late)) && (await isDone(unknown)), 'both are closed');
+  expect((await rowOf(late)).result).toMatchObject({ kind: 'failed', code: 'expired' });
+  // A newer relay may know it.
+  expect((await rowOf(newer)).state).toBe('waiting');
+  expect(ran).toBe(0);
+});
+
+test('a handler that throws is a failure, not a silence; the next task goes on', async () => {
+  const [bad, good] = [await leave('check'), await leave('check')];
+  relay((id) => (id === bad ? Promise.reject(new Error('surprise')) : Promise.resolve(ok)));
+  await until(async () => (await isDone(bad)) && (await isDone(good)), 'both are done');
+  expect((await rowOf(bad)).result).toMatchObject({ kind: 'failed', code: 'internal' });
+});
+
+test('no more than its places at a time, and all in the end', async () => {
+  const ids = await Promise.all(Array.from({ length: 12 }, () => leave('check')));
+  let now = 0;
+  let most = 0;
+  relay(
+    async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      now -= 1;
+      return ok;
+    },
+    { concurrency: 3 },
+  );
+  await until(async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === ids.length, 'all are done');
+  expect(most).toBeLessThanOrEqual(3);
+});
+
+test('done tasks are deleted after a day', async () => {
+  const [old, young] = [await leave('check', { state: 'done' }), await leave('check', { state: 'done' })];
+  await prisma.$executeRaw`UPDATE device_tasks SET finished_at = now() - interval '25 hours' WHERE id = ${old}`;
+  await prisma.$executeRaw`UPDATE device_tasks SET finished_at = now() - interval '23 hours' WHERE id = ${young}`;
+  relay(() => Promise.resolve(ok));
+  await until(async () => (await prisma.deviceTask.count({ where: { id: old } })) === 0, 'the old one is gone');
+  expect(await prisma.deviceTask.count({ where: { id: young } })).toBe(1);
+});
