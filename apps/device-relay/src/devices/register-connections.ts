@@ -16,12 +16,6 @@ interface Connection {
   register: AllowedRegister;
 }
 
-/** A register that can also be asked whom it belongs to. */
-export interface IntroducedRegister extends Register {
-  business(): Promise<CallAnswer<LocalBusiness>>;
-  branch(): Promise<CallAnswer<LocalBranch>>;
-}
-
 /** One client of the local API per device, kept while its address, key and deadline stay the same. */
 export class RegisterConnections implements Registers {
   private readonly connections = new LRUCache<string, Connection>({
@@ -34,7 +28,7 @@ export class RegisterConnections implements Registers {
     private readonly allowed: CidrSet,
   ) {}
 
-  of(device: LaneDevice): IntroducedRegister {
+  of(device: LaneDevice): AllowedRegister {
     if (device.baseUrl === null)
       throw new Error(`Device ${device.id} is reached by its link, which this relay does not serve.`);
     const fingerprint = fingerprintOf(device);
@@ -54,7 +48,7 @@ export class RegisterConnections implements Registers {
 }
 
 /** Calls only addresses inside DEVICE_ALLOWED_CIDRS; asked anew at every call, because names move. */
-class AllowedRegister implements IntroducedRegister {
+class AllowedRegister implements Register {
   constructor(
     private readonly client: LocalApiClient,
     private readonly hostname: string,

@@ -1,8 +1,13 @@
 import type { DeviceBusiness, DeviceIntroduction, DeviceReading, DeviceTaskResult, InspectParams } from '#database';
 import type { FmInfo, LocalBranch, LocalBusiness, LocalStatus } from '#fiscal-domain';
-import type { IntroducedRegister } from '../devices/register-connections.js';
-import type { CallAnswer, LaneDevice } from '../lanes/ports.js';
+import type { CallAnswer, LaneDevice, Register } from '../lanes/ports.js';
 import type { InspectionRepository } from './inspection.repository.js';
+
+/** A register that can be asked whom it belongs to. */
+export interface IntroducedRegister extends Pick<Register, 'status' | 'fmInfo'> {
+  business(): Promise<CallAnswer<LocalBusiness>>;
+  branch(): Promise<CallAnswer<LocalBranch>>;
+}
 
 /** Connections that nobody else uses: an address that is only tried must not displace the one that sells. */
 export interface InspectionLine {

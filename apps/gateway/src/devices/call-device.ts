@@ -5,6 +5,7 @@ import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import type { DeviceRow } from './device.repository.js';
 import { DeviceTasks } from './device-tasks.js';
+import { snakeCased } from './snake-cased.js';
 import { taskProblem } from './task-problems.js';
 
 export interface CallView {
@@ -42,7 +43,7 @@ export class CallDevice {
     });
     if (answer.kind === 'pending') return { task_id: answer.taskId, kind, state: 'pending', result: null };
     if (answer.result.kind === 'failed') throw taskProblem(answer.result, false);
-    return { task_id: answer.taskId, kind, state: 'done', result: answer.result.value };
+    return { task_id: answer.taskId, kind, state: 'done', result: snakeCased(answer.result.value) };
   }
 
   /** Before it is asked: afterwards nobody may be there any more to write it down. */

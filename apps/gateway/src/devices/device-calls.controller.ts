@@ -9,6 +9,7 @@ import { DeviceHistory, type AttemptView, type ZReportView } from './device-hist
 import { DeviceTasks } from './device-tasks.js';
 import { DeviceRepository, type DeviceRow } from './device.repository.js';
 import { CallDevice, type CallView } from './call-device.js';
+import { snakeCased } from './snake-cased.js';
 
 /** What a register is asked now, and what has happened at it. */
 @Controller('v1/devices/:id')
@@ -70,7 +71,7 @@ export class DeviceCallsController {
     const { kind, state, result } = row;
     const error = result?.kind === 'failed' ? { code: result.code, detail: result.detail } : null;
     return {
-      ...{ task_id: row.id, kind, state, result: result?.kind === 'ok' ? result.value : null, error },
+      ...{ task_id: row.id, kind, state, result: result?.kind === 'ok' ? snakeCased(result.value) : null, error },
       ...{ created_at: row.created_at.toISOString(), finished_at: row.finished_at?.toISOString() ?? null },
     };
   }

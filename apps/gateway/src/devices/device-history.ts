@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import { snakeCased } from './snake-cased.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../http/paging.js';
 
 /** One try to register a document, newest first; for support. */
@@ -68,6 +69,9 @@ export class DeviceHistory {
        ORDER BY s.id DESC LIMIT ${limit + 1}`;
     return pageOf(rows, limit, ({ ofd_status: status, ofd_sent_at: sentAt, ...row }) => ({
       ...row,
+      totals: snakeCased(row.totals),
+      own: snakeCased(row.own),
+      difference: snakeCased(row.difference),
       opened_at: row.opened_at.toISOString(),
       closed_at: row.closed_at?.toISOString() ?? null,
       ofd: { status, sent_at: sentAt?.toISOString() ?? null },
