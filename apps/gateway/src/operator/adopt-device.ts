@@ -26,7 +26,7 @@ export class AdoptDevice {
       // Another of the same app may still have a request of ours asleep in its backlog.
       const mustSettle = device.journal_id === null;
       await tx.$executeRaw`
-        UPDATE devices SET state = 'online', state_reason = NULL, terminal_id = NULL, journal_id = NULL,
+        UPDATE devices SET state = 'online', state_reason = NULL, state_since = now(), terminal_id = NULL, journal_id = NULL,
                            capabilities = '{}'
          WHERE id = ${deviceId} AND state = 'replaced'`;
       await tx.$executeRaw`

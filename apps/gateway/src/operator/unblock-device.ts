@@ -27,7 +27,7 @@ export class UnblockDevice {
         const detail = `The device is ${state}; only a blocked, expired or unreachable one is unblocked.`;
         throw new Problem('device_not_blocked', detail);
       }
-      await tx.$executeRaw`UPDATE devices SET state = 'online', state_reason = NULL WHERE id = ${deviceId}`;
+      await tx.$executeRaw`UPDATE devices SET state = 'online', state_reason = NULL, state_since = now() WHERE id = ${deviceId}`;
       await tx.$executeRaw`
         UPDATE lanes SET due_at = NULL, due_reason = NULL, failures = 0, updated_at = now()
          WHERE device_id = ${deviceId} AND settling_relay IS NULL`;
