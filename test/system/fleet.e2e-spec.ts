@@ -1,4 +1,5 @@
 // Promise: a register becomes a device only when it can work for this merchant, sells, and leaves without a trace of risk.
+import { spawnSync } from 'node:child_process';
 import { GatewayClient } from './gateway-client.js';
 import { sql } from './database.js';
 import type { TestMerchant } from './merchant.js';
@@ -148,3 +149,23 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
   expect(back).toMatchObject({ status: 201, body: { terminal_id: created.body['terminal_id'] } });
   expect(back.body.id).not.toBe(id);
 }, 90_000);
+
+test('the command line makes a merchant and a client that gets in; a refusal is a sentence and an exit code', async () => {
+  const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
+    spawnSync(process.execPath, ['dist/apps/gateway/src/cli/main.js', ...args], {
+      env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey },
+      encoding: 'utf8',
+    });
+  expect(run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567').status).toBe(0);
+  const made = run('client', 'create', '--merchant', 'cli-shop', '--name', 'erp', '--scopes', 'devices:admin');
+  const client = JSON.parse(made.stdout) as { client_id: string; client_secret: string };
+  const owner = { ...merchant, clientId: client.client_id, clientSecret: client.client_secret };
+  const shown = await new Admin(system.gatewayUrls, owner).ask('GET', '/v1/merchant');
+  expect(shown).toMatchObject({ status: 200, body: { code: 'cli-shop', tin: '301234567' } });
+  const twice = run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567');
+  expect(twice).toMatchObject({
+    status: 2,
+    stdout: '',
+    stderr: 'Another one has this code already, perhaps an archived one.\n',
+  });
+}, 60_000);
