@@ -99,6 +99,7 @@ describe('registering', () => {
     expect(JSON.stringify([body, record])).not.toContain('a-secret-key');
     const row = await fleet.gateway.prisma.device.findUniqueOrThrow({ where: { id } });
     const { SECRETS_KEY } = fleet.gateway.app.get<GatewaySettings>(SETTINGS_TOKEN);
+    expect(row.pollDueAt).toBeNull();
     expect(open(Buffer.from(row.apiKeySealed), apiKeyOwner(id), SECRETS_KEY)).toBe('a-secret-key');
   });
 

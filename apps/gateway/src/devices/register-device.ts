@@ -85,7 +85,7 @@ export class RegisterDevice {
       await this.triedOut.insert(tx, caller.merchantId, device);
       await tx.$executeRaw`
         UPDATE devices SET registered_at = now(), state = 'unreachable', state_reason = ${WAITING_FOR_ENROLMENT},
-                           state_since = now()
+                           state_since = now(), poll_due_at = NULL
          WHERE id = ${device.id}`;
       await tx.$executeRaw`INSERT INTO lanes (device_id) VALUES (${device.id})`;
       await tellOfDevice(tx, device.id, 'unreachable', WAITING_FOR_ENROLMENT);

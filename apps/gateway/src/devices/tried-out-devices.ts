@@ -72,14 +72,15 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
         FROM devices WHERE merchant_id = ${merchantId} AND deleted_at IS NULL`;
     this.refuseTooMany(counts ?? { all: 0, tried: 0 });
     const { id, branchId, groupId, baseUrl, body } = device;
+    // Not polled while it is tried out: its state would be told before it is anybody's.
     const apiKeySealed = seal(body.api_key, apiKeyOwner(id), this.settings.SECRETS_KEY);
     await tx.$executeRaw`
       INSERT INTO devices (id, merchant_id, branch_id, group_id, name, model, transport, base_url, api_key_sealed, profile,
-                           close_at, registered_at, state)
+                           close_at, registered_at, state, poll_due_at)
       VALUES (${id}, ${merchantId}, ${branchId}, ${groupId}, ${body.name}, ${body.model ?? ''},
               ${baseUrl === null ? 'link' : 'http'}::device_transport, ${baseUrl}, ${apiKeySealed},
               ${JSON.stringify(patchedProfile({}, body.profile ?? {}))}::jsonb, ${body.close_at ?? null}, NULL,
-              'unreachable')`;
+              'unreachable', now() + make_interval(mins => ${LEFT_AFTER_MINUTES}::int4))`;
   }
 
   /** The register was refused; a row that is registered stays. */
