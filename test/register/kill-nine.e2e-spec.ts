@@ -130,7 +130,7 @@ test(`after ${KILLS} kills under load journal, sums, chain and OFD agree, and ev
     for (const till of tills) till.stop();
     await rig.stop();
   }
-}, 600_000);
+}, Math.max(120_000, KILLS * 10_000));
 
 async function expectAgreement({ url, ofdUrl }: Rig, signs: ReadonlyMap<string, string>): Promise<void> {
   const count = signs.size;
