@@ -170,6 +170,18 @@ function decideStored(baseline: Baseline, response: SaleResponse): RepeatOutcome
     : { kind: 'unproven', reason: `answered by terminal ${terminalId} instead of ${baseline.terminalId}` };
 }
 
+/**
+ * Whether what stands beside a closed attempt proves that the register does not have its document: not one byte left, the
+ * register refused this very request, or its counters had not moved. A refused repetition does not (its first request may
+ * have slept on), nor does a person's word, which on a register with keys relies on them. libs/database unproven-attempt.ts
+ * says the same in SQL.
+ */
+export function provesAbsence(outcome: Readonly<Record<string, unknown>> | null): boolean {
+  if (outcome === null || 'resolution' in outcome) return false;
+  const answer = kindIn(outcome['answer']);
+  return answer === 'not_sent' || answer === 'refused' || kindIn(outcome['proof']) === 'not_registered';
+}
+
 export type Identity = { kind: 'same' } | { kind: 'replaced'; reason: string };
 
 /**
@@ -222,6 +234,10 @@ function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registrat
     ofdSent,
     ofdError: ofdSent ? null : (ofdError ?? null),
   };
+}
+
+function kindIn(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
 }
 
 function lineOf(details: unknown): number | null {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService, type StoredReceiptDocument } from '#database';
+import { Prisma, PrismaService, UNPROVEN_ATTEMPT, type StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, Registration, Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { readProfile } from '../devices/device-profile.js';
@@ -14,6 +14,7 @@ import type {
   LastKnown,
   LateAnswer,
   OpenAttempt,
+  WaitingReceipt,
 } from './ports.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 
@@ -35,7 +36,7 @@ interface SnapshotRow {
   failures: number;
   wait_ms: number;
   attempt: AttemptRow | null;
-  waiting: { id: string; document: StoredReceiptDocument }[] | null;
+  waiting: WaitingReceipt[] | null;
 }
 
 interface AttemptRow {
@@ -88,7 +89,8 @@ export class LaneRepository implements LaneStore {
                          extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
                 FROM attempts a JOIN receipts r ON r.id = a.receipt_id
                WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
-             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document) ORDER BY w.lane_place)
+             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'mayBeRegistered', EXISTS (
+                                SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT})) ORDER BY w.lane_place)
                 FROM (SELECT id, document, lane_place FROM receipts
                        WHERE device_id = d.id AND status = 'accepted'
                        ORDER BY lane_place LIMIT ${receipts}) w) AS waiting

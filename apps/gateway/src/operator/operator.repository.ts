@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { UNPROVEN_ATTEMPT, type Prisma } from '#database';
 import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import { newId } from '#runtime';
 import type { CheckedRegistration } from './check-registration.js';
@@ -116,6 +116,31 @@ export class OperatorRepository {
     const moved = await tx.$executeRaw`
       UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${attempt.receiptId} AND status = 'sending'`;
     return moved === 1;
+  }
+
+  /** Of each receipt that waits in this lane the last attempt there that ended without proof, locked. */
+  async lockUnprovenAttempts(tx: Tx, deviceId: string): Promise<{ id: string; receiptId: string }[]> {
+    const rows = await tx.$queryRaw<{ id: string; receipt_id: string }[]>`
+      SELECT a.id, a.receipt_id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+       WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND a.device_id = ${deviceId} AND ${UNPROVEN_ATTEMPT}
+       ORDER BY r.lane_place, a.number DESC FOR UPDATE OF a`;
+    const lastOf = new Map<string, string>();
+    for (const row of rows) if (!lastOf.has(row.receipt_id)) lastOf.set(row.receipt_id, row.id);
+    return [...lastOf].map(([receiptId, id]) => ({ id, receiptId }));
+  }
+
+  /** Out of its lane again, its attempt undecided; what was decided before stays to be read. False: it waits no longer. */
+  async holdBack(tx: Tx, { id, receiptId }: { id: string; receiptId: string }, why: string): Promise<boolean> {
+    const moved = await tx.$executeRaw`
+      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${receiptId} AND status = 'accepted'`;
+    if (moved !== 1) return false;
+    await tx.$executeRaw`
+      UPDATE attempts
+         SET state = 'unknown', closed_at = now(),
+             outcome = (coalesce(outcome, '{}'::jsonb) - 'resolution')
+                       || jsonb_build_object('why', ${why}::text, 'earlier_resolution', outcome -> 'resolution')
+       WHERE id = ${id}`;
+    return true;
   }
 
   /** Back into its lane, at the place that it had. */

@@ -165,6 +165,38 @@ describe('registers with keys', () => {
     expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
   });
 
+  test.each([
+    ['while it waits: the new one is asked who it is before it is sent', 0],
+    ['and adopted: a person is asked once more', 5_000],
+  ])('a module that is exchanged after a receipt was sent again, %s', async (_when, adoptAfterMs) => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', KEYED);
+    stage.script.push({ fate: 'lost answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(100, () => {
+      const open = stage.ledger.openAttemptOf('dev-1')!;
+      stage.ledger.closeUnknown(open.id, { baseline: open.baseline, why: 'parked' }, { mustSettle: false });
+    });
+    await stage.runFor(90);
+    // So that who is there has been asked just now.
+    const other = stage.accept('dev-1');
+    await stage.runFor(5);
+    expect([receipt.status, other.status]).toEqual(['unknown', 'registered']);
+    register.replaceModule();
+    stage.ledger.sendAgain(receipt);
+    stage.relays[0]!.wake('dev-1');
+    await stage.runFor(5);
+    expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
+    expect(receipt.status).toBe('accepted');
+    if (adoptAfterMs === 0) return;
+    await stage.runFor(adoptAfterMs / 1_000);
+    stage.ledger.adopt('dev-1');
+    stage.relays[0]!.wake('dev-1');
+    const next = stage.accept('dev-1');
+    await stage.runFor(60);
+    expect([receipt.status, next.status]).toEqual(['unknown', 'registered']);
+  });
+
   test('a relay that has lost the lane may not reject what its successor is repeating', async () => {
     stage = new Stage(2);
     const register = stage.addDevice('dev-1', { ...KEYED, lagMs: 900 });

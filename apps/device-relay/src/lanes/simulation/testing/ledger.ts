@@ -1,6 +1,7 @@
 import type { StoredReceiptDocument } from '#database';
 import {
   assertMove,
+  provesAbsence,
   type Baseline,
   type Calibration,
   type ReceiptStatus,
@@ -57,6 +58,8 @@ export interface ReceiptRow {
   fiscalSign: string | null;
   /** `unknown → accepted` by a person's decision. */
   sentAgainByOperator: boolean;
+  /** In order of their numbers. */
+  attempts: AttemptRow[];
 }
 
 export interface AttemptRow {
@@ -129,13 +132,6 @@ export class Ledger {
     return this.accepted.get(deviceId)!.length;
   }
 
-  /** An operator's "send again" is still under way there. */
-  sentAgainOn(deviceId: string): boolean {
-    const open = this.openAttemptOf(deviceId);
-    const sending = open ? [this.receipts.get(open.receiptId)!] : [];
-    return [...sending, ...this.accepted.get(deviceId)!].some((receipt) => receipt.sentAgainByOperator);
-  }
-
   /** A short name that is the same in every run; attempt ids carry the wall clock. */
   nameOf(attemptId: string): string {
     return this.attemptNames.get(attemptId) ?? attemptId;
@@ -159,6 +155,8 @@ export class Ledger {
 
   sendAgain(receipt: ReceiptRow): void {
     receipt.sentAgainByOperator = true;
+    const parked = receipt.attempts.findLast(({ state }) => state === 'unknown');
+    if (parked) Object.assign(parked, { state: 'not_registered', outcome: { ...parked.outcome, resolution: {} } });
     this.move(receipt, 'accepted');
     this.moveIntoLane(receipt);
   }
@@ -173,6 +171,13 @@ export class Ledger {
         { baseline: open.baseline, why: 'the fiscal module was replaced' },
         { mustSettle: !device.keyed },
       );
+    for (const receipt of [...this.accepted.get(deviceId)!]) {
+      const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
+      if (!unproven) continue;
+      unproven.state = 'unknown';
+      this.leaveLane(receipt);
+      this.move(receipt, 'unknown', 'held back');
+    }
     Object.assign(this.laneOf(deviceId), { baseline: null, lastKnown: null, calibration: null, dueAtMs: null });
     device.state = 'online';
     device.profile = { ...device.profile, sharing: 'shared' };
@@ -207,7 +212,7 @@ export class Ledger {
       waiting: this.accepted
         .get(deviceId)!
         .slice(0, receipts)
-        .map(({ id, document }) => ({ id, document })),
+        .map(({ id, document, attempts }) => ({ id, document, mayBeRegistered: attempts.some(isUnproven) })),
     };
   }
 
@@ -216,11 +221,13 @@ export class Ledger {
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
     if (this.openOnDevice.has(intent.deviceId)) return 'lane_occupied';
     this.attemptNames.set(intent.attemptId, `att-${this.attempts.size + 1}`);
-    this.attempts.set(intent.attemptId, {
+    const attempt: AttemptRow = {
       ...{ id: intent.attemptId, receiptId: intent.receiptId, deviceId: intent.deviceId, state: 'open' },
       ...{ baseline: intent.baseline, request: intent.request, createdAtMs: this.clock.nowMs, refusedAtMs: null },
       ...{ refusedTo: null, outcome: null },
-    });
+    };
+    this.attempts.set(intent.attemptId, attempt);
+    receipt.attempts.push(attempt);
     this.openOnDevice.set(intent.deviceId, intent.attemptId);
     this.leaveLane(receipt);
     receipt.openAttemptId = intent.attemptId;
@@ -418,6 +425,11 @@ export class Ledger {
 
 function isInLane(status: ReceiptStatus): boolean {
   return status === 'accepted' || status === 'sending';
+}
+
+/** As UNPROVEN_ATTEMPT of libs/database has it. */
+function isUnproven({ state, outcome }: AttemptRow): boolean {
+  return state === 'unknown' || (state === 'not_registered' && !provesAbsence(outcome));
 }
 
 const NO_BYTES = Buffer.alloc(0);
