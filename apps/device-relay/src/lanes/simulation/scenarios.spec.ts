@@ -106,6 +106,28 @@ describe('registers without keys', () => {
     expect(receipt.status).toBe('unknown');
   });
 
+  test('a parked request on a register that has keys by now: adopted, the lane goes on at once', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', {});
+    stage.script.push({ fate: 'lost request' });
+    const parked = stage.accept('dev-1');
+    const next = stage.accept('dev-1');
+    // Our register was installed in the place of the other one while the request was on its way.
+    stage.at(30_000, () => {
+      register.kind.keyed = true;
+      register.replaceModule();
+    });
+    await stage.runFor(120);
+    expect([parked.status, stage.ledger.devices.get('dev-1')!.state]).toEqual(['sending', 'replaced']);
+    stage.ledger.adopt('dev-1');
+    expect(stage.ledger.laneOf('dev-1').mustSettle).toBe(true);
+    stage.relays[0]!.wake('dev-1');
+    await stage.runFor(5);
+    expect(next.status).toBe('registered');
+    expect(stage.ledger.laneOf('dev-1').mustSettle).toBe(false);
+    expect(stage.ledger.devices.get('dev-1')).toMatchObject({ state: 'online', journalId: expect.any(String) });
+  });
+
   test('pacing', async () => {
     stage = new Stage();
     stage.addDevice('dev-1', {}, { pacingMs: 1_000 });
