@@ -45,6 +45,8 @@ interface DeviceRow {
 
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on. */
 const OFD_FUSE_HOURS = 48;
+/** A register that is not calibrated may report the sequence of the document before. */
+const UNKNOWN_OFFSET = 1;
 
 /**
  * The rows behind an operator's decisions. Every move is conditional on the state that it leaves. Locks begin with the
@@ -162,6 +164,23 @@ export class OperatorRepository {
              ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int4)
        WHERE id = ${receiptId} AND status = 'unknown'`;
     return moved === 1;
+  }
+
+  /**
+   * A registration that a person names has used up its sequence: an answer that names it once more, or an earlier one, is
+   * none. Only on a lane without keys (with them the answers say it), for the module that stands there, and no further than
+   * the lane's own reading of the counters: a slip of the pen must not put every later answer in the wrong.
+   */
+  async raiseLaneSequence(tx: Tx, deviceId: string, registration: CheckedRegistration): Promise<void> {
+    const { terminalId, receiptSeq } = registration;
+    await tx.$executeRaw`
+      UPDATE lanes
+         SET baseline = jsonb_set(baseline, '{sequence}', to_jsonb(greatest(
+               coalesce((baseline ->> 'sequence')::bigint, 0),
+               least(${receiptSeq}::bigint, (baseline #>> '{reading,sequence}')::bigint + ${UNKNOWN_OFFSET}::int4)))),
+             updated_at = now()
+       WHERE device_id = ${deviceId} AND baseline ->> 'terminalId' = ${terminalId} AND baseline ->> 'journalId' IS NULL
+         AND baseline #>> '{reading,sequence}' IS NOT NULL`;
   }
 
   /** Whether a receipt holds this sequence of this terminal. */

@@ -128,6 +128,22 @@ describe('registers without keys', () => {
     expect(stage.ledger.devices.get('dev-1')).toMatchObject({ state: 'online', journalId: expect.any(String) });
   });
 
+  test('a copy of the module that was put back shows by its sums, though others sold until its sequence caught up', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', {}, EXCLUSIVE);
+    for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+    await stage.runFor(5);
+    const fmInfo = register.fmInfo.bind(register);
+    register.fmInfo = () => {
+      const told = fmInfo();
+      const sums = { AccumulatedSaleCash: 1, AccumulatedSaleCard: 1, AccumulatedSaleVAT: 1 };
+      return { ...told, ...sums, currentReceiptSeq: told.currentReceiptSeq + 2 };
+    };
+    const next = stage.accept('dev-1');
+    await stage.runFor(5);
+    expect([next.status, stage.ledger.devices.get('dev-1')!.state]).toEqual(['accepted', 'replaced']);
+  });
+
   test('pacing', async () => {
     stage = new Stage();
     stage.addDevice('dev-1', {}, { pacingMs: 1_000 });
