@@ -123,6 +123,17 @@ export class LaneRows {
     return { receiptId, attemptId: intent.attemptId };
   }
 
+  /** Everything that is written down, due times too, becomes older by so much. */
+  async passTime(ms: number): Promise<void> {
+    const ago = `make_interval(secs => ${ms / 1_000})`;
+    await this.sql.query(`
+      UPDATE lanes SET due_at = due_at - ${ago}, settle_until = settle_until - ${ago}, updated_at = updated_at - ${ago};
+      UPDATE receipts SET updated_at = updated_at - ${ago}, dispatch_before = dispatch_before - ${ago};
+      UPDATE attempts SET created_at = created_at - ${ago};
+      UPDATE attempts SET outcome = jsonb_set(outcome, '{refused_at}', to_jsonb((outcome ->> 'refused_at')::timestamptz - ${ago}))
+       WHERE outcome ->> 'refused_at' IS NOT NULL`);
+  }
+
   async locksHeldBy({ backendPid }: LaneGrip): Promise<number> {
     const { n } = await this.one<{ n: number }>(
       `SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = $1`,

@@ -60,6 +60,8 @@ export interface ReceiptRow {
   sentAgainByOperator: boolean;
   /** In order of their numbers. */
   attempts: AttemptRow[];
+  /** A payment hold ends here. */
+  dispatchBeforeMs?: number;
 }
 
 export interface AttemptRow {
@@ -79,7 +81,7 @@ const SETTLE_GRACE_MS = 10_000;
 
 /**
  * The database: the rows of lane.repository.ts with its conditional moves and its unique indexes, each method one
- * statement. Held against the real one by lane.repository.int-spec.ts, which tries the same guards on PostgreSQL.
+ * statement. One contract suite holds for both: testing/lane-store-contract.ts.
  */
 export class Ledger {
   readonly devices = new Map<string, DeviceRow>();
@@ -117,6 +119,10 @@ export class Ledger {
       },
       ...{ mustSettle: false, settlingRelay: null, settleUntilMs: null, updatedAtMs: this.clock.nowMs },
     });
+  }
+
+  lockNumberOf(deviceId: string): number | null {
+    return this.lanes.get(deviceId)?.lockNumber ?? null;
   }
 
   laneOf(deviceId: string): LaneRow {
@@ -219,6 +225,10 @@ export class Ledger {
   openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
     const receipt = this.receipts.get(intent.receiptId)!;
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
+    if (receipt.dispatchBeforeMs !== undefined && receipt.dispatchBeforeMs <= this.clock.nowMs) {
+      this.cancel(receipt);
+      return 'withdrawn';
+    }
     if (this.openOnDevice.has(intent.deviceId)) return 'lane_occupied';
     this.attemptNames.set(intent.attemptId, `att-${this.attempts.size + 1}`);
     const attempt: AttemptRow = {
@@ -257,12 +267,12 @@ export class Ledger {
       receipt.fiscalSign ??= fiscalSign;
       return 'same';
     }
-    if (receipt.status === 'unknown' || receipt.status === 'accepted') {
+    const isFree = !this.registrations.has(`${terminalId}/${receiptSeq}`);
+    if (isFree && (receipt.status === 'unknown' || receipt.status === 'accepted')) {
       if (receipt.status === 'accepted') {
         this.leaveLane(receipt);
         this.move(receipt, 'sending');
       }
-      if (this.registrations.has(`${terminalId}/${receiptSeq}`)) throw new Error('receipts_one_per_registration');
       this.registrations.set(`${terminalId}/${receiptSeq}`, receipt.id);
       Object.assign(receipt, { terminalId, receiptSeq, fiscalSign });
       this.move(receipt, 'registered', 'by a late answer');
@@ -353,7 +363,7 @@ export class Ledger {
   saveIdentity(deviceId: string, baseline: Baseline): 'saved' | 'terminal_taken' {
     const { terminalId } = baseline;
     for (const device of this.devices.values()) {
-      if (device.id !== deviceId && device.terminalId === terminalId) return 'terminal_taken';
+      if (device.id !== deviceId && terminalId !== null && device.terminalId === terminalId) return 'terminal_taken';
     }
     if (baseline.journalId !== null) this.touch(deviceId, { baseline });
     Object.assign(this.devices.get(deviceId)!, { terminalId, journalId: baseline.journalId });
@@ -366,9 +376,10 @@ export class Ledger {
     for (const [deviceId, lane] of this.lanes) {
       if (found.length >= limit) break;
       const open = this.openAttemptOf(deviceId);
-      const since = open ? open.createdAtMs : this.accepted.get(deviceId)![0]?.updatedAtMs;
+      const waiting = this.accepted.get(deviceId)![0];
+      const since = Math.min(open?.createdAtMs ?? Infinity, waiting?.updatedAtMs ?? Infinity);
       const { state } = this.devices.get(deviceId)!;
-      if (since === undefined || state === 'disabled' || state === 'replaced') continue;
+      if (since === Infinity || state === 'disabled' || state === 'replaced') continue;
       const isMine = lane.settlingRelay === null || lane.settlingRelay === relayId;
       if (!isMine && (lane.settleUntilMs ?? 0) >= this.clock.nowMs - SETTLE_GRACE_MS) continue;
       if (lane.dueAtMs !== null && lane.dueAtMs >= late) continue;
