@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import type { DueLane } from './followed-lanes.js';
 import { MoveAttempts } from './move-attempts.js';
 import { MoveLanes } from './move-lanes.js';
 import type { LaneStore } from './ports.js';
@@ -50,5 +51,9 @@ export class LaneRepository implements LaneStore {
 
   overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
     return this.reading.overdueLanes(overdueMs, limit);
+  }
+
+  dueAmong(deviceIds: readonly string[]): Promise<DueLane[]> {
+    return this.reading.dueAmong(deviceIds);
   }
 }

@@ -87,7 +87,8 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     {
       provide: Sweeper,
       inject: [LaneRepository, LaneRunner, LOGGER],
-      useFactory: (lanes: LaneRepository, runner: LaneRunner, logger: Logger) => new Sweeper(lanes, runner, logger),
+      useFactory: (lanes: LaneRepository, runner: LaneRunner, logger: Logger) =>
+        new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
   exports: [PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
@@ -104,7 +105,11 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
 
   onApplicationBootstrap(): void {
     observeLanes(this.metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
-    this.listener.start((deviceId) => this.runner.wake(deviceId), { concurrency: CONCURRENCY });
+    const wake = (deviceId: string): Promise<void> => {
+      this.sweeper.followed.heard(deviceId);
+      return this.runner.wake(deviceId);
+    };
+    this.listener.start(wake, { concurrency: CONCURRENCY });
     this.sweeper.start();
   }
 

@@ -1,7 +1,8 @@
-import { UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
+import { Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
 import { readProfile } from '../devices/device-profile.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
+import type { DueLane } from './followed-lanes.js';
 import { SETTLE_GRACE_SECONDS } from './lane-sql.js';
 import type { DeviceStateName, LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
 
@@ -115,16 +116,35 @@ export class ReadLanes {
       )
       SELECT DISTINCT c.device_id
         FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
-       WHERE d.state NOT IN ('disabled', 'replaced')
-         AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
-              OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
+       WHERE ${this.isFree()}
          AND (l.due_at IS NULL OR l.due_at < now() - make_interval(secs => ${overdueMs / 1_000}))
          AND greatest(c.since, l.updated_at) < now() - make_interval(secs => ${overdueMs / 1_000})
-         AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}
-                          AND k.objid = l.lock_number AND k.objsubid = 2
-                          AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
        LIMIT ${limit}`;
     return rows.map((row) => row.device_id);
+  }
+
+  /** Which of these lanes have work, are due and in nobody's hands at this moment. */
+  dueAmong(deviceIds: readonly string[]): Promise<DueLane[]> {
+    return this.prisma.$queryRaw<DueLane[]>`
+      SELECT * FROM (
+        SELECT l.device_id AS "deviceId",
+               coalesce((SELECT a.id FROM attempts a WHERE a.device_id = l.device_id AND a.state = 'open'),
+                        (SELECT r.id FROM receipts r WHERE r.device_id = l.device_id AND r.status = 'accepted'
+                          ORDER BY r.lane_place LIMIT 1)) AS first
+          FROM lanes l JOIN devices d ON d.id = l.device_id
+         WHERE l.device_id = ANY(${[...deviceIds]}::text[]) AND ${this.isFree()} AND (l.due_at IS NULL OR l.due_at <= now())
+      ) due WHERE first IS NOT NULL`;
+  }
+
+  /** Lane `l` of device `d` may be worked on by this relay, and nobody does. */
+  private isFree(): Prisma.Sql {
+    return Prisma.sql`
+      d.state NOT IN ('disabled', 'replaced')
+      AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
+           OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
+      AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}
+                       AND k.objid = l.lock_number AND k.objsubid = 2
+                       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
   }
 }
 
