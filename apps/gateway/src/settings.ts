@@ -1,4 +1,15 @@
-import { cidrList, LOG_LEVELS, oneOf, parsed, parseKeyring, port, readSettings, url, type Settings } from '#runtime';
+import {
+  cidrList,
+  LOG_LEVELS,
+  oneOf,
+  parsed,
+  parseKeyring,
+  path,
+  port,
+  readSettings,
+  url,
+  type Settings,
+} from '#runtime';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -8,6 +19,7 @@ export const SETTINGS = {
   GATEWAY_PORT: port().default(8080),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
   TRUSTED_PROXIES: cidrList().default([]),
+  AUDIT_HEAD_FILE: path().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

@@ -77,6 +77,7 @@ export class OperatorFixture {
       GATEWAY_PORT: 0,
       PUBLIC_URL: 'http://gateway.test',
       TRUSTED_PROXIES: [],
+      AUDIT_HEAD_FILE: undefined,
       LOG_LEVEL: 'error' as const,
     };
     const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
