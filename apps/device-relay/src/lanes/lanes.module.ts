@@ -8,10 +8,12 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { DrainLane } from './drain-lane.js';
+import { observeBacklog } from './backlog-metrics.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneRepository } from './lane.repository.js';
 import { observeLanes } from './lane-metrics.js';
+import { readBacklog } from './read-backlog.js';
 import { PostgresSettledNotices } from './settled-notices.js';
 import { Sweeper } from './sweeper.js';
 
@@ -39,8 +41,11 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     },
     {
       provide: LaneRepository,
-      inject: [PrismaService],
-      useFactory: (prisma: PrismaService) => new LaneRepository(prisma, newId('rly')),
+      inject: [PrismaService, LOGGER, Metrics],
+      useFactory: (prisma: PrismaService, logger: Logger, metrics: Metrics) => {
+        observeBacklog(metrics, () => readBacklog(prisma), { clock: systemClock, logger });
+        return new LaneRepository(prisma, newId('rly'));
+      },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },
     {

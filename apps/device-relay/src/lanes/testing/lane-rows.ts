@@ -26,7 +26,7 @@ export class LaneRows {
   /** Of `session`, which holds the lane lock of the device for `ours`. */
   grip: LaneGrip = { lockNumber: 0, backendPid: 0, isHeld: () => true, release: () => Promise.resolve() };
   session: pg.Client;
-  private readonly prisma: PrismaService;
+  readonly prisma: PrismaService;
   private receipts = 0;
   private attempts = 0;
 
