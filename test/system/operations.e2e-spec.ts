@@ -81,6 +81,7 @@ test('/metrics of gateway and relay: requests by route, never by id', async () =
   expect(gateway).toMatch(/http_request_duration_seconds_count\{.*route="\/v1\/receipts\/:id".*\} [1-9]/);
   const relay = await (await fetch(`${urls[1]}/metrics`)).text();
   expect(relay).toMatch(/^relay_free_places\{.*\} \d+$/m);
+  expect(relay).toMatch(/^lanes_unknown_receipts\{.*\} 0$/m);
 });
 
 test('the request id is the caller’s when it is sane, is sent back and logged', async () => {

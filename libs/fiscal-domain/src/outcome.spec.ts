@@ -7,10 +7,12 @@ import {
   decideRepeat,
   hasExtensions,
   readingOf,
+  whatWasLost,
   type Baseline,
   type RegisterAnswer,
 } from './outcome.js';
 
+const SUMS = ['saleCash', 'saleCard', 'refundCash', 'refundCard', 'saleVat', 'refundVat'] as const;
 const TERMINAL = 'UZ000000000001';
 const KEYED: Baseline = { terminalId: TERMINAL, journalId: 'journal-1', sequence: 41, reading: null };
 const UNKNOWN: Baseline = { terminalId: null, journalId: null, sequence: null, reading: null };
@@ -179,6 +181,22 @@ describe('who answers (§5.1)', () => {
     ['foreign: another terminal', FOREIGN, [{ journalId: undefined }, { terminalId: 'UZ9' }], 'replaced'],
   ])('%s', (_name, known, [statusFields, infoFields], expected) => {
     expect(checkIdentity(known, status(statusFields), info(infoFields)).kind).toBe(expected);
+  });
+
+  test.each(SUMS)('%s that shrank means a copy that was put back, whatever the sequence says', (key) => {
+    const before = readingOf(info({}));
+    const known: Baseline = { terminalId: TERMINAL, journalId: null, sequence: 40, reading: before };
+    const less = { ...before.sums, [key]: before.sums[key] - 1 };
+    const more = { ...before.sums, [key]: before.sums[key] + 1 };
+    expect(whatWasLost({ ...before, sums: more }, { ...before, sequence: 50 })).toContain(key);
+    expect(whatWasLost({ ...before, sums: less }, before)).toBeNull();
+    const bare = status({ capabilities: undefined, journalId: undefined });
+    const identity = checkIdentity(
+      { ...known, reading: { ...before, sums: more } },
+      bare,
+      info({ currentReceiptSeq: 50 }),
+    );
+    expect(identity).toMatchObject({ kind: 'replaced', reason: expect.stringContaining(key) });
   });
 
   test.each<[string, Partial<LocalStatus>, boolean]>([

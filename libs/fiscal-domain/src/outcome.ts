@@ -170,11 +170,24 @@ function decideStored(baseline: Baseline, response: SaleResponse): RepeatOutcome
     : { kind: 'unproven', reason: `answered by terminal ${terminalId} instead of ${baseline.terminalId}` };
 }
 
+/**
+ * Whether what stands beside a closed attempt proves that the register does not have its document: not one byte left, the
+ * register refused this very request, or its counters had not moved. A refused repetition does not (its first request may
+ * have slept on), nor does a person's word, which on a register with keys relies on them. libs/database unproven-attempt.ts
+ * says the same in SQL.
+ */
+export function provesAbsence(outcome: Readonly<Record<string, unknown>> | null): boolean {
+  if (outcome === null || 'resolution' in outcome) return false;
+  const answer = kindIn(outcome['answer']);
+  return answer === 'not_sent' || answer === 'refused' || kindIn(outcome['proof']) === 'not_registered';
+}
+
 export type Identity = { kind: 'same' } | { kind: 'replaced'; reason: string };
 
 /**
- * Whether the register that answers is the one that we knew (§5.1): another terminal, another journal, fewer documents
- * than it had, or lost extensions mean a replaced or restored fiscal module, and nothing that it says is proof.
+ * Whether the register that answers is the one that we knew (§5.1): another terminal, another journal, fewer documents or
+ * smaller lifetime sums than it had, or lost extensions mean a replaced or restored fiscal module, and nothing that it says
+ * is proof.
  */
 export function checkIdentity(known: Baseline, status: LocalStatus, info: FmInfo): Identity {
   if (known.terminalId !== null && info.terminalId !== known.terminalId) {
@@ -183,12 +196,22 @@ export function checkIdentity(known: Baseline, status: LocalStatus, info: FmInfo
   if (known.journalId !== null && status.journalId !== known.journalId) {
     return { kind: 'replaced', reason: `journal ${status.journalId ?? '(none)'} instead of ${known.journalId}` };
   }
-  // A foreign register may count from another document: only its own earlier reading bounds it.
-  const floor = known.journalId === null ? (known.reading?.sequence ?? null) : known.sequence;
-  if (floor !== null && info.currentReceiptSeq < floor) {
-    return { kind: 'replaced', reason: `sequence ${info.currentReceiptSeq} below the known ${floor}` };
+  if (known.journalId !== null && known.sequence !== null && info.currentReceiptSeq < known.sequence) {
+    return { kind: 'replaced', reason: `sequence ${info.currentReceiptSeq} below the known ${known.sequence}` };
   }
-  return { kind: 'same' };
+  // A foreign register may count from another document: only its own earlier reading bounds it.
+  const lost = known.journalId === null && known.reading !== null ? whatWasLost(known.reading, readingOf(info)) : null;
+  return lost === null ? { kind: 'same' } : { kind: 'replaced', reason: lost };
+}
+
+/**
+ * What a module cannot have lost by itself, in words; null when nothing is missing. Its sequence and its lifetime sums only
+ * grow: a copy that was put back shows by its sums even when others have sold on it until its sequence caught up.
+ */
+export function whatWasLost(before: CounterReading, now: CounterReading): string | null {
+  if (now.sequence < before.sequence) return `sequence ${now.sequence} below the known ${before.sequence}`;
+  const shrunk = (Object.keys(before.sums) as (keyof FiscalSums)[]).find((key) => now.sums[key] < before.sums[key]);
+  return shrunk === undefined ? null : `${shrunk} ${now.sums[shrunk]} below the known ${before.sums[shrunk]}`;
 }
 
 export function hasExtensions(status: LocalStatus): boolean {
@@ -222,6 +245,10 @@ function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registrat
     ofdSent,
     ofdError: ofdSent ? null : (ofdError ?? null),
   };
+}
+
+function kindIn(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
 }
 
 function lineOf(details: unknown): number | null {

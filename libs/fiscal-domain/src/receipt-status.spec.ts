@@ -7,6 +7,7 @@ const LEGAL = new Set([
   'accepted→sending',
   'accepted→cancelled',
   'accepted→registered',
+  'accepted→unknown',
   'sending→registered',
   'sending→rejected',
   'sending→accepted',

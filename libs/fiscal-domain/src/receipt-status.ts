@@ -14,8 +14,9 @@ const MOVES: Readonly<Record<ReceiptStatus, readonly ReceiptStatus[]>> = {
   awaiting_payment: ['accepted', 'cancelled'],
   // Cancelled only here: an open attempt may already have reached the register.
   // Registered from here only by an answer that came after an operator had sent the receipt back: it proves itself, and
-  // must not be sent again (docs/adr/0002-lane-lock.md).
-  accepted: ['sending', 'cancelled', 'registered'],
+  // must not be sent again (docs/adr/0002-lane-lock.md). Unknown from here only when its register's module was replaced:
+  // what an earlier attempt left there cannot be found by its key any more (docs/adr/0016-adopting-a-module.md).
+  accepted: ['sending', 'cancelled', 'registered', 'unknown'],
   // Back to accepted only when it is proven that the register did not register it.
   sending: ['registered', 'rejected', 'accepted', 'unknown'],
   registered: [],

@@ -130,6 +130,12 @@ export class DrainLane {
     if (!mustSettle) return null;
     const settled = await this.work.settler.settle(lane, 'parked', lane.baseline);
     if (settled.kind === 'waiting') return settled.step;
+    if (settled.kind === 'keyed') {
+      // The parked request would be known by its key and pass for nobody else.
+      this.checkedAt.delete(lane.device.id);
+      await this.store.endSettle(lane.device.id, settled.baseline, lane.grip);
+      return { kind: 'reread' };
+    }
     if (!sameReading(settled.first, settled.second))
       return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
     await this.store.endSettle(lane.device.id, { ...settled.baseline, sequence: lane.baseline.sequence }, lane.grip);

@@ -141,6 +141,27 @@ describe('what the sweeper finds', () => {
     expect(await found()).toEqual(['dev_1']);
   });
 
+  test('of lanes that are followed, those that have work at this moment, however new', async () => {
+    for (const id of ['dev_2', 'dev_3', 'dev_4', 'dev_5']) await rows.createDevice(id);
+    const ids = ['dev_1', 'dev_2', 'dev_3', 'dev_4', 'dev_5'];
+    const { attemptId } = await rows.createOpenAttempt();
+    const first: Record<string, string> = { dev_1: attemptId };
+    for (const deviceId of ids.slice(1)) first[deviceId] = await rows.createReceipt({ deviceId });
+    for (const deviceId of ids) await rows.createReceipt({ deviceId });
+    const due = async (asked = ids): Promise<string[]> => {
+      const lanes = await rows.ours.dueAmong(asked);
+      for (const lane of lanes) expect(lane.first).toBe(first[lane.deviceId]);
+      return lanes.map(({ deviceId }) => deviceId).sort();
+    };
+    await rows.ours.postpone('dev_3', { afterMs: 60_000, reason: 'away', failures: 1 });
+    await rows.ours.setDeviceState('dev_4', 'replaced', 'x');
+    expect(await due()).toEqual(['dev_2', 'dev_5']);
+    await rows.session.query('SELECT pg_advisory_unlock_all()');
+    expect(await due()).toEqual(['dev_1', 'dev_2', 'dev_5']);
+    expect(await due(['dev_5', 'dev_none'])).toEqual(['dev_5']);
+    expect(await due([])).toEqual([]);
+  });
+
   test('not while somebody works on it', async () => {
     await rows.createReceipt();
     await forgotten();

@@ -8,10 +8,12 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { DrainLane } from './drain-lane.js';
+import { observeBacklog } from './backlog-metrics.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneRepository } from './lane.repository.js';
 import { observeLanes } from './lane-metrics.js';
+import { readBacklog } from './read-backlog.js';
 import { PostgresSettledNotices } from './settled-notices.js';
 import { Sweeper } from './sweeper.js';
 
@@ -39,8 +41,11 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     },
     {
       provide: LaneRepository,
-      inject: [PrismaService],
-      useFactory: (prisma: PrismaService) => new LaneRepository(prisma, newId('rly')),
+      inject: [PrismaService, LOGGER, Metrics],
+      useFactory: (prisma: PrismaService, logger: Logger, metrics: Metrics) => {
+        observeBacklog(metrics, () => readBacklog(prisma), { clock: systemClock, logger });
+        return new LaneRepository(prisma, newId('rly'));
+      },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },
     {
@@ -87,7 +92,8 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     {
       provide: Sweeper,
       inject: [LaneRepository, LaneRunner, LOGGER],
-      useFactory: (lanes: LaneRepository, runner: LaneRunner, logger: Logger) => new Sweeper(lanes, runner, logger),
+      useFactory: (lanes: LaneRepository, runner: LaneRunner, logger: Logger) =>
+        new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
   exports: [PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
@@ -104,7 +110,11 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
 
   onApplicationBootstrap(): void {
     observeLanes(this.metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
-    this.listener.start((deviceId) => this.runner.wake(deviceId), { concurrency: CONCURRENCY });
+    const wake = (deviceId: string): Promise<void> => {
+      this.sweeper.followed.heard(deviceId);
+      return this.runner.wake(deviceId);
+    };
+    this.listener.start(wake, { concurrency: CONCURRENCY });
     this.sweeper.start();
   }
 

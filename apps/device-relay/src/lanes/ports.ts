@@ -47,6 +47,8 @@ export interface OpenAttempt {
 export interface WaitingReceipt {
   id: string;
   document: StoredReceiptDocument;
+  /** An earlier attempt ended without proof (a person sent it again): only its key keeps it from being doubled. */
+  mayBeRegistered: boolean;
 }
 
 /** Everything a drain needs to know, read in one go under the lane lock. */

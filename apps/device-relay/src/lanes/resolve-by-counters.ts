@@ -26,6 +26,8 @@ export class ResolveByCounters {
     }
     const settled = await this.settler.settle(lane, attempt.id, attempt.baseline);
     if (settled.kind === 'waiting') return settled.step;
+    if (settled.kind === 'keyed')
+      return this.setbacks.replaced(lane, 'the register has extensions that it did not have');
     const growth = growthOf(attempt.document);
     const { first, second } = settled;
     const { calibration, device } = lane;

@@ -1,6 +1,6 @@
 import { decideRepeat, type Baseline, type RepeatOutcome } from '#fiscal-domain';
 import type { Clock, Logger } from '#runtime';
-import { checkRegister } from './check-register.js';
+import { checkKeys } from './check-keys.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard } from './lane-timing.js';
@@ -10,9 +10,8 @@ import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
 
 /**
  * An open attempt on a register with key and journal: the same bytes are repeated under the same key, and it answers with
- * the stored registration or registers now; either way the document exists once. Who answers is checked first: a cleared
- * or restored register has forgotten its keys and would register a second time. The connection is opened before that, and
- * used after it: a register that is exchanged in between starts anew, and its old connections are dead.
+ * the stored registration or registers now; either way the document exists once. Who answers is checked first, on a
+ * connection that is open already (check-keys.ts).
  */
 export class ResolveByKey {
   constructor(
@@ -27,12 +26,10 @@ export class ResolveByKey {
     const prepared = await lane.register.prepareReceipt(attempt.request, attempt.receiptId);
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
     const mayStillSend = beginRepeatGuard(this.tools.clock);
-    const check = await checkRegister(lane.register, attempt.baseline);
-    if (check.kind !== 'same' || check.baseline.journalId === null) {
+    const keys = await checkKeys(lane, attempt.baseline, this.setbacks);
+    if (keys.kind === 'gone') {
       prepared.call.abandon();
-      return check.kind === 'same'
-        ? this.setbacks.replaced(lane, 'the register lost its idempotency keys')
-        : this.setbacks.unfit(lane, check);
+      return keys.step;
     }
     const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
     const outcome = decideRepeat({ baseline: attempt.baseline, isRefund: attempt.document.type === 'refund' }, answer);
@@ -41,7 +38,7 @@ export class ResolveByKey {
       { device_id: lane.device.id, attempt_id: attempt.id, outcome: outcome.kind },
       'repeated under the same key',
     );
-    return this.record(lane, attempt, { outcome, seen: check.baseline });
+    return this.record(lane, attempt, { outcome, seen: keys.baseline });
   }
 
   private async record(

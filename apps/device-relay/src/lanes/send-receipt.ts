@@ -8,9 +8,10 @@ import {
   type RegisterAnswer,
 } from '#fiscal-domain';
 import { newId, type Clock, type Logger } from '#runtime';
+import { checkKeys } from './check-keys.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginSendGuard } from './lane-timing.js';
+import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
 import type { CloseRegistered, LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
@@ -56,8 +57,17 @@ export class SendReceipt {
     // The connection first: a register that is away costs no attempt, and a slow connect does not eat into the guard.
     const prepared = await lane.register.prepareReceipt(request, receipt.id);
     if (prepared.kind === 'not_sent') return this.parts.setbacks.unreachable(lane, prepared.reason);
+    const areKeysFresh = beginRepeatGuard(this.tools.clock);
+    if (receipt.mayBeRegistered && lane.baseline.journalId !== null) {
+      const keys = await checkKeys(lane, lane.baseline, this.parts.setbacks);
+      if (keys.kind === 'gone') {
+        prepared.call.abandon();
+        return keys.step;
+      }
+      lane.baseline = keys.baseline;
+    }
 
-    const mayStillSend = beginSendGuard(this.tools.clock);
+    const isIntentFresh = beginSendGuard(this.tools.clock);
     const attemptId = newId('att');
     const { baseline } = lane;
     const intent = { attemptId, receiptId: receipt.id, deviceId: lane.device.id, baseline, request };
@@ -75,7 +85,7 @@ export class SendReceipt {
       ...{ id: attemptId, receiptId: receipt.id, baseline, request, document },
       ...{ createdAt: this.tools.clock.now(), ageMs: 0, refusedAgoMs: null },
     };
-    const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
+    const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.grip.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
     return this.record(lane, { attempt, answer }, outcome);
   }

@@ -20,6 +20,8 @@ const MAX_MOVES = 6;
 export type Settled =
   /** The lane's row says when to come back. */
   | { kind: 'waiting'; step: Step }
+  /** The register has extensions by now: no counters are read there, and what arrives late is known by its key. */
+  | { kind: 'keyed'; baseline: Baseline }
   | { kind: 'settled'; first: CounterReading; second: CounterReading; baseline: Baseline };
 
 interface Settle {
@@ -61,10 +63,8 @@ export class SettleLane {
     }
     const reading = check.baseline.reading;
     if (reading === null) {
-      return {
-        kind: 'waiting',
-        step: await this.setbacks.replaced(lane, 'the register has extensions that it did not have'),
-      };
+      this.settles.delete(deviceId);
+      return { kind: 'keyed', baseline: check.baseline };
     }
     const now = this.clock.monotonicMs();
     const settle = this.settleOf(deviceId, subject, now);

@@ -1,4 +1,4 @@
-import { calibrate, readingOf, sameReading, type CounterReading } from '#fiscal-domain';
+import { calibrate, readingOf, sameReading, whatWasLost, type CounterReading } from '#fiscal-domain';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { LaneStore } from './ports.js';
@@ -24,9 +24,8 @@ export class TakeBaseline {
     if (terminalId !== null && now.terminalId !== terminalId) {
       return this.setbacks.replaced(lane, `terminal ${now.terminalId} instead of ${terminalId}`);
     }
-    if (before !== null && now.sequence < before.sequence) {
-      return this.setbacks.replaced(lane, `sequence ${now.sequence} below the known ${before.sequence}`);
-    }
+    const lost = before === null ? null : whatWasLost(before, now);
+    if (lost !== null) return this.setbacks.replaced(lane, lost);
     if (before !== null) await this.learn(lane, before, now);
     lane.baseline = { ...lane.baseline, terminalId: now.terminalId, reading: now };
     lane.lastKnown = null;

@@ -175,9 +175,9 @@ test('a cut tail is found by whoever has seen the head', async () => {
   await tamper(`DELETE FROM audit_records WHERE ${mine} AND sequence = 3`);
   expect(await verify(merchantId)).toMatchObject({ kind: 'intact', records: 2n });
   const cut = { kind: 'broken', sequence: 3n, fault: 'cut' };
-  expect(await verifier.verifyAuditTrail(merchantId, before.head)).toEqual(cut);
+  expect(await verifier.verifyAuditTrail(merchantId, [before.head])).toEqual(cut);
   await append(merchantId, 1, { actor: 'cli_other' });
-  expect(await verifier.verifyAuditTrail(merchantId, before.head)).toEqual(cut);
+  expect(await verifier.verifyAuditTrail(merchantId, [before.head])).toEqual(cut);
 });
 
 test('records outlive a rotation of SECRETS_KEY, and mean nothing to another key', async () => {

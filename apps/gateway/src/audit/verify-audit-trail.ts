@@ -55,8 +55,10 @@ export class VerifyAuditTrail {
     this.keys = [...SECRETS_KEY.keys.keys()].map((keyId) => deriveKey(SECRETS_KEY, AUDIT_KEY_PURPOSE, keyId));
   }
 
-  /** @param seen a head from an earlier verification: nothing in the chain itself shows that its end was cut off */
-  async verifyAuditTrail(merchantId: string, seen?: AuditHead): Promise<AuditVerdict> {
+  /** @param seen heads from earlier (audit-heads.ts): nothing in the chain itself shows that its end was cut off */
+  async verifyAuditTrail(merchantId: string, seen: readonly AuditHead[] = []): Promise<AuditVerdict> {
+    const seenAt = new Map<bigint, Buffer[]>();
+    for (const { sequence, hash } of seen) seenAt.set(sequence, [...(seenAt.get(sequence) ?? []), hash]);
     let head: AuditHead = { sequence: 0n, hash: CHAIN_START };
     for (;;) {
       const page = await this.readPage(merchantId, head.sequence);
@@ -64,13 +66,15 @@ export class VerifyAuditTrail {
         const fault = this.faultOf(merchantId, row, head);
         if (fault !== null) return { kind: 'broken', sequence: head.sequence + 1n, fault };
         head = { sequence: row.sequence, hash: Buffer.from(row.hash) };
-        if (seen?.sequence === head.sequence && !head.hash.equals(seen.hash)) {
+        if (seenAt.get(head.sequence)?.some((hash) => !head.hash.equals(hash))) {
           return { kind: 'broken', sequence: head.sequence, fault: 'cut' };
         }
       }
       if (page.length < PAGE) break;
     }
-    if (seen && seen.sequence > head.sequence) return { kind: 'broken', sequence: head.sequence + 1n, fault: 'cut' };
+    const { sequence: end } = head;
+    if (seen.some(({ sequence }) => sequence > end))
+      return { kind: 'broken', sequence: head.sequence + 1n, fault: 'cut' };
     return { kind: 'intact', records: head.sequence, head };
   }
 

@@ -29,7 +29,13 @@ beforeAll(async () => {
       GATEWAY_PORT: 0,
       PUBLIC_URL: 'http://x',
     },
-    ...{ TRUSTED_PROXIES: [], DEVICE_ALLOWED_CIDRS: [], MAX_DEVICES_PER_MERCHANT: 1, LOG_LEVEL: 'error' as const },
+    ...{
+      TRUSTED_PROXIES: [],
+      DEVICE_ALLOWED_CIDRS: [],
+      MAX_DEVICES_PER_MERCHANT: 1,
+      AUDIT_HEAD_FILE: undefined,
+      LOG_LEVEL: 'error' as const,
+    },
   };
   app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
     logger: new NestLogger(logger),

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
@@ -8,7 +9,9 @@ import { OperatorRepository } from './operator.repository.js';
 /**
  * POST /v1/operator/devices/{id}/adopt: the module that was found in a device is the one that belongs there from now on.
  * All that was known of the one before is forgotten, its numbers say nothing about this one; the lane begins with who
- * it meets. An open attempt must be parked first: what its register did can no longer be found out by asking.
+ * it meets. An open attempt must be parked first: what its register did can no longer be found out by asking. For the
+ * same reason receipts that wait, and that an earlier attempt may have registered on the old module, are held back as
+ * `unknown`: under its key the old module would have known them, this one does not (docs/adr/0016-adopting-a-module.md).
  */
 @Injectable()
 export class AdoptDevice {
@@ -34,12 +37,30 @@ export class AdoptDevice {
                          due_reason = NULL, settling_relay = NULL, settle_until = NULL,
                          must_settle = must_settle OR ${mustSettle}, updated_at = now()
          WHERE device_id = ${deviceId}`;
+      const heldBack = await this.holdBack(tx, deviceId);
       await this.rows.tellOfDevice(tx, deviceId, 'online', `adopted by an operator: ${reason}`);
-      return { result: null, action: 'device.adopt', targetId: deviceId, ...recordOf(device, reason, mustSettle) };
+      const { before, after } = recordOf(device, reason, mustSettle);
+      const record = { before, after: { ...after, held_back: heldBack } };
+      return { result: null, action: 'device.adopt', targetId: deviceId, ...record };
     });
     this.bell.ring(deviceId);
   }
+
+  /** @returns the receipts; each has an attempt again that a person decides */
+  private async holdBack(tx: Prisma.TransactionClient, deviceId: string): Promise<string[]> {
+    const attempts = await this.rows.lockUnprovenAttempts(tx, deviceId);
+    const heldBack: string[] = [];
+    for (const { id, receiptId } of attempts) {
+      if (!(await this.rows.holdBack(tx, { id, receiptId }, HELD_BACK))) continue;
+      await this.rows.tellOfReceipt(tx, receiptId, 'unknown', { attempt_id: id, why: HELD_BACK });
+      heldBack.push(receiptId);
+    }
+    return heldBack;
+  }
 }
+
+const HELD_BACK =
+  'the fiscal module was replaced before the receipt was sent again: whether the old one has it cannot be asked any more';
 
 function refuseUnlessFree(device: LockedDevice): void {
   if (device.state !== 'replaced') {

@@ -318,6 +318,47 @@ describe('registers', () => {
     await until(() => fixture.rung.includes(device.deviceId), 'the bell');
   });
 
+  test('an adopted one is not sent what the old one may have: a person decides, and then it goes', async () => {
+    const device = await fixture.createDevice({ state: 'replaced', journalId: 'jrn-1' });
+    const waiting = async (outcome: Record<string, unknown> | null, state = 'not_registered'): Promise<string> => {
+      const { receiptId } = await fixture.createAttempt({ device, outcome, baseline: { journalId: 'jrn-1' } });
+      await fixture.prisma.$executeRaw`UPDATE receipts SET status = 'accepted' WHERE id = ${receiptId}`;
+      await fixture.prisma
+        .$executeRaw`UPDATE attempts SET state = ${state}::attempt_state WHERE receipt_id = ${receiptId}`;
+      return receiptId;
+    };
+    const resolution = { decision: 'not_registered', reason: 'said so' };
+    const unproven = [
+      await waiting({ why: 'parked', resolution }),
+      await waiting({ answer: { kind: 'refused' }, resolution }),
+      await waiting({ refused_again: { kind: 'device_refused' } }),
+      await waiting({ proof: { kind: 'unproven' } }),
+      await waiting({ answer: 'another document under this key' }),
+      await waiting(null),
+      await waiting({ answer: { kind: 'refused' } }, 'unknown'),
+    ];
+    const proven = [
+      await waiting({ answer: { kind: 'not_sent' } }),
+      await waiting({ answer: { kind: 'refused', code: 'F-002' } }),
+      await waiting({ proof: { kind: 'not_registered' } }),
+      await fixture.createReceipt(fixture.merchantId, device, { status: 'accepted' }),
+    ];
+    expect((await change(device.deviceId, 'adopt')).status).toBe(200);
+    for (const id of proven) expect(await fixture.receipt(id)).toMatchObject({ status: 'accepted' });
+    for (const id of unproven) {
+      expect(await fixture.receipt(id)).toMatchObject({ status: 'unknown' });
+      expect(await fixture.events(id)).toMatchObject([{ type: 'receipt.unknown' }]);
+    }
+    expect(await fixture.audited(device.deviceId)).toMatchObject([{ after: { held_back: unproven } }]);
+    const attempt = await fixture.prisma.attempt.findFirstOrThrow({ where: { receiptId: unproven[0]! } });
+    expect(attempt).toMatchObject({
+      ...{ state: 'unknown', outcome: { why: expect.stringContaining('replaced'), earlier_resolution: resolution } },
+    });
+    const again = { decision: 'not_registered', reason: 'the old module does not have it' };
+    expect((await fixture.post(`/v1/operator/attempts/${attempt.id}/resolve`, again)).status).toBe(200);
+    expect(await fixture.receipt(unproven[0]!)).toMatchObject({ status: 'accepted' });
+  });
+
   test('an unblocked one is asked at once; a settle time keeps running', async () => {
     const dueAt = new Date(Date.now() + 3_600_000);
     for (const settlingRelay of [null, 'relay-1']) {

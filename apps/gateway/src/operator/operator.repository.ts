@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { UNPROVEN_ATTEMPT, type Prisma } from '#database';
 import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import { newId } from '#runtime';
 import type { CheckedRegistration } from './check-registration.js';
@@ -45,6 +45,8 @@ interface DeviceRow {
 
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on. */
 const OFD_FUSE_HOURS = 48;
+/** A register that is not calibrated may report the sequence of the document before. */
+const UNKNOWN_OFFSET = 1;
 
 /**
  * The rows behind an operator's decisions. Every move is conditional on the state that it leaves. Locks begin with the
@@ -118,6 +120,31 @@ export class OperatorRepository {
     return moved === 1;
   }
 
+  /** Of each receipt that waits in this lane the last attempt there that ended without proof, locked. */
+  async lockUnprovenAttempts(tx: Tx, deviceId: string): Promise<{ id: string; receiptId: string }[]> {
+    const rows = await tx.$queryRaw<{ id: string; receipt_id: string }[]>`
+      SELECT a.id, a.receipt_id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+       WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND a.device_id = ${deviceId} AND ${UNPROVEN_ATTEMPT}
+       ORDER BY r.lane_place, a.number DESC FOR UPDATE OF a`;
+    const lastOf = new Map<string, string>();
+    for (const row of rows) if (!lastOf.has(row.receipt_id)) lastOf.set(row.receipt_id, row.id);
+    return [...lastOf].map(([receiptId, id]) => ({ id, receiptId }));
+  }
+
+  /** Out of its lane again, its attempt undecided; what was decided before stays to be read. False: it waits no longer. */
+  async holdBack(tx: Tx, { id, receiptId }: { id: string; receiptId: string }, why: string): Promise<boolean> {
+    const moved = await tx.$executeRaw`
+      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${receiptId} AND status = 'accepted'`;
+    if (moved !== 1) return false;
+    await tx.$executeRaw`
+      UPDATE attempts
+         SET state = 'unknown', closed_at = now(),
+             outcome = (coalesce(outcome, '{}'::jsonb) - 'resolution')
+                       || jsonb_build_object('why', ${why}::text, 'earlier_resolution', outcome -> 'resolution')
+       WHERE id = ${id}`;
+    return true;
+  }
+
   /** Back into its lane, at the place that it had. */
   async moveToAccepted(tx: Tx, receiptId: string): Promise<boolean> {
     const moved = await tx.$executeRaw`
@@ -137,6 +164,23 @@ export class OperatorRepository {
              ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int4)
        WHERE id = ${receiptId} AND status = 'unknown'`;
     return moved === 1;
+  }
+
+  /**
+   * A registration that a person names has used up its sequence: an answer that names it once more, or an earlier one, is
+   * none. Only on a lane without keys (with them the answers say it), for the module that stands there, and no further than
+   * the lane's own reading of the counters: a slip of the pen must not put every later answer in the wrong.
+   */
+  async raiseLaneSequence(tx: Tx, deviceId: string, registration: CheckedRegistration): Promise<void> {
+    const { terminalId, receiptSeq } = registration;
+    await tx.$executeRaw`
+      UPDATE lanes
+         SET baseline = jsonb_set(baseline, '{sequence}', to_jsonb(greatest(
+               coalesce((baseline ->> 'sequence')::bigint, 0),
+               least(${receiptSeq}::bigint, (baseline #>> '{reading,sequence}')::bigint + ${UNKNOWN_OFFSET}::int4)))),
+             updated_at = now()
+       WHERE device_id = ${deviceId} AND baseline ->> 'terminalId' = ${terminalId} AND baseline ->> 'journalId' IS NULL
+         AND baseline #>> '{reading,sequence}' IS NOT NULL`;
   }
 
   /** Whether a receipt holds this sequence of this terminal. */

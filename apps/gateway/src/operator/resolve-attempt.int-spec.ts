@@ -67,6 +67,31 @@ describe('registered', () => {
     expect(record?.actor).toMatch(/^cli_/);
   });
 
+  interface LaneBefore {
+    reading: number | null;
+    sequence?: number;
+    journalId?: string;
+    terminal?: string;
+  }
+
+  test.each<[string, LaneBefore, number]>([
+    ['up to the sequence that he names', { reading: 101 }, 101],
+    ['no further than the counters say', { reading: 99 }, 100],
+    ['never back', { reading: 120, sequence: 110 }, 110],
+    ['not without a reading', { reading: null }, 90],
+    ['not on a register with keys', { reading: 101, journalId: 'jrn-1' }, 90],
+    ['not for another module', { reading: 101, terminal: 'UZ999' }, 90],
+  ])('what later answers are held against rises %s', async (_what, lane, expected) => {
+    const attempt = await fixture.createAttempt({});
+    const { terminal: terminalId = attempt.terminalId, journalId = null, sequence = 90 } = lane;
+    const counted = lane.reading === null ? null : reading(attempt.terminalId, lane.reading);
+    const where = { deviceId: attempt.deviceId };
+    const baseline = { terminalId, journalId, sequence, reading: counted };
+    await fixture.prisma.lane.update({ where, data: { baseline: JSON.parse(JSON.stringify(baseline)) as object } });
+    expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
+    expect(await fixture.prisma.lane.findUnique({ where })).toMatchObject({ baseline: { sequence: expected } });
+  });
+
   test('an advance has neither sign nor link; its time is the given one', async () => {
     const attempt = await fixture.createAttempt({ type: 'advance' });
     const refused = await resolve(attempt.attemptId, registered(attempt));

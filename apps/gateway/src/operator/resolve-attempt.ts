@@ -82,6 +82,8 @@ export class ResolveAttempt {
     const resolution = { ...said, ...fiscal, ...(isDuplicate && { surplus: fiscalFacts(surplus ?? registration) }) };
     await this.close(tx, attempt, 'registered', resolution);
     if (!(await this.rows.moveToRegistered(tx, attempt.receiptId, registration))) throw alreadyResolved(attempt);
+    for (const named of [registration, surplus])
+      if (named) await this.rows.raiseLaneSequence(tx, attempt.deviceId, named);
     const data = { attempt_id: attempt.id, evidence: 'operator' };
     await this.rows.tellOfReceipt(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
     if (isDuplicate) {

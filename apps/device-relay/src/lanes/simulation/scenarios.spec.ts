@@ -106,6 +106,44 @@ describe('registers without keys', () => {
     expect(receipt.status).toBe('unknown');
   });
 
+  test('a parked request on a register that has keys by now: adopted, the lane goes on at once', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', {});
+    stage.script.push({ fate: 'lost request' });
+    const parked = stage.accept('dev-1');
+    const next = stage.accept('dev-1');
+    // Our register was installed in the place of the other one while the request was on its way.
+    stage.at(30_000, () => {
+      register.kind.keyed = true;
+      register.replaceModule();
+    });
+    await stage.runFor(120);
+    expect([parked.status, stage.ledger.devices.get('dev-1')!.state]).toEqual(['sending', 'replaced']);
+    stage.ledger.adopt('dev-1');
+    expect(stage.ledger.laneOf('dev-1').mustSettle).toBe(true);
+    stage.relays[0]!.wake('dev-1');
+    await stage.runFor(5);
+    expect(next.status).toBe('registered');
+    expect(stage.ledger.laneOf('dev-1').mustSettle).toBe(false);
+    expect(stage.ledger.devices.get('dev-1')).toMatchObject({ state: 'online', journalId: expect.any(String) });
+  });
+
+  test('a copy of the module that was put back shows by its sums, though others sold until its sequence caught up', async () => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', {}, EXCLUSIVE);
+    for (let before = 0; before < 3; before += 1) stage.accept('dev-1');
+    await stage.runFor(5);
+    const fmInfo = register.fmInfo.bind(register);
+    register.fmInfo = () => {
+      const told = fmInfo();
+      const sums = { AccumulatedSaleCash: 1, AccumulatedSaleCard: 1, AccumulatedSaleVAT: 1 };
+      return { ...told, ...sums, currentReceiptSeq: told.currentReceiptSeq + 2 };
+    };
+    const next = stage.accept('dev-1');
+    await stage.runFor(5);
+    expect([next.status, stage.ledger.devices.get('dev-1')!.state]).toEqual(['accepted', 'replaced']);
+  });
+
   test('pacing', async () => {
     stage = new Stage();
     stage.addDevice('dev-1', {}, { pacingMs: 1_000 });
@@ -163,6 +201,38 @@ describe('registers with keys', () => {
     expect(register.modules).toBe(2);
     expect(receipt.status).toBe('sending');
     expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
+  });
+
+  test.each([
+    ['while it waits: the new one is asked who it is before it is sent', 0],
+    ['and adopted: a person is asked once more', 5_000],
+  ])('a module that is exchanged after a receipt was sent again, %s', async (_when, adoptAfterMs) => {
+    stage = new Stage();
+    const register = stage.addDevice('dev-1', KEYED);
+    stage.script.push({ fate: 'lost answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(100, () => {
+      const open = stage.ledger.openAttemptOf('dev-1')!;
+      stage.ledger.closeUnknown(open.id, { baseline: open.baseline, why: 'parked' }, { mustSettle: false });
+    });
+    await stage.runFor(90);
+    // So that who is there has been asked just now.
+    const other = stage.accept('dev-1');
+    await stage.runFor(5);
+    expect([receipt.status, other.status]).toEqual(['unknown', 'registered']);
+    register.replaceModule();
+    stage.ledger.sendAgain(receipt);
+    stage.relays[0]!.wake('dev-1');
+    await stage.runFor(5);
+    expect(stage.ledger.devices.get('dev-1')!.state).toBe('replaced');
+    expect(receipt.status).toBe('accepted');
+    if (adoptAfterMs === 0) return;
+    await stage.runFor(adoptAfterMs / 1_000);
+    stage.ledger.adopt('dev-1');
+    stage.relays[0]!.wake('dev-1');
+    const next = stage.accept('dev-1');
+    await stage.runFor(60);
+    expect([receipt.status, next.status]).toEqual(['unknown', 'registered']);
   });
 
   test('a relay that has lost the lane may not reject what its successor is repeating', async () => {

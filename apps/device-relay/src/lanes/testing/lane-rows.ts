@@ -26,7 +26,7 @@ export class LaneRows {
   /** Of `session`, which holds the lane lock of the device for `ours`. */
   grip: LaneGrip = { lockNumber: 0, backendPid: 0, isHeld: () => true, release: () => Promise.resolve() };
   session: pg.Client;
-  private readonly prisma: PrismaService;
+  readonly prisma: PrismaService;
   private receipts = 0;
   private attempts = 0;
 
@@ -121,6 +121,17 @@ export class LaneRows {
     const intent = this.intent(receiptId);
     if ((await this.ours.openAttempt(intent)) !== 'opened') throw new Error('the lane is not free');
     return { receiptId, attemptId: intent.attemptId };
+  }
+
+  /** Everything that is written down, due times too, becomes older by so much. */
+  async passTime(ms: number): Promise<void> {
+    const ago = `make_interval(secs => ${ms / 1_000})`;
+    await this.sql.query(`
+      UPDATE lanes SET due_at = due_at - ${ago}, settle_until = settle_until - ${ago}, updated_at = updated_at - ${ago};
+      UPDATE receipts SET updated_at = updated_at - ${ago}, dispatch_before = dispatch_before - ${ago};
+      UPDATE attempts SET created_at = created_at - ${ago};
+      UPDATE attempts SET outcome = jsonb_set(outcome, '{refused_at}', to_jsonb((outcome ->> 'refused_at')::timestamptz - ${ago}))
+       WHERE outcome ->> 'refused_at' IS NOT NULL`);
   }
 
   async locksHeldBy({ backendPid }: LaneGrip): Promise<number> {

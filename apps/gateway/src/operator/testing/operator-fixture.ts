@@ -80,6 +80,7 @@ export class OperatorFixture {
       TRUSTED_PROXIES: [],
       DEVICE_ALLOWED_CIDRS: [],
       MAX_DEVICES_PER_MERCHANT: 10_000,
+      AUDIT_HEAD_FILE: undefined,
       LOG_LEVEL: 'error' as const,
       ...more,
     };

@@ -73,18 +73,25 @@ export class DatabaseServer {
 
 /** The lane's statements, sent by one relay over the simulated network. */
 export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: DatabaseServer): LaneStore {
-  const { ledger } = server;
-  const send = <T>(apply: () => T): Promise<T> => server.statement(caller, apply);
+  const store = storeOver(server.ledger, relayId, (apply) => server.statement(caller, apply));
   return {
-    // Kept in memory by the real one.
-    lockNumberOf: (deviceId) => Promise.resolve(ledger.laneOf(deviceId).lockNumber),
-    read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
+    ...store,
     openAttempt: (intent) =>
-      send(() => {
-        const opened = ledger.openAttempt(intent);
+      server.statement(caller, () => {
+        const opened = server.ledger.openAttempt(intent);
         if (opened === 'opened') server.onIntent(caller);
         return opened;
       }),
+  };
+}
+
+/** The ledger as one relay's lane store; `send` takes each statement there. */
+export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () => T) => Promise<T>): LaneStore {
+  return {
+    // Kept in memory by the real one.
+    lockNumberOf: (deviceId) => Promise.resolve(ledger.lockNumberOf(deviceId)),
+    read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
+    openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
     closeRejected: (attemptId, rejection, evidence, grip) =>

@@ -2,6 +2,7 @@ import { toLocalReceipt } from '#fiscal-domain';
 import type { ReceiptRow } from './ledger.js';
 import { documentOf } from './documents.js';
 import type { RegisterModel } from './register-model.js';
+import { strikeSentAgain } from './strikes.js';
 import type { World } from './world.js';
 
 const REFUSALS = ['E-014', 'E-001', 'E-002', 'E-016', 'F-001', 'F-003', 'S-001', 'S-003'];
@@ -173,6 +174,7 @@ function peopleAct(world: World): void {
     const receipt = chance.pick(unknown);
     world.fault('operator sends again', receipt.id);
     ledger.sendAgain(receipt);
+    strikeSentAgain(world, receipt.deviceId);
     world.ring(receipt.deviceId);
   });
 }

@@ -1,6 +1,7 @@
 import type { StoredReceiptDocument } from '#database';
 import {
   assertMove,
+  provesAbsence,
   type Baseline,
   type Calibration,
   type ReceiptStatus,
@@ -57,6 +58,10 @@ export interface ReceiptRow {
   fiscalSign: string | null;
   /** `unknown → accepted` by a person's decision. */
   sentAgainByOperator: boolean;
+  /** In order of their numbers. */
+  attempts: AttemptRow[];
+  /** A payment hold ends here. */
+  dispatchBeforeMs?: number;
 }
 
 export interface AttemptRow {
@@ -76,7 +81,7 @@ const SETTLE_GRACE_MS = 10_000;
 
 /**
  * The database: the rows of lane.repository.ts with its conditional moves and its unique indexes, each method one
- * statement. Held against the real one by lane.repository.int-spec.ts, which tries the same guards on PostgreSQL.
+ * statement. One contract suite holds for both: testing/lane-store-contract.ts.
  */
 export class Ledger {
   readonly devices = new Map<string, DeviceRow>();
@@ -116,6 +121,10 @@ export class Ledger {
     });
   }
 
+  lockNumberOf(deviceId: string): number | null {
+    return this.lanes.get(deviceId)?.lockNumber ?? null;
+  }
+
   laneOf(deviceId: string): LaneRow {
     return this.lanes.get(deviceId)!;
   }
@@ -127,13 +136,6 @@ export class Ledger {
 
   waitingOn(deviceId: string): number {
     return this.accepted.get(deviceId)!.length;
-  }
-
-  /** An operator's "send again" is still under way there. */
-  sentAgainOn(deviceId: string): boolean {
-    const open = this.openAttemptOf(deviceId);
-    const sending = open ? [this.receipts.get(open.receiptId)!] : [];
-    return [...sending, ...this.accepted.get(deviceId)!].some((receipt) => receipt.sentAgainByOperator);
   }
 
   /** A short name that is the same in every run; attempt ids carry the wall clock. */
@@ -159,6 +161,8 @@ export class Ledger {
 
   sendAgain(receipt: ReceiptRow): void {
     receipt.sentAgainByOperator = true;
+    const parked = receipt.attempts.findLast(({ state }) => state === 'unknown');
+    if (parked) Object.assign(parked, { state: 'not_registered', outcome: { ...parked.outcome, resolution: {} } });
     this.move(receipt, 'accepted');
     this.moveIntoLane(receipt);
   }
@@ -173,6 +177,13 @@ export class Ledger {
         { baseline: open.baseline, why: 'the fiscal module was replaced' },
         { mustSettle: !device.keyed },
       );
+    for (const receipt of [...this.accepted.get(deviceId)!]) {
+      const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
+      if (!unproven) continue;
+      unproven.state = 'unknown';
+      this.leaveLane(receipt);
+      this.move(receipt, 'unknown', 'held back');
+    }
     Object.assign(this.laneOf(deviceId), { baseline: null, lastKnown: null, calibration: null, dueAtMs: null });
     device.state = 'online';
     device.profile = { ...device.profile, sharing: 'shared' };
@@ -207,20 +218,26 @@ export class Ledger {
       waiting: this.accepted
         .get(deviceId)!
         .slice(0, receipts)
-        .map(({ id, document }) => ({ id, document })),
+        .map(({ id, document, attempts }) => ({ id, document, mayBeRegistered: attempts.some(isUnproven) })),
     };
   }
 
   openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
     const receipt = this.receipts.get(intent.receiptId)!;
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
+    if (receipt.dispatchBeforeMs !== undefined && receipt.dispatchBeforeMs <= this.clock.nowMs) {
+      this.cancel(receipt);
+      return 'withdrawn';
+    }
     if (this.openOnDevice.has(intent.deviceId)) return 'lane_occupied';
     this.attemptNames.set(intent.attemptId, `att-${this.attempts.size + 1}`);
-    this.attempts.set(intent.attemptId, {
+    const attempt: AttemptRow = {
       ...{ id: intent.attemptId, receiptId: intent.receiptId, deviceId: intent.deviceId, state: 'open' },
       ...{ baseline: intent.baseline, request: intent.request, createdAtMs: this.clock.nowMs, refusedAtMs: null },
       ...{ refusedTo: null, outcome: null },
-    });
+    };
+    this.attempts.set(intent.attemptId, attempt);
+    receipt.attempts.push(attempt);
     this.openOnDevice.set(intent.deviceId, intent.attemptId);
     this.leaveLane(receipt);
     receipt.openAttemptId = intent.attemptId;
@@ -250,12 +267,12 @@ export class Ledger {
       receipt.fiscalSign ??= fiscalSign;
       return 'same';
     }
-    if (receipt.status === 'unknown' || receipt.status === 'accepted') {
+    const isFree = !this.registrations.has(`${terminalId}/${receiptSeq}`);
+    if (isFree && (receipt.status === 'unknown' || receipt.status === 'accepted')) {
       if (receipt.status === 'accepted') {
         this.leaveLane(receipt);
         this.move(receipt, 'sending');
       }
-      if (this.registrations.has(`${terminalId}/${receiptSeq}`)) throw new Error('receipts_one_per_registration');
       this.registrations.set(`${terminalId}/${receiptSeq}`, receipt.id);
       Object.assign(receipt, { terminalId, receiptSeq, fiscalSign });
       this.move(receipt, 'registered', 'by a late answer');
@@ -346,7 +363,7 @@ export class Ledger {
   saveIdentity(deviceId: string, baseline: Baseline): 'saved' | 'terminal_taken' {
     const { terminalId } = baseline;
     for (const device of this.devices.values()) {
-      if (device.id !== deviceId && device.terminalId === terminalId) return 'terminal_taken';
+      if (device.id !== deviceId && terminalId !== null && device.terminalId === terminalId) return 'terminal_taken';
     }
     if (baseline.journalId !== null) this.touch(deviceId, { baseline });
     Object.assign(this.devices.get(deviceId)!, { terminalId, journalId: baseline.journalId });
@@ -359,9 +376,10 @@ export class Ledger {
     for (const [deviceId, lane] of this.lanes) {
       if (found.length >= limit) break;
       const open = this.openAttemptOf(deviceId);
-      const since = open ? open.createdAtMs : this.accepted.get(deviceId)![0]?.updatedAtMs;
+      const waiting = this.accepted.get(deviceId)![0];
+      const since = Math.min(open?.createdAtMs ?? Infinity, waiting?.updatedAtMs ?? Infinity);
       const { state } = this.devices.get(deviceId)!;
-      if (since === undefined || state === 'disabled' || state === 'replaced') continue;
+      if (since === Infinity || state === 'disabled' || state === 'replaced') continue;
       const isMine = lane.settlingRelay === null || lane.settlingRelay === relayId;
       if (!isMine && (lane.settleUntilMs ?? 0) >= this.clock.nowMs - SETTLE_GRACE_MS) continue;
       if (lane.dueAtMs !== null && lane.dueAtMs >= late) continue;
@@ -418,6 +436,11 @@ export class Ledger {
 
 function isInLane(status: ReceiptStatus): boolean {
   return status === 'accepted' || status === 'sending';
+}
+
+/** As UNPROVEN_ATTEMPT of libs/database has it. */
+function isUnproven({ state, outcome }: AttemptRow): boolean {
+  return state === 'unknown' || (state === 'not_registered' && !provesAbsence(outcome));
 }
 
 const NO_BYTES = Buffer.alloc(0);

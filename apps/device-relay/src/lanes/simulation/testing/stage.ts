@@ -61,6 +61,7 @@ export class Stage {
       ...{ id, deviceId, place: this.receipts, status: 'accepted', document: documentOf(id, this.chance) },
       ...{ updatedAtMs: this.time.nowMs, openAttemptId: null, terminalId: null, receiptSeq: null, fiscalSign: null },
       sentAgainByOperator: false,
+      attempts: [],
     };
     this.ledger.accept(receipt);
     this.relays[0]!.wake(deviceId);

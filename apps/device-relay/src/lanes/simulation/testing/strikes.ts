@@ -95,3 +95,15 @@ export function strikeBeside(world: World, deviceId: string, met: string): void 
   if (met === 'lost answer' && chance.happens(0.02))
     time.after(chance.between(1, 2_000), () => world.replace(register));
 }
+
+/**
+ * A person has just sent a receipt again, relying on the keys of the module that is there: another one comes in its place,
+ * at once or while the receipt still waits for a register that is away.
+ */
+export function strikeSentAgain(world: World, deviceId: string): void {
+  const { chance, time } = world;
+  if (!chance.happens(0.3)) return;
+  const register = world.registers.get(deviceId)!;
+  if (chance.happens(0.5)) world.nap(register, chance.between(30_000, 90_000));
+  time.after(chance.between(0, 2_000), () => world.replace(register));
+}

@@ -136,8 +136,7 @@ export class World {
 
   /** Another fiscal module stands there from now on. */
   replace(register: RegisterModel): void {
-    // A person who sends again relies on the keys of the module that is there.
-    if (this.healed || this.ledger.sentAgainOn(register.deviceId)) return;
+    if (this.healed) return;
     this.fault('register replaced', register.deviceId);
     register.replaceModule();
   }
@@ -190,6 +189,7 @@ export class World {
       ...{ id, deviceId, place: this.accepted, status: 'accepted', document: documentOf(id, chance) },
       ...{ updatedAtMs: time.nowMs, openAttemptId: null, terminalId: null, receiptSeq: null, fiscalSign: null },
       sentAgainByOperator: false,
+      attempts: [],
     });
     this.ring(deviceId);
     if (chance.happens(0.01))

@@ -1,0 +1,75 @@
+// Promise: whoever looks at the metrics sees a lane that stands still and receipts that wait for a person, at any load.
+import { createLogger, Metrics } from '#runtime';
+import { observeBacklog } from './backlog-metrics.js';
+import { readBacklog } from './read-backlog.js';
+import { LaneRows } from './testing/lane-rows.js';
+
+let rows: LaneRows;
+let nowMs = 0;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+}, 60_000);
+
+afterAll(() => rows?.stop());
+
+beforeEach(async () => {
+  await rows.clear();
+  await rows.holdLane();
+});
+
+afterEach(() => rows.session.end());
+
+test('nothing to do', async () => {
+  const nothing = { unknown: 0, lanes: 0, waiting: 0, longest: 0, oldestSeconds: 0, oldestAttemptSeconds: 0 };
+  for (const status of ['cancelled', 'rejected']) await rows.createReceipt({ status });
+  expect(await readBacklog(rows.prisma)).toEqual(nothing);
+});
+
+test('what waits, what is open and what is unknown', async () => {
+  await rows.createDevice('dev_2');
+  const parked = await rows.createOpenAttempt();
+  await rows.ours.closeUnknown(parked.attemptId, { why: 'x' }, { mustSettle: false });
+  const proved = await rows.createOpenAttempt();
+  await rows.ours.closeUnknown(proved.attemptId, { why: 'x' }, { mustSettle: false });
+  // Found out by a late answer: nobody needs to decide it, though its attempt stays unknown.
+  await rows.sql.query(`UPDATE receipts SET status = 'rejected' WHERE id = $1`, [proved.receiptId]);
+  await rows.createOpenAttempt();
+  for (const deviceId of ['dev_1', 'dev_1', 'dev_2']) await rows.createReceipt({ deviceId });
+  await rows.sql.query(`UPDATE receipts SET created_at = now() - interval '1 hour' WHERE device_id = 'dev_2'`);
+  await rows.sql.query(`UPDATE attempts SET created_at = now() - interval '2 hours' WHERE state = 'open'`);
+  const backlog = await readBacklog(rows.prisma);
+  expect(backlog).toMatchObject({ unknown: 1, lanes: 2, waiting: 3, longest: 2 });
+  expect(Math.round(backlog.oldestSeconds / 60)).toBe(60);
+  expect(Math.round(backlog.oldestAttemptSeconds / 60)).toBe(120);
+});
+
+test.each([
+  ['receipts_waiting_in_lane', `SELECT device_id FROM receipts WHERE status = 'accepted' LIMIT 100000`],
+  ['attempts_unsettled', `SELECT 1 FROM attempts a WHERE a.state IN ('open', 'unknown')`],
+])('its conditions are those of the index %s, which holds nothing that is done', async (index, query) => {
+  await rows.sql.query('SET enable_seqscan = off');
+  const { rows: plan } = await rows.sql.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${query}`);
+  await rows.sql.query('RESET enable_seqscan');
+  expect(plan.map((line) => line['QUERY PLAN']).join()).toContain(index);
+});
+
+test('one reading for all gauges of a scrape and those that follow at once; a failed one is NaN and no error', async () => {
+  const metrics = new Metrics('test');
+  let readings = 0;
+  let fails = false;
+  const read = (): ReturnType<typeof readBacklog> => {
+    readings += 1;
+    return fails ? Promise.reject(new Error('away')) : readBacklog(rows.prisma);
+  };
+  const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
+  observeBacklog(metrics, read, { clock, logger: createLogger('test', 'silent') });
+  await rows.createReceipt();
+  expect(await metrics.registry.metrics()).toMatch(/^lanes_waiting_receipts\{.*\} 1$/m);
+  await metrics.registry.metrics();
+  expect(readings).toBe(1);
+  fails = true;
+  nowMs += 5_000;
+  expect(await metrics.registry.metrics()).toMatch(/^lanes_waiting_receipts\{.*\} Nan$/m);
+  expect(readings).toBe(2);
+});

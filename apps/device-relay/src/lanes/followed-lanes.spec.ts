@@ -1,0 +1,62 @@
+// Promise: a lane whose wake-ups are lost waits for no sweep per receipt, and no number of lanes becomes a storm of looks.
+import { FollowedLanes } from './followed-lanes.js';
+
+let nowMs: number;
+let lanes: FollowedLanes;
+/** `a1` = lane a, where receipt 1 is the first. */
+const look = (...due: string[]): string[] => {
+  const lookedAt = lanes.toLookAt();
+  const seen = due.map((text) => ({ deviceId: text.slice(0, 1), first: text.slice(1) }));
+  return lanes.found(seen.filter(({ deviceId }) => lookedAt.includes(deviceId)));
+};
+
+beforeEach(() => {
+  nowMs = 0;
+  lanes = new FollowedLanes(() => nowMs);
+});
+
+test('nothing is looked at until a lane was found forgotten', () => {
+  expect(lanes.toLookAt()).toEqual([]);
+});
+
+test('a followed lane is woken for each receipt, however soon one comes after the other', () => {
+  lanes.follow('a');
+  expect(look()).toEqual([]);
+  expect(look('a1')).toEqual(['a']);
+  expect(look('a2')).toEqual(['a']);
+  expect(look()).toEqual([]);
+  expect(look('a3', 'b1')).toEqual(['a']);
+});
+
+test('a lane that is not got on with is left to the sweeper: no loop over what fails at once', () => {
+  lanes.follow('a');
+  expect(look('a1')).toEqual(['a']);
+  expect(look('a1')).toEqual([]);
+  expect(lanes.size).toBe(0);
+  lanes.follow('a');
+  expect(look('a1')).toEqual(['a']);
+  lanes.follow('a');
+  expect(look('a1')).toEqual([]);
+});
+
+test('it ends half a minute after its last work, and at once when the bell is heard', () => {
+  lanes.follow('a');
+  nowMs = 20_000;
+  expect(look('a1')).toEqual(['a']);
+  nowMs = 49_000;
+  expect(lanes.toLookAt()).toEqual(['a']);
+  nowMs = 50_000;
+  expect(lanes.toLookAt()).toEqual([]);
+  lanes.follow('a');
+  lanes.heard('a');
+  expect(lanes.size).toBe(0);
+});
+
+test('of ten thousand forgotten lanes two hundred are followed; who is followed is followed on', () => {
+  for (let lane = 0; lane < 10_000; lane += 1) lanes.follow(`dev-${lane}`);
+  expect(lanes.size).toBe(200);
+  nowMs = 29_000;
+  lanes.follow('dev-7');
+  nowMs = 31_000;
+  expect(lanes.toLookAt()).toEqual(['dev-7']);
+});

@@ -1,0 +1,26 @@
+import { Prisma } from '#database';
+import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
+import type { LaneGrip } from './ports.js';
+
+/** How long others keep off after the settle time of a relay that may only be late. */
+export const SETTLE_GRACE_SECONDS = 10;
+
+export function jsonOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
+
+/** The lane lock is still this session's, by the database's own word. */
+export function isHeld({ backendPid, lockNumber }: LaneGrip): Prisma.Sql {
+  return Prisma.sql`
+    EXISTS (SELECT FROM pg_locks
+             WHERE locktype = 'advisory' AND granted AND pid = ${backendPid}
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+               AND classid = ${LANE_LOCK_SPACE} AND objid = ${lockNumber} AND objsubid = 2)`;
+}
+
+/** SQLSTATE 23505. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError
+    ? /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)
+    : false;
+}

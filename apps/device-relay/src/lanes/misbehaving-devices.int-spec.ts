@@ -1,0 +1,177 @@
+// Promise: whatever answers at a register's address, its lane neither hangs nor half does anything, and says what is wrong.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { apiKeyOwner } from '#database';
+import { CidrSet, createLogger, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
+import { answer, MisbehavingServer, type Reaction } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
+import { until } from '../../../../libs/queue/src/testing/until.js';
+import { RegisterConnections } from '../devices/register-connections.js';
+import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
+import type { DrainLane, Drained } from './drain-lane.js';
+import { joinLane } from './join-lane.js';
+import { LaneRows } from './testing/lane-rows.js';
+
+const DEADLINE_MS = 400;
+const TERMINAL = 'ZZ000000000001';
+const keyring = parseKeyring(randomBytes(32).toString('base64'));
+const logger = createLogger('test', 'silent');
+
+const STATUS = {
+  ...{ app: 'x', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: true },
+  ...{ subscriptionState: 'active', capabilities: ['idempotency', 'journal'], journalId: 'jrn-1' },
+};
+const INFO = {
+  ...{ terminalId: TERMINAL, version: '1', type: 1, receiptCount: 0, receiptMaxCount: 100, zreportCount: 0 },
+  ...{ zreportMaxCount: 9, currentReceiptSeq: 40, AccumulatedSaleCash: 0, AccumulatedSaleCard: 0 },
+  ...{ AccumulatedRefundCash: 0, AccumulatedRefundCard: 0, AccumulatedSaleVAT: 0, AccumulatedRefundVAT: 0 },
+};
+const RECEIPT = {
+  ...{ terminalId: TERMINAL, receiptSeq: 41, fiscalSign: '012345678901', transactionTime: 1_795_158_000_000 },
+  qrUrl: `https://ofd.soliq.uz/check?t=${TERMINAL}&r=41&c=20261120120000&s=012345678901`,
+};
+
+const SALE = { success: true, receipt: RECEIPT, receiptHtml: '', ofdSent: true };
+
+const drip: Reaction = (socket) => {
+  socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
+  const timer = setInterval(() => socket.write(' '), 20);
+  socket.on('close', () => clearInterval(timer));
+};
+
+const flood: Reaction = (socket) => {
+  socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+  let megabytes = 0;
+  const pump = (): void => {
+    megabytes += 1;
+    if (!socket.destroyed && megabytes <= 100) socket.write(`100000\r\n${' '.repeat(1 << 20)}\r\n`, pump);
+  };
+  pump();
+};
+
+const KINDS: readonly [name: string, react: Reaction][] = [
+  ['says nothing', () => undefined],
+  ['closes', (socket) => socket.destroy()],
+  ['does not speak HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n')],
+  ['answers with HTML', (socket) => socket.write(answer(200, '<html>Router</html>', { 'Content-Type': 'text/html' }))],
+  ['drips', drip],
+  ['answers with 100 MB', flood],
+  ['redirects', (socket) => socket.write(answer(302, '', { Location: 'http://127.0.0.1/' }))],
+  ['answers 500', (socket) => socket.write(answer(500, 'oops'))],
+  ['says true and false at once', (socket) => socket.write(answer(500, SALE))],
+];
+
+let rows: LaneRows;
+let locks: AdvisoryLaneLocks;
+let server: MisbehavingServer;
+let react: Reaction;
+let lane: DrainLane;
+let registers: RegisterConnections;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
+  locks.onApplicationBootstrap();
+  await until(() => locks.isConnected, 'the session for locks');
+}, 60_000);
+
+afterAll(async () => {
+  await locks?.onApplicationShutdown();
+  await rows?.stop();
+});
+
+beforeEach(async () => {
+  await rows.clear();
+  react = () => undefined;
+  server = new MisbehavingServer((socket, request, self) => react(socket, request, self));
+  await standAt(await server.listen());
+  const loopback = parseCidr('127.0.0.0/8');
+  registers = new RegisterConnections(keyring, new CidrSet(loopback.kind === 'ok' ? [loopback.cidr] : []));
+  const world = { store: rows.ours, locks, registers, notices: { tell: () => undefined } };
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
+});
+
+afterEach(async () => {
+  registers.close();
+  await server.close();
+});
+
+async function standAt(baseUrl: string): Promise<void> {
+  const profile = { sendTimeoutMs: DEADLINE_MS, callTimeoutMs: DEADLINE_MS, pacingMs: 0, settleMs: 0 };
+  await rows.sql.query('UPDATE devices SET base_url = $1, api_key_sealed = $2, profile = $3', [
+    baseUrl,
+    seal('key', apiKeyOwner(rows.deviceId), keyring),
+    JSON.stringify(profile),
+  ]);
+}
+
+/** A drain that outlives its deadlines by far has hung. */
+async function drain(): Promise<Drained> {
+  await rows.sql.query('UPDATE lanes SET due_at = NULL');
+  const hung = new AbortController();
+  const deadline = delay(20_000, undefined, { signal: hung.signal }).then(
+    () => Promise.reject(new Error('the drain hangs')),
+    () => ({ kind: 'idle' as const }),
+  );
+  const drained = await Promise.race([lane.drain(rows.deviceId), deadline]);
+  hung.abort();
+  return drained;
+}
+
+async function expectUntouched(receiptId: string): Promise<void> {
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'accepted' });
+  expect(await rows.one('SELECT count(*)::int AS n FROM attempts')).toEqual({ n: 0 });
+  const device = await rows.one<{ state: string; state_reason: string }>('SELECT state, state_reason FROM devices');
+  expect(device.state).toBe('unreachable');
+  expect(device.state_reason).toMatch(/^GET \/status: ./);
+  expect(await rows.lane()).toMatchObject({ failures: 1, due_at: expect.any(Date), due_reason: device.state_reason });
+}
+
+test.each(KINDS)('a device that %s is unreachable and says so; nothing was begun', async (_name, behave) => {
+  react = behave;
+  const receiptId = await rows.createReceipt();
+  expect(await drain()).toMatchObject({ kind: 'wait' });
+  await expectUntouched(receiptId);
+});
+
+test.each([
+  ['nobody listens', (url: string) => url.replace(/:\d+$/, ':1')],
+  ['TLS is broken', (url: string) => url.replace('http:', 'https:')],
+  ['the name does not resolve', () => 'http://nowhere.invalid:80'],
+  ['its network is not allowed', () => 'http://192.0.2.1:80'],
+])('where %s the device is unreachable and says so; nothing was begun', async (_name, urlOf) => {
+  await standAt(urlOf(server.url));
+  const receiptId = await rows.createReceipt();
+  expect(await drain()).toMatchObject({ kind: 'wait' });
+  await expectUntouched(receiptId);
+});
+
+test.each(KINDS)('a device that %s over the receipt: it stays open, and ends once, whole', async (_name, behave) => {
+  let isMended = false;
+  react = (socket, request, self) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/status') socket.write(answer(200, STATUS));
+    else if (path === '/fm/info') socket.write(answer(200, INFO));
+    else if (isMended) socket.write(answer(200, SALE));
+    else behave(socket, request, self);
+  };
+  const receiptId = await rows.createReceipt();
+  expect(await drain()).toMatchObject({ kind: 'wait' });
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending', receipt_seq: null });
+  expect(await rows.one('SELECT state::text, count(*)::int AS n FROM attempts GROUP BY state')).toEqual({
+    state: 'open',
+    n: 1,
+  });
+  isMended = true;
+  await drain();
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered', receipt_seq: '41' });
+  expect(await rows.one('SELECT state::text, count(*)::int AS n FROM attempts GROUP BY state')).toEqual({
+    state: 'registered',
+    n: 1,
+  });
+  expect(await rows.events()).toEqual(expect.arrayContaining(['receipt.registered']));
+  // The same bytes under the same key each time.
+  const sent = server.requests.filter(({ head }) => head.startsWith('POST'));
+  expect(sent.length).toBeGreaterThan(1);
+  expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
+  expect(new Set(sent.map(({ head }) => /idempotency-key: (.*)/i.exec(head)?.[1]))).toEqual(new Set([receiptId]));
+});

@@ -1,0 +1,211 @@
+import { Prisma, type PrismaService } from '#database';
+import type { Registration, Rejection } from '#fiscal-domain';
+import { newId } from '#runtime';
+import { isHeld, isUniqueViolation, jsonOrNull } from './lane-sql.js';
+import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer } from './ports.js';
+
+/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (facts: fiscal.md, delivery). */
+const OFD_FUSE_HOURS = 48;
+
+/** From the intent to its end: attempt, receipt, lane and event move in one statement, from the expected state or not at all. */
+export class MoveAttempts {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly relayId: string,
+  ) {}
+
+  async openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'> {
+    try {
+      const opened = await this.prisma.$executeRaw`
+        WITH moved AS (
+          UPDATE receipts r SET status = 'sending', updated_at = now()
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+             AND (dispatch_before IS NULL OR dispatch_before > now())
+             AND NOT EXISTS (SELECT FROM receipts before WHERE before.device_id = ${intent.deviceId}
+                                AND before.status = 'accepted' AND before.lane_place < r.lane_place)
+          RETURNING id
+        ), held AS (
+          UPDATE receipts SET status = 'cancelled', updated_at = now()
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+             AND dispatch_before <= now()
+          RETURNING id, merchant_id, type
+        ), told AS (
+          INSERT INTO events (id, merchant_id, type, subject_id, data)
+          SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.cancelled', id,
+                 jsonb_build_object('receipt_id', id, 'reason', 'the payment hold ran out')
+            FROM held
+        )
+        INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
+        SELECT ${intent.attemptId}, id, ${intent.deviceId},
+               1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = moved.id),
+               'open', ${JSON.stringify(intent.baseline)}::jsonb, ${intent.request}, ${this.relayId}
+          FROM moved`;
+      return opened === 1 ? 'opened' : 'withdrawn';
+    } catch (error) {
+      // attempts_one_open_per_device: the statement was rolled back whole, the receipt is still accepted.
+      if (isUniqueViolation(error)) return 'lane_occupied';
+      throw error;
+    }
+  }
+
+  async closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'> {
+    try {
+      return (await this.moveToRegistered(close)) ? 'closed' : 'already_closed';
+    } catch (error) {
+      // receipts_one_per_registration: rolled back whole, the attempt is still open.
+      if (isUniqueViolation(error)) return 'sequence_taken';
+      throw error;
+    }
+  }
+
+  private async moveToRegistered(close: CloseRegistered): Promise<boolean> {
+    const { attemptId, deviceId, registration, evidence, baseline, lastKnown } = close;
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
+    const registeredAt = new Date(registration.transactionTimeMs);
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'registered', closed_at = now(), outcome = ${JSON.stringify({ registration, evidence })}::jsonb
+         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+      ), moved AS (
+        UPDATE receipts r
+           SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
+               fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl}, registered_at = ${registeredAt},
+               evidence = ${evidence}::evidence,
+               ofd_status = CASE WHEN ${ofdSent} THEN 'sent' ELSE 'pending' END::ofd_status,
+               ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}),
+               ofd_sent_at = CASE WHEN ${ofdSent} THEN now() END, ofd_error = ${ofdError}
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        RETURNING r.id, r.merchant_id, r.type
+      ), lane AS (
+        UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = ${jsonOrNull(lastKnown)}::jsonb,
+                         failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
+         WHERE device_id = ${deviceId} AND EXISTS (SELECT FROM moved)
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.registered', id,
+               jsonb_build_object('receipt_id', id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
+                                  'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)
+          FROM moved
+      )
+      SELECT id FROM moved`;
+    return closed.length === 1;
+  }
+
+  async closeRejected(
+    attemptId: string,
+    rejection: Rejection,
+    evidence: AttemptEvidence,
+    grip: LaneGrip,
+  ): Promise<boolean> {
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'rejected', closed_at = now(), outcome = ${JSON.stringify({ rejection, ...evidence })}::jsonb
+         WHERE id = ${attemptId} AND state = 'open' AND ${isHeld(grip)} RETURNING receipt_id
+      ), moved AS (
+        UPDATE receipts r SET status = 'rejected', updated_at = now(), rejection = ${JSON.stringify(rejection)}::jsonb
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        RETURNING r.id, r.merchant_id, r.type
+      ), told AS (${this.receiptEvent('rejected', { rejection })})
+      SELECT id FROM moved`;
+    return closed.length === 1;
+  }
+
+  async closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean> {
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'not_registered', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
+         WHERE id = ${attemptId} AND state = 'open'
+           AND ${isHeld(grip)}
+        RETURNING receipt_id
+      )
+      UPDATE receipts r SET status = 'accepted', updated_at = now()
+        FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+      RETURNING r.id`;
+    return closed.length === 1;
+  }
+
+  async closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean> {
+    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH closed AS (
+        UPDATE attempts SET state = 'unknown', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
+         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id, device_id
+      ), lane AS (
+        UPDATE lanes l SET must_settle = l.must_settle OR ${options.mustSettle}, updated_at = now()
+          FROM closed WHERE l.device_id = closed.device_id
+      ), moved AS (
+        UPDATE receipts r SET status = 'unknown', updated_at = now()
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        RETURNING r.id, r.merchant_id, r.type
+      ), told AS (${this.receiptEvent('unknown', { attempt_id: attemptId, ...evidence })})
+      SELECT id FROM moved`;
+    return closed.length === 1;
+  }
+
+  async noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object('refused_at', now(), 'refused_to', ${this.relayId}::text)
+       WHERE id = ${attemptId} AND state = 'open'`;
+  }
+
+  async recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer> {
+    try {
+      return await this.completeOrProve(attemptId, registration);
+    } catch (error) {
+      // receipts_one_per_registration: the answer names what another receipt holds, one of the two is not true.
+      if (!isUniqueViolation(error)) throw error;
+      return this.suspectDuplicate(attemptId, registration);
+    }
+  }
+
+  private async suspectDuplicate(attemptId: string, registration: Registration): Promise<LateAnswer> {
+    const { terminalId, receiptSeq, fiscalSign } = registration;
+    await this.prisma.$executeRaw`
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, r.merchant_id, 'receipt.duplicate_suspected', r.id,
+             jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
+                                'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
+        FROM receipts r JOIN attempts a ON a.receipt_id = r.id WHERE a.id = ${attemptId}`;
+    return 'duplicate_suspected';
+  }
+
+  private async completeOrProve(attemptId: string, registration: Registration): Promise<LateAnswer> {
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
+    const [row] = await this.prisma.$queryRaw<{ late: LateAnswer }[]>`
+      WITH attempt AS (
+        SELECT receipt_id FROM attempts WHERE id = ${attemptId}
+      ), completed AS (
+        UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
+                              verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now()
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status = 'registered'
+           AND r.terminal_id = ${terminalId} AND r.receipt_seq = ${receiptSeq}
+        RETURNING r.id
+      ), proved AS (
+        UPDATE receipts r
+           SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
+               fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
+               registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
+               ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status IN ('unknown', 'accepted')
+        RETURNING r.id
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${newId('evt')}, r.merchant_id,
+               CASE WHEN EXISTS (SELECT FROM proved) THEN 'receipt.registered' ELSE 'receipt.duplicate_suspected' END, r.id,
+               jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
+                                  'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
+          FROM receipts r JOIN attempt ON r.id = attempt.receipt_id WHERE NOT EXISTS (SELECT FROM completed)
+      )
+      SELECT CASE WHEN EXISTS (SELECT FROM completed) THEN 'same' WHEN EXISTS (SELECT FROM proved) THEN 'proved'
+                  ELSE 'duplicate_suspected' END AS late`;
+    return row?.late ?? 'duplicate_suspected';
+  }
+
+  /** The event of a receipt that a statement's `moved` has just moved. */
+  private receiptEvent(name: string, data: Record<string, unknown>): Prisma.Sql {
+    return Prisma.sql`
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.' || ${name}, id,
+             jsonb_build_object('receipt_id', id) || ${JSON.stringify(data)}::jsonb
+        FROM moved`;
+  }
+}

@@ -1,0 +1,161 @@
+import { Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
+import { readProfile, type Baseline, type Calibration } from '#fiscal-domain';
+import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
+import type { DueLane } from './followed-lanes.js';
+import { SETTLE_GRACE_SECONDS } from './lane-sql.js';
+import type { DeviceStateName, LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
+
+interface SnapshotRow {
+  merchant_id: string;
+  state: DeviceStateName;
+  base_url: string | null;
+  api_key_sealed: Uint8Array;
+  profile: unknown;
+  baseline: Baseline | null;
+  last_known: LastKnown | null;
+  calibration: Calibration | null;
+  must_settle: boolean;
+  failures: number;
+  wait_ms: number;
+  attempt: AttemptRow | null;
+  waiting: WaitingReceipt[] | null;
+}
+
+interface AttemptRow {
+  id: string;
+  receipt_id: string;
+  baseline: Baseline;
+  request_hex: string;
+  document: StoredReceiptDocument;
+  created_ms: number;
+  age_ms: number;
+  refused_ago_ms: number | null;
+}
+
+/** What is to be done on a lane, and which lanes have something to be done. Changes nothing. */
+export class ReadLanes {
+  private readonly lockNumbers = new Map<string, number>();
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly relayId: string,
+  ) {}
+
+  /** Kept in memory: a lane's number never changes. */
+  async lockNumberOf(deviceId: string): Promise<number | null> {
+    const known = this.lockNumbers.get(deviceId);
+    if (known !== undefined) return known;
+    const [row] = await this.prisma.$queryRaw<{ lock_number: number }[]>`
+      SELECT lock_number FROM lanes WHERE device_id = ${deviceId}`;
+    if (!row) return null;
+    this.lockNumbers.set(deviceId, row.lock_number);
+    return row.lock_number;
+  }
+
+  async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
+    const [row] = await this.prisma.$queryRaw<SnapshotRow[]>`
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, l.baseline, l.last_known, l.calibration,
+             l.must_settle, l.failures,
+             extract(epoch FROM greatest(
+               coalesce(l.due_at - now(), interval '0'), interval '0',
+               CASE WHEN l.settling_relay <> ${this.relayId}
+                    THEN l.settle_until - now() + make_interval(secs => ${SETTLE_GRACE_SECONDS}) END
+             ))::float8 * 1000 AS wait_ms,
+             (SELECT jsonb_build_object(
+                       'id', a.id, 'receipt_id', a.receipt_id, 'baseline', a.baseline,
+                       'request_hex', encode(a.request, 'hex'), 'document', r.document,
+                       'created_ms', extract(epoch FROM a.created_at) * 1000,
+                       'age_ms', extract(epoch FROM now() - a.created_at) * 1000,
+                       'refused_ago_ms', CASE WHEN a.outcome ->> 'refused_to' = ${this.relayId} THEN
+                         extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
+                FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+               WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
+             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'mayBeRegistered', EXISTS (
+                                SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT})) ORDER BY w.lane_place)
+                FROM (SELECT id, document, lane_place FROM receipts
+                       WHERE device_id = d.id AND status = 'accepted'
+                       ORDER BY lane_place LIMIT ${receipts}) w) AS waiting
+        FROM devices d JOIN lanes l ON l.device_id = d.id
+       WHERE d.id = ${deviceId}`;
+    if (!row) return null;
+    return {
+      device: {
+        id: deviceId,
+        merchantId: row.merchant_id,
+        state: row.state,
+        baseUrl: row.base_url,
+        apiKeySealed: Buffer.from(row.api_key_sealed),
+        profile: readProfile(row.profile),
+      },
+      baseline: row.baseline,
+      lastKnown: row.last_known,
+      calibration: row.calibration,
+      mustSettle: row.must_settle,
+      failures: row.failures,
+      waitMs: Math.ceil(row.wait_ms),
+      openAttempt: row.attempt && openAttemptOf(row.attempt),
+      waiting: row.waiting ?? [],
+    };
+  }
+
+  /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
+  async overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
+    const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
+      WITH RECURSIVE waiting AS (
+        (SELECT device_id FROM receipts WHERE status = 'accepted' ORDER BY device_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT r.device_id FROM receipts r WHERE r.status = 'accepted' AND r.device_id > w.device_id
+                 ORDER BY r.device_id LIMIT 1)
+          FROM waiting w WHERE w.device_id IS NOT NULL
+      ), candidates AS (
+        SELECT w.device_id, (SELECT r.updated_at FROM receipts r WHERE r.status = 'accepted' AND r.device_id = w.device_id
+                              ORDER BY r.lane_place LIMIT 1) AS since
+          FROM waiting w WHERE w.device_id IS NOT NULL
+        UNION ALL SELECT device_id, created_at FROM attempts WHERE state = 'open'
+      )
+      SELECT DISTINCT c.device_id
+        FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
+       WHERE ${this.isFree()}
+         AND (l.due_at IS NULL OR l.due_at < now() - make_interval(secs => ${overdueMs / 1_000}))
+         AND greatest(c.since, l.updated_at) < now() - make_interval(secs => ${overdueMs / 1_000})
+       LIMIT ${limit}`;
+    return rows.map((row) => row.device_id);
+  }
+
+  /** Which of these lanes have work, are due and in nobody's hands at this moment. */
+  dueAmong(deviceIds: readonly string[]): Promise<DueLane[]> {
+    return this.prisma.$queryRaw<DueLane[]>`
+      SELECT * FROM (
+        SELECT l.device_id AS "deviceId",
+               coalesce((SELECT a.id FROM attempts a WHERE a.device_id = l.device_id AND a.state = 'open'),
+                        (SELECT r.id FROM receipts r WHERE r.device_id = l.device_id AND r.status = 'accepted'
+                          ORDER BY r.lane_place LIMIT 1)) AS first
+          FROM lanes l JOIN devices d ON d.id = l.device_id
+         WHERE l.device_id = ANY(${[...deviceIds]}::text[]) AND ${this.isFree()} AND (l.due_at IS NULL OR l.due_at <= now())
+      ) due WHERE first IS NOT NULL`;
+  }
+
+  /** Lane `l` of device `d` may be worked on by this relay, and nobody does. */
+  private isFree(): Prisma.Sql {
+    return Prisma.sql`
+      d.state NOT IN ('disabled', 'replaced')
+      AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
+           OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
+      AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}
+                       AND k.objid = l.lock_number AND k.objsubid = 2
+                       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`;
+  }
+}
+
+function openAttemptOf(row: AttemptRow): OpenAttempt {
+  return {
+    id: row.id,
+    receiptId: row.receipt_id,
+    baseline: row.baseline,
+    request: Buffer.from(row.request_hex, 'hex'),
+    document: row.document,
+    createdAt: new Date(row.created_ms),
+    ageMs: row.age_ms,
+    refusedAgoMs: row.refused_ago_ms,
+  };
+}

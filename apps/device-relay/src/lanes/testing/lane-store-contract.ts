@@ -1,0 +1,440 @@
+import type { Registration, Rejection } from '#fiscal-domain';
+import type { CloseRegistered, LaneGrip, LaneStore, LaneSnapshot } from '../ports.js';
+import { BASELINE } from './lane-rows.js';
+
+/** A lane store with what a test needs around it: rows that the gateway writes, a clock, and the lane lock in hand. */
+export interface LaneStoreRig {
+  readonly ours: LaneStore;
+  readonly others: LaneStore;
+  /** Of `ours`, for dev_1. */
+  grip(): LaneGrip;
+  /** One device dev_1, exclusive, nothing else; the lock is held. */
+  begin(): Promise<void>;
+  end(): Promise<void>;
+  addDevice(id: string): Promise<void>;
+  createReceipt(fields?: { deviceId?: string; status?: string; dispatchInS?: number }): Promise<string>;
+  receipt(id: string): Promise<StoredFiscal>;
+  attemptState(id: string): Promise<string>;
+  /** An operator's `not_registered` on a parked attempt. */
+  sendAgain(receiptId: string, attemptId: string): Promise<void>;
+  passTime(ms: number): Promise<void>;
+  loseLock(): Promise<void>;
+  overdue(overdueMs: number, limit: number): Promise<string[]>;
+}
+
+export interface StoredFiscal {
+  status: string;
+  terminalId: string | null;
+  receiptSeq: number | null;
+  fiscalSign: string | null;
+}
+
+const DEVICE = 'dev_1';
+const REJECTION: Rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
+const REGISTRATION: Registration = {
+  ...{ terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/41' },
+  ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null },
+};
+const EVIDENCE = { baseline: BASELINE, why: 'nobody knows' };
+
+/** What every lane store must do, whether PostgreSQL or the simulation's ledger: the moves of LaneStore with their guards. */
+export function laneStoreContract(rig: LaneStoreRig): void {
+  let attempts = 0;
+  beforeEach(() => rig.begin());
+  afterEach(() => rig.end());
+
+  const read = async (store = rig.ours): Promise<LaneSnapshot> => (await store.read(DEVICE, 10))!;
+  const intend = (receiptId: string, store = rig.ours) => {
+    attempts += 1;
+    const attemptId = `att_c${attempts}`;
+    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from(receiptId) };
+    return store.openAttempt(intent).then((opened) => ({ opened, attemptId }));
+  };
+  const sending = async (): Promise<{ receiptId: string; attemptId: string }> => {
+    const receiptId = await rig.createReceipt();
+    const { opened, attemptId } = await intend(receiptId);
+    expect(opened).toBe('opened');
+    return { receiptId, attemptId };
+  };
+  const close = (attemptId: string, more: Partial<CloseRegistered> = {}): CloseRegistered => ({
+    ...{ attemptId, deviceId: DEVICE, registration: REGISTRATION, evidence: 'answer' as const },
+    ...{ baseline: { ...BASELINE, sequence: 41 }, lastKnown: null },
+    ...more,
+  });
+  const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
+  const expectWait = async (store: LaneStore, ms: number): Promise<void> => {
+    const { waitMs } = await read(store);
+    expect(waitMs).toBeLessThanOrEqual(ms + 1);
+    expect(waitMs).toBeGreaterThan(ms - 15_000);
+    if (ms === 0) expect(waitMs).toBe(0);
+  };
+
+  describe('reading', () => {
+    test('a device that is not there', async () => {
+      expect(await rig.ours.read('dev_none', 10)).toBeNull();
+      expect(await rig.ours.lockNumberOf('dev_none')).toBeNull();
+      expect(await rig.ours.lockNumberOf(DEVICE)).toBe(rig.grip().lockNumber);
+    });
+
+    test('an empty lane', async () => {
+      expect(await read()).toMatchObject({
+        ...{ device: { id: DEVICE, state: 'online', profile: { sharing: 'exclusive' } } },
+        ...{ baseline: null, lastKnown: null, calibration: null, mustSettle: false, failures: 0, waitMs: 0 },
+        ...{ openAttempt: null, waiting: [] },
+      });
+    });
+
+    test('what waits, by place, no more than asked for; what does not wait is not there', async () => {
+      for (const other of ['cancelled', 'rejected', 'unknown']) await rig.createReceipt({ status: other });
+      const ids = [await rig.createReceipt(), await rig.createReceipt(), await rig.createReceipt()];
+      const waiting = (await rig.ours.read(DEVICE, 2))!.waiting;
+      expect(waiting.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+      expect(waiting[0]).toMatchObject({ mayBeRegistered: false, document: { type: expect.any(String) } });
+    });
+  });
+
+  describe('the intent', () => {
+    test('opens once, with the exact bytes', async () => {
+      const { receiptId, attemptId } = await sending();
+      expect(await status(receiptId)).toBe('sending');
+      const { openAttempt, waiting } = await read();
+      expect(openAttempt).toMatchObject({ id: attemptId, receiptId, baseline: BASELINE, refusedAgoMs: null });
+      expect(openAttempt?.request.toString()).toBe(receiptId);
+      expect(waiting).toEqual([]);
+      expect((await intend(receiptId)).opened).toBe('withdrawn');
+    });
+
+    test.each(['cancelled', 'unknown', 'rejected'])('not for a receipt that is %s', async (other) => {
+      const id = await rig.createReceipt({ status: other });
+      expect((await intend(id)).opened).toBe('withdrawn');
+      expect(await status(id)).toBe(other);
+    });
+
+    test('not for a receipt of another device, nor for one behind another', async () => {
+      await rig.addDevice('dev_2');
+      expect((await intend(await rig.createReceipt({ deviceId: 'dev_2' }))).opened).toBe('withdrawn');
+      const [first, second] = [await rig.createReceipt(), await rig.createReceipt()];
+      expect((await intend(second)).opened).toBe('withdrawn');
+      expect((await intend(first)).opened).toBe('opened');
+    });
+
+    test('not while an attempt is open, whoever asks', async () => {
+      await sending();
+      const next = await rig.createReceipt();
+      expect((await intend(next, rig.others)).opened).toBe('lane_occupied');
+      expect(await status(next)).toBe('accepted');
+    });
+
+    test('a payment hold that ran out cancels; one that has not does not', async () => {
+      const late = await rig.createReceipt({ dispatchInS: -1 });
+      expect((await intend(late)).opened).toBe('withdrawn');
+      expect(await status(late)).toBe('cancelled');
+      expect((await intend(await rig.createReceipt({ dispatchInS: 600 }))).opened).toBe('opened');
+    });
+  });
+
+  describe('registered', () => {
+    test('receipt, attempt and lane together; due times and failures are over', async () => {
+      const { receiptId, attemptId } = await sending();
+      await rig.ours.postpone(DEVICE, { afterMs: 60_000, reason: 'x', failures: 3 });
+      const lastKnown = { receiptSeq: 41, growth: null };
+      expect(await rig.ours.closeRegistered(close(attemptId, { lastKnown }))).toBe('closed');
+      const stored = { status: 'registered', terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign' };
+      expect(await rig.receipt(receiptId)).toMatchObject(stored);
+      expect(await rig.attemptState(attemptId)).toBe('registered');
+      const lane = { openAttempt: null, failures: 0, waitMs: 0, baseline: { sequence: 41 }, lastKnown };
+      expect(await read()).toMatchObject(lane);
+      expect(await rig.ours.closeRegistered(close(attemptId))).toBe('already_closed');
+    });
+
+    test('not what was parked before: the lane stays as it is', async () => {
+      const { receiptId, attemptId } = await sending();
+      await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: true });
+      expect(await rig.ours.closeRegistered(close(attemptId))).toBe('already_closed');
+      expect(await status(receiptId)).toBe('unknown');
+      expect(await read()).toMatchObject({ baseline: null, mustSettle: true });
+    });
+
+    test('not under a sequence that another receipt has; the same number of another terminal is another', async () => {
+      await rig.ours.closeRegistered(close((await sending()).attemptId));
+      const second = await sending();
+      expect(await rig.ours.closeRegistered(close(second.attemptId))).toBe('sequence_taken');
+      expect(await rig.receipt(second.receiptId)).toMatchObject({ status: 'sending', receiptSeq: null });
+      expect(await rig.attemptState(second.attemptId)).toBe('open');
+      const elsewhere = { ...REGISTRATION, terminalId: 'UZ2' };
+      expect(await rig.ours.closeRegistered(close(second.attemptId, { registration: elsewhere }))).toBe('closed');
+    });
+  });
+
+  describe('a late answer', () => {
+    test('completes the same registration', async () => {
+      const { receiptId, attemptId } = await sending();
+      const bare = { ...REGISTRATION, fiscalSign: null, verificationUrl: null };
+      await rig.ours.closeRegistered(close(attemptId, { registration: bare, evidence: 'counters' }));
+      expect(await rig.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('same');
+      expect(await rig.receipt(receiptId)).toMatchObject({ fiscalSign: 'sign' });
+      const other = { ...REGISTRATION, fiscalSign: 'other' };
+      expect(await rig.ours.recordLateAnswer(attemptId, other)).toBe('same');
+      expect(await rig.receipt(receiptId)).toMatchObject({ fiscalSign: 'sign' });
+    });
+
+    test.each(['unknown', 'accepted'])('proves a receipt that is %s', async (before) => {
+      const { receiptId, attemptId } = await sending();
+      if (before === 'unknown') await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
+      else await rig.ours.closeNotRegistered(attemptId, {}, rig.grip());
+      expect(await status(receiptId)).toBe(before);
+      expect(await rig.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('proved');
+      expect(await rig.receipt(receiptId)).toMatchObject({ status: 'registered', receiptSeq: 41 });
+      expect(await read()).toMatchObject({ openAttempt: null, waiting: [] });
+    });
+
+    test('contradicts another registration, and what is being sent again', async () => {
+      const first = await sending();
+      await rig.ours.closeRegistered(close(first.attemptId));
+      const other = { ...REGISTRATION, receiptSeq: 42 };
+      expect(await rig.ours.recordLateAnswer(first.attemptId, other)).toBe('duplicate_suspected');
+      expect(await rig.receipt(first.receiptId)).toMatchObject({ receiptSeq: 41 });
+      const second = await sending();
+      await rig.ours.closeNotRegistered(second.attemptId, {}, rig.grip());
+      await intend(second.receiptId);
+      expect(await rig.ours.recordLateAnswer(second.attemptId, other)).toBe('duplicate_suspected');
+      expect(await status(second.receiptId)).toBe('sending');
+    });
+
+    test('that names what another receipt has is no proof', async () => {
+      await rig.ours.closeRegistered(close((await sending()).attemptId));
+      const { receiptId, attemptId } = await sending();
+      await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
+      expect(await rig.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('duplicate_suspected');
+      expect(await rig.receipt(receiptId)).toMatchObject({ status: 'unknown', receiptSeq: null });
+    });
+  });
+
+  describe('the other ends', () => {
+    test('rejected, once', async () => {
+      const { receiptId, attemptId } = await sending();
+      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.grip())).toBe(true);
+      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.grip())).toBe(false);
+      expect(await status(receiptId)).toBe('rejected');
+      expect((await read()).openAttempt).toBeNull();
+    });
+
+    test('not registered, once: back to its place', async () => {
+      const { receiptId, attemptId } = await sending();
+      const behind = await rig.createReceipt();
+      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.grip())).toBe(true);
+      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.grip())).toBe(false);
+      expect((await read()).waiting.map(({ id }) => id)).toEqual([receiptId, behind]);
+    });
+
+    test('unknown, once; what must settle stays so', async () => {
+      const { receiptId, attemptId } = await sending();
+      expect(await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: true })).toBe(true);
+      expect(await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false })).toBe(false);
+      expect(await status(receiptId)).toBe('unknown');
+      await rig.ours.closeUnknown((await sending()).attemptId, EVIDENCE, { mustSettle: false });
+      expect(await read()).toMatchObject({ mustSettle: true, openAttempt: null });
+    });
+
+    test.each<[string, Record<string, unknown>, boolean]>([
+      ['nothing was sent', { answer: { kind: 'not_sent', reason: 'guard' } }, false],
+      ['the register refused it', { answer: { kind: 'refused', code: 'F-002' } }, false],
+      ['the counters had not moved', { proof: { kind: 'not_registered' } }, false],
+      ['a repetition was refused', { refused_again: { kind: 'device_refused' } }, true],
+      ['the counters proved nothing', { proof: { kind: 'unproven' } }, true],
+      ['nobody says why', {}, true],
+    ])('whether a called back receipt may be registered all the same: %s', async (_why, evidence, expected) => {
+      const { attemptId } = await sending();
+      await rig.ours.closeNotRegistered(attemptId, evidence, rig.grip());
+      expect((await read()).waiting).toMatchObject([{ mayBeRegistered: expected }]);
+    });
+
+    test('a person’s word proves nothing, also of a register that had refused', async () => {
+      const { receiptId, attemptId } = await sending();
+      await rig.ours.closeUnknown(attemptId, { ...EVIDENCE, answer: { kind: 'refused' } }, { mustSettle: false });
+      await rig.sendAgain(receiptId, attemptId);
+      expect((await read()).waiting).toMatchObject([{ id: receiptId, mayBeRegistered: true }]);
+      const again = await intend(receiptId);
+      await rig.ours.closeNotRegistered(again.attemptId, { answer: { kind: 'not_sent' } }, rig.grip());
+      expect((await read()).waiting).toMatchObject([{ mayBeRegistered: true }]);
+    });
+
+    test('a refusal is remembered for the relay that heard it, on an open attempt only', async () => {
+      const { attemptId } = await sending();
+      await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
+      await rig.passTime(3_600_000);
+      const refusedAgoMs = (await read()).openAttempt?.refusedAgoMs ?? 0;
+      expect(Math.round(refusedAgoMs / 60_000)).toBe(60);
+      expect(Math.round(((await read()).openAttempt?.ageMs ?? 0) / 60_000)).toBe(60);
+      expect((await read(rig.others)).openAttempt?.refusedAgoMs).toBeNull();
+      await rig.others.noteRefusal(attemptId, { refused: 'F-001' });
+      expect((await read()).openAttempt?.refusedAgoMs).toBeNull();
+      await rig.ours.closeNotRegistered(attemptId, { answer: { kind: 'refused' } }, rig.grip());
+      await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
+      expect((await read()).waiting).toMatchObject([{ mayBeRegistered: false }]);
+    });
+  });
+
+  describe('only the holder of the lock', () => {
+    test.each(['somebody else', 'another lane', 'nobody'])('and not %s', async (whose) => {
+      const { receiptId, attemptId } = await sending();
+      await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
+      const grip = { ...rig.grip() };
+      if (whose === 'somebody else') grip.backendPid += 1;
+      if (whose === 'another lane') grip.lockNumber += 1;
+      if (whose === 'nobody') await rig.loseLock();
+      expect(await rig.ours.closeNotRegistered(attemptId, {}, grip)).toBe(false);
+      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, grip)).toBe(false);
+      await rig.ours.endSettle(DEVICE, BASELINE, grip);
+      expect(await status(receiptId)).toBe('sending');
+      expect(await read()).toMatchObject({ baseline: null });
+      await expectWait(rig.others, 40_000);
+      // What is certain may be recorded without it.
+      expect(await rig.ours.closeRegistered(close(attemptId))).toBe('closed');
+    });
+  });
+
+  describe('due times', () => {
+    test('postponed, for everybody, and then due', async () => {
+      await rig.ours.postpone(DEVICE, { afterMs: 60_000, reason: 'away', failures: 2 });
+      await expectWait(rig.ours, 60_000);
+      await expectWait(rig.others, 60_000);
+      expect(await read()).toMatchObject({ failures: 2 });
+      await rig.passTime(61_000);
+      await expectWait(rig.others, 0);
+    });
+
+    test('while one settles, others keep off until ten seconds later', async () => {
+      await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
+      await expectWait(rig.ours, 30_000);
+      await expectWait(rig.others, 40_000);
+      await rig.passTime(31_000);
+      await expectWait(rig.ours, 0);
+      await expectWait(rig.others, 9_000);
+      await rig.passTime(10_000);
+      await expectWait(rig.others, 0);
+    });
+
+    test('postponing ends the settling by name, not what must settle', async () => {
+      await rig.ours.closeUnknown((await sending()).attemptId, EVIDENCE, { mustSettle: true });
+      await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
+      await rig.ours.postpone(DEVICE, { afterMs: 0, reason: 'x', failures: 0 });
+      await expectWait(rig.others, 0);
+      expect((await read()).mustSettle).toBe(true);
+    });
+
+    test('the end of the settling clears all of it', async () => {
+      await rig.ours.closeUnknown((await sending()).attemptId, EVIDENCE, { mustSettle: true });
+      await rig.ours.saveReading(DEVICE, BASELINE, { sequenceOffset: 1, tiyinPerUnit: 100 });
+      await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
+      const baseline = { ...BASELINE, sequence: 44 };
+      await rig.ours.endSettle(DEVICE, baseline, rig.grip());
+      const calibration = { sequenceOffset: 1, tiyinPerUnit: 100 };
+      expect(await read(rig.others)).toMatchObject({
+        mustSettle: false,
+        waitMs: 0,
+        baseline,
+        lastKnown: null,
+        calibration,
+      });
+    });
+  });
+
+  describe('what is known of the register', () => {
+    test('a reading replaces what was known', async () => {
+      const { attemptId } = await sending();
+      await rig.ours.closeRegistered(close(attemptId, { lastKnown: { receiptSeq: 41, growth: null } }));
+      await rig.ours.saveReading(DEVICE, BASELINE, null);
+      expect(await read()).toMatchObject({ baseline: BASELINE, lastKnown: null, calibration: null });
+    });
+
+    test('shared, and never exclusive again by itself', async () => {
+      await rig.ours.markShared(DEVICE, 'foreign sale');
+      await rig.ours.markShared(DEVICE, 'foreign sale');
+      expect(await read()).toMatchObject({ device: { profile: { sharing: 'shared' } } });
+    });
+
+    test('states; replaced and disabled are left by people only', async () => {
+      await rig.ours.setDeviceState(DEVICE, 'blocked', 'F-001');
+      expect(await read()).toMatchObject({ device: { state: 'blocked' } });
+      await rig.ours.setDeviceState(DEVICE, 'replaced', 'another terminal');
+      await rig.ours.setDeviceState(DEVICE, 'online', null);
+      expect(await read()).toMatchObject({ device: { state: 'replaced' } });
+    });
+
+    test('a terminal belongs to one device; nobody’s belongs to none', async () => {
+      await rig.addDevice('dev_2');
+      const nobody = { ...BASELINE, terminalId: null };
+      for (const id of [DEVICE, 'dev_2']) expect(await rig.ours.saveIdentity(id, nobody, [])).toBe('saved');
+      expect(await rig.ours.saveIdentity('dev_2', BASELINE, [])).toBe('saved');
+      expect(await rig.ours.saveIdentity('dev_2', BASELINE, [])).toBe('saved');
+      const keyed = { ...BASELINE, journalId: 'journal' };
+      expect(await rig.ours.saveIdentity(DEVICE, keyed, ['journal'])).toBe('terminal_taken');
+      expect((await read()).baseline).toBeNull();
+    });
+
+    test('with extensions it is the lane’s baseline as well', async () => {
+      await rig.ours.saveIdentity(DEVICE, BASELINE, []);
+      expect((await read()).baseline).toBeNull();
+      const keyed = { ...BASELINE, journalId: 'journal' };
+      await rig.ours.saveIdentity(DEVICE, keyed, ['journal']);
+      expect((await read()).baseline).toEqual(keyed);
+    });
+  });
+
+  describe('what the sweeper finds', () => {
+    const found = (): Promise<string[]> => rig.overdue(2_000, 10);
+
+    test('nothing that is new, in hand, settled by others, due later, stopped or done', async () => {
+      await rig.passTime(600_000);
+      expect(await found()).toEqual([]);
+      const receiptId = await rig.createReceipt();
+      await rig.passTime(600_000);
+      expect(await found()).toEqual([]);
+      await rig.loseLock();
+      expect(await found()).toEqual([DEVICE]);
+      await rig.others.beginSettle(DEVICE, 1_000, 'settling');
+      await rig.passTime(9_000);
+      expect(await found()).toEqual([]);
+      await rig.passTime(3_000);
+      expect(await found()).toEqual([DEVICE]);
+      await rig.ours.postpone(DEVICE, { afterMs: 60_000, reason: 'x', failures: 0 });
+      await rig.passTime(30_000);
+      expect(await found()).toEqual([]);
+      await rig.passTime(33_000);
+      expect(await found()).toEqual([DEVICE]);
+      await rig.ours.setDeviceState(DEVICE, 'blocked', 'F-001');
+      expect(await found()).toEqual([DEVICE]);
+      await rig.ours.setDeviceState(DEVICE, 'replaced', 'x');
+      expect(await found()).toEqual([]);
+      expect(await status(receiptId)).toBe('accepted');
+    });
+
+    test('a lane with nothing but an open attempt; one receipt that has waited is enough', async () => {
+      await sending();
+      await rig.loseLock();
+      expect(await found()).toEqual([]);
+      await rig.passTime(600_000);
+      expect(await found()).toEqual([DEVICE]);
+    });
+
+    test('a lane whose receipts have waited longer than its open attempt', async () => {
+      const first = await rig.createReceipt();
+      await rig.createReceipt();
+      await rig.loseLock();
+      await rig.passTime(600_000);
+      await intend(first);
+      expect(await found()).toEqual([DEVICE]);
+    });
+
+    test('no more lanes than asked for', async () => {
+      await rig.addDevice('dev_2');
+      await rig.createReceipt();
+      await rig.createReceipt({ deviceId: 'dev_2' });
+      await rig.loseLock();
+      await rig.passTime(600_000);
+      expect((await found()).sort()).toEqual([DEVICE, 'dev_2']);
+      expect(await rig.overdue(2_000, 1)).toHaveLength(1);
+    });
+  });
+}
