@@ -11,13 +11,12 @@ import type {
   ZReportStats,
 } from '#fiscal-domain';
 import { judgeCall, judgeSale, type CallResult, type SaleAnswer } from './answers.js';
-import { openExchange, type Exchange, type ExchangeLimits, type Opening } from './exchange.js';
-import { KeepAlivePool } from './keep-alive.js';
+import type { ExchangeLimits } from './exchange.js';
+import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
 import * as shapes from './shapes.js';
+import type { LocalApiTransport, OpenedCall, Opening } from './transport.js';
 
-export interface LocalApiClientOptions {
-  /** e.g. `http://192.168.1.20:8765` */
-  baseUrl: string;
+export interface CallOptions {
   apiKey: string;
   /** From the first byte of a request to the last byte of its answer. */
   timeoutMs: number;
@@ -27,8 +26,14 @@ export interface LocalApiClientOptions {
   connectTimeoutMs?: number;
   /** Default 2 MiB. */
   maxAnswerBytes?: number;
-  /** Certificate authority of the register in PEM, when it is not a public one. */
-  ca?: string;
+}
+
+/** A register that is called at its address. */
+export interface LocalApiClientOptions extends CallOptions, HttpTransportOptions {}
+
+/** A register that something else than its own address leads to. */
+export interface CarriedClientOptions extends CallOptions {
+  transport: LocalApiTransport;
 }
 
 /** A receipt on an open connection, not yet written. Use it once: `send` or `abandon`. */
@@ -45,6 +50,7 @@ interface Call {
   path: string;
   body?: Buffer;
   idempotencyKey?: string | null;
+  confirmed?: boolean;
 }
 
 /** Some builds refuse an empty body (facts/local-api.md "Calls"). */
@@ -57,18 +63,13 @@ const MAX_CONNECT_MS = 10_000;
  * apart from "unclear", which is what the lane's decisions rest on (design.md §5).
  */
 export class LocalApiClient {
-  private readonly base: URL;
-  private readonly pool: KeepAlivePool;
+  private readonly transport: LocalApiTransport;
   private readonly limits: ExchangeLimits;
   private readonly callLimits: ExchangeLimits;
 
   /** @throws TypeError when `baseUrl` is no http or https URL */
-  constructor(private readonly options: LocalApiClientOptions) {
-    this.base = new URL(options.baseUrl);
-    if (this.base.protocol !== 'http:' && this.base.protocol !== 'https:') {
-      throw new TypeError('the address of a register begins with http:// or https://');
-    }
-    this.pool = new KeepAlivePool(this.base.protocol === 'https:', options.ca);
+  constructor(private readonly options: LocalApiClientOptions | CarriedClientOptions) {
+    this.transport = 'transport' in options ? options.transport : new HttpTransport(options);
     this.limits = {
       timeoutMs: options.timeoutMs,
       maxAnswerBytes: options.maxAnswerBytes ?? DEFAULT_MAX_ANSWER_BYTES,
@@ -128,14 +129,14 @@ export class LocalApiClient {
 
   /** Opens the connection for POST /receipts and writes nothing yet. Never rejects. */
   async prepareReceipt(body: Buffer, idempotencyKey: string | null): Promise<Preparation> {
-    const opening = await this.open({ method: 'POST', path: '/receipts', body, idempotencyKey });
+    const opening = await this.open({ method: 'POST', path: '/receipts', body, idempotencyKey, confirmed: true });
     if (opening.kind === 'not_sent') return opening;
-    return { kind: 'ready', call: new PreparedReceipt(opening.exchange, body, this.limits) };
+    return { kind: 'ready', call: new PreparedReceipt(opening.call, this.limits) };
   }
 
   /** Ends every connection; calls that are under way become unclear. */
   close(): void {
-    this.pool.close();
+    this.transport.close();
   }
 
   private get<T>(path: string, parse: (body: unknown) => T | null): Promise<CallResult<T>> {
@@ -149,27 +150,19 @@ export class LocalApiClient {
   private async call<T>(call: Call, parse: (body: unknown) => T | null): Promise<CallResult<T>> {
     const opening = await this.open(call);
     if (opening.kind === 'not_sent') return { kind: 'unreachable', reason: opening.reason };
-    return judgeCall(await opening.exchange.send(call.body ?? null, this.callLimits, () => true), parse);
+    return judgeCall(await opening.call.send(this.callLimits, () => true), parse);
   }
 
-  private open({ method, path, body, idempotencyKey = null }: Call): Promise<Opening> {
-    const { hostname, port, protocol, pathname } = this.base;
-    return openExchange({
-      secure: protocol === 'https:',
-      pool: this.pool,
+  private open({ method, path, body, idempotencyKey = null, confirmed = false }: Call): Promise<Opening> {
+    return this.transport.open({
+      ...{ method, path, confirmed, body: body ?? null },
       connectTimeoutMs: this.options.connectTimeoutMs ?? Math.min(this.options.timeoutMs, MAX_CONNECT_MS),
-      options: {
-        method,
-        host: hostname.replace(/^\[(.*)\]$/, '$1'),
-        port: port === '' ? undefined : Number(port),
-        path: `${pathname.replace(/\/+$/, '')}${path}`,
-        headers: {
-          'X-API-Key': this.options.apiKey,
-          Accept: 'application/json',
-          'Accept-Encoding': 'identity',
-          ...(body && { 'Content-Type': 'application/json', 'Content-Length': String(body.length) }),
-          ...(idempotencyKey !== null && { 'Idempotency-Key': idempotencyKey }),
-        },
+      headers: {
+        'X-API-Key': this.options.apiKey,
+        Accept: 'application/json',
+        'Accept-Encoding': 'identity',
+        ...(body && { 'Content-Type': 'application/json' }),
+        ...(idempotencyKey !== null && { 'Idempotency-Key': idempotencyKey }),
       },
     });
   }
@@ -177,16 +170,15 @@ export class LocalApiClient {
 
 class PreparedReceipt implements PreparedCall {
   constructor(
-    private readonly exchange: Exchange,
-    private readonly body: Buffer,
+    private readonly call: OpenedCall,
     private readonly limits: ExchangeLimits,
   ) {}
 
   async send(mayStillSend: () => boolean): Promise<SaleAnswer> {
-    return judgeSale(await this.exchange.send(this.body, this.limits, mayStillSend));
+    return judgeSale(await this.call.send(this.limits, mayStillSend));
   }
 
   abandon(): void {
-    this.exchange.abandon();
+    this.call.abandon();
   }
 }

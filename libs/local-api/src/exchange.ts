@@ -33,16 +33,16 @@ export interface ExchangeLimits {
 }
 
 /** An open connection with a request prepared on it, or why there is none. Nothing of the request was written. */
-export type Opening = { kind: 'open'; exchange: Exchange } | { kind: 'not_sent'; reason: string };
+export type ExchangeOpening = { kind: 'open'; exchange: Exchange } | { kind: 'not_sent'; reason: string };
 
 /** Opens (or takes) a connection, TLS included, and writes nothing. Never rejects. */
-export async function openExchange(request: ExchangeRequest): Promise<Opening> {
+export async function openExchange(request: ExchangeRequest): Promise<ExchangeOpening> {
   const opening = await tryToOpen(request);
   // A kept connection that proves dead before use says nothing about the register: take the next, at last a new one.
   return opening.kind === 'stale' ? openExchange(request) : opening;
 }
 
-function tryToOpen({ secure, options, pool, connectTimeoutMs }: ExchangeRequest): Promise<Opening | { kind: 'stale' }> {
+function tryToOpen({ secure, options, pool, connectTimeoutMs }: ExchangeRequest): Promise<ExchangeOpening | { kind: 'stale' }> {
   return new Promise((resolve) => {
     let request: ClientRequest;
     try {
