@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings, type SettingsTable } from '#runtime';
 import { OFD_SIMULATOR_SETTINGS, REGISTER_SETTINGS } from '../../apps/cash-register/src/settings.js';
+import { AGENT_SETTINGS } from '../../apps/link-agent/src/settings.js';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
 import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
 
@@ -28,6 +29,7 @@ const PROGRAMS: [string, SettingsTable][] = [
   ['device-relay', RELAY_SETTINGS],
   ['cash-register', REGISTER_SETTINGS],
   ['OFD simulator', OFD_SIMULATOR_SETTINGS],
+  ['link agent', AGENT_SETTINGS],
 ];
 
 function parse(text: string): Map<string, string> {
@@ -45,7 +47,10 @@ test('nothing is there that nobody reads', () => {
 });
 
 test.each(PROGRAMS)('the %s accepts the values shown', (_name, table) => {
-  const filledIn = { SECRETS_KEY: Buffer.alloc(32, 1).toString('base64') };
+  const filledIn = {
+    SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
+    LINK_URL: 'wss://links.example/link?device=dev_1',
+  };
   const shown = Object.fromEntries([...example].filter(([, value]) => value !== ''));
   expect(() => readSettings(table, { ...shown, ...filledIn })).not.toThrow();
 });
@@ -58,6 +63,7 @@ test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, tab
     'TRUSTED_PROXIES',
     'DEVICE_ALLOWED_CIDRS',
     'DATA_DIR',
+    'LINK_URL',
   ];
   const fields = Object.fromEntries(Object.entries(table).filter(([key]) => !exceptions.includes(key)));
   const shown = Object.fromEntries([...example].filter(([, value]) => value !== ''));

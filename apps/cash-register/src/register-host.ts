@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import type { Logger } from '#runtime';
+import { LinkAgent, LinkKeyError, readLinkUrl } from '#link';
+import { SettingsError, type Logger } from '#runtime';
 import { Classifier } from './classifier/classifier.js';
 import { localApiServer } from './local-api/server.js';
 import { openRegister, type Register } from './register.js';
@@ -17,6 +18,7 @@ const SMALL_CACHE_PAGES = 64;
 /** Opens the registers of this process, one as a rule, many as an emulator, and serves each on its own port. */
 export class RegisterHost {
   private readonly served: Served[] = [];
+  private agent: LinkAgent | null = null;
 
   constructor(
     private readonly settings: RegisterSettings,
@@ -30,13 +32,48 @@ export class RegisterHost {
     for (let index = 0; index < this.settings.EMULATOR_REGISTERS; index += 1) {
       urls.push(await this.serve(classifier, index));
     }
+    this.dialOut();
     return urls;
   }
 
   /** Calls in hand are finished, then the journals are closed. */
   async stop(): Promise<void> {
+    await this.agent?.stop();
     await Promise.all(this.served.map(({ server }) => server.close()));
     for (const { register } of this.served) register.close();
+  }
+
+  /**
+   * With LINK_URL: calls come over the link to the register's own port, exactly as from the shop's network, so that what a
+   * broken connection means is the same for both.
+   * @throws SettingsError
+   */
+  private dialOut(): void {
+    const {
+      LINK_URL,
+      LINK_ENROLMENT_CODE: enrolmentCode,
+      LINK_ALLOW_INSECURE: allowInsecure,
+      DATA_DIR,
+    } = this.settings;
+    const address = this.served[0]?.server.server.address();
+    if (LINK_URL === undefined || typeof address !== 'object' || address === null) return;
+    // Listening on all addresses includes loopback; on one alone, it is that one.
+    const isWildcard = ['0.0.0.0', '::'].includes(address.address);
+    const host = isWildcard ? '127.0.0.1' : address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    const registerUrl = `http://${host}:${address.port}`;
+    try {
+      const target = readLinkUrl(LINK_URL, { allowInsecure });
+      this.agent = new LinkAgent({ target, registerUrl, dataDir: DATA_DIR, enrolmentCode, logger: this.logger });
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const isKey = error instanceof LinkKeyError;
+      throw new SettingsError([
+        isKey
+          ? { key: 'DATA_DIR', fault: `is unusable: ${message}` }
+          : { key: 'LINK_URL', fault: `must be ${message}` },
+      ]);
+    }
+    this.agent.start();
   }
 
   private async serve(classifier: Classifier, index: number): Promise<string> {

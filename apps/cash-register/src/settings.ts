@@ -54,6 +54,11 @@ export const REGISTER_SETTINGS = {
   EMULATOR_REGISTERS: runtime.integer({ min: 1, max: 10_000 }).default(1),
   /** off: a specification-only register (no Idempotency-Key, no journal look-up, no capabilities). */
   REGISTER_EXTENSIONS: runtime.boolean().default(true),
+  /** Where the register dials out, for a gateway that cannot reach it: the link_url of an enrolment. */
+  LINK_URL: runtime.url(['wss', 'ws']).optional(),
+  LINK_ENROLMENT_CODE: runtime.text().optional(),
+  /** Lets LINK_URL be ws:// to another machine. */
+  LINK_ALLOW_INSECURE: runtime.boolean().default(false),
   LOG_LEVEL: runtime.oneOf(runtime.LOG_LEVELS).default('info'),
 } satisfies runtime.SettingsTable;
 
@@ -76,6 +81,11 @@ export function readRegisterSettings(env: runtime.Environment = process.env): Re
   const settings = runtime.readSettings(REGISTER_SETTINGS, env);
   if (settings.EMULATOR_REGISTERS > 1 && !settings.EMULATOR) {
     throw new runtime.SettingsError([{ key: 'EMULATOR_REGISTERS', fault: 'needs EMULATOR=1' }]);
+  }
+  if (settings.EMULATOR_REGISTERS > 1 && settings.LINK_URL !== undefined) {
+    throw new runtime.SettingsError([
+      { key: 'LINK_URL', fault: 'leads to one register: EMULATOR_REGISTERS must be 1' },
+    ]);
   }
   return settings;
 }

@@ -6,6 +6,8 @@ export const SETTINGS = {
   QUEUE_URL: url(['redis', 'rediss']).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   RELAY_PORT: port().default(8081),
+  RELAY_URL: url(['http', 'https']).optional(),
+  LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };

@@ -19,6 +19,7 @@ export const SETTINGS = {
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
+  LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: cidrList().default([]),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),

@@ -11,3 +11,9 @@ export const SETTLED_IDS_PER_NOTICE = 200;
 export const DEVICE_TASK_CHANNEL = 'device_task';
 /** NOTIFY channel on which a relay says that a device task is done. Payload: the task's id. Lost: the gateway reads at its deadline. */
 export const DEVICE_TASK_DONE_CHANNEL = 'device_task_done';
+
+/**
+ * NOTIFY channel that says: the right to a register's link, or who holds it, has changed; read the rows. Payload: the
+ * device's id. Sent by triggers of `devices` and `link_keys`, and by a relay that took a link over.
+ */
+export const LINK_CHANGED_CHANNEL = 'link_changed';

@@ -42,7 +42,12 @@ export async function openExchange(request: ExchangeRequest): Promise<ExchangeOp
   return opening.kind === 'stale' ? openExchange(request) : opening;
 }
 
-function tryToOpen({ secure, options, pool, connectTimeoutMs }: ExchangeRequest): Promise<ExchangeOpening | { kind: 'stale' }> {
+function tryToOpen({
+  secure,
+  options,
+  pool,
+  connectTimeoutMs,
+}: ExchangeRequest): Promise<ExchangeOpening | { kind: 'stale' }> {
   return new Promise((resolve) => {
     let request: ClientRequest;
     try {

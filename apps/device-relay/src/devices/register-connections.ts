@@ -3,98 +3,85 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { apiKeyOwner } from '#database';
-import type { LocalBranch, LocalBusiness } from '#fiscal-domain';
-import { LocalApiClient } from '#local-api';
+import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, type TransportRequest } from '#local-api';
 import { open, type CidrSet, type Keyring } from '#runtime';
-import type { CallAnswer, LaneDevice, PreparedReceipt, Register, Registers } from '../lanes/ports.js';
+import type { LaneDevice, Registers } from '../lanes/ports.js';
 
 /** Connections kept open at the same time; an idle device's is made anew when it sells again. */
 const MAX_CONNECTIONS = 2_000;
 
 interface Connection {
   fingerprint: string;
-  register: AllowedRegister;
+  client: LocalApiClient;
 }
 
-/** One client of the local API per device, kept while its address, key and deadline stay the same. */
+/** The way to registers that dial in. */
+export interface LinkTransports {
+  transportTo(deviceId: string): LocalApiTransport;
+}
+
+/** One client of the local API per device, over HTTP or its link, kept while address, key and deadlines stay the same. */
 export class RegisterConnections implements Registers {
   private readonly connections = new LRUCache<string, Connection>({
     max: MAX_CONNECTIONS,
-    dispose: ({ register }) => register.close(),
+    dispose: ({ client }) => client.close(),
   });
 
   constructor(
     private readonly keyring: Keyring,
     private readonly allowed: CidrSet,
+    private readonly links: LinkTransports,
   ) {}
 
-  of(device: LaneDevice): AllowedRegister {
-    if (device.baseUrl === null)
-      throw new Error(`Device ${device.id} is reached by its link, which this relay does not serve.`);
+  of(device: LaneDevice): LocalApiClient {
     const fingerprint = fingerprintOf(device);
     const known = this.connections.get(device.id);
-    if (known?.fingerprint === fingerprint) return known.register;
+    if (known?.fingerprint === fingerprint) return known.client;
     const { sendTimeoutMs, callTimeoutMs } = device.profile;
     const apiKey = open(device.apiKeySealed, apiKeyOwner(device.id), this.keyring);
-    const client = new LocalApiClient({ baseUrl: device.baseUrl, apiKey, timeoutMs: sendTimeoutMs, callTimeoutMs });
-    const register = new AllowedRegister(client, new URL(device.baseUrl).hostname, this.allowed);
-    this.connections.set(device.id, { fingerprint, register });
-    return register;
+    const transport = this.transportTo(device);
+    const client = new LocalApiClient({ transport, apiKey, timeoutMs: sendTimeoutMs, callTimeoutMs });
+    this.connections.set(device.id, { fingerprint, client });
+    return client;
   }
 
   close(): void {
     this.connections.clear();
   }
+
+  private transportTo({ id, baseUrl }: LaneDevice): LocalApiTransport {
+    return baseUrl === null ? this.links.transportTo(id) : new AllowedTransport(baseUrl, this.allowed);
+  }
 }
 
-/** Calls only addresses inside DEVICE_ALLOWED_CIDRS; asked anew at every call, because names move. */
-class AllowedRegister implements Register {
+/** HTTP to addresses inside DEVICE_ALLOWED_CIDRS only; asked anew at every call, because names move. */
+class AllowedTransport implements LocalApiTransport {
+  private readonly http: HttpTransport;
+  private readonly hostname: string;
+
   constructor(
-    private readonly client: LocalApiClient,
-    private readonly hostname: string,
+    baseUrl: string,
     private readonly allowed: CidrSet,
-  ) {}
-
-  status(): ReturnType<Register['status']> {
-    return this.guarded(() => this.client.status());
+  ) {
+    this.http = new HttpTransport({ baseUrl });
+    this.hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '');
   }
 
-  fmInfo(): ReturnType<Register['fmInfo']> {
-    return this.guarded(() => this.client.fmInfo());
-  }
-
-  business(): Promise<CallAnswer<LocalBusiness>> {
-    return this.guarded(() => this.client.business());
-  }
-
-  branch(): Promise<CallAnswer<LocalBranch>> {
-    return this.guarded(() => this.client.branch());
-  }
-
-  openShift(): ReturnType<Register['openShift']> {
-    return this.guarded(() => this.client.openShift());
-  }
-
-  async prepareReceipt(body: Buffer, idempotencyKey: string): Promise<PreparedReceipt> {
+  async open(request: TransportRequest): Promise<Opening> {
     const reason = await this.forbiddenReason();
-    return reason ? { kind: 'not_sent', reason } : this.client.prepareReceipt(body, idempotencyKey);
+    return reason === null ? this.http.open(request) : { kind: 'not_sent', reason };
   }
 
   close(): void {
-    this.client.close();
-  }
-
-  private async guarded<T>(call: () => Promise<CallAnswer<T>>): Promise<CallAnswer<T>> {
-    const reason = await this.forbiddenReason();
-    return reason ? { kind: 'unreachable', reason } : call();
+    this.http.close();
   }
 
   private async forbiddenReason(): Promise<string | null> {
-    const bare = this.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(bare)) return this.allowed.contains(bare) ? null : 'the address is outside DEVICE_ALLOWED_CIDRS';
+    const { hostname, allowed } = this;
+    if (isIP(hostname)) return allowed.contains(hostname) ? null : 'the address is outside DEVICE_ALLOWED_CIDRS';
     try {
-      const addresses = await lookup(bare, { all: true });
-      return addresses.every(({ address }) => this.allowed.contains(address))
+      const addresses = await lookup(hostname, { all: true });
+      return addresses.every(({ address }) => allowed.contains(address))
         ? null
         : 'the name leads outside DEVICE_ALLOWED_CIDRS';
     } catch {

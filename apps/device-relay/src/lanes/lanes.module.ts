@@ -4,6 +4,9 @@ import { PrismaService } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { CidrSet, Metrics, newId, systemClock, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
+import { LinkedLanes } from '../links/linked-lanes.js';
+import { LinksModule } from '../links/links.module.js';
+import { Links } from '../links/links.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
@@ -26,6 +29,7 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
 
 /** Where the lane's parts are chosen and joined. */
 @Module({
+  imports: [LinksModule],
   providers: [
     {
       provide: PrismaService,
@@ -65,9 +69,9 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     },
     {
       provide: RegisterConnections,
-      inject: [SETTINGS_TOKEN],
-      useFactory: ({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings) =>
-        new RegisterConnections(SECRETS_KEY, new CidrSet(DEVICE_ALLOWED_CIDRS)),
+      inject: [SETTINGS_TOKEN, Links],
+      useFactory: ({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings, links: Links) =>
+        new RegisterConnections(SECRETS_KEY, new CidrSet(DEVICE_ALLOWED_CIDRS), links),
     },
     {
       provide: PostgresSettledNotices,
@@ -89,6 +93,7 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
       useFactory: (drain: DrainLane, bell: LaneBell, logger: Logger) =>
         new LaneRunner(drain, { concurrency: CONCURRENCY, ringAgain: (deviceId) => bell.ring(deviceId) }, logger),
     },
+    LinkedLanes,
     {
       provide: Sweeper,
       inject: [LaneRepository, LaneRunner, LOGGER],
@@ -96,9 +101,11 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
         new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
-  exports: [PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
+  exports: [LinksModule, PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
 })
 export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private lettingGo: Promise<void> | null = null;
+
   constructor(
     private readonly listener: LaneListener,
     private readonly bell: LaneBell,
@@ -118,15 +125,27 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
     this.sweeper.start();
   }
 
-  /** Nothing new, then what is in hand, then the connections; a call that outlives the deadline leaves its attempt open. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.letGo();
+    this.registers.close();
+    await this.bell.close();
+  }
+
+  /**
+   * Nothing new, then what is in hand; a call that outlives the deadline leaves its attempt open. Before the server closes,
+   * because the links of registers that dialled in end with it.
+   */
+  letGo(): Promise<void> {
+    this.lettingGo ??= this.endLanes();
+    return this.lettingGo;
+  }
+
+  private async endLanes(): Promise<void> {
     await this.sweeper.stop();
     const deadline = new AbortController();
     const waiting = delay(STOP_DEADLINE_MS, undefined, { signal: deadline.signal }).catch(() => 'all let go in time');
     await Promise.race([Promise.all([this.runner.stop(), this.listener.close(STOP_DEADLINE_MS)]), waiting]);
     deadline.abort();
-    this.registers.close();
-    await this.bell.close();
   }
 }
 

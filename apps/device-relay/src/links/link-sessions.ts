@@ -1,0 +1,120 @@
+import type { WebSocket } from 'ws';
+import type { LocalApiTransport, Opening, TransportRequest } from '#local-api';
+import { CLOSE, RegisterLink } from '#link';
+import type { Clock, Logger } from '#runtime';
+import type { ForwardedCalls } from './forwarded-calls.js';
+import type { LinkRepository } from './link.repository.js';
+
+/** How often each end asks the other for a sign of life. */
+export const HEARTBEAT_MS = 20_000;
+const SILENCE_MS = 2.5 * HEARTBEAT_MS;
+
+/**
+ * The links that this relay holds, and the way to those that others hold. One timer and one LISTEN for all: an idle link
+ * costs its socket and nothing else.
+ */
+export class LinkSessions {
+  private readonly links = new Map<string, RegisterLink>();
+  private readonly onLinked: ((deviceId: string) => void)[] = [];
+  private beating: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly presence: LinkRepository,
+    private readonly forwarded: ForwardedCalls,
+    private readonly tools: { clock: Clock; logger: Logger },
+  ) {}
+
+  get size(): number {
+    return this.links.size;
+  }
+
+  get callsInFlight(): number {
+    return [...this.links.values()].reduce((sum, link) => sum + link.callsInFlight, 0);
+  }
+
+  /** Called with a device's id whenever its link is up. */
+  whenLinked(listener: (deviceId: string) => void): void {
+    this.onLinked.push(listener);
+  }
+
+  start(): void {
+    this.beating = setInterval(() => {
+      for (const link of this.links.values()) link.beat(SILENCE_MS);
+    }, HEARTBEAT_MS);
+  }
+
+  /** An accepted register's socket becomes its link; an older one of the same register here ends. */
+  add(socket: WebSocket, { deviceId, epoch }: { deviceId: string; epoch: bigint }): void {
+    const before = this.links.get(deviceId);
+    // Two handshakes of one register may end here in another order than in the database.
+    if (before && before.epoch > epoch) {
+      socket.close(CLOSE.superseded, 'superseded by a newer link');
+      return;
+    }
+    const onClosed = (ended: RegisterLink): void => void this.remove(ended);
+    const link = new RegisterLink(socket, { deviceId, epoch, onClosed, ...this.tools });
+    this.links.set(deviceId, link);
+    before?.cut(CLOSE.superseded, 'superseded by a newer link');
+    for (const listener of this.onLinked) listener(deviceId);
+  }
+
+  /** The link of this device as it is held here, with this epoch; null when it is not. */
+  held(deviceId: string, epoch: bigint): RegisterLink | null {
+    const link = this.links.get(deviceId);
+    return link?.isOpen && link.epoch === epoch ? link : null;
+  }
+
+  /** The way to a register that dials in, whichever relay holds its link. */
+  transportTo(deviceId: string): LocalApiTransport {
+    return {
+      open: (request) => this.open(deviceId, request),
+      // The link belongs to the register, not to whoever calls it.
+      close: () => undefined,
+    };
+  }
+
+  /**
+   * Reads the rows of these links, or of all that are held here, and cuts what is revoked or held by another relay.
+   * Called on every notice, and for all when notices may have been lost.
+   */
+  async verify(deviceIds?: readonly string[]): Promise<void> {
+    const held = [...this.links.values()].filter(({ deviceId }) => !deviceIds || deviceIds.includes(deviceId));
+    for (const { deviceId, epoch, reason } of await this.presence.findEnded(held)) {
+      const link = this.links.get(deviceId);
+      if (link?.epoch === epoch) link.cut(CLOSE[reason], reason);
+    }
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.beating);
+    for (const link of this.links.values()) link.close();
+    await this.presence
+      .leaveAll()
+      .catch((error: unknown) => this.tools.logger.warn({ err: error }, 'presence is left as it was'));
+  }
+
+  private async open(deviceId: string, request: TransportRequest): Promise<Opening> {
+    const link = this.links.get(deviceId);
+    if (link?.isOpen) return link.open(request);
+    try {
+      const holder = await this.presence.holderOf(deviceId);
+      if (!holder || holder.relayId === this.presence.host.relayId) return { kind: 'not_sent', reason: 'link_absent' };
+      return await this.forwarded.open({ deviceId, holder }, request);
+    } catch (error) {
+      // Nothing was handed to anybody.
+      this.tools.logger.warn({ err: error, device_id: deviceId }, 'the holder of a link could not be found');
+      return { kind: 'not_sent', reason: 'link_holder_unknown' };
+    }
+  }
+
+  private async remove(link: RegisterLink): Promise<void> {
+    const { deviceId, epoch } = link;
+    if (this.links.get(deviceId) === link) this.links.delete(deviceId);
+    try {
+      await this.presence.leave(deviceId, epoch);
+    } catch (error) {
+      // The row keeps naming us: whoever hands a call in is told that there is no such link.
+      this.tools.logger.warn({ err: error, device_id: deviceId }, 'presence of an ended link is left as it was');
+    }
+  }
+}

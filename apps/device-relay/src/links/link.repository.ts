@@ -1,0 +1,179 @@
+import { Injectable } from '@nestjs/common';
+import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
+import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
+import { newId } from '#runtime';
+
+/** The relay process that holds links, as other relays find it. */
+export interface LinkHost {
+  relayId: string;
+  /** Where other relays hand calls in. */
+  relayUrl: string;
+}
+
+export type Admission =
+  | { kind: 'admitted'; epoch: bigint; enrolled: boolean; tookOverFrom: string | null }
+  | { kind: 'refused'; reason: LinkRefusal };
+
+export interface LinkHolder extends LinkHost {
+  epoch: bigint;
+}
+
+interface DeviceRow {
+  state: string;
+  transport: string;
+  deleted_at: Date | null;
+}
+
+const TRANSACTION = { timeout: 10_000, maxWait: 5_000, isolationLevel: 'ReadCommitted' } as const;
+
+/** Keys, codes and presence of links. Who holds a link is decided here, by the epoch, and nowhere else. */
+@Injectable()
+export class LinkRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    readonly host: LinkHost,
+  ) {}
+
+  /**
+   * Judges a register whose proof was right, and makes this relay the holder of its link: one transaction, in the order of
+   * the device's row, so that a revocation stands before or after it and never between.
+   */
+  async admit(hello: Hello): Promise<Admission> {
+    const publicKey = decodePublicKey(hello);
+    if (!publicKey) return { kind: 'refused', reason: 'signature_wrong' };
+    return this.prisma.$transaction(async (tx) => {
+      const [device] = await tx.$queryRaw<DeviceRow[]>`
+        SELECT state::text, transport::text, deleted_at FROM devices WHERE id = ${hello.deviceId} FOR NO KEY UPDATE`;
+      if (!device || device.deleted_at || device.transport !== 'link') return refused('device_unknown');
+      if (device.state === 'disabled') return refused('device_disabled');
+      const known = await this.judgeKey(tx, hello.deviceId, publicKey);
+      let enrolled = false;
+      if (known !== 'live') {
+        const refusal = hello.code === undefined ? known : await this.enrol(tx, hello.code, hello.deviceId, publicKey);
+        if (refusal) return refused(refusal);
+        enrolled = true;
+      }
+      return { kind: 'admitted', enrolled, ...(await this.takeOver(tx, hello.deviceId)) };
+    }, TRANSACTION);
+  }
+
+  /** Null: nobody holds the link, as far as the database knows. */
+  async holderOf(deviceId: string): Promise<LinkHolder | null> {
+    const [row] = await this.prisma.$queryRaw<{ relay_id: string; relay_url: string; epoch: bigint }[]>`
+      SELECT relay_id, relay_url, epoch FROM link_presences WHERE device_id = ${deviceId} AND disconnected_at IS NULL`;
+    return row ? { relayId: row.relay_id, relayUrl: row.relay_url, epoch: row.epoch } : null;
+  }
+
+  /** Of these links held here: which ones must end, and why. */
+  async findEnded(
+    links: readonly { deviceId: string; epoch: bigint }[],
+  ): Promise<{ deviceId: string; epoch: bigint; reason: 'superseded' | 'revoked' }[]> {
+    if (links.length === 0) return [];
+    const rows = await this.prisma.$queryRaw<{ device_id: string; epoch: bigint; superseded: boolean }[]>`
+      SELECT held.device_id, held.epoch,
+             (p.epoch IS DISTINCT FROM held.epoch OR p.relay_id <> ${this.host.relayId}) AS superseded
+        FROM unnest(${links.map(({ deviceId }) => deviceId)}::text[], ${links.map(({ epoch }) => epoch)}::int8[])
+             AS held(device_id, epoch)
+        LEFT JOIN link_presences p ON p.device_id = held.device_id
+        LEFT JOIN devices d ON d.id = held.device_id
+       WHERE p.epoch IS DISTINCT FROM held.epoch OR p.relay_id <> ${this.host.relayId}
+          OR d.id IS NULL OR d.deleted_at IS NOT NULL OR d.state = 'disabled' OR d.transport <> 'link'
+          OR NOT EXISTS (SELECT 1 FROM link_keys k WHERE k.device_id = held.device_id AND k.revoked_at IS NULL)`;
+    return rows.map(({ device_id: deviceId, epoch, superseded }) => ({
+      ...{ deviceId, epoch },
+      reason: superseded ? 'superseded' : 'revoked',
+    }));
+  }
+
+  /** The link has ended; does nothing when somebody else holds it by now. */
+  async leave(deviceId: string, epoch: bigint): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE link_presences SET disconnected_at = now()
+       WHERE device_id = ${deviceId} AND epoch = ${epoch} AND relay_id = ${this.host.relayId}`;
+  }
+
+  /** This process stops: whatever it held is free. */
+  async leaveAll(): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE link_presences SET disconnected_at = now()
+       WHERE relay_id = ${this.host.relayId} AND disconnected_at IS NULL`;
+  }
+
+  /** Tells the relay that held the link before. Lost: its own silence cuts that link, nothing goes over it meanwhile. */
+  async tellChanged(deviceId: string): Promise<void> {
+    await this.prisma.$executeRaw`SELECT pg_notify(${LINK_CHANGED_CHANNEL}, ${deviceId})`;
+  }
+
+  /** A lane that waits because its register was away is due now; a settle time keeps running. */
+  async wakeLane(deviceId: string): Promise<boolean> {
+    const woken = await this.prisma.$executeRaw`
+      UPDATE lanes SET due_at = NULL, due_reason = NULL, updated_at = now()
+       WHERE device_id = ${deviceId} AND failures > 0 AND due_at > now() AND settling_relay IS NULL`;
+    return woken > 0;
+  }
+
+  private async judgeKey(
+    tx: Prisma.TransactionClient,
+    deviceId: string,
+    publicKey: Buffer,
+  ): Promise<'live' | 'key_unknown' | 'key_revoked'> {
+    const [key] = await tx.$queryRaw<{ revoked: boolean }[]>`
+      SELECT revoked_at IS NOT NULL AS revoked FROM link_keys
+       WHERE public_key = ${publicKey} AND device_id = ${deviceId}`;
+    if (!key) return 'key_unknown';
+    return key.revoked ? 'key_revoked' : 'live';
+  }
+
+  /** Takes the code and leaves the key in place of the one before. Null: done. */
+  private async enrol(
+    tx: Prisma.TransactionClient,
+    code: string,
+    deviceId: string,
+    publicKey: Buffer,
+  ): Promise<LinkRefusal | null> {
+    const [taken] = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM link_keys WHERE public_key = ${publicKey}`;
+    if (taken) return 'key_taken';
+    const codeHash = hashEnrolmentCode(code);
+    // Of two at the same moment the second waits for the first one's row, and finds it used.
+    const used = await tx.$executeRaw`
+      UPDATE link_enrolments SET used_at = now()
+       WHERE code_hash = ${codeHash} AND device_id = ${deviceId} AND used_at IS NULL AND expires_at > now()`;
+    if (used === 0) return this.refusalOfCode(tx, codeHash, deviceId);
+    await tx.$executeRaw`UPDATE link_keys SET revoked_at = now() WHERE device_id = ${deviceId} AND revoked_at IS NULL`;
+    await tx.$executeRaw`
+      INSERT INTO link_keys (id, device_id, public_key) VALUES (${newId('lky')}, ${deviceId}, ${publicKey})`;
+    return null;
+  }
+
+  /** A code of another register is told like one that never was. */
+  private async refusalOfCode(tx: Prisma.TransactionClient, codeHash: Buffer, deviceId: string): Promise<LinkRefusal> {
+    const [known] = await tx.$queryRaw<{ used: boolean }[]>`
+      SELECT used_at IS NOT NULL AS used FROM link_enrolments
+       WHERE code_hash = ${codeHash} AND device_id = ${deviceId}`;
+    if (!known) return 'code_unknown';
+    return known.used ? 'code_used' : 'code_expired';
+  }
+
+  private async takeOver(
+    tx: Prisma.TransactionClient,
+    deviceId: string,
+  ): Promise<{ epoch: bigint; tookOverFrom: string | null }> {
+    const { relayId, relayUrl } = this.host;
+    // The device's row is locked: nobody else writes this one.
+    const [before] = await tx.$queryRaw<{ relay_id: string }[]>`
+      SELECT relay_id FROM link_presences WHERE device_id = ${deviceId} AND disconnected_at IS NULL`;
+    const [row] = await tx.$queryRaw<{ epoch: bigint }[]>`
+      INSERT INTO link_presences AS p (device_id, relay_id, relay_url, epoch)
+      VALUES (${deviceId}, ${relayId}, ${relayUrl}, 1)
+      ON CONFLICT (device_id) DO UPDATE
+        SET relay_id = excluded.relay_id, relay_url = excluded.relay_url, epoch = p.epoch + 1, connected_at = now(),
+            seen_at = now(), disconnected_at = NULL
+      RETURNING epoch`;
+    if (!row) throw new Error(`no presence for ${deviceId}`);
+    return { epoch: row.epoch, tookOverFrom: before && before.relay_id !== relayId ? before.relay_id : null };
+  }
+}
+
+function refused(reason: LinkRefusal): { kind: 'refused'; reason: LinkRefusal } {
+  return { kind: 'refused', reason };
+}

@@ -1,0 +1,116 @@
+import { hostname } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import { PrismaService } from '#database';
+import { relayIdentityOf } from '#link';
+import type { LocalApiTransport } from '#local-api';
+import { newId, systemClock, type Logger, type Metrics } from '#runtime';
+import type { RelaySettings } from '../settings.js';
+import { ForwardAuth } from './forward-auth.js';
+import { ForwardDesk } from './forward-desk.js';
+import { ForwardedCalls } from './forwarded-calls.js';
+import { LinkDoor } from './link-door.js';
+import { LinkNotices } from './link-notices.js';
+import { LinkSessions } from './link-sessions.js';
+import { LinkRepository } from './link.repository.js';
+
+/** The links' own connections: a thousand registers that come back together must not take the lanes' from them. */
+const POOL_SIZE = 4;
+
+interface LinkParts {
+  prisma: PrismaService;
+  repository: LinkRepository;
+  forwarded: ForwardedCalls;
+  sessions: LinkSessions;
+  notices: LinkNotices;
+  desk: ForwardDesk;
+  door: LinkDoor;
+}
+
+/** Registers that dial in, joined: the door, the links held here, and the way to those that other relays hold. */
+export class Links {
+  constructor(private readonly parts: LinkParts) {}
+
+  /** Number of links that this relay holds. */
+  get size(): number {
+    return this.parts.sessions.size;
+  }
+
+  /** Whether revocations are heard at this moment. */
+  get isListening(): boolean {
+    return this.parts.notices.isListening;
+  }
+
+  /** Called with a device's id whenever its link is up, after its lane was made due. */
+  whenLinked(listener: (deviceId: string) => void): void {
+    this.parts.sessions.whenLinked(listener);
+  }
+
+  transportTo(deviceId: string): LocalApiTransport {
+    return this.parts.sessions.transportTo(deviceId);
+  }
+
+  /** A lane that waits because its register was away is due now. */
+  wakeLane(deviceId: string): Promise<boolean> {
+    return this.parts.repository.wakeLane(deviceId);
+  }
+
+  /** Before the server listens. */
+  attach(fastify: FastifyInstance): void {
+    const { desk, door, sessions } = this.parts;
+    desk.attach(fastify);
+    door.attach(fastify.server);
+    // The server waits for every socket, also for those that became links.
+    fastify.addHook('preClose', async () => {
+      door.close();
+      await sessions.stop();
+    });
+  }
+
+  start(): void {
+    this.parts.sessions.start();
+    this.parts.notices.start();
+  }
+
+  /** After the server has closed. */
+  async stop(): Promise<void> {
+    const { notices, forwarded, prisma } = this.parts;
+    await notices.stop();
+    forwarded.close();
+    await prisma.$disconnect();
+  }
+}
+
+export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Logger): Links {
+  const { DATABASE_URL, SECRETS_KEY, LINK_PUBLIC_URL, RELAY_URL, RELAY_PORT } = settings;
+  const relayUrl = RELAY_URL ?? `http://${hostname()}:${RELAY_PORT}`;
+  const host = { relayId: newId('rly'), relayUrl };
+  const prisma = new PrismaService({
+    ...{ url: DATABASE_URL, poolSize: POOL_SIZE, applicationName: 'device-relay-links', lockTimeoutMs: 5_000 },
+  });
+  const handshakes = metrics.counter({
+    name: 'link_handshakes_total',
+    help: 'Registers that dialled in, by how it ended',
+    labels: ['outcome'],
+  });
+  const forwards = metrics.counter({
+    name: 'link_forwarded_calls_total',
+    help: 'Calls handed to the relay that holds the link of their register',
+  });
+  const repository = new LinkRepository(prisma, host);
+  const auth = new ForwardAuth(SECRETS_KEY, systemClock);
+  const forwarded = new ForwardedCalls(auth, () => forwards.inc());
+  const sessions = new LinkSessions(repository, forwarded, { clock: systemClock, logger });
+  metrics.gauge({ name: 'link_sessions', help: 'Links of registers that this relay holds' }, (gauge) =>
+    gauge.set(sessions.size),
+  );
+  metrics.gauge({ name: 'link_calls_in_flight', help: 'Calls under way on the links held here' }, (gauge) =>
+    gauge.set(sessions.callsInFlight),
+  );
+  const relay = relayIdentityOf(LINK_PUBLIC_URL);
+  return new Links({
+    ...{ prisma, repository, forwarded, sessions },
+    notices: new LinkNotices({ databaseUrl: DATABASE_URL }, sessions, logger),
+    desk: new ForwardDesk(host.relayId, auth, sessions, logger),
+    door: new LinkDoor(repository, sessions, { relay, logger, count: (outcome) => handshakes.inc({ outcome }) }),
+  });
+}
