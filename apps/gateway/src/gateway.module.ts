@@ -2,6 +2,7 @@ import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '
 import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
+import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
@@ -27,6 +28,7 @@ export class GatewayModule implements OnApplicationShutdown {
         OauthModule,
         ReceiptsModule,
         OperatorModule,
+        LinksModule,
         FleetModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],

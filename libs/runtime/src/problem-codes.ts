@@ -123,6 +123,7 @@ export const PROBLEMS = {
   fiscal_complete: never(409, 'The receipt has its fiscal sign'),
   device_not_replaced: never(409, 'The register does not count as replaced'),
   device_not_blocked: never(409, 'The register is not blocked'),
+  device_not_linked: never(409, 'The register is called at its address'),
   contradicts_reading: never(422, 'It contradicts what the register counted'),
   contradicts_link: never(422, 'It contradicts the verification link'),
 
