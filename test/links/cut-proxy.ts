@@ -7,6 +7,8 @@ export type Dialler = 'relay' | 'register';
 export class CutProxy {
   /** Bytes towards the register are thrown away. */
   swallowing = false;
+  /** Nothing gets through either way, and neither end hears that the other one has gone. */
+  frozen = false;
   /** After so many more bytes from the register the connection is cut. */
   cutAfterAnswerBytes = Number.POSITIVE_INFINITY;
   bytesSwallowed = 0;
@@ -33,6 +35,7 @@ export class CutProxy {
 
   heal(): void {
     this.swallowing = false;
+    this.frozen = false;
     this.cutAfterAnswerBytes = Number.POSITIVE_INFINITY;
     this.bytesSwallowed = 0;
   }
@@ -52,17 +55,18 @@ export class CutProxy {
     ] as const) {
       this.sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('error', () => other.destroy());
+      socket.on('error', () => socket.destroy());
       socket.on('close', () => {
         this.sockets.delete(socket);
-        other.destroy();
+        if (!this.frozen) other.destroy();
       });
     }
     relay.on('data', (chunk: Buffer) => {
-      if (!this.swallowing) register.write(chunk);
+      if (!this.swallowing && !this.frozen) register.write(chunk);
       else this.bytesSwallowed += chunk.length;
     });
     register.on('data', (chunk: Buffer) => {
+      if (this.frozen) return;
       const allowed = Math.min(chunk.length, this.cutAfterAnswerBytes);
       this.cutAfterAnswerBytes -= chunk.length;
       relay.write(chunk.subarray(0, allowed), () => {

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { apiKeyOwner, PrismaService } from '#database';
+import { apiKeyOwner, PrismaService, type StoredReceiptDocument } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { tiyin, type ReceiptLine } from '#fiscal-domain';
 import { hashEnrolmentCode, LinkAgent, newEnrolmentCode, readLinkUrl } from '#link';
 import type { LocalApiClient } from '#local-api';
 import {
@@ -64,7 +65,8 @@ export class LinkRig {
   readonly relays: TestRelay[] = [];
   readonly agentLines: string[] = [];
   merchantId = '';
-  private readonly keyring = parseKeyring(randomBytes(32).toString('base64'));
+  readonly keyring = parseKeyring(randomBytes(32).toString('base64'));
+  readonly foreignKeyring = parseKeyring(randomBytes(32).toString('base64'));
   private readonly ends: (() => Promise<unknown> | void)[] = [];
 
   private constructor(
@@ -143,6 +145,22 @@ export class LinkRig {
     return code;
   }
 
+  /** Receipts as the gateway leaves them, and no bell: the test says which relay works the lane. */
+  async acceptReceipts(device: TestDevice, count: number): Promise<string[]> {
+    const ids: string[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const id = newId('rcp');
+      await this.prisma.$executeRaw`
+        INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id,
+                              branch_id, document, total_tiyin, vat_total_tiyin)
+        VALUES (${id}, ${this.merchantId}, 'cli_1', 'receipts', ${Buffer.alloc(32)}, 'sale', 'accepted',
+                nextval('lane_place_seq'), ${device.id}, ${this.merchantId.replace('mer_', 'brn_')},
+                ${JSON.stringify(saleDocument())}::jsonb, 112000, 12000)`;
+      ids.push(id);
+    }
+    return ids;
+  }
+
   linkUrl(relay: TestRelay, deviceId: string): string {
     return `${relay.linkPublicUrl}?device=${deviceId}`;
   }
@@ -207,4 +225,20 @@ export class LinkRig {
       stop: () => (stopped ??= stop()),
     };
   }
+}
+
+function saleDocument(): StoredReceiptDocument {
+  const line: ReceiptLine = {
+    ...{ line: 1, sku: null, name: 'Non', quantity: 1_000 as ReceiptLine['quantity'], priceTiyin: tiyin(112_000) },
+    ...{ discountTiyin: tiyin(0), totalTiyin: tiyin(112_000), vatPercent: 12, vatTiyin: tiyin(12_000) },
+    ...{ spic: '01905001001000001', packageCode: '1500001', units: 796, barcode: null, labels: [], commission: null },
+  };
+  return {
+    type: 'sale',
+    lines: [line],
+    payment: { method: 'cash', provider: null, cashTiyin: tiyin(112_000), cardTiyin: tiyin(0) },
+    totalTiyin: tiyin(112_000),
+    vatTotalTiyin: tiyin(12_000),
+    ...{ customer: null, refundInfo: null, metadata: null, callbackUrl: null },
+  };
 }

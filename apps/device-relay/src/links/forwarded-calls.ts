@@ -61,7 +61,8 @@ export class ForwardedCalls {
       timeoutMs: request.connectTimeoutMs + GRACE_MS,
       mayStillSend: () => true,
     });
-    if (raw.kind !== 'answered') return { kind: 'not_sent', reason: `relay_${raw.reason}` };
+    if (raw.kind === 'not_sent') return raw;
+    if (raw.kind === 'failed') return { kind: 'not_sent', reason: `relay_${raw.reason}` };
     const said = decodeFrame(raw.body);
     const callId = said?.header['type'] === 'ready' ? said.header['callId'] : null;
     if (typeof callId === 'string') return { kind: 'open', call: this.readyCall(holder, callId) };

@@ -55,7 +55,7 @@ export class LinkNotices {
   private async listenUntilLost(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.settings.databaseUrl,
-      application_name: 'device-relay-links',
+      application_name: 'device-relay-link-notices',
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,

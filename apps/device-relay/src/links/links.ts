@@ -11,7 +11,7 @@ import { ForwardedCalls } from './forwarded-calls.js';
 import { LinkDoor } from './link-door.js';
 import { LinkNotices } from './link-notices.js';
 import { LinkSessions } from './link-sessions.js';
-import { LinkRepository } from './link.repository.js';
+import { LinkRepository, type LinkHost } from './link.repository.js';
 
 /** The links' own connections: a thousand registers that come back together must not take the lanes' from them. */
 const POOL_SIZE = 4;
@@ -33,6 +33,11 @@ export class Links {
   /** Number of links that this relay holds. */
   get size(): number {
     return this.parts.sessions.size;
+  }
+
+  /** Who this relay is to other relays. */
+  get host(): LinkHost {
+    return this.parts.repository.host;
   }
 
   /** Whether revocations are heard at this moment. */
