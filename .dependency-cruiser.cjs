@@ -42,9 +42,9 @@ module.exports = {
     },
     {
       name: 'cash-register-stands-alone',
-      comment: 'A shop runs it without the gateway: no database server, no payments, no queue.',
+      comment: 'A shop runs register and link agent without the gateway: no database server, no payments, no queue.',
       severity: 'error',
-      from: { path: '^apps/cash-register/' },
+      from: { path: '^(apps/(cash-register|link-agent)|libs/link)/' },
       to: { path: ['^libs/(database|payments|queue)/', 'node_modules/(@prisma|pg|bullmq|ioredis)/'] },
     },
     {

@@ -5,11 +5,11 @@ import { programEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { dataDirOf, ROOT } from './lib/paths.mjs';
 import { assertPortsFree } from './lib/ports.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
-import { PROGRAMS } from './lib/programs.mjs';
+import { AGENT, PROGRAMS } from './lib/programs.mjs';
 import { ensureSecrets } from './lib/secrets.mjs';
 import { runProgram, UserError } from './lib/user-error.mjs';
 
-/** npm run start:db, start:gateway, start:relay, start:register, start:ofd: one program, set up by the environment. */
+/** npm run start:db, start:gateway, start:relay, start:register, start:ofd, start:agent: one program, set up by the environment. */
 await runProgram(async () => {
   const name = process.argv[2] ?? '';
   await prepareWorkspace();
@@ -17,7 +17,7 @@ await runProgram(async () => {
   openDataFolder(dataDir);
   const secrets = ensureSecrets(dataDir);
   if (name === 'db') return startDatabase(dataDir);
-  const program = Object.values(PROGRAMS).find((known) => known.name === name);
+  const program = [...Object.values(PROGRAMS), AGENT].find((known) => known.name === name);
   if (program === undefined) throw new UserError(`There is no program "${name}".`);
   await assertPortsFree([program], process.env);
   const { findDatabase } = await import('./lib/database.mjs');

@@ -16,6 +16,8 @@ export function sharedEnvironment(env, dataDir, secrets) {
     NODE_ENV: 'production',
     SECRETS_KEY: secrets.secrets_key,
     PUBLIC_URL: baseUrlOf(PROGRAMS.gateway, env),
+    LINK_PUBLIC_URL: `${baseUrlOf(PROGRAMS.relay, env).replace(/^http/, 'ws')}/link`,
+    RELAY_URL: baseUrlOf(PROGRAMS.relay, env),
     OFD_URLS: baseUrlOf(PROGRAMS.ofd, env),
     // Everything of the demo lives on this machine; in production loopback stays refused.
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',

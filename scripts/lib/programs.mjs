@@ -25,6 +25,12 @@ export const PROGRAMS = {
   },
 };
 
+/** Not part of `npm start`: it stands beside a register in a shop. Ready when it runs, whether its relay is there or not. */
+export const AGENT = {
+  ...program('agent', 'link agent', 'link-agent/src/main.js', ['AGENT_PORT', 8766]),
+  probe: '/healthz',
+};
+
 /**
  * @param {string} name
  * @param {string} title

@@ -25,12 +25,13 @@ test('matches the Compose specification', () => {
   expect(validate({ services: { gateway: { comand: ['node'] } } })).toBe(false);
 });
 
-test('runs all programs, register and OFD only for the demo', () => {
-  expect(ours.map(([name]) => name)).toEqual(['migrate', 'gateway', 'device-relay', 'register', 'ofd']);
+test('runs all programs, register and OFD only for the demo, the link agent only in a shop', () => {
+  expect(ours.map(([name]) => name)).toEqual(['migrate', 'gateway', 'device-relay', 'register', 'ofd', 'link-agent']);
   expect(ours.filter(([, { profiles }]) => profiles?.includes('demo')).map(([name]) => name)).toEqual([
     'register',
     'ofd',
   ]);
+  expect(compose.services['link-agent']?.profiles).toEqual(['agent']);
 });
 
 test('a relay gets longer to stop than a call to a register may take', () => {

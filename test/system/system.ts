@@ -82,6 +82,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     DATABASE_URL: database.url,
     SECRETS_KEY: secretsKey,
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
+    LINK_PUBLIC_URL: `ws://127.0.0.1:${programPort + gatewayCount}/link`,
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,
   };
@@ -101,7 +102,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     return new Program(
       `relay-${index}`,
       'device-relay/src/main.js',
-      { ...shared, RELAY_PORT: port },
+      { RELAY_URL: `http://127.0.0.1:${port}`, ...shared, RELAY_PORT: port },
       `http://127.0.0.1:${port}/readyz`,
     );
   });

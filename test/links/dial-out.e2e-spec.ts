@@ -1,0 +1,105 @@
+// Promise: a shop sets up a link as docs/link.md says, with the programs as they ship, and its sales become receipts.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from '../system/database.js';
+import { freePorts, Program } from '../system/program.js';
+import { startSystem, type TestSystem } from '../system/system.js';
+import { until } from '../system/until.js';
+
+let system: TestSystem;
+const folder = mkdtempSync(join(tmpdir(), 'dial-out-'));
+const programs: Program[] = [];
+
+beforeAll(async () => {
+  system = await startSystem({ registers: 2, scopes: ['receipts:write', 'receipts:read', 'devices:admin'] });
+}, 90_000);
+afterAll(async () => {
+  await Promise.all(programs.map((program) => program.end()));
+  await system.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+/** The device stops being called at its address; the answer is what the shop is given. */
+async function enrol(till: number): Promise<{ code: string; link_url: string }> {
+  const { deviceId } = system.merchant.tills[till]!;
+  await sql(system.database, `UPDATE devices SET transport = 'link', base_url = NULL WHERE id = $1`, [deviceId]);
+  const { status, body } = await system.client.post(`/v1/devices/${deviceId}/enrolments`, {});
+  expect(status).toBe(201);
+  return body as unknown as { code: string; link_url: string };
+}
+
+async function start(program: Program): Promise<void> {
+  programs.push(program);
+  await program.start();
+}
+
+async function sellsOn(till: number): Promise<void> {
+  const { body } = await system.client.post('/v1/receipts', system.client.saleOf(till));
+  const { id } = body as unknown as { id: string };
+  await until(
+    'it is registered',
+    async () => (await system.client.get(`/v1/receipts/${id}`)).body.status,
+    (status) => status === 'registered',
+  );
+}
+
+test('a cash register dials out by itself, also after it was killed', async () => {
+  const { code, link_url } = await enrol(0);
+  const port = await freePorts(1);
+  const env = {
+    ...{ LINK_URL: link_url, LINK_ENROLMENT_CODE: code, REGISTER_PORT: String(port), DATA_DIR: join(folder, 'own') },
+    ...{ OFD_URLS: system.ofdUrl, REGISTER_API_KEY: system.registerApiKey, FM_MIN_INTERVAL_MS: '0' },
+  };
+  const register = new Program('dialling', 'cash-register/src/main.js', env, `http://127.0.0.1:${port}/status`);
+  await start(register);
+  await sellsOn(0);
+  await register.end('SIGKILL');
+  await register.start();
+  await sellsOn(0);
+  expect(register.said).not.toContain(code);
+}, 90_000);
+
+test('an agent gives a link to a register that has none; revoked, it stays out', async () => {
+  const { code, link_url } = await enrol(1);
+  const port = await freePorts(1);
+  const health = `http://127.0.0.1:${port}`;
+  const env = {
+    ...{
+      LINK_URL: link_url,
+      LINK_ENROLMENT_CODE: code,
+      REGISTER_URL: system.registerUrls[1]!,
+      AGENT_PORT: String(port),
+    },
+    DATA_DIR: join(folder, 'agent'),
+  };
+  const agent = new Program('agent', 'link-agent/src/main.js', env, `${health}/readyz`);
+  await start(agent);
+  await sellsOn(1);
+  const { deviceId } = system.merchant.tills[1]!;
+  await sql(system.database, 'UPDATE link_keys SET revoked_at = now() WHERE device_id = $1', [deviceId]);
+  const readiness = async (): Promise<number> => {
+    const response = await fetch(`${health}/readyz`);
+    await response.arrayBuffer();
+    return response.status;
+  };
+  await until('it has no link', readiness, (status) => status === 503);
+  await until(
+    'it was told why',
+    () => agent.said,
+    (said) => said.includes('key_revoked'),
+  );
+  await agent.end();
+  expect(agent.exitCode).toBe(0);
+}, 90_000);
+
+test('an agent without what it needs says so in one sentence', async () => {
+  const refused = new Program(
+    'agent',
+    'link-agent/src/main.js',
+    { LINK_URL: 'ws://links.example/link' },
+    'http://127.0.0.1:9/',
+  );
+  await expect(refused.start()).rejects.toThrow('LINK_URL must be');
+  expect(refused.lastWords).not.toContain('    at ');
+}, 30_000);
