@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchDispatch } from './dispatch.js';
 import { benchLane } from './lane.js';
+import { benchLink } from './link.js';
 import { benchLatency } from './latency.js';
 import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         ? { rounds: 1, receipts: 100, rows: 20_000, devices: 1_000 }
         : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000 },
     ),
+  link: (quick) => benchLink(quick ? { rounds: 3, sales: 100, links: 1_000 } : { rounds: 5, sales: 400, links: 5_000 }),
 };
 /** `npm run bench` alone is the main job; the others are asked for by name. */
 const MAIN_JOB = ['accept', 'latency', 'dispatch'];
