@@ -199,6 +199,8 @@ describe('taking the right away', () => {
     await rig.prisma.device.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
     await Promise.all([cut(disabled), cut(deleted)]);
     expect(await callOf(disabled)).toMatchObject({ kind: 'unreachable' });
+    // Told that it is disabled, it comes back only after a long pause: a fresh one does not wait.
+    await disabled.agent.stop();
     await rig.prisma.device.update({ where: { id: disabled.id }, data: { state: 'online' } });
     const again = rig.agent(rig.relay(), disabled, { registerUrl: register.url, dataDir: disabled.dataDir });
     await until('it is back', () => again.isLinked, Boolean);
@@ -206,11 +208,12 @@ describe('taking the right away', () => {
 
   test('also while the relay could not hear of it', async () => {
     const one = await linkedDevice();
-    // The notice is lost, because nobody listens in this very moment.
+    // Past the look that follows each admission: it would see the revocation as well, and prove nothing.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    // The notice is lost: as if nobody had listened in this very moment.
     await sql(rig.database, 'ALTER TABLE link_keys DISABLE TRIGGER link_keys_tell_link_changed');
     await rig.prisma.linkKey.updateMany({ where: { deviceId: one.id }, data: { revokedAt: new Date() } });
     await sql(rig.database, 'ALTER TABLE link_keys ENABLE TRIGGER link_keys_tell_link_changed');
-    expect(one.agent.isLinked).toBe(true);
     await sql(
       rig.database,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
