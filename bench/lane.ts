@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { startRedis } from '../test/system/redis.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { benchRegisters } from './dispatch.js';
-import { memoryOf } from './memory.js';
+import { residentMebibytes } from './memory.js';
 import type { Figure } from './report.js';
 import { median, percentile } from './statistics.js';
 
@@ -12,12 +13,14 @@ export async function benchLane(load: {
   receipts: number;
   rows: number;
   devices: number;
+  minutes: number;
 }): Promise<Figure[]> {
   return [
     ...targeted(await benchRegisters(1, load), '≥ 150 receipts/s'),
     ...targeted(await benchRegisters(100, load), '≥ 0.5 of bare (target 0.8)'),
     ...(await benchCommitToSend(load)),
     ...(await benchCommitToSendOnRedis(load)),
+    ...(await benchMemory(load)),
   ];
 }
 
@@ -27,16 +30,8 @@ function targeted(figures: Figure[], target: string): Figure[] {
     .map((figure) => ({ ...figure, name: figure.name.replace('dispatch', 'lane'), target }));
 }
 
-/** One sale at a time; then again beside a million receipts, and with ten thousand devices. */
-async function benchCommitToSend({
-  receipts,
-  rows,
-  devices,
-}: {
-  receipts: number;
-  rows: number;
-  devices: number;
-}): Promise<Figure[]> {
+/** One sale at a time; then again beside a million receipts. */
+async function benchCommitToSend({ receipts, rows }: { receipts: number; rows: number }): Promise<Figure[]> {
   const system = await startSystem({ registers: 1 });
   const client = new pg.Client({ connectionString: system.database.ownerUrl });
   await client.connect();
@@ -47,10 +42,6 @@ async function benchCommitToSend({
     await client.query('ANALYZE receipts');
     await timesOf(system, client, Math.ceil(receipts / 4));
     const beside = await timesOf(system, client, receipts);
-    await client.query(MANY_DEVICES, [devices]);
-    await client.query(MANY_LANES);
-    await timesOf(system, client, receipts);
-    const memory = memoryOf(system.relays);
     return [
       { name: 'lane: commit → send p50, PostgreSQL queue', value: median(before), unit: 'ms', target: '≤ 10' },
       {
@@ -59,12 +50,53 @@ async function benchCommitToSend({
         unit: '×',
         target: '≤ 1.10',
       },
-      ...memory.map((figure) => ({ ...figure, name: `${figure.name} with ${devices} devices`, target: '≤ 300' })),
     ];
   } finally {
     await client.end();
     await system.stop();
   }
+}
+
+const ACTIVE = 100;
+const SAMPLE_EVERY_MS = 1_000;
+
+/** Ten thousand lanes of which a hundred sell, for minutes: what the relay holds, and whether it grows. */
+async function benchMemory({ devices, minutes }: { devices: number; minutes: number }): Promise<Figure[]> {
+  const system = await startSystem({ registers: ACTIVE });
+  const database = new pg.Client({ connectionString: system.database.ownerUrl });
+  await database.connect();
+  try {
+    await database.query(MANY_DEVICES, [devices - ACTIVE]);
+    await database.query(MANY_LANES);
+    const samples = await sellFor(system, minutes * 60_000);
+    const part = (from: number, to: number): number =>
+      median(samples.slice(Math.floor(samples.length * from), Math.ceil(samples.length * to)));
+    const name = `lane: relay with ${devices} devices, ${ACTIVE} of them selling for ${minutes} min`;
+    return [
+      { name: `${name}, most`, value: Math.max(...samples), unit: 'MiB', target: '≤ 300' },
+      { name: `${name}, last fifth to second`, value: part(0.8, 1) / part(0.2, 0.4), unit: '×', target: 'flat' },
+    ];
+  } finally {
+    await database.end();
+    await system.stop();
+  }
+}
+
+/** A sale every few milliseconds, till after till. Returns the relay's memory, MiB, once a second. */
+async function sellFor({ client, relays }: TestSystem, durationMs: number): Promise<number[]> {
+  const pid = relays[0]?.pid ?? 0;
+  const endMs = performance.now() + durationMs;
+  const samples: number[] = [];
+  let sampledMs = performance.now();
+  for (let till = 0; performance.now() < endMs; till = (till + 1) % ACTIVE) {
+    const { status } = await client.post('/v1/receipts', client.saleOf(till), { prefer: 'respond-async' });
+    if (status !== 202) throw new Error(`gateway answered ${status}`);
+    await delay(10);
+    if (performance.now() - sampledMs < SAMPLE_EVERY_MS) continue;
+    sampledMs = performance.now();
+    samples.push(residentMebibytes(pid) ?? Number.NaN);
+  }
+  return samples;
 }
 
 async function benchCommitToSendOnRedis({ receipts }: { receipts: number }): Promise<Figure[]> {
@@ -109,8 +141,8 @@ const MANY_RECEIPTS = `
     FROM generate_series(1, $1::int) n, (SELECT * FROM receipts LIMIT 1) r`;
 
 const MANY_DEVICES = `
-  INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed)
-  SELECT 'dev_bench' || n, d.merchant_id, d.branch_id, 'bench ' || n, d.base_url, d.api_key_sealed
+  INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, state)
+  SELECT 'dev_bench' || n, d.merchant_id, d.branch_id, 'bench ' || n, d.base_url, d.api_key_sealed, 'disabled'
     FROM generate_series(1, $1::int) n, (SELECT * FROM devices LIMIT 1) d`;
 
 const MANY_LANES = "INSERT INTO lanes (device_id) SELECT id FROM devices WHERE id LIKE 'dev_bench%'";

@@ -8,7 +8,7 @@ import { OwnRedis, redisIsInstalled } from './testing/own-redis.js';
 import { until } from './testing/until.js';
 
 const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
-const quiet = { info: () => undefined, warn: () => undefined };
+const quiet = { info: () => undefined, error: () => undefined };
 
 (mayRun ? describe : describe.skip)('the lane queue on Redis', () => {
   let redis: OwnRedis;

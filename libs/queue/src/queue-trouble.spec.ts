@@ -4,7 +4,7 @@ import { QueueCounters, QueueTrouble } from './queue-trouble.js';
 function troubleWithLog(): { trouble: QueueTrouble; counters: QueueCounters; lines: object[] } {
   const lines: object[] = [];
   const counters = new QueueCounters();
-  const log = { info: () => undefined, warn: (fields: object) => void lines.push(fields) };
+  const log = { info: () => undefined, error: (fields: object) => void lines.push(fields) };
   return { trouble: new QueueTrouble('bell', log, counters), counters, lines };
 }
 

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 /** What the queue needs from a logger; pino's loggers fit. */
 export interface QueueLog {
   info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
 /** Running counts since start, for the process's metrics to read. One object may serve a bell and a listener. */
@@ -51,7 +51,7 @@ export class QueueTrouble {
       return;
     }
     this.kinds.set(kind, { loggedAtMs: nowMs, keptBack: 0 });
-    this.log.warn(
+    this.log.error(
       { part: this.part, kind, keptBack: seen?.keptBack ?? 0, ...describeError(error) },
       'lane queue trouble',
     );

@@ -18,7 +18,7 @@ export interface LaneQueueUnderTest {
   leaveStrayDeduplicationKey(deviceId: string): Promise<void>;
 }
 
-const quiet = { info: () => undefined, warn: () => undefined };
+const quiet = { info: () => undefined, error: () => undefined };
 let nextDevice = 0;
 const newDevice = (): string => `dev_${String((nextDevice += 1)).padStart(26, '0')}`;
 
