@@ -75,6 +75,26 @@ class AllowedRegister implements Register {
     return this.guarded(() => this.client.openShift());
   }
 
+  closeShift(): ReturnType<Register['closeShift']> {
+    return this.guarded(() => this.client.closeShift());
+  }
+
+  currentZReport(): ReturnType<Register['currentZReport']> {
+    return this.guarded(() => this.client.currentZReport());
+  }
+
+  zReportStats(): ReturnType<Register['zReportStats']> {
+    return this.guarded(() => this.client.zReportStats());
+  }
+
+  sendUnsentReceipts(): ReturnType<Register['sendUnsentReceipts']> {
+    return this.guarded(() => this.client.sendUnsentReceipts());
+  }
+
+  sendUnsentZReports(): ReturnType<Register['sendUnsentZReports']> {
+    return this.guarded(() => this.client.sendUnsentZReports());
+  }
+
   async prepareReceipt(body: Buffer, idempotencyKey: string): Promise<PreparedReceipt> {
     const reason = await this.forbiddenReason();
     return reason ? { kind: 'not_sent', reason } : this.client.prepareReceipt(body, idempotencyKey);
