@@ -11,9 +11,19 @@ const READING: DeviceReading = {
   ...{ unsentZReports: 0, shift: null, subscriptionState: 'active' as const, oldestUnsentAt: null },
 };
 
-function answered(reading: Partial<DeviceReading> = {}, more: Partial<Extract<Observation, { kind: 'answered' }>> = {}) {
+function answered(
+  reading: Partial<DeviceReading> = {},
+  more: Partial<Extract<Observation, { kind: 'answered' }>> = {},
+) {
   const whole = { ...READING, ...reading };
-  return { kind: 'answered', activated: true, fmInitialized: true, reading: whole, subscriptionExpiresAt: null, ...more } as const;
+  return {
+    kind: 'answered',
+    activated: true,
+    fmInitialized: true,
+    reading: whole,
+    subscriptionExpiresAt: null,
+    ...more,
+  } as const;
 }
 const silent = (failures: number): Observation => ({ kind: 'silent', reason: 'ECONNREFUSED', failures });
 const refused = (code: string): Observation => ({ kind: 'refused', code, reason: `${code}: no` });
@@ -31,7 +41,7 @@ const closedSince = (hours: number): Partial<DeviceReading> => ({
 const ONLINE: KnownState = { state: 'online', reason: null };
 const blocked = (reason: string): KnownState => ({ state: 'blocked', reason });
 
-test.each<[string, KnownState, Observation, string, RegExp | null]>([
+const CASES: readonly (readonly [string, KnownState, Observation, string, RegExp | null])[] = [
   ['all is well', ONLINE, answered(), 'online', null],
   ['memory 79 % full', ONLINE, answered(unsent(1, 686)), 'online', null],
   ['memory 80 % full', ONLINE, answered(unsent(1, 687)), 'degraded', /^memory/],
@@ -72,7 +82,9 @@ test.each<[string, KnownState, Observation, string, RegExp | null]>([
   ['replaced stays, whatever it says', { state: 'replaced', reason: 'r' }, answered(), 'replaced', /^r$/],
   ['replaced stays, also away', { state: 'replaced', reason: 'r' }, silent(99), 'replaced', /^r$/],
   ['disabled stays', { state: 'disabled', reason: null }, answered(), 'disabled', null],
-])('%s', (_name, known, seen, state, reason) => {
+];
+
+test.each(CASES.map(([name, ...row]) => ({ name, row })))('$name', ({ row: [known, seen, state, reason] }) => {
   const decided = decideState({ known, seen, nowMs: NOW });
   expect(decided.state).toBe(state);
   if (reason === null) expect(decided.reason).toBeNull();
@@ -82,7 +94,9 @@ test.each<[string, KnownState, Observation, string, RegExp | null]>([
 test('a person who asks lifts what cannot be seen, and nothing that can', () => {
   const known = blocked('E-016: VAT');
   expect(decideState({ known, seen: answered(), nowMs: NOW, isAsked: true }).state).toBe('online');
-  expect(decideState({ known, seen: answered({}, { activated: false }), nowMs: NOW, isAsked: true }).state).toBe('blocked');
+  expect(decideState({ known, seen: answered({}, { activated: false }), nowMs: NOW, isAsked: true }).state).toBe(
+    'blocked',
+  );
   const replaced: KnownState = { state: 'replaced', reason: 'r' };
   expect(decideState({ known: replaced, seen: answered(), nowMs: NOW, isAsked: true })).toEqual(replaced);
 });

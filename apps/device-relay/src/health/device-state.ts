@@ -7,7 +7,13 @@ export type Observation =
   | { kind: 'silent'; reason: string; failures: number }
   | { kind: 'refused'; code: string; reason: string }
   | { kind: 'replaced'; reason: string }
-  | { kind: 'answered'; activated: boolean; fmInitialized: boolean; reading: DeviceReading; subscriptionExpiresAt: Date | null };
+  | {
+      kind: 'answered';
+      activated: boolean;
+      fmInitialized: boolean;
+      reading: DeviceReading;
+      subscriptionExpiresAt: Date | null;
+    };
 
 export interface KnownState {
   state: DeviceStateName;
@@ -69,7 +75,9 @@ function decideAnswered(
   const refusal = moduleRefusal(reading, nowMs);
   if (refusal !== null) return { state: 'blocked', reason: refusal };
   const isHiddenBlock =
-    known.state === 'blocked' && known.reason !== null && !VISIBLE_BLOCKS.some((code) => known.reason?.startsWith(code));
+    known.state === 'blocked' &&
+    known.reason !== null &&
+    !VISIBLE_BLOCKS.some((code) => known.reason?.startsWith(code));
   // E-016, a terminal that belongs to another device: only a person or the next sale can tell.
   if (isHiddenBlock && !isAsked) return known;
   const warning = warningOf(seen, nowMs);

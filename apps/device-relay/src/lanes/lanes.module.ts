@@ -96,7 +96,7 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
         new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
-  exports: [PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
+  exports: [PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks, LaneRepository, RegisterConnections],
 })
 export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   constructor(

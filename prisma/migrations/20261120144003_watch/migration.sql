@@ -10,3 +10,6 @@ CREATE INDEX "devices_close_due" ON "devices"("close_due_at") WHERE (deleted_at 
 
 -- CreateIndex
 CREATE INDEX "receipts_ofd_alerts" ON "receipts"("ofd_alerts", "ofd_deadline_at") WHERE (ofd_status = 'pending'::ofd_status AND ofd_alerts < 2);
+
+-- CreateIndex
+CREATE INDEX "z_reports_not_compared" ON "z_reports"("shift_id") WHERE (own IS NULL);
