@@ -8,6 +8,9 @@ import { spreadReceipts, type Move, type Target } from './spread-receipts.js';
 /** Receipts moved in one transaction; the rest follows in the next round. */
 const BATCH = 200;
 
+/** A busy pool must not fail it: nobody waits for it but receipts. */
+const TRANSACTION_MS = { maxWait: 10_000, timeout: 15_000 };
+
 type Tx = Prisma.TransactionClient;
 
 interface TargetRow {
@@ -54,7 +57,7 @@ export class FailoverRepository {
       if (targets.length === 0) return [];
       const moves = spreadReceipts(await this.movable(tx, deviceId), targets);
       return moves.length === 0 ? [] : this.move(tx, deviceId, moves);
-    });
+    }, TRANSACTION_MS);
   }
 
   /** Healthy, taking receipts, with room in its module and far from its fuse. */

@@ -69,7 +69,7 @@ export class CloseShift {
   private async isEmpty(report: CurrentZReport): Promise<boolean> {
     if (report.TotalSaleCount + report.TotalRefundCount > 0) return false;
     const openedMs = parseTashkentTime(report.Header.OpenTime);
-    return openedMs === null || (await this.shifts.countOwnDocuments(report.Header.TerminalID, openedMs)) === 0;
+    return openedMs === null || !(await this.shifts.hasOwnSince(report.Header.TerminalID, openedMs));
   }
 
   private async observe(deviceId: string, report: CurrentZReport, unsentNumbers: number[] | null): Promise<void> {

@@ -1,5 +1,4 @@
-import type { Prisma } from '#database';
-import { type PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
@@ -13,12 +12,6 @@ export interface SeenShift {
   closedMs: number | null;
   /** Z-reports that the OFD has not acknowledged; null = not asked. */
   unsentNumbers: readonly number[] | null;
-}
-
-interface MovedShift {
-  id: string;
-  merchant_id: string;
-  number: number;
 }
 
 interface UncomparedRow {
@@ -40,7 +33,13 @@ interface UncomparedRow {
   unknown: bigint;
 }
 
-type Tx = Prisma.TransactionClient;
+/** Z-reports that one statement marks; a register owes one a day. */
+const MARKED_AT_ONCE = 100;
+/** Receipts of a terminal that may be newer than a shift that is compared, and advances within it. */
+const NEWER_RECEIPTS = 10_000;
+
+/** Earlier shifts that are found open at a time: one, unless a register was away for many. */
+const OLDER_AT_ONCE = 20;
 
 /** Rows of shifts and Z-reports. Whatever is told twice, by two relays or after a crash, is written once. */
 export class ShiftRepository {
@@ -54,72 +53,83 @@ export class ShiftRepository {
    * seen; its totals are gone then, the specification tells only of the current shift.
    */
   async observe(seen: SeenShift): Promise<void> {
-    await this.prisma.$transaction(async (tx) => {
-      await this.open(tx, seen);
-      await this.closeOlder(tx, seen);
-      if (seen.closedMs !== null) await this.close(tx, seen, new Date(seen.closedMs));
-    });
+    const written = await this.write(seen);
+    // Another relay has just inserted it, too late for our statement's view: it may have seen it open.
+    if (written === 0 && seen.closedMs !== null) await this.write(seen);
   }
 
-  private async open(tx: Tx, { deviceId, report, openedMs }: SeenShift): Promise<void> {
+  /** @returns the number of events */
+  private write({ deviceId, report, openedMs, closedMs, unsentNumbers }: SeenShift): Promise<number> {
     const { TerminalID: terminalId, Number: number } = report.Header;
-    await tx.$executeRaw`
-      WITH opened AS (
-        INSERT INTO shifts (id, device_id, terminal_id, number, opened_at)
-        VALUES (${newId('sht')}, ${deviceId}, ${terminalId}, ${number}, ${new Date(openedMs)})
-        ON CONFLICT (terminal_id, number) DO NOTHING RETURNING id, device_id
+    const openedAt = new Date(openedMs);
+    const closedAt = closedMs === null ? null : new Date(closedMs);
+    const isSent = unsentNumbers !== null && !unsentNumbers.includes(number);
+    const ids = Array.from({ length: OLDER_AT_ONCE + 3 }, () => newId('evt'));
+    return this.prisma.$executeRaw`
+      WITH inserted AS (
+        INSERT INTO shifts (id, device_id, terminal_id, number, opened_at, closed_at)
+        VALUES (${newId('sht')}, ${deviceId}, ${terminalId}, ${number}, ${openedAt}, ${closedAt})
+        ON CONFLICT (terminal_id, number) DO NOTHING RETURNING id, number
+      ), older AS (
+        UPDATE shifts SET closed_at = ${openedAt}
+         WHERE closed_at IS NULL AND id IN (SELECT id FROM shifts WHERE terminal_id = ${terminalId} AND number < ${number}
+                                               AND closed_at IS NULL ORDER BY number LIMIT ${OLDER_AT_ONCE})
+        RETURNING id, number
+      ), ended AS (
+        UPDATE shifts SET closed_at = ${closedAt}
+         WHERE terminal_id = ${terminalId} AND number = ${number} AND closed_at IS NULL AND ${closedAt}::timestamptz IS NOT NULL
+        RETURNING id, number
+      ), closed AS (
+        SELECT id, number FROM ended
+        UNION ALL SELECT id, number FROM inserted WHERE ${closedAt}::timestamptz IS NOT NULL
+      ), kept AS (
+        INSERT INTO z_reports (shift_id, totals, ofd_status, ofd_sent_at)
+        SELECT id, ${JSON.stringify(report)}::jsonb, ${isSent ? 'sent' : 'pending'}::ofd_status,
+               CASE WHEN ${isSent} THEN ${this.now()} END
+          FROM closed
+      ), news AS (
+        SELECT 1 AS step, id, number, 'shift.opened' AS type, jsonb_build_object('opened_at', ${openedAt}::timestamptz) AS more
+          FROM inserted
+        UNION ALL SELECT 2, id, number, 'shift.closed', '{"z_report": null}' FROM older
+        UNION ALL SELECT 3, id, number, 'shift.closed',
+                         jsonb_build_object('closed_at', ${closedAt}::timestamptz, 'z_report', ${JSON.stringify(report)}::jsonb)
+                    FROM closed
+        UNION ALL SELECT 4, id, number, ${isSent ? 'zreport.sent' : 'zreport.unsent'}, '{}' FROM closed
       )
       INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT ${newId('evt')}, d.merchant_id, 'shift.opened', o.id,
-             jsonb_build_object('shift_id', o.id, 'device_id', d.id, 'terminal_id', ${terminalId}::text, 'number', ${number}::int,
-                                'opened_at', ${new Date(openedMs).toISOString()}::text)
-        FROM opened o JOIN devices d ON d.id = o.device_id`;
-  }
-
-  private async closeOlder(tx: Tx, { report, openedMs }: SeenShift): Promise<void> {
-    const closed = await tx.$queryRaw<MovedShift[]>`
-      UPDATE shifts s SET closed_at = ${new Date(openedMs)} FROM devices d
-       WHERE d.id = s.device_id AND s.terminal_id = ${report.Header.TerminalID} AND s.number < ${report.Header.Number}
-         AND s.closed_at IS NULL
-      RETURNING s.id, d.merchant_id, s.number`;
-    for (const shift of closed) await this.tell(tx, shift, 'shift.closed', { z_report: null });
-  }
-
-  private async close(tx: Tx, { report, unsentNumbers }: SeenShift, closedAt: Date): Promise<void> {
-    const { TerminalID: terminalId, Number: number } = report.Header;
-    const [shift] = await tx.$queryRaw<MovedShift[]>`
-      UPDATE shifts s SET closed_at = ${closedAt} FROM devices d
-       WHERE d.id = s.device_id AND s.terminal_id = ${terminalId} AND s.number = ${number} AND s.closed_at IS NULL
-      RETURNING s.id, d.merchant_id, s.number`;
-    if (!shift) return;
-    const isSent = unsentNumbers !== null && !unsentNumbers.includes(number);
-    await tx.$executeRaw`
-      INSERT INTO z_reports (shift_id, totals, ofd_status, ofd_sent_at)
-      VALUES (${shift.id}, ${JSON.stringify(report)}::jsonb, ${isSent ? 'sent' : 'pending'}::ofd_status,
-              CASE WHEN ${isSent} THEN ${this.now()} END)`;
-    await this.tell(tx, shift, 'shift.closed', { closed_at: closedAt.toISOString(), z_report: report });
-    await this.tell(tx, shift, isSent ? 'zreport.sent' : 'zreport.unsent', {});
+      SELECT i.id, d.merchant_id, n.type, n.id,
+             jsonb_build_object('shift_id', n.id, 'device_id', d.id, 'terminal_id', ${terminalId}::text, 'number', n.number) || n.more
+        FROM (SELECT *, row_number() OVER (ORDER BY step, number) AS place FROM news) n
+        JOIN unnest(${ids}::text[]) WITH ORDINALITY AS i(id, place) USING (place)
+        JOIN devices d ON d.id = ${deviceId}
+       ORDER BY place`;
   }
 
   /** The OFD has every Z-report of this terminal but these. */
   async markZReportsSent(terminalId: string, unsentNumbers: readonly number[]): Promise<void> {
-    await this.prisma.$transaction(async (tx) => {
-      const sent = await tx.$queryRaw<MovedShift[]>`
-        UPDATE z_reports z SET ofd_status = 'sent', ofd_sent_at = ${this.now()}
-          FROM shifts s JOIN devices d ON d.id = s.device_id
-         WHERE s.id = z.shift_id AND z.ofd_status = 'pending' AND s.terminal_id = ${terminalId}
-           AND s.number <> ALL(${[...unsentNumbers]}::int[])
-        RETURNING s.id, d.merchant_id, s.number`;
-      for (const shift of sent) await this.tell(tx, shift, 'zreport.sent', {});
-    });
+    const ids = Array.from({ length: MARKED_AT_ONCE }, () => newId('evt'));
+    await this.prisma.$executeRaw`
+      WITH sent AS (
+        SELECT z.shift_id FROM z_reports z JOIN shifts s ON s.id = z.shift_id
+         WHERE z.ofd_status = 'pending' AND s.terminal_id = ${terminalId} AND s.number <> ALL(${[...unsentNumbers]}::int[])
+         ORDER BY z.shift_id LIMIT ${MARKED_AT_ONCE} FOR NO KEY UPDATE OF z
+      ), moved AS (
+        UPDATE z_reports z SET ofd_status = 'sent', ofd_sent_at = ${this.now()} FROM sent
+         WHERE z.shift_id = sent.shift_id AND z.ofd_status = 'pending' RETURNING z.shift_id
+      )
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT i.id, d.merchant_id, 'zreport.sent', s.id, jsonb_build_object('shift_id', s.id, 'number', s.number)
+        FROM (SELECT shift_id, row_number() OVER (ORDER BY shift_id) AS place FROM moved) m
+        JOIN unnest(${ids}::text[]) WITH ORDINALITY AS i(id, place) USING (place)
+        JOIN shifts s ON s.id = m.shift_id JOIN devices d ON d.id = s.device_id`;
   }
 
-  /** The register holds this shift open, and has nothing in it that we registered either. */
-  async countOwnDocuments(terminalId: string, openedMs: number): Promise<number> {
-    const [row] = await this.prisma.$queryRaw<{ n: number }[]>`
-      SELECT count(*)::int AS n FROM (SELECT FROM receipts WHERE terminal_id = ${terminalId} AND receipt_seq IS NOT NULL
-         AND registered_at >= ${new Date(openedMs)} LIMIT 1) own`;
-    return row?.n ?? 0;
+  /** Whether the gateway has registered anything on this terminal since: the newest receipt tells. */
+  async hasOwnSince(terminalId: string, openedMs: number): Promise<boolean> {
+    const [newest] = await this.prisma.$queryRaw<{ is_since: boolean }[]>`
+      SELECT registered_at >= ${new Date(openedMs)}::timestamptz AS is_since FROM receipts
+       WHERE terminal_id = ${terminalId} AND receipt_seq IS NOT NULL ORDER BY receipt_seq DESC LIMIT 1`;
+    return newest?.is_since ?? false;
   }
 
   /**
@@ -144,13 +154,20 @@ export class ShiftRepository {
                 count(*) FILTER (WHERE type = 'refund') AS refund_count,
                 coalesce(sum(jsonb_array_length(document -> 'lines')), 0)::bigint AS lines
            FROM receipts r
-          WHERE r.terminal_id = s.terminal_id AND r.receipt_seq IS NOT NULL
+          WHERE r.terminal_id = s.terminal_id AND r.receipt_seq > ${this.firstSeqToLookAt()}
             AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
        WHERE z.own IS NULL AND s.closed_at IS NOT NULL
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.device_id = d.id AND a.state = 'open')
        ORDER BY z.created_at LIMIT ${limit}`;
     for (const row of rows) await this.writeComparison(row);
     return rows.length;
+  }
+
+  /** Times have no index, sequences do: a shift's receipts stand among the newest of their terminal. */
+  private firstSeqToLookAt(): Prisma.Sql {
+    return Prisma.sql`
+      (SELECT max(newest.receipt_seq) FROM receipts newest WHERE newest.terminal_id = s.terminal_id AND newest.receipt_seq IS NOT NULL)
+        - 2 * ((z.totals ->> 'TotalSaleCount')::bigint + (z.totals ->> 'TotalRefundCount')::bigint) - ${NEWER_RECEIPTS}::bigint`;
   }
 
   private async writeComparison(row: UncomparedRow): Promise<void> {
@@ -161,22 +178,16 @@ export class ShiftRepository {
       comparison.kind === 'equal'
         ? null
         : { kind: comparison.kind, sums: comparison.difference, unknownReceipts: Number(row.unknown) };
-    await this.prisma.$transaction(async (tx) => {
-      const written = await tx.$executeRaw`
+    const data = { shift_id: row.shift_id, number: row.number, device_id: row.device_id, difference, own };
+    await this.prisma.$executeRaw`
+      WITH compared AS (
         UPDATE z_reports SET own = ${JSON.stringify(own)}::jsonb,
                              difference = ${difference === null ? null : JSON.stringify(difference)}::jsonb
-         WHERE shift_id = ${row.shift_id} AND own IS NULL`;
-      if (written === 0 || comparison.kind !== 'different') return;
-      const shift = { id: row.shift_id, merchant_id: row.merchant_id, number: row.number };
-      await this.tell(tx, shift, 'zreport.difference', { device_id: row.device_id, difference, own });
-    });
-  }
-
-  private async tell(tx: Tx, shift: MovedShift, type: string, more: Record<string, unknown>): Promise<void> {
-    const data = { shift_id: shift.id, number: shift.number, ...more };
-    await tx.$executeRaw`
+         WHERE shift_id = ${row.shift_id} AND own IS NULL RETURNING shift_id
+      )
       INSERT INTO events (id, merchant_id, type, subject_id, data)
-      VALUES (${newId('evt')}, ${shift.merchant_id}, ${type}, ${shift.id}, ${JSON.stringify(data)}::jsonb)`;
+      SELECT ${newId('evt')}, ${row.merchant_id}, 'zreport.difference', shift_id, ${JSON.stringify(data)}::jsonb
+        FROM compared WHERE ${comparison.kind === 'different'}`;
   }
 
   /** Shifts whose time has come; taken for `leaseMs`, so that another relay tries only when this one is gone. */
