@@ -8,7 +8,9 @@ let system: TestSystem;
 
 beforeAll(async () => {
   system = await startSystem({
+    registers: 2,
     relays: 2,
+    profile: { failoverAfterMs: 0 },
     env: { HEALTH_POLL_MS: '300', OFD_RESEND_MS: '500' },
     registerEnv: { OFD_SALE_BUDGET_MS: '300' },
   });
@@ -36,6 +38,7 @@ async function ofdStatuses(ids: readonly string[]): Promise<unknown[]> {
 
 test('OFD down, unsent, resent by the register, sent; then the schedule closes the shift', async () => {
   const { client, database } = system;
+  const { deviceId } = system.merchant.tills[0]!;
   await setOfd('down');
   const ids: string[] = [];
   for (const key of ['one', 'two']) {
@@ -45,7 +48,12 @@ test('OFD down, unsent, resent by the register, sent; then the schedule closes t
   }
   await until(
     'a poll has seen that two documents are unsent',
-    () => sql<{ unsent: number }>(database, `SELECT (reading ->> 'unsentReceipts')::int AS unsent FROM devices`),
+    () =>
+      sql<{ unsent: number }>(
+        database,
+        `SELECT (reading ->> 'unsentReceipts')::int AS unsent FROM devices WHERE id = $1`,
+        [deviceId],
+      ),
     ([device]) => device?.unsent === 2,
   );
   const attempts = await sql(database, 'SELECT id FROM attempts ORDER BY id');
@@ -91,3 +99,16 @@ test('each relay shows the fleet', async () => {
   expect(text).toMatch(/^device_memory_left\{.*\} 100000$/m);
   expect(text).toMatch(/^receipts_unknown\{.*\} 0$/m);
 });
+
+test('what waits for a register that cannot be reached is registered by its neighbour, once', async () => {
+  const { client, database, merchant } = system;
+  const [near, away] = [merchant.tills[0]!.deviceId, merchant.tills[1]!.deviceId];
+  await sql(database, `UPDATE devices SET base_url = 'http://127.0.0.1:9' WHERE id = $1`, [away]);
+  const { status, body } = await client.post('/v1/receipts', client.saleOf(1, { device_id: away }), {
+    prefer: 'wait=30',
+  });
+  expect({ status, device: body.device_id }).toEqual({ status: 201, device: near });
+  const moved = await sql(database, `SELECT data ->> 'device_id' AS device FROM events WHERE type = 'receipt.moved'`);
+  expect(moved).toEqual([{ device: near }]);
+  expect(await documentsAtOfd(system)).toHaveLength(3);
+}, 60_000);

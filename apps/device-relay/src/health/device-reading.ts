@@ -79,7 +79,7 @@ function busySince(
 
 /** When the open shift is to be closed; null = it is closed, empty, or there is none. */
 export function closeDueMs(shift: DeviceShiftReading | null, closeAt: string): number | null {
-  if (shift?.closedAt !== null || shift.busySince === null) return null;
+  if (shift?.closedAt !== null || !shift.busySince) return null;
   if (shift.documents >= FULL_SHIFT_DOCUMENTS) return Date.parse(shift.busySince);
   const minutes = parseTimeOfDay(closeAt);
   return minutes === null ? null : nextTimeOfDay(Date.parse(shift.busySince), minutes);
