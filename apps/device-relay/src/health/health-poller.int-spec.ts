@@ -1,5 +1,6 @@
 // Promise: every register is asked in time, by one relay at once, however many others are silent; each change is told once.
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../../../libs/queue/src/testing/until.js';
 import type { Watch } from '../watch.js';
 import { WatchRig } from '../testing/watch-rig.js';
 
@@ -137,6 +138,17 @@ test('two relays never ask the same register at once, and a dead one gives its r
   expect(rig.registerOf('dev_0').calls.filter((call) => call === 'status')).toHaveLength(1);
   await pollAfter(2_000);
   expect(rig.registerOf('dev_0').calls.filter((call) => call === 'status')).toHaveLength(2);
+});
+
+test('a device that another relay is just taking is passed by, not waited for, and not taken twice', async () => {
+  for (const id of ['dev_1', 'dev_2', 'dev_3']) await rig.addDevice(id);
+  await rig.sql.query('BEGIN');
+  await rig.sql.query(`UPDATE devices SET poll_due_at = $1 WHERE id = 'dev_2'`, [rig.at(120_000)]);
+  const began = relay.poller.beginDue().then(() => relay.poller.settle());
+  await until(() => rig.registerOf('dev_3').calls.length > 0, 'the others are asked meanwhile');
+  await rig.sql.query('COMMIT');
+  await began;
+  expect(rig.registerOf('dev_2').calls).toEqual([]);
 });
 
 test('registers that never answer hold their own places and nobody else', async () => {

@@ -223,6 +223,7 @@ test('tasks: status, open, close; each answers by what the register says', async
   expect(await run('shift_open')).toMatchObject({ kind: 'ok', value: { shift: { number: 1, closedAt: null } } });
   expect(await run('shift_open')).toMatchObject({ kind: 'ok', value: { shift: { number: 1, closedAt: null } } });
   expect(await run('shift_close')).toMatchObject({ kind: 'failed', code: 'F-005' });
+  expect(register.calls).not.toContain('close');
   await rig.sell('dev_1');
   expect(await run('shift_close')).toMatchObject({ kind: 'ok', value: { totals: { TotalSaleCount: 1 } } });
   expect(await rig.types('shift.%')).toEqual(['shift.opened', 'shift.closed']);
