@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchDispatch } from './dispatch.js';
+import { benchHealth } from './health.js';
 import { benchLane } from './lane.js';
 import { benchLink } from './link.js';
 import { benchLatency } from './latency.js';
@@ -15,6 +16,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   accept: (quick) => benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 }),
   latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
+  health: (quick) =>
+    benchHealth(quick ? { devices: 500, of: 2_500, seconds: 10 } : { devices: 2_000, of: 10_000, seconds: 40 }),
   register: (quick) =>
     benchRegister(quick ? { rounds: 3, seconds: 2, documents: 4_000 } : { rounds: 5, seconds: 6, documents: 100_000 }),
   lane: (quick) =>

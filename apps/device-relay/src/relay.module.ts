@@ -8,6 +8,7 @@ import { LanesModule } from './lanes/lanes.module.js';
 import type { RelaySettings } from './settings.js';
 import { TasksModule } from './tasks/tasks.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
+import { WatchModule } from './watch.module.js';
 
 @Global()
 @Module({})
@@ -20,6 +21,7 @@ export class RelayModule {
         LanesModule,
         TasksModule,
         InspectionModule,
+        WatchModule,
         HealthModule.register({
           imports: [LanesModule],
           inject: [PrismaService, AdvisoryLaneLocks, LaneBell],

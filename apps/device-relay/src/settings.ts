@@ -1,4 +1,16 @@
-import { cidrList, LOG_LEVELS, oneOf, parsed, parseKeyring, port, readSettings, url, type Settings } from '#runtime';
+import { parseTimeOfDay } from '#fiscal-domain';
+import {
+  cidrList,
+  integer,
+  LOG_LEVELS,
+  oneOf,
+  parsed,
+  parseKeyring,
+  port,
+  readSettings,
+  url,
+  type Settings,
+} from '#runtime';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -9,6 +21,11 @@ export const SETTINGS = {
   RELAY_URL: url(['http', 'https']).optional(),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
+  HEALTH_POLL_MS: integer({ min: 100, max: 3_600_000 }).default(60_000),
+  HEALTH_POLL_CONCURRENCY: integer({ min: 1, max: 2_000 }).default(200),
+  OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),
+  SHIFT_CLOSE_AT: parsed(timeOfDay).default('23:50'),
+  DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 
@@ -17,4 +34,9 @@ export type RelaySettings = Settings<typeof SETTINGS>;
 /** @throws SettingsError naming every bad setting */
 export function loadSettings(): RelaySettings {
   return readSettings(SETTINGS, process.env);
+}
+
+function timeOfDay(raw: string): string {
+  if (parseTimeOfDay(raw) === null) throw new Error('a time of day from 00:00 to 23:59');
+  return raw;
 }

@@ -27,4 +27,6 @@ export interface DeviceShiftReading {
   closedAt: string | null;
   /** Sales and refunds so far. */
   documents: number;
+  /** RFC 3339 UTC; since when it has documents, as far as polls can tell; null = it is empty. Closing counts from here. */
+  busySince?: string | null;
 }

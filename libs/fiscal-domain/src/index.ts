@@ -17,3 +17,5 @@ export * from './classifier.js';
 export * from './outcome.js';
 export * from './counter-proof.js';
 export * from './device-profile.js';
+export * from './shift-schedule.js';
+export * from './z-report-comparison.js';

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import {
   compactToIsoBasic,
   parseTashkentCompact,
+  parseTashkentTime,
   tashkentCompact,
   tashkentDateTime,
   tashkentIsoBasic,
@@ -61,4 +62,11 @@ test('compactToIsoBasic only puts the T in', () => {
   expect(compactToIsoBasic('20260131235959')).toBe('20260131T235959');
   expect(compactToIsoBasic('2026013123595')).toBeNull();
   expect(compactToIsoBasic('20260131T23595')).toBeNull();
+});
+
+test('parseTashkentTime reads both writings of a Z-report', () => {
+  const noon = Date.parse('2026-01-31T12:00:00+05:00');
+  expect(parseTashkentTime('2026-01-31 12:00:00')).toBe(noon);
+  expect(parseTashkentTime('20260131T120000')).toBe(noon);
+  for (const odd of ['', '2026-02-30 12:00:00', '2026-01-31', 'yesterday']) expect(parseTashkentTime(odd)).toBeNull();
 });

@@ -50,6 +50,12 @@ export function parseTashkentCompact(text: string): number | null {
   return new Date(epochMs + OFFSET_MS).getUTCFullYear() === year && tashkentCompact(epochMs) === text ? epochMs : null;
 }
 
+/** Reads the times of Z-reports, `YYYY-MM-DD HH:MM:SS` and `YYYYMMDDTHHmmss`; null as {@link parseTashkentCompact}. */
+export function parseTashkentTime(text: string): number | null {
+  const isKnown = /^\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}$/.test(text) || /^\d{8}T?\d{6}$/.test(text);
+  return isKnown ? parseTashkentCompact(text.replace(/\D/g, '')) : null;
+}
+
 /**
  * `yyyymmddhhmmss` of a sale's link → `YYYYMMDDTHHmmss` of refundInfo, digit by digit: a recomputed time that is off by a second
  * leaves the refund unlinked at the tax office. null for another shape.

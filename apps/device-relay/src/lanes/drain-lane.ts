@@ -25,6 +25,7 @@ const MAX_REREADS = 8;
 /** How long who-is-there stays believed while every answer fits. */
 const IDENTITY_TTL_MS = 60_000;
 
+const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
 const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled']);
 
 export interface LaneWork {
@@ -104,6 +105,7 @@ export class DrainLane {
         this.checkedAt.delete(device.id);
         return step;
       }
+      if (device.state === 'blocked') await this.store.setDeviceState(device.id, 'online', null);
       if (isEnough()) return step;
       const { pacingMs } = device.profile;
       if (pacingMs > 0) return this.work.setbacks.wait(lane, pacingMs, 'pacing');
@@ -147,7 +149,7 @@ export class DrainLane {
     const { device } = lane;
     const checkedAt = this.checkedAt.get(device.id);
     const isFresh = checkedAt !== undefined && this.clock.monotonicMs() - checkedAt < IDENTITY_TTL_MS;
-    if (isFresh && snapshot.baseline !== null && device.state === 'online') return null;
+    if (isFresh && snapshot.baseline !== null && FIT.has(device.state)) return null;
     const check = await checkRegister(lane.register, snapshot.baseline);
     if (check.kind !== 'same') return this.work.setbacks.unfit(lane, check);
     const saved = await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
@@ -155,7 +157,8 @@ export class DrainLane {
       const reason = `terminal ${check.baseline.terminalId} belongs to another device`;
       return this.work.setbacks.refused(lane, 'blocked', reason);
     }
-    await this.store.setDeviceState(device.id, 'online', null);
+    // What blocked it may be seen by a sale alone (E-016): lifted by one, else each try would lift it and block it again.
+    if (device.state !== 'blocked') await this.store.setDeviceState(device.id, 'online', null);
     // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
     lane.baseline =
       check.baseline.journalId === null ? { ...lane.baseline, terminalId: check.baseline.terminalId } : check.baseline;

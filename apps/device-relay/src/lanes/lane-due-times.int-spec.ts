@@ -66,6 +66,16 @@ describe('settling and waiting', () => {
     expect(await rows.ours.saveIdentity(rows.deviceId, { ...BASELINE, terminalId: 'UZ2' }, ['journal'])).toBe('saved');
   });
 
+  test('a degraded device that sells stays degraded; a change says since when', async () => {
+    await rows.sql.query(`UPDATE devices SET state = 'degraded', state_since = now() - interval '1 hour'`);
+    await rows.ours.setDeviceState(rows.deviceId, 'online', null);
+    const read = (): Promise<unknown> =>
+      rows.one(`SELECT state, now() - state_since < interval '1 minute' AS is_new FROM devices`);
+    expect(await read()).toEqual({ state: 'degraded', is_new: false });
+    await rows.ours.setDeviceState(rows.deviceId, 'unreachable', 'away');
+    expect(await read()).toEqual({ state: 'unreachable', is_new: true });
+  });
+
   test('states are told once; replaced and disabled are left by people only', async () => {
     await rows.ours.setDeviceState(rows.deviceId, 'blocked', 'F-001');
     await rows.ours.setDeviceState(rows.deviceId, 'blocked', 'F-001');

@@ -101,7 +101,7 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
         new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
-  exports: [LinksModule, PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks],
+  exports: [LinksModule, PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks, LaneRepository, RegisterConnections],
 })
 export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private lettingGo: Promise<void> | null = null;

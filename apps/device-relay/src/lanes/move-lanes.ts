@@ -55,9 +55,10 @@ export class MoveLanes {
   async setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void> {
     await this.prisma.$executeRaw`
       WITH moved AS (
-        UPDATE devices SET state = ${state}::device_state, state_reason = ${reason},
+        UPDATE devices SET state = ${state}::device_state, state_reason = ${reason}, state_since = now(),
                            last_seen_at = CASE WHEN ${state} = 'unreachable' THEN last_seen_at ELSE now() END
          WHERE id = ${deviceId} AND state <> ${state}::device_state AND state NOT IN ('disabled', 'replaced')
+           AND NOT (state = 'degraded' AND ${state} = 'online')
         RETURNING id, merchant_id
       )
       INSERT INTO events (id, merchant_id, type, subject_id, data)

@@ -2,14 +2,20 @@ import type { StoredReceiptDocument } from '#database';
 import type {
   Baseline,
   Calibration,
+  CloseShiftResponse,
+  CurrentZReport,
   DeviceProfile,
   ExpectedGrowth,
   FmInfo,
+  LocalBranch,
+  LocalBusiness,
   LocalStatus,
   OpenShiftResponse,
   RegisterAnswer,
   Registration,
   Rejection,
+  ResendResult,
+  ZReportStats,
 } from '#fiscal-domain';
 
 /** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
@@ -185,7 +191,14 @@ export type PreparedReceipt =
 export interface Register {
   status(): Promise<CallAnswer<LocalStatus>>;
   fmInfo(): Promise<CallAnswer<FmInfo>>;
+  business(): Promise<CallAnswer<LocalBusiness>>;
+  branch(): Promise<CallAnswer<LocalBranch>>;
   openShift(): Promise<CallAnswer<OpenShiftResponse>>;
+  closeShift(): Promise<CallAnswer<CloseShiftResponse>>;
+  currentZReport(): Promise<CallAnswer<CurrentZReport>>;
+  zReportStats(): Promise<CallAnswer<ZReportStats>>;
+  sendUnsentReceipts(): Promise<CallAnswer<ResendResult>>;
+  sendUnsentZReports(): Promise<CallAnswer<ResendResult>>;
   /** Opens the connection, sends nothing. */
   prepareReceipt(body: Buffer, idempotencyKey: string): Promise<PreparedReceipt>;
 }

@@ -313,3 +313,18 @@ describe('any register', () => {
     expect(stage.happened('belongs to another device')).toBe(true);
   });
 });
+
+test('a block that only a sale can show stays until a sale goes through, and is not lifted by each try', async () => {
+  stage = new Stage();
+  const register = stage.addDevice('dev-1', { keyed: true }, {});
+  register.refusesWith = 'E-016';
+  const receipt = stage.accept('dev-1');
+  const states = new Set<string>();
+  const device = stage.ledger.devices.get('dev-1')!;
+  // At odd moments, also between the register's word that it is well and its refusal of the sale.
+  for (let ms = 2_000; ms < 60_000; ms += 1) stage.at(ms, () => states.add(device.state));
+  stage.at(60_000, () => (register.refusesWith = null));
+  await stage.runFor(120);
+  expect([...states]).toEqual(['blocked']);
+  expect([receipt.status, device.state]).toEqual(['registered', 'online']);
+});

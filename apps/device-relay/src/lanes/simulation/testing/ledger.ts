@@ -356,6 +356,7 @@ export class Ledger {
   setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): void {
     const device = this.devices.get(deviceId)!;
     if (device.state === state || device.state === 'disabled' || device.state === 'replaced') return;
+    if (device.state === 'degraded' && state === 'online') return;
     device.state = state;
     this.note(`${deviceId} is ${state}: ${reason ?? ''}`);
   }

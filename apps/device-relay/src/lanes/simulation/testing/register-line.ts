@@ -67,6 +67,35 @@ export class SimulatedLine implements Register {
     });
   }
 
+  // The lane itself never asks for these; the watch around it has a model of its own (../../../testing/shop-register.ts).
+  business(): ReturnType<Register['business']> {
+    return Promise.resolve(UNASKED);
+  }
+
+  branch(): ReturnType<Register['branch']> {
+    return Promise.resolve(UNASKED);
+  }
+
+  closeShift(): ReturnType<Register['closeShift']> {
+    return Promise.resolve(UNASKED);
+  }
+
+  currentZReport(): ReturnType<Register['currentZReport']> {
+    return Promise.resolve(UNASKED);
+  }
+
+  zReportStats(): ReturnType<Register['zReportStats']> {
+    return Promise.resolve(UNASKED);
+  }
+
+  sendUnsentReceipts(): ReturnType<Register['sendUnsentReceipts']> {
+    return Promise.resolve(UNASKED);
+  }
+
+  sendUnsentZReports(): ReturnType<Register['sendUnsentZReports']> {
+    return Promise.resolve(UNASKED);
+  }
+
   prepareReceipt(body: Buffer, key: string): Promise<PreparedReceipt> {
     const { time, chance, faults } = this.line;
     return this.caller.external<PreparedReceipt>((resolve) => {
@@ -197,6 +226,8 @@ export class SimulatedLine implements Register {
     });
   }
 }
+
+const UNASKED = { kind: 'refused', code: 'S-002', message: 'not simulated here' } as const;
 
 const LIE: RegisterAnswer = { kind: 'refused', httpStatus: 400, code: 'E-010', message: 'simulated' };
 

@@ -1,0 +1,29 @@
+// Promise: the backlog of a register that is away is shared out by work, and nobody is buried under it.
+import { spreadReceipts, type Target } from './spread-receipts.js';
+
+const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `rcp_${index}`);
+const target = (deviceId: string, waiting = 0, isSameBranch = true): Target => ({ deviceId, waiting, isSameBranch });
+
+function counts(count: number, targets: Target[]): Record<string, number> {
+  const result: Record<string, number> = {};
+  for (const { deviceId } of spreadReceipts(ids(count), targets)) result[deviceId] = (result[deviceId] ?? 0) + 1;
+  return result;
+}
+
+test('evenly over equals', () => {
+  expect(counts(9, [target('a'), target('b'), target('c')])).toEqual({ a: 3, b: 3, c: 3 });
+});
+
+test('who has work already gets less', () => {
+  expect(counts(10, [target('a', 8), target('b'), target('c', 2)])).toEqual({ b: 6, c: 4 });
+});
+
+test('the branch before the group, the group when the branch has nobody', () => {
+  expect(counts(4, [target('near', 100), target('far', 0, false)])).toEqual({ near: 4 });
+  expect(counts(4, [target('far', 0, false), target('farther', 0, false)])).toEqual({ far: 2, farther: 2 });
+});
+
+test('order is kept, and nobody there moves nothing', () => {
+  expect(spreadReceipts(ids(3), [target('a')]).map(({ receiptId }) => receiptId)).toEqual(ids(3));
+  expect(spreadReceipts(ids(3), [])).toEqual([]);
+});

@@ -1,0 +1,118 @@
+import type { PrismaService } from '#database';
+import type { Metrics } from '#runtime';
+
+/** Scrapes that come together, and gauges of one scrape, share one reading of the database. */
+const FRESH_MS = 5_000;
+
+interface DeviceRow {
+  id: string;
+  state: string;
+  memory_left: number | null;
+  fuse_left: number | null;
+  shift_age: number | null;
+  subscription_days: number | null;
+  waiting: number;
+  oldest_accepted: number | null;
+}
+
+interface FleetRow {
+  unknown: number;
+  warned: number;
+  alarmed: number;
+}
+
+interface Reading {
+  devices: DeviceRow[];
+  fleet: FleetRow;
+}
+
+/**
+ * Gauges of every device, by its id, and of what needs a person. Read from the database at each scrape: every relay shows
+ * the whole fleet, so take `max by (device)`. At most `limit` devices, those that need attention first.
+ */
+export class DeviceMetrics {
+  private reading: { takenAtMs: number; value: Promise<Reading> } | null = null;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly options: { limit: number },
+  ) {}
+
+  observe(metrics: Metrics): void {
+    const perDevice = (name: string, help: string, valueOf: (row: DeviceRow) => number | null): void => {
+      metrics.gauge({ name, help, labels: ['device'] }, async (gauge) => {
+        const { devices } = await this.read();
+        gauge.reset();
+        for (const row of devices) {
+          const value = valueOf(row);
+          if (value !== null) gauge.set({ device: row.id }, value);
+        }
+      });
+    };
+    perDevice('device_up', '1 while the device can take receipts (online, degraded)', ({ state }) =>
+      state === 'online' || state === 'degraded' ? 1 : 0,
+    );
+    perDevice('device_memory_left', 'Documents that still fit into the module unsent', (row) => row.memory_left);
+    perDevice('device_fuse_left_seconds', 'Until the oldest unsent document blocks the module', (row) => row.fuse_left);
+    perDevice('device_shift_age_seconds', 'Since the open shift was opened', (row) => row.shift_age);
+    perDevice('device_subscription_days_left', 'Until the subscription ends', (row) => row.subscription_days);
+    perDevice('device_lane_length', 'Accepted receipts that wait', ({ waiting }) => waiting);
+    perDevice('device_oldest_accepted_seconds', 'Age of the oldest accepted receipt', (row) => row.oldest_accepted);
+    metrics.gauge(
+      { name: 'device_state', help: '1 for the state of each device', labels: ['device', 'state'] },
+      async (gauge) => {
+        const { devices } = await this.read();
+        gauge.reset();
+        for (const { id, state } of devices) gauge.set({ device: id, state }, 1);
+      },
+    );
+    this.observeFleet(metrics);
+  }
+
+  private observeFleet(metrics: Metrics): void {
+    const ofFleet = (name: string, help: string, valueOf: (fleet: FleetRow) => number): void => {
+      metrics.gauge({ name, help }, async (gauge) => gauge.set(valueOf((await this.read()).fleet)));
+    };
+    ofFleet('receipts_unknown', 'Receipts that wait for an operator', ({ unknown }) => unknown);
+    ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours', ({ warned }) => warned);
+    ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours', ({ alarmed }) => alarmed);
+  }
+
+  private read(): Promise<Reading> {
+    const now = performance.now();
+    if (this.reading && now - this.reading.takenAtMs < FRESH_MS) return this.reading.value;
+    const value = this.readDatabase();
+    this.reading = { takenAtMs: now, value };
+    return value;
+  }
+
+  private async readDatabase(): Promise<Reading> {
+    const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
+    return { devices, fleet: fleet ?? { unknown: 0, warned: 0, alarmed: 0 } };
+  }
+
+  private readDevices(): Promise<DeviceRow[]> {
+    return this.prisma.$queryRaw<DeviceRow[]>`
+      SELECT d.id, d.state::text,
+             ((d.reading ->> 'maxUnsentReceipts')::float8 - (d.reading ->> 'unsentReceipts')::float8) AS memory_left,
+             extract(epoch FROM (d.reading ->> 'oldestUnsentAt')::timestamptz + interval '48 hours' - now())::float8 AS fuse_left,
+             CASE WHEN d.reading -> 'shift' ->> 'closedAt' IS NULL THEN
+               extract(epoch FROM now() - (d.reading -> 'shift' ->> 'openedAt')::timestamptz)::float8 END AS shift_age,
+             extract(epoch FROM d.subscription_expires_at - now())::float8 / 86400 AS subscription_days,
+             coalesce(w.waiting, 0)::int AS waiting, extract(epoch FROM now() - w.oldest)::float8 AS oldest_accepted
+        FROM devices d
+        LEFT JOIN (SELECT device_id, count(*) AS waiting, min(created_at) AS oldest FROM receipts
+                    WHERE status = 'accepted' GROUP BY device_id) w ON w.device_id = d.id
+       WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled'
+       ORDER BY d.state = 'online', w.oldest, d.id LIMIT ${this.options.limit}`;
+  }
+
+  private readFleet(): Promise<FleetRow[]> {
+    return this.prisma.$queryRaw<FleetRow[]>`
+      SELECT (SELECT count(*)::int FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+               WHERE a.state = 'unknown' AND r.status = 'unknown') AS unknown,
+             count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '24 hours')::int AS warned,
+             count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '8 hours')::int AS alarmed
+        FROM receipts WHERE ofd_status = 'pending'`;
+  }
+}

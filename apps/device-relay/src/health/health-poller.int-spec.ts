@@ -1,0 +1,178 @@
+// Promise: every register is asked in time, by one relay at once, however many others are silent; each change is told once.
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../../../libs/queue/src/testing/until.js';
+import type { Watch } from '../watch.js';
+import { WatchRig } from '../testing/watch-rig.js';
+
+const MINUTE = 60_000;
+let rig: WatchRig;
+let relay: Watch;
+
+beforeAll(async () => {
+  rig = await WatchRig.start('2026-11-20T10:00:00+05:00');
+});
+
+afterAll(() => rig?.stop());
+
+beforeEach(async () => {
+  await rig.clear();
+  relay = rig.relay();
+});
+
+async function pollAfter(ms: number): Promise<void> {
+  rig.time.nowMs += ms;
+  while (await relay.poller.beginDue()) await relay.poller.settle();
+  await relay.poller.settle();
+}
+
+test('a poll writes reading, subscription, owner and when it is due again', async () => {
+  const register = await rig.addDevice('dev_1');
+  register.subscriptionExpiresAt = '2027-01-01T00:00:00.000Z';
+  await rig.sell('dev_1');
+  await pollAfter(0);
+  const device = await rig.device('dev_1');
+  const shift = { number: 1, documents: 1, closedAt: null, openedAt: rig.at(0), busySince: rig.at(0) };
+  expect(device).toMatchObject({
+    reading: { terminalId: register.terminalId, receiptSeq: 1, unsentReceipts: 0, zReportsUsed: 1, shift },
+    business: { tin: '300000000', branchId: 'b' },
+    subscription_expires_at: new Date('2027-01-01T00:00:00.000Z'),
+    close_due_at: new Date('2026-11-20T23:50:00+05:00'),
+    ...{ state: 'online', poll_failures: 0, reading_at: new Date(rig.time.nowMs) },
+  });
+  const dueInMs = (device['poll_due_at'] as Date).getTime() - rig.time.nowMs;
+  expect(dueInMs).toBeGreaterThanOrEqual(16 * MINUTE);
+  expect(dueInMs).toBeLessThanOrEqual(24 * MINUTE);
+  expect(await rig.types()).toEqual(['shift.opened']);
+});
+
+test('asks two calls of a register where nothing has moved, and the shift again when something has', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  await pollAfter(0);
+  register.calls.length = 0;
+  rig.time.nowMs += 1;
+  await rig.sql.query('UPDATE devices SET poll_due_at = NULL');
+  await pollAfter(0);
+  expect(register.calls).toEqual(['status', 'fm/info']);
+  await rig.sell('dev_1');
+  await rig.sql.query('UPDATE devices SET poll_due_at = NULL');
+  await pollAfter(1);
+  expect(register.calls.slice(2)).toEqual(['status', 'fm/info', 'current', 'stats']);
+});
+
+test('silence counts to three, comes back at once, and rings the lane', async () => {
+  const register = await rig.addDevice('dev_1');
+  await pollAfter(0);
+  register.asleep = true;
+  await pollAfter(25 * MINUTE);
+  await pollAfter(5 * MINUTE);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'online', poll_failures: 2 });
+  await pollAfter(5 * MINUTE);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'unreachable', state_since: new Date(rig.time.nowMs) });
+  await rig.sql.query(`UPDATE lanes SET due_at = now() + interval '1 minute', failures = 6`);
+  register.asleep = false;
+  expect(rig.rung).toEqual([]);
+  await pollAfter(25 * MINUTE);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'online', state_reason: null, poll_failures: 0 });
+  expect(rig.rung).toEqual(['dev_1']);
+  expect(await rig.one('SELECT due_at FROM lanes')).toEqual({ due_at: null });
+  expect(await rig.types('device.%')).toEqual(['device.unreachable', 'device.online']);
+});
+
+test('a lane that settles is not hurried by a register that is back', async () => {
+  await rig.addDevice('dev_1');
+  await rig.sql.query(`UPDATE devices SET state = 'unreachable'`);
+  await rig.sql.query(`UPDATE lanes SET due_at = now() + interval '1 minute', settling_relay = 'rly_9'`);
+  await pollAfter(0);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'online' });
+  expect((await rig.one<{ due_at: Date | null }>('SELECT due_at FROM lanes')).due_at).not.toBeNull();
+});
+
+test('disabled and deleted devices are never asked; a replaced one stays replaced', async () => {
+  const registers = [await rig.addDevice('dev_1'), await rig.addDevice('dev_2'), await rig.addDevice('dev_3')];
+  await rig.sql.query(`UPDATE devices SET state = 'disabled' WHERE id = 'dev_1';
+                       UPDATE devices SET deleted_at = now() WHERE id = 'dev_2';
+                       UPDATE devices SET state = 'replaced' WHERE id = 'dev_3'`);
+  await pollAfter(0);
+  expect(registers.map(({ calls }) => calls.length > 0)).toEqual([false, false, true]);
+  expect(await rig.device('dev_3')).toMatchObject({ state: 'replaced', reading: null });
+  expect(await rig.types()).toEqual([]);
+});
+
+test('another terminal than the lane knows is a replaced module', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sql.query(`UPDATE lanes SET baseline = $1`, [
+    { terminalId: 'UZ-other', journalId: null, sequence: null, reading: null },
+  ]);
+  await pollAfter(0);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'replaced', reading: null });
+  expect(register.calls).toEqual(['status', 'fm/info']);
+});
+
+test('what somebody else decided while the register was asked stands', async () => {
+  const register = await rig.addDevice('dev_1');
+  let letAnswer = (): void => undefined;
+  const gate = new Promise<void>((resolve) => (letAnswer = resolve));
+  const answer = register.status.bind(register);
+  register.status = () => gate.then(answer);
+  register.activated = false;
+  await relay.poller.beginDue();
+  await rig.sql.query(`UPDATE devices SET state = 'disabled', state_since = now()`);
+  letAnswer();
+  await relay.poller.settle();
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'disabled', reading: { receiptSeq: 0 } });
+  expect(await rig.types()).toEqual([]);
+});
+
+test('two relays never ask the same register at once, and a dead one gives its registers back', async () => {
+  for (let index = 0; index < 150; index += 1) await rig.addDevice(`dev_${index}`);
+  const other = rig.relay();
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all([relay.poller.beginDue(), other.poller.beginDue()]);
+    await Promise.all([relay.poller.settle(), other.poller.settle()]);
+  }
+  for (const { calls } of rig.registers.values()) expect(calls.filter((call) => call === 'status')).toEqual(['status']);
+  // Claimed by somebody who died.
+  await rig.sql.query('UPDATE devices SET poll_due_at = $1', [rig.at(120_000)]);
+  await pollAfter(119_000);
+  expect(rig.registerOf('dev_0').calls.filter((call) => call === 'status')).toHaveLength(1);
+  await pollAfter(2_000);
+  expect(rig.registerOf('dev_0').calls.filter((call) => call === 'status')).toHaveLength(2);
+});
+
+test('a device that another relay is just taking is passed by, not waited for, and not taken twice', async () => {
+  for (const id of ['dev_1', 'dev_2', 'dev_3']) await rig.addDevice(id);
+  await rig.sql.query('BEGIN');
+  await rig.sql.query(`UPDATE devices SET poll_due_at = $1 WHERE id = 'dev_2'`, [rig.at(120_000)]);
+  const began = relay.poller.beginDue().then(() => relay.poller.settle());
+  await until(() => rig.registerOf('dev_3').calls.length > 0, 'the others are asked meanwhile');
+  await rig.sql.query('COMMIT');
+  await began;
+  expect(rig.registerOf('dev_2').calls).toEqual([]);
+});
+
+test('registers that never answer hold their own places and nobody else', async () => {
+  for (let index = 0; index < 30; index += 1) await rig.addDevice(`dev_${index}`);
+  const holes = [...rig.registers.values()].slice(0, 10);
+  const never = new Promise<never>(() => undefined);
+  for (const hole of holes) hole.status = () => never;
+  relay = rig.relay({ pollConcurrency: 15 });
+  const asked = (): number => [...rig.registers.values()].filter(({ calls }) => calls.includes('fm/info')).length;
+  for (let tries = 0; asked() < 20 && tries < 400; tries += 1) {
+    await relay.poller.beginDue();
+    await delay(5);
+  }
+  expect(asked()).toBe(20);
+});
+
+test('a check is a poll now, lifts what a person has mended, and says when nobody answers', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sql.query(`UPDATE devices SET state = 'blocked', state_reason = 'E-016: VAT', poll_due_at = $1`, [
+    rig.at(9_999_999),
+  ]);
+  const polled = await relay.poller.pollNow('dev_1', { isAsked: true });
+  expect(polled?.written).toEqual({ deviceId: 'dev_1', state: 'online', reason: null, isBack: true });
+  register.asleep = true;
+  expect((await relay.poller.pollNow('dev_1', { isAsked: true }))?.outcome).toMatchObject({ isHeard: false });
+  expect(await relay.poller.pollNow('dev_none', {})).toBeNull();
+});

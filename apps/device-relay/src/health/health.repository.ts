@@ -1,0 +1,221 @@
+import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } from '#database';
+import { readProfile, type Baseline } from '#fiscal-domain';
+import { newId } from '#runtime';
+import { databaseNow, type SqlNow } from '../database-now.js';
+import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
+import { FUSE_MS, type KnownState } from './device-state.js';
+
+/** A device that this relay polls now. */
+export interface ClaimedPoll {
+  device: LaneDevice;
+  known: KnownState;
+  /** As read with the claim: what was decided is written only while they stand. */
+  stateSince: string;
+  terminalId: string | null;
+  journalId: string | null;
+  baseline: Baseline | null;
+  reading: DeviceReading | null;
+  hasBusiness: boolean;
+  failures: number;
+  closeAt: string | null;
+  merchantSettings: unknown;
+  /** When the oldest receipt of the gateway that waits for the OFD there was registered. */
+  oldestPendingMs: number | null;
+  /** By the database's clock. */
+  claimedAt: Date;
+}
+
+export interface PollOutcome {
+  claimed: ClaimedPoll;
+  decided: KnownState;
+  /** It said something, be it a refusal. */
+  isHeard: boolean;
+  /** Why it was not heard. */
+  silence: string | null;
+  /** Null: it told no counters; what was known stands. */
+  reading: DeviceReading | null;
+  business: DeviceBusiness | null;
+  subscriptionExpiresAt: Date | null;
+  closeDueMs: number | null;
+  failures: number;
+  nextMs: number;
+}
+
+export interface PollWritten {
+  deviceId: string;
+  state: DeviceStateName;
+  reason: string | null;
+  /** It can take receipts again: its lane is due at once. */
+  isBack: boolean;
+}
+
+interface ClaimRow {
+  id: string;
+  merchant_id: string;
+  state: DeviceStateName;
+  state_reason: string | null;
+  state_since: string;
+  base_url: string | null;
+  api_key_sealed: Uint8Array;
+  profile: unknown;
+  terminal_id: string | null;
+  journal_id: string | null;
+  baseline: Baseline | null;
+  reading: DeviceReading | null;
+  has_business: boolean;
+  poll_failures: number;
+  close_at: string | null;
+  settings: unknown;
+  oldest_deadline_at: Date | null;
+  claimed_at: Date;
+}
+
+/** The rows of the health polls. Due times and leases are on the database's clock: `devices.poll_due_at`. */
+export class HealthRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly now: SqlNow = databaseNow,
+  ) {}
+
+  /**
+   * Takes devices whose poll is due, the longest due first. Two relays never take the same one; a relay that dies gives
+   * its devices back when the lease is over.
+   */
+  claimDue(limit: number, leaseMs: number): Promise<ClaimedPoll[]> {
+    return this.claim(
+      Prisma.sql`
+        SELECT id FROM devices
+         WHERE deleted_at IS NULL AND registered_at IS NOT NULL AND state <> 'disabled'
+           AND (poll_due_at IS NULL OR poll_due_at <= ${this.now()})
+         ORDER BY poll_due_at NULLS FIRST LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED`,
+      leaseMs,
+    );
+  }
+
+  /** One device, due or not; null = there is none. */
+  async claimOne(deviceId: string, leaseMs: number): Promise<ClaimedPoll | null> {
+    const [claimed] = await this.claim(
+      Prisma.sql`SELECT id FROM devices WHERE id = ${deviceId} AND deleted_at IS NULL FOR NO KEY UPDATE`,
+      leaseMs,
+    );
+    return claimed ?? null;
+  }
+
+  private async claim(due: Prisma.Sql, leaseMs: number): Promise<ClaimedPoll[]> {
+    const rows = await this.prisma.$queryRaw<ClaimRow[]>`
+      WITH due AS (${due}), claimed AS (
+        UPDATE devices d SET poll_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
+          FROM due WHERE d.id = due.id
+        RETURNING d.*
+      )
+      SELECT c.id, c.merchant_id, c.state, c.state_reason, c.state_since::text, c.base_url, c.api_key_sealed, c.profile,
+             c.terminal_id, c.journal_id, l.baseline, c.reading, c.business IS NOT NULL AS has_business, c.poll_failures,
+             c.close_at, m.settings,
+             (SELECT min(r.ofd_deadline_at) FROM receipts r
+               WHERE r.device_id = c.id AND r.ofd_status = 'pending') AS oldest_deadline_at,
+             ${this.now()}::timestamptz AS claimed_at
+        FROM claimed c JOIN merchants m ON m.id = c.merchant_id LEFT JOIN lanes l ON l.device_id = c.id`;
+    return rows.map(claimedOf);
+  }
+
+  /**
+   * Writes what polls found, all in one statement, with the event of each change of state. A state that somebody else has
+   * moved since the claim (the lane, an operator, another terminal taken over) is left as he set it.
+   */
+  async record(outcomes: readonly PollOutcome[]): Promise<PollWritten[]> {
+    const rows = await this.prisma.$queryRaw<
+      { id: string; state: DeviceStateName; state_reason: string | null; is_back: boolean }[]
+    >`
+      WITH seen AS (
+        SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes.map(seenOf))}::jsonb) AS r(
+          id text, was text, was_since text, terminal_was text, journal_was text, state text, reason text, is_heard boolean,
+          reading jsonb, business jsonb, subscription_expires_at timestamptz, close_due_at timestamptz, owes boolean,
+          failures int, next_ms float8, event_id text)
+      ), found AS (
+        SELECT d.id, d.state AS before,
+               d.state::text = r.was AND d.state_since::text = r.was_since
+                 AND d.terminal_id IS NOT DISTINCT FROM r.terminal_was
+                 AND d.journal_id IS NOT DISTINCT FROM r.journal_was AS is_as_claimed
+          FROM devices d JOIN seen r ON r.id = d.id ORDER BY d.id FOR NO KEY UPDATE OF d
+      ), written AS (
+        UPDATE devices d
+           SET state = CASE WHEN f.is_as_claimed THEN r.state::device_state ELSE d.state END,
+               state_reason = CASE WHEN f.is_as_claimed THEN r.reason ELSE d.state_reason END,
+               state_since = CASE WHEN f.is_as_claimed AND r.state <> r.was THEN ${this.now()} ELSE d.state_since END,
+               reading = coalesce(r.reading, d.reading),
+               reading_at = CASE WHEN r.reading IS NULL THEN d.reading_at ELSE ${this.now()} END,
+               business = coalesce(r.business, d.business),
+               last_seen_at = CASE WHEN r.is_heard THEN ${this.now()} ELSE d.last_seen_at END,
+               subscription_expires_at = coalesce(r.subscription_expires_at, d.subscription_expires_at),
+               poll_failures = r.failures,
+               poll_due_at = ${this.now()} + make_interval(secs => r.next_ms / 1000),
+               close_due_at = CASE WHEN r.reading IS NULL THEN d.close_due_at ELSE r.close_due_at END,
+               resend_due_at = CASE WHEN r.reading IS NULL THEN d.resend_due_at
+                                    WHEN r.owes THEN coalesce(d.resend_due_at, ${this.now()}) END
+          FROM found f JOIN seen r ON r.id = f.id WHERE d.id = f.id
+        RETURNING d.id, d.merchant_id, d.state, d.state_reason, f.before, r.event_id,
+                  f.before IN ('unreachable', 'blocked', 'expired') AND d.state IN ('online', 'degraded') AS is_back
+      ), woken AS (
+        UPDATE lanes l SET due_at = NULL, due_reason = NULL
+          FROM written w WHERE l.device_id = w.id AND w.is_back AND l.settling_relay IS NULL
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT event_id, merchant_id, 'device.' || state::text, id,
+               jsonb_build_object('device_id', id, 'from', before::text, 'reason', state_reason)
+          FROM written WHERE state <> before
+      )
+      SELECT id, state, state_reason, is_back FROM written`;
+    return rows.map((row) => ({
+      deviceId: row.id,
+      state: row.state,
+      reason: row.state_reason,
+      isBack: row.is_back,
+    }));
+  }
+}
+
+function claimedOf(row: ClaimRow): ClaimedPoll {
+  return {
+    device: {
+      id: row.id,
+      merchantId: row.merchant_id,
+      state: row.state,
+      baseUrl: row.base_url,
+      apiKeySealed: Buffer.from(row.api_key_sealed),
+      profile: readProfile(row.profile),
+    },
+    known: { state: row.state, reason: row.state_reason },
+    stateSince: row.state_since,
+    terminalId: row.terminal_id,
+    journalId: row.journal_id,
+    baseline: row.baseline,
+    reading: row.reading,
+    hasBusiness: row.has_business,
+    failures: row.poll_failures,
+    closeAt: row.close_at,
+    merchantSettings: row.settings,
+    oldestPendingMs: row.oldest_deadline_at && row.oldest_deadline_at.getTime() - FUSE_MS,
+    claimedAt: row.claimed_at,
+  };
+}
+
+function seenOf({ claimed, decided, reading, ...rest }: PollOutcome): Record<string, unknown> {
+  return {
+    id: claimed.device.id,
+    was: claimed.known.state,
+    was_since: claimed.stateSince,
+    terminal_was: claimed.terminalId,
+    journal_was: claimed.journalId,
+    state: decided.state,
+    reason: decided.reason,
+    is_heard: rest.isHeard,
+    reading,
+    business: rest.business,
+    subscription_expires_at: rest.subscriptionExpiresAt,
+    close_due_at: rest.closeDueMs === null ? null : new Date(rest.closeDueMs),
+    owes: reading !== null && (reading.unsentReceipts > 0 || reading.unsentZReports > 0),
+    failures: rest.failures,
+    next_ms: rest.nextMs,
+    event_id: newId('evt'),
+  };
+}

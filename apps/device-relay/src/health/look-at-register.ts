@@ -1,0 +1,42 @@
+import { checkIdentity, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
+import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
+import type { CallAnswer, Register } from '../lanes/ports.js';
+
+/** What a register says of itself, whether or not it can take receipts now. */
+export type Look =
+  /** Away, or it answers nonsense. */
+  | { kind: 'silent'; reason: string }
+  /** It answers, and refuses even to say how it is: wrong key, module not initialised. */
+  | { kind: 'refused'; code: string; reason: string }
+  /** Another fiscal module than the one that we know. */
+  | { kind: 'replaced'; reason: string }
+  | { kind: 'seen'; status: LocalStatus; info: FmInfo; subscriptionExpiresAt: Date | null };
+
+/**
+ * GET /status and GET /fm/info. Unlike the lane's check it also looks at registers that are not activated or expired:
+ * their counters and resends still work. `known` must have been read before the call: a register only counts up.
+ */
+export async function lookAtRegister(register: Register, known: Baseline | null): Promise<Look> {
+  const status = await register.status();
+  if (status.kind !== 'ok') return notSeen('GET /status', status);
+  const info = await register.fmInfo();
+  if (info.kind !== 'ok') return notSeen('GET /fm/info', info);
+  const identity = checkIdentity(known ?? UNKNOWN_BASELINE, status.value, info.value);
+  if (identity.kind === 'replaced') return identity;
+  const subscriptionExpiresAt = readDate(info.headers?.['x-subscription-expires-at']);
+  return { kind: 'seen', status: status.value, info: info.value, subscriptionExpiresAt };
+}
+
+function notSeen(call: string, answer: Exclude<CallAnswer<unknown>, { kind: 'ok' }>): Look {
+  return answer.kind === 'refused'
+    ? { kind: 'refused', code: answer.code, reason: `${answer.code}: ${answer.message}` }
+    : { kind: 'silent', reason: `${call}: ${answer.reason}` };
+}
+
+/** Years that PostgreSQL and people can read; anything else was no date. */
+function readDate(header: string | readonly string[] | undefined): Date | null {
+  if (typeof header !== 'string') return null;
+  const date = new Date(header);
+  const year = date.getUTCFullYear();
+  return year >= 2000 && year <= 9999 ? date : null;
+}

@@ -1,0 +1,172 @@
+import { LRUCache } from 'lru-cache';
+import type { DeviceBusiness, DeviceReading } from '#database';
+import { parseTashkentTime, type CurrentZReport, type ZReportStats } from '#fiscal-domain';
+import type { Clock, Logger } from '#runtime';
+import type { Register, Registers } from '../lanes/ports.js';
+import type { OfdRepository } from '../ofd-watch/ofd.repository.js';
+import type { ShiftRepository } from '../shifts/shift.repository.js';
+import { closeDueMs, readingFrom, timeOfClose, type ReadingParts } from './device-reading.js';
+import { decideState, SILENT_POLLS, type Observation } from './device-state.js';
+import type { ClaimedPoll, PollOutcome } from './health.repository.js';
+import { lookAtRegister, type Look } from './look-at-register.js';
+
+export interface PollOptions {
+  /** A person asked: what cannot be seen counts as mended. */
+  isAsked?: boolean;
+  /** Ask for the shift even though no document came since the last poll. */
+  readsShift?: boolean;
+}
+
+/** Ask for the shift although nothing moved: a cashier may have closed it at the register. */
+const SHIFT_EVERY_MS = 600_000;
+const BUSINESS_EVERY_MS = 24 * 3_600_000;
+const REMEMBERED_DEVICES = 20_000;
+/** A register that has been away for so many polls is asked more seldom. */
+const LONG_SILENCE = 30;
+const LONG_SILENCE_FACTOR = 5;
+/** Between the first unanswered poll and the judgement the register is asked more often. */
+const DOUBT_FACTOR = 1 / 6;
+const JITTER = 0.2;
+
+/** Asks one register how it is. Needs no lane lock: it only reads (design.md §5, "Around the lane"). */
+export class PollDevice {
+  private readonly shiftReadAt = new LRUCache<string, number>({ max: REMEMBERED_DEVICES });
+  private readonly businessReadAt = new LRUCache<string, number>({ max: REMEMBERED_DEVICES });
+
+  constructor(
+    private readonly registers: Registers,
+    private readonly shifts: ShiftRepository,
+    private readonly ofd: OfdRepository,
+    private readonly settings: { everyMs: number; closeAt: string },
+    private readonly tools: { clock: Clock; logger: Logger; random: () => number },
+  ) {}
+
+  async poll(claimed: ClaimedPoll, options: PollOptions = {}): Promise<PollOutcome> {
+    const register = this.registers.of(claimed.device);
+    const look = await lookAtRegister(register, claimed.baseline);
+    if (look.kind !== 'seen' || claimed.known.state === 'replaced') return this.outcomeOf(claimed, look, options);
+    const { previous, shift } = await this.readShift(claimed, register, { look, options });
+    const parts: ReadingParts = {
+      ...{ status: look.status, info: look.info, shift, previous },
+      oldestPendingMs: claimed.oldestPendingMs,
+      nowMs: claimed.claimedAt.getTime(),
+    };
+    const reading = readingFrom(parts);
+    if (reading.unsentReceipts === 0 && claimed.oldestPendingMs !== null) await this.markSent(claimed, reading);
+    const business = await this.readBusiness(claimed, register);
+    const closeAt = timeOfClose(claimed.closeAt, claimed.merchantSettings, this.settings.closeAt);
+    return {
+      ...this.outcomeOf(claimed, look, options, reading),
+      reading,
+      business,
+      subscriptionExpiresAt: look.subscriptionExpiresAt,
+      closeDueMs: closeDueMs(reading.shift, closeAt),
+    };
+  }
+
+  private outcomeOf(
+    claimed: ClaimedPoll,
+    look: Look,
+    { isAsked = false }: PollOptions,
+    reading: DeviceReading | null = null,
+  ): PollOutcome {
+    const failures = look.kind === 'silent' ? claimed.failures + 1 : 0;
+    const seen = observationOf(look, reading, failures);
+    const nowMs = claimed.claimedAt.getTime();
+    const decided = seen ? decideState({ known: claimed.known, seen, nowMs, isAsked }) : claimed.known;
+    return {
+      ...{ claimed, decided, isHeard: look.kind !== 'silent', reading: null, business: null },
+      silence: look.kind === 'silent' ? look.reason : null,
+      ...{ subscriptionExpiresAt: null, closeDueMs: null, failures, nextMs: this.nextMs(failures) },
+    };
+  }
+
+  private nextMs(failures: number): number {
+    const doubtful = failures > 0 && failures < SILENT_POLLS;
+    const factor = doubtful ? DOUBT_FACTOR : failures > LONG_SILENCE ? LONG_SILENCE_FACTOR : 1;
+    return Math.round(this.settings.everyMs * factor * (1 - JITTER + 2 * JITTER * this.tools.random()));
+  }
+
+  /** Two more calls, only when something may have moved. */
+  private async readShift(
+    claimed: ClaimedPoll,
+    register: Register,
+    { look, options }: { look: Extract<Look, { kind: 'seen' }>; options: PollOptions },
+  ): Promise<{ previous: DeviceReading | null; shift: ReadingParts['shift'] }> {
+    const { reading: previous, device } = claimed;
+    const now = this.tools.clock.monotonicMs();
+    const readAt = this.shiftReadAt.get(device.id);
+    const mayHaveMoved =
+      previous?.receiptSeq !== look.info.currentReceiptSeq ||
+      previous.zReportsUsed !== look.info.zreportCount ||
+      previous.unsentZReports > 0 ||
+      readAt === undefined ||
+      now - readAt >= SHIFT_EVERY_MS;
+    if (!mayHaveMoved && options.readsShift !== true) return { previous, shift: null };
+    const [report, stats] = [await register.currentZReport(), await register.zReportStats()];
+    // F-002: there never was a shift. Anything else is no answer; what was known stands.
+    if (report.kind !== 'ok' && !(report.kind === 'refused' && report.code === 'F-002'))
+      return { previous, shift: null };
+    const current =
+      report.kind === 'ok' && report.value.Header.TerminalID === look.info.terminalId ? report.value : null;
+    const counted = stats.kind === 'ok' ? stats.value : null;
+    await this.record(claimed, current, counted);
+    this.shiftReadAt.set(device.id, now);
+    return {
+      previous,
+      shift: { report: current, unsentZReports: counted?.totalUnacked ?? previous?.unsentZReports ?? 0 },
+    };
+  }
+
+  private async record(claimed: ClaimedPoll, report: CurrentZReport | null, stats: ZReportStats | null): Promise<void> {
+    const { reading: previous, device } = claimed;
+    const unsentNumbers = stats?.unackedNumbers ?? null;
+    const openedMs = report && parseTashkentTime(report.Header.OpenTime);
+    if (report && openedMs !== null) {
+      const closedMs = report.Header.CloseTime === '' ? null : parseTashkentTime(report.Header.CloseTime);
+      const known = previous?.shift;
+      const isNew = known?.number !== report.Header.Number || (known.closedAt === null) !== (closedMs === null);
+      if (isNew) await this.shifts.observe({ deviceId: device.id, report, openedMs, closedMs, unsentNumbers });
+    }
+    if (unsentNumbers !== null && (previous?.unsentZReports ?? 0) > unsentNumbers.length && previous)
+      await this.shifts.markZReportsSent(previous.terminalId, unsentNumbers);
+  }
+
+  private async markSent({ device, claimedAt }: ClaimedPoll, reading: DeviceReading): Promise<void> {
+    await this.ofd.markSent({
+      ...{ deviceId: device.id, terminalId: reading.terminalId, before: claimedAt, except: [] },
+      // A foreign register may count from the next document or the last (counter-proof.ts).
+      upToSeq: reading.receiptSeq + 1,
+    });
+  }
+
+  /** Seldom, and spread over the day, also after a restart of a relay. */
+  private async readBusiness({ device, hasBusiness }: ClaimedPoll, register: Register): Promise<DeviceBusiness | null> {
+    const now = this.tools.clock.monotonicMs();
+    const readAt = this.businessReadAt.get(device.id) ?? now - this.tools.random() * BUSINESS_EVERY_MS;
+    this.businessReadAt.set(device.id, readAt);
+    if (hasBusiness && now - readAt < BUSINESS_EVERY_MS) return null;
+    const [business, branch] = [await register.business(), await register.branch()];
+    this.businessReadAt.set(device.id, now);
+    if (business.kind !== 'ok' || branch.kind !== 'ok') return null;
+    const { name, tin, phone, legal_address: legalAddress, actual_address: actualAddress } = business.value.business;
+    const { _id: branchId, address: branchAddress } = branch.value.branch;
+    return { name, tin, phone, legalAddress, actualAddress, branchId, branchAddress };
+  }
+}
+
+function observationOf(look: Look, reading: DeviceReading | null, failures: number): Observation | null {
+  switch (look.kind) {
+    case 'silent':
+      return { kind: 'silent', reason: look.reason, failures };
+    case 'refused':
+    case 'replaced':
+      return look;
+    case 'seen': {
+      if (reading === null) return null;
+      const { activated, fmInitialized } = look.status;
+      const { subscriptionExpiresAt } = look;
+      return { kind: 'answered', activated, fmInitialized, reading, subscriptionExpiresAt };
+    }
+  }
+}

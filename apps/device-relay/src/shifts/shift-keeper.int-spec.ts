@@ -1,0 +1,233 @@
+// Promise: each busy shift is closed once at its time, an empty one never, and its Z-report is kept and compared.
+import type { Watch } from '../watch.js';
+import { WatchRig } from '../testing/watch-rig.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+let rig: WatchRig;
+let relay: Watch;
+
+beforeAll(async () => {
+  rig = await WatchRig.start('2026-11-20T10:00:00+05:00');
+});
+
+afterAll(() => rig?.stop());
+
+beforeEach(async () => {
+  rig.time.nowMs = Date.parse('2026-11-20T10:00:00+05:00');
+  await rig.clear();
+  await rig.sql.query(`UPDATE merchants SET settings = '{}'`);
+  relay = rig.relay();
+});
+
+async function at(time: string): Promise<void> {
+  rig.time.nowMs = Date.parse(`${time}+05:00`);
+  await rig.sql.query('UPDATE devices SET poll_due_at = NULL');
+  await rig.work(relay);
+}
+
+test('closed at its time, Z-report kept, equal to what the gateway sold', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1', 112_000);
+  await rig.sell('dev_1', 56_000);
+  await at('2026-11-20T23:49:00');
+  expect(register.shift?.closedMs).toBeNull();
+  await at('2026-11-20T23:50:00');
+  expect(register.zReports).toHaveLength(1);
+  const z = await rig.one('SELECT s.number, s.closed_at, z.* FROM shifts s JOIN z_reports z ON z.shift_id = s.id');
+  expect(z).toMatchObject({
+    ...{ number: 1, closed_at: new Date('2026-11-20T23:50:00+05:00'), ofd_status: 'sent', difference: null },
+    totals: { TotalSaleCash: 168_000, TotalSaleCount: 2 },
+    own: { saleCash: 168_000, saleCount: 2, refundCount: 0 },
+  });
+  expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
+  expect(await rig.device('dev_1')).toMatchObject({ close_due_at: null, reading: { shift: { number: 1 } } });
+  await at('2026-11-21T23:50:00');
+  expect(register.zReports).toHaveLength(1);
+});
+
+test("the device's own time before the merchant's before the setting", async () => {
+  for (const [id, closeAt] of [
+    ['dev_1', '00:00'],
+    ['dev_2', null],
+    ['dev_3', null],
+  ] as const)
+    await rig.addDevice(id, { closeAt });
+  await rig.sql.query(`UPDATE merchants SET settings = '{"time_of_close": "20:00"}'`);
+  await rig.sell('dev_1');
+  await rig.sell('dev_2');
+  await at('2026-11-20T20:00:00');
+  expect(rig.registerOf('dev_2').zReports).toHaveLength(1);
+  expect(rig.registerOf('dev_1').zReports).toHaveLength(0);
+  await at('2026-11-21T00:00:00');
+  expect(rig.registerOf('dev_1').zReports).toHaveLength(1);
+  await rig.sql.query(`UPDATE merchants SET settings = '{"time_of_close": null}'`);
+  await rig.sell('dev_3');
+  await at('2026-11-21T23:50:00');
+  expect(rig.registerOf('dev_3').zReports).toHaveLength(1);
+});
+
+test('never an empty one, and not a minute after its first sale of the next day', async () => {
+  const register = await rig.addDevice('dev_1');
+  register.open();
+  await at('2026-11-20T10:01:00');
+  await at('2026-11-20T23:55:00');
+  await rig.sell('dev_1');
+  await at('2026-11-21T09:00:00');
+  expect(register.calls).not.toContain('close');
+  await at('2026-11-21T23:50:00');
+  expect(register.zReports).toHaveLength(1);
+});
+
+test('a register that slept over its time is closed when it answers again', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  await at('2026-11-20T20:00:00');
+  register.asleep = true;
+  for (let minute = 0; minute < 40; minute += 10) await at(`2026-11-20T23:${20 + minute}:00`);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'unreachable' });
+  register.asleep = false;
+  await at('2026-11-21T08:00:00');
+  expect(register.zReports).toHaveLength(1);
+  expect(await rig.device('dev_1')).toMatchObject({ state: 'online', close_due_at: null });
+});
+
+test('two relays at once, a hundred devices at the same minute: each closed once', async () => {
+  for (let index = 0; index < 100; index += 1) {
+    await rig.addDevice(`dev_${index}`);
+    await rig.sell(`dev_${index}`);
+  }
+  const other = rig.relay();
+  await rig.work(relay, other);
+  rig.time.nowMs = Date.parse('2026-11-20T23:50:01+05:00');
+  for (let round = 0; round < 4; round += 1) await rig.work(relay, other);
+  for (const register of rig.registers.values()) {
+    expect(register.zReports).toHaveLength(1);
+    expect(register.calls.filter((call) => call === 'close')).toHaveLength(1);
+  }
+  expect(await rig.types('shift.closed')).toHaveLength(100);
+  expect(await rig.types('zreport.%')).toHaveLength(100);
+}, 60_000);
+
+test('a close whose answer was lost is found by reading, not repeated', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  await at('2026-11-20T10:01:00');
+  register.losesCloseAnswer = true;
+  await at('2026-11-20T23:50:00');
+  await at('2026-11-20T23:55:00');
+  expect(register.calls.filter((call) => call === 'close')).toHaveLength(1);
+  expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
+});
+
+test('closed by a relay that died before it wrote it: the next look writes it', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  await at('2026-11-20T10:01:00');
+  rig.time.nowMs = Date.parse('2026-11-20T23:50:00+05:00');
+  await register.closeShift();
+  await rig.work(relay);
+  expect(register.calls.filter((call) => call === 'close')).toHaveLength(1);
+  expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
+});
+
+test('a shift that nobody saw end is closed without a Z-report when the next one is seen', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  await at('2026-11-20T10:01:00');
+  await register.closeShift();
+  rig.time.nowMs += HOUR;
+  await rig.sell('dev_1');
+  await at('2026-11-20T12:00:00');
+  const { rows } = await rig.sql.query('SELECT number, closed_at IS NOT NULL AS closed FROM shifts ORDER BY number');
+  expect(rows).toEqual([
+    { number: 1, closed: true },
+    { number: 2, closed: false },
+  ]);
+  expect(await rig.types()).toEqual(['shift.opened', 'shift.opened', 'shift.closed']);
+});
+
+test('a difference is an event on an exclusive register, a remark on a shared one', async () => {
+  await rig.addDevice('dev_1');
+  await rig.addDevice('dev_2', { profile: { sharing: 'shared' } });
+  for (const id of ['dev_1', 'dev_2']) {
+    await rig.sell(id);
+    rig.registerOf(id).sell(5_000); // by a cashier, the gateway knows nothing of it
+  }
+  await at('2026-11-20T10:01:00');
+  await at('2026-11-20T23:50:00');
+  const { rows } = await rig.sql.query<{ device_id: string; difference: { kind: string } }>(
+    'SELECT s.device_id, z.difference FROM z_reports z JOIN shifts s ON s.id = z.shift_id ORDER BY 1',
+  );
+  const sums = { saleCash: 5_000, saleVat: 536, saleCount: 1 };
+  expect(rows.map(({ difference }) => difference)).toEqual([
+    { kind: 'different', sums, unknownReceipts: 0 },
+    { kind: 'foreign_sales', sums, unknownReceipts: 0 },
+  ]);
+  const told = await rig.events('zreport.difference');
+  expect(told.map(({ data }) => data['device_id'])).toEqual(['dev_1']);
+});
+
+test('while a receipt is not resolved nothing is closed, and nothing is compared', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  const open = await rig.accept('dev_1');
+  await rig.sql.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
+     VALUES ('att_1', $1, 'dev_1', 1, 'open', '{}', '\\x00', 'rly_1')`,
+    [open],
+  );
+  await at('2026-11-20T10:01:00');
+  await at('2026-11-20T23:50:00');
+  expect(register.calls).not.toContain('close');
+  await register.closeShift(); // a cashier does
+  await at('2026-11-21T00:05:00');
+  expect(await rig.one('SELECT own FROM z_reports')).toEqual({ own: null });
+  await rig.sql.query(`UPDATE attempts SET state = 'not_registered'`);
+  await at('2026-11-21T00:06:00');
+  expect(await rig.one('SELECT own, difference FROM z_reports')).toMatchObject({
+    own: { saleCount: 1 },
+    difference: null,
+  });
+});
+
+test('a Z-report that the OFD did not take is told, sent later, told again', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.sell('dev_1');
+  await at('2026-11-20T10:01:00');
+  register.ofdDown = true;
+  await at('2026-11-20T23:50:00');
+  expect(await rig.types('zreport.%')).toEqual(['zreport.unsent']);
+  register.ofdDown = false;
+  await at('2026-11-21T02:00:00');
+  await at('2026-11-21T04:00:00');
+  expect(await rig.types('zreport.%')).toEqual(['zreport.unsent', 'zreport.sent']);
+  expect(register.unsentZCount).toBe(0);
+  expect(await rig.one('SELECT ofd_status FROM z_reports')).toEqual({ ofd_status: 'sent' });
+});
+
+test('tasks: status, open, close; each answers by what the register says', async () => {
+  const register = await rig.addDevice('dev_1');
+  const tasks = new Map<
+    string,
+    (task: { id: string; deviceId: string; params: unknown; actor: string }) => Promise<unknown>
+  >();
+  const handlers = {
+    add: ({ kind, run }: { kind: string; run: (task: never) => Promise<unknown> }) => tasks.set(kind, run as never),
+  };
+  relay.shiftTasks.addTo(handlers as never);
+  const run = (kind: string, deviceId = 'dev_1'): Promise<unknown> =>
+    tasks.get(kind)!({ id: 'tsk_1', deviceId, params: {}, actor: 'cli_1' });
+  expect(await run('shift_status')).toEqual({ kind: 'ok', value: { shift: null, totals: null } });
+  expect(await run('shift_close')).toMatchObject({ kind: 'failed', code: 'F-002' });
+  expect(await run('shift_open')).toMatchObject({ kind: 'ok', value: { shift: { number: 1, closedAt: null } } });
+  expect(await run('shift_open')).toMatchObject({ kind: 'ok', value: { shift: { number: 1, closedAt: null } } });
+  expect(await run('shift_close')).toMatchObject({ kind: 'failed', code: 'F-005' });
+  expect(register.calls).not.toContain('close');
+  await rig.sell('dev_1');
+  expect(await run('shift_close')).toMatchObject({ kind: 'ok', value: { totals: { TotalSaleCount: 1 } } });
+  expect(await rig.types('shift.%')).toEqual(['shift.opened', 'shift.closed']);
+  register.asleep = true;
+  expect(await run('shift_status')).toMatchObject({ kind: 'failed', code: 'unreachable' });
+  expect(await run('shift_open', 'dev_none')).toMatchObject({ kind: 'failed', code: 'expired' });
+});

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  Inject,
+  Module,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { PrismaService } from '#database';
+import { LaneBell } from '#queue';
+import { Metrics, systemClock, type Logger } from '#runtime';
+import { databaseNow } from './database-now.js';
+import { RegisterConnections } from './devices/register-connections.js';
+import { CheckDevice } from './health/check-device.js';
+import { DeviceMetrics } from './health/device-metrics.js';
+import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
+import { HoldLane } from './lanes/hold-lane.js';
+import { LaneRepository } from './lanes/lane.repository.js';
+import { LanesModule } from './lanes/lanes.module.js';
+import { Periodic } from './periodic.js';
+import type { RelaySettings } from './settings.js';
+import { DeviceTaskHandlers } from './tasks/device-task-handlers.js';
+import { TasksModule } from './tasks/tasks.module.js';
+import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
+import { joinWatch, type Watch } from './watch.js';
+
+const WATCH = Symbol('watch');
+const ROUNDS = Symbol('rounds');
+/** How long calls in hand may take to end when the relay is asked to stop; what is cut off is found by the next look. */
+const STOP_DEADLINE_MS = 5_000;
+
+type HoldDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections, LaneBell];
+type WatchDependencies = [RelaySettings, PrismaService, HoldLane, RegisterConnections, LaneBell, Logger];
+
+/** The watch over the fleet: health, shifts, delivery to the OFD, failover (docs/watch.md). */
+@Module({
+  imports: [LanesModule, TasksModule],
+  providers: [
+    {
+      provide: HoldLane,
+      inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, LaneBell],
+      useFactory: (...[lanes, locks, registers, bell]: HoldDependencies) =>
+        new HoldLane(lanes, locks, registers, (deviceId) => bell.ring(deviceId), delay),
+    },
+    {
+      provide: WATCH,
+      inject: [SETTINGS_TOKEN, PrismaService, HoldLane, RegisterConnections, LaneBell, LOGGER],
+      useFactory: (...[settings, prisma, lanes, registers, bell, logger]: WatchDependencies) => {
+        const ring = (deviceId: string): void => bell.ring(deviceId);
+        const world = { prisma, now: databaseNow, lanes, registers, ring };
+        return joinWatch(world, watchSettingsOf(settings), { clock: systemClock, logger, random: Math.random });
+      },
+    },
+    { provide: ROUNDS, inject: [WATCH, LOGGER], useFactory: roundsOf },
+    {
+      provide: DeviceMetrics,
+      inject: [PrismaService, SETTINGS_TOKEN],
+      useFactory: (prisma: PrismaService, { DEVICE_METRICS_MAX }: RelaySettings) =>
+        new DeviceMetrics(prisma, { limit: DEVICE_METRICS_MAX }),
+    },
+  ],
+})
+export class WatchModule implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(
+    @Inject(WATCH) private readonly watch: Watch,
+    @Inject(ROUNDS) private readonly rounds: Periodic[],
+    private readonly handlers: DeviceTaskHandlers,
+    private readonly deviceMetrics: DeviceMetrics,
+    @Inject(Metrics) private readonly metrics: Metrics,
+  ) {}
+
+  onModuleInit(): void {
+    this.handlers.add(new CheckDevice(this.watch.poller));
+    this.watch.shiftTasks.addTo(this.handlers);
+    this.deviceMetrics.observe(this.metrics);
+  }
+
+  onApplicationBootstrap(): void {
+    for (const round of this.rounds) round.start();
+  }
+
+  /** Nothing new is begun, then what is in hand. */
+  async beforeApplicationShutdown(): Promise<void> {
+    const { poller, keeper, ofd } = this.watch;
+    const deadline = new AbortController();
+    const inHand = Promise.all(this.rounds.map((round) => round.stop())).then(() =>
+      Promise.all([poller.settle(), keeper.settle(), ofd.settle()]),
+    );
+    const waiting = delay(STOP_DEADLINE_MS, undefined, { signal: deadline.signal }).catch(() => 'all ended in time');
+    await Promise.race([inHand, waiting]);
+    deadline.abort();
+  }
+}
+
+/** How often each part looks whether something is due; what is due stands in the database. */
+function roundsOf({ poller, keeper, ofd, failover }: Watch, logger: Logger): Periodic[] {
+  return [
+    { name: 'health polls', everyMs: 500, run: () => poller.beginDue() },
+    { name: 'closing of shifts', everyMs: 2_000, run: () => keeper.look() },
+    { name: 'OFD watch', everyMs: 2_000, run: () => ofd.look() },
+    { name: 'failover', everyMs: 1_000, run: () => failover.look() },
+  ].map((work) => new Periodic(work, logger));
+}
+
+function watchSettingsOf(settings: RelaySettings): Parameters<typeof joinWatch>[1] {
+  return {
+    pollEveryMs: settings.HEALTH_POLL_MS,
+    pollConcurrency: settings.HEALTH_POLL_CONCURRENCY,
+    resendEveryMs: settings.OFD_RESEND_MS,
+    closeAt: settings.SHIFT_CLOSE_AT,
+  };
+}

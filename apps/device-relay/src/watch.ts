@@ -1,0 +1,74 @@
+import type { PrismaService } from '#database';
+import type { Clock, Logger } from '#runtime';
+import type { SqlNow } from './database-now.js';
+import { Failover } from './failover/failover.js';
+import { FailoverRepository } from './failover/failover.repository.js';
+import { HealthPoller } from './health/health-poller.js';
+import { HealthRepository } from './health/health.repository.js';
+import { PollDevice } from './health/poll-device.js';
+import type { HoldLane } from './lanes/hold-lane.js';
+import type { Registers } from './lanes/ports.js';
+import { OfdWatch } from './ofd-watch/ofd-watch.js';
+import { OfdRepository } from './ofd-watch/ofd.repository.js';
+import { ResendUnsent } from './ofd-watch/resend-unsent.js';
+import { CloseShift } from './shifts/close-shift.js';
+import { ShiftKeeper } from './shifts/shift-keeper.js';
+import { ShiftRepository } from './shifts/shift.repository.js';
+import { ShiftTasks } from './shifts/shift-tasks.js';
+
+/** What the watch works in: the relay's own parts, or a test's. */
+export interface WatchWorld {
+  prisma: PrismaService;
+  now: SqlNow;
+  lanes: HoldLane;
+  registers: Registers;
+  ring: (deviceId: string) => void;
+}
+
+export interface WatchSettings {
+  pollEveryMs: number;
+  /** Polls at the same time in one relay. */
+  pollConcurrency: number;
+  resendEveryMs: number;
+  /** HH:MM of Tashkent, where neither device nor merchant says otherwise. */
+  closeAt: string;
+}
+
+export interface WatchTools {
+  clock: Clock;
+  logger: Logger;
+  random: () => number;
+}
+
+export interface Watch {
+  poller: HealthPoller;
+  keeper: ShiftKeeper;
+  ofd: OfdWatch;
+  failover: Failover;
+  shiftTasks: ShiftTasks;
+}
+
+/** Calls to registers at the same time that hold a lane: closes, and resends, which wait for dead OFD servers. */
+const CLOSES = 50;
+const RESENDS = 50;
+
+/** Joins the parts of the watch; the one place that knows them all. */
+export function joinWatch(world: WatchWorld, settings: WatchSettings, tools: WatchTools): Watch {
+  const { prisma, now, lanes, registers, ring } = world;
+  const { logger, random } = tools;
+  const shifts = new ShiftRepository(prisma, now);
+  const receipts = new OfdRepository(prisma, now);
+  const pollSettings = { everyMs: settings.pollEveryMs, closeAt: settings.closeAt };
+  const pollDevice = new PollDevice(registers, shifts, receipts, pollSettings, tools);
+  const pollOptions = { concurrency: settings.pollConcurrency, ring };
+  const poller = new HealthPoller(new HealthRepository(prisma, now), pollDevice, pollOptions, logger);
+  const closer = new CloseShift(lanes, shifts, logger);
+  const resender = new ResendUnsent(lanes, receipts, shifts, { everyMs: settings.resendEveryMs }, { logger, random });
+  return {
+    poller,
+    keeper: new ShiftKeeper(shifts, closer, poller, { concurrency: CLOSES }, logger),
+    ofd: new OfdWatch(receipts, resender, { concurrency: RESENDS }, logger),
+    failover: new Failover(new FailoverRepository(prisma, now), ring, logger),
+    shiftTasks: new ShiftTasks(lanes, closer, poller),
+  };
+}
