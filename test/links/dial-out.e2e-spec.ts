@@ -20,10 +20,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
-/** The device stops being called at its address; the answer is what the shop is given. */
-async function enrol(till: number): Promise<{ code: string; link_url: string }> {
-  const { deviceId } = system.merchant.tills[till]!;
-  await sql(system.database, `UPDATE devices SET transport = 'link', base_url = NULL WHERE id = $1`, [deviceId]);
+/** What the shop is given. */
+async function enrol(deviceId: string): Promise<{ code: string; link_url: string }> {
   const { status, body } = await system.client.post(`/v1/devices/${deviceId}/enrolments`, {});
   expect(status).toBe(201);
   return body as unknown as { code: string; link_url: string };
@@ -34,8 +32,8 @@ async function start(program: Program): Promise<void> {
   await program.start();
 }
 
-async function sellsOn(till: number): Promise<void> {
-  const { body } = await system.client.post('/v1/receipts', system.client.saleOf(till));
+async function sells(more: Record<string, unknown>): Promise<void> {
+  const { body } = await system.client.post('/v1/receipts', { ...system.client.saleOf(0), ...more });
   const { id } = body as unknown as { id: string };
   await until(
     'it is registered',
@@ -44,8 +42,14 @@ async function sellsOn(till: number): Promise<void> {
   );
 }
 
-test('a cash register dials out by itself, also after it was killed', async () => {
-  const { code, link_url } = await enrol(0);
+test('a cash register is registered, enrolled and dials out by itself, also after it was killed', async () => {
+  const created = await system.client.post('/v1/devices', {
+    ...{ branch_id: 'main', name: 'Behind NAT', transport: 'link', api_key: system.registerApiKey },
+    profile: { pacing_ms: 0 },
+  });
+  expect(created).toMatchObject({ status: 201, body: { state: 'unreachable', state_reason: 'waiting for enrolment' } });
+  const deviceId = created.body.id ?? '';
+  const { code, link_url } = await enrol(deviceId);
   const port = await freePorts(1);
   const env = {
     ...{ LINK_URL: link_url, LINK_ENROLMENT_CODE: code, REGISTER_PORT: String(port), DATA_DIR: join(folder, 'own') },
@@ -53,15 +57,21 @@ test('a cash register dials out by itself, also after it was killed', async () =
   };
   const register = new Program('dialling', 'cash-register/src/main.js', env, `http://127.0.0.1:${port}/status`);
   await start(register);
-  await sellsOn(0);
+  const stateOf = async (): Promise<unknown> => (await system.client.get(`/v1/devices/${deviceId}`)).body;
+  await until('it was asked who it is', stateOf, (device) => (device as { state: string }).state === 'online');
+  expect(await stateOf()).toMatchObject({ terminal_id: expect.any(String), state_reason: null });
+  await sells({ device_id: deviceId });
   await register.end('SIGKILL');
   await register.start();
-  await sellsOn(0);
+  await sells({ device_id: deviceId });
   expect(register.said).not.toContain(code);
 }, 90_000);
 
 test('an agent gives a link to a register that has none; revoked, it stays out', async () => {
-  const { code, link_url } = await enrol(1);
+  const { deviceId, cashierId } = system.merchant.tills[1]!;
+  // It was called at its address until now.
+  await sql(system.database, `UPDATE devices SET transport = 'link', base_url = NULL WHERE id = $1`, [deviceId]);
+  const { code, link_url } = await enrol(deviceId);
   const port = await freePorts(1);
   const health = `http://127.0.0.1:${port}`;
   const env = {
@@ -75,8 +85,7 @@ test('an agent gives a link to a register that has none; revoked, it stays out',
   };
   const agent = new Program('agent', 'link-agent/src/main.js', env, `${health}/readyz`);
   await start(agent);
-  await sellsOn(1);
-  const { deviceId } = system.merchant.tills[1]!;
+  await sells({ cashier_id: cashierId });
   await sql(system.database, 'UPDATE link_keys SET revoked_at = now() WHERE device_id = $1', [deviceId]);
   const readiness = async (): Promise<number> => {
     const response = await fetch(`${health}/readyz`);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { apiKeyOwner, PrismaService, type StoredReceiptDocument } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { tiyin, type ReceiptLine } from '#fiscal-domain';
+import { DEFAULT_PROFILE, tiyin, type DeviceProfile, type ReceiptLine } from '#fiscal-domain';
 import { hashEnrolmentCode, LinkAgent, newEnrolmentCode, readLinkUrl } from '#link';
 import type { LocalApiClient } from '#local-api';
 import {
@@ -19,7 +19,6 @@ import {
   stopFastifyNestApp,
   type Logger,
 } from '#runtime';
-import { DEFAULT_PROFILE, type DeviceProfile } from '../../apps/device-relay/src/devices/device-profile.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
 import { LaneRunner } from '../../apps/device-relay/src/lanes/lane-runner.js';
 import { Links } from '../../apps/device-relay/src/links/links.js';
@@ -213,7 +212,7 @@ export class LinkRig {
       await proxy.close();
     };
     const links = app.get(Links);
-    await until('the relay hears of revocations', () => links.isListening, Boolean);
+    await until('the relay hears of revocations', () => links.hasListened, Boolean);
     return {
       ...{ app, url, proxy, linkPublicUrl, links },
       runner: app.get(LaneRunner),

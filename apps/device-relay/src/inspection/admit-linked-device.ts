@@ -1,6 +1,10 @@
 import type { Logger } from '#runtime';
+import type { DeviceStateName } from '../lanes/ports.js';
 import type { InspectDevice, Inspection } from './inspect-device.js';
 import type { InspectionRepository } from './inspection.repository.js';
+
+/** Of a device without a terminal: nobody has asked it yet, or what it said could not be accepted. */
+const WAITING: ReadonlySet<DeviceStateName> = new Set(['unreachable', 'blocked']);
 
 /**
  * Asks a device whose link has just come up for the first time who it is, and lets it take receipts or says why not.
@@ -12,6 +16,13 @@ export class AdmitLinkedDevice {
     private readonly rows: InspectionRepository,
     private readonly logger: Logger,
   ) {}
+
+  /** Only a device that was never known, and that nobody has switched off. Null: there was nothing to ask. */
+  async executeIfWaiting(deviceId: string): Promise<Inspection | null> {
+    const known = await this.rows.read(deviceId);
+    const isWaiting = known?.terminalId === null && WAITING.has(known.device.state);
+    return isWaiting ? this.execute(deviceId) : null;
+  }
 
   async execute(deviceId: string): Promise<Inspection> {
     const inspection = await this.inspector.execute(deviceId);

@@ -32,6 +32,11 @@ const keyring = parseKeyring(randomBytes(32).toString('base64'));
 /** Answers by path; a text is sent as it is, null ends the connection. */
 let answers: Record<string, string | null> = {};
 let server: MisbehavingServer;
+const NO_LINKS = {
+  transportTo: (): never => {
+    throw new Error('no register dials in here');
+  },
+};
 let database: TestDatabase;
 let prisma: PrismaService;
 let rows: InspectionRepository;
@@ -54,7 +59,7 @@ beforeAll(async () => {
   inspector = new InspectDevice(rows, (device) => {
     const loopback = parseCidr('127.0.0.0/8');
     if (loopback.kind === 'invalid') throw new Error(loopback.reason);
-    const connections = new RegisterConnections(keyring, new CidrSet([loopback.cidr]));
+    const connections = new RegisterConnections(keyring, new CidrSet([loopback.cidr]), NO_LINKS);
     return { register: connections.of(device), close: () => connections.close() };
   });
   merchantId = newId('mer');

@@ -2,6 +2,7 @@ import { Module, type OnModuleInit } from '@nestjs/common';
 import { PrismaService, type DeviceTaskResult, type InspectParams } from '#database';
 import { CidrSet, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
+import { Links } from '../links/links.js';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
 import type { DeviceTask } from '../tasks/device-task.js';
@@ -9,6 +10,7 @@ import { DeviceTaskHandlers } from '../tasks/device-task-handlers.js';
 import { TasksModule } from '../tasks/tasks.module.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AdmitLinkedDevice } from './admit-linked-device.js';
+import { AdmitWhenLinked } from './admit-when-linked.js';
 import { InspectDevice, type OpenInspectionLine } from './inspect-device.js';
 import { InspectionRepository } from './inspection.repository.js';
 
@@ -23,8 +25,9 @@ import { InspectionRepository } from './inspection.repository.js';
     },
     {
       provide: InspectDevice,
-      inject: [InspectionRepository, SETTINGS_TOKEN],
-      useFactory: (rows: InspectionRepository, settings: RelaySettings) => new InspectDevice(rows, linesOf(settings)),
+      inject: [InspectionRepository, SETTINGS_TOKEN, Links],
+      useFactory: (rows: InspectionRepository, settings: RelaySettings, links: Links) =>
+        new InspectDevice(rows, linesOf(settings, links)),
     },
     {
       provide: AdmitLinkedDevice,
@@ -32,6 +35,7 @@ import { InspectionRepository } from './inspection.repository.js';
       useFactory: (inspector: InspectDevice, rows: InspectionRepository, logger: Logger) =>
         new AdmitLinkedDevice(inspector, rows, logger),
     },
+    AdmitWhenLinked,
   ],
   exports: [AdmitLinkedDevice],
 })
@@ -51,10 +55,10 @@ export class InspectionModule implements OnModuleInit {
   }
 }
 
-function linesOf({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings): OpenInspectionLine {
+function linesOf({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings, links: Links): OpenInspectionLine {
   const allowed = new CidrSet(DEVICE_ALLOWED_CIDRS);
   return (device) => {
-    const connections = new RegisterConnections(SECRETS_KEY, allowed);
+    const connections = new RegisterConnections(SECRETS_KEY, allowed, links);
     return { register: connections.of(device), close: () => connections.close() };
   };
 }

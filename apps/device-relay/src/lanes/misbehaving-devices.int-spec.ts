@@ -60,6 +60,11 @@ const KINDS: readonly [name: string, react: Reaction][] = [
   ['says true and false at once', (socket) => socket.write(answer(500, SALE))],
 ];
 
+const NO_LINKS = {
+  transportTo: (): never => {
+    throw new Error('no register dials in here');
+  },
+};
 let rows: LaneRows;
 let locks: AdvisoryLaneLocks;
 let server: MisbehavingServer;
@@ -85,7 +90,7 @@ beforeEach(async () => {
   server = new MisbehavingServer((socket, request, self) => react(socket, request, self));
   await standAt(await server.listen());
   const loopback = parseCidr('127.0.0.0/8');
-  registers = new RegisterConnections(keyring, new CidrSet(loopback.kind === 'ok' ? [loopback.cidr] : []));
+  registers = new RegisterConnections(keyring, new CidrSet(loopback.kind === 'ok' ? [loopback.cidr] : []), NO_LINKS);
   const world = { store: rows.ours, locks, registers, notices: { tell: () => undefined } };
   lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
 });

@@ -40,9 +40,9 @@ export class Links {
     return this.parts.repository.host;
   }
 
-  /** Whether revocations are heard at this moment. */
-  get isListening(): boolean {
-    return this.parts.notices.isListening;
+  /** Whether it has begun to hear of revocations. */
+  get hasListened(): boolean {
+    return this.parts.notices.hasListened;
   }
 
   /** Called with a device's id whenever its link is up, after its lane was made due. */

@@ -1,7 +1,7 @@
 import { Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { Scopes } from '../http/scopes.js';
-import { ownId } from '../operator/operator.controller.js';
+import { ownId } from '../http/own-id.js';
 import { CreateEnrolment, type EnrolmentView } from './create-enrolment.js';
 import { RevokeLinkKey } from './revoke-link-key.js';
 

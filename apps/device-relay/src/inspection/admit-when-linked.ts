@@ -1,0 +1,28 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Logger } from '#runtime';
+import { Links } from '../links/links.js';
+import { LOGGER } from '../tokens.js';
+import { AdmitLinkedDevice } from './admit-linked-device.js';
+
+/** A register that dials in and was never known is asked who it is, and may sell from then on. */
+@Injectable()
+export class AdmitWhenLinked implements OnApplicationBootstrap {
+  constructor(
+    private readonly links: Links,
+    private readonly admit: AdmitLinkedDevice,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.links.whenLinked((deviceId) => void this.ask(deviceId));
+  }
+
+  private async ask(deviceId: string): Promise<void> {
+    try {
+      await this.admit.executeIfWaiting(deviceId);
+    } catch (error) {
+      // It stays as it was: its next link asks again.
+      this.logger.error({ err: error, device_id: deviceId }, 'a register that dialled in could not be asked who it is');
+    }
+  }
+}
