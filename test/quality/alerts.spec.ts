@@ -27,7 +27,7 @@ function metricNames(): Set<string> {
       .map((path) => readFileSync(join(ROOT, folder, path), 'utf8')),
   );
   const found = sources.flatMap((text) =>
-    [...text.matchAll(/(?:name: |perDevice\(\s*|ofFleet\(\s*)'([a-z_]+)'/g)].map(([, name]) => name ?? ''),
+    [...text.matchAll(/(?:name: |\[|perDevice\(\s*|ofFleet\(\s*)'([a-z_]+)'/g)].map(([, name]) => name ?? ''),
   );
   return new Set(found);
 }

@@ -97,7 +97,7 @@ test('each relay shows the fleet', async () => {
   ])
     expect(text).toMatch(new RegExp(`^${name}\\{device="${deviceId}".*\\} ${value}$`, 'm'));
   expect(text).toMatch(/^device_memory_left\{.*\} 100000$/m);
-  expect(text).toMatch(/^receipts_unknown\{.*\} 0$/m);
+  expect(text).toMatch(/^lanes_unknown_receipts\{.*\} 0$/m);
 });
 
 test('what waits for a register that cannot be reached is registered by its neighbour, once', async () => {

@@ -16,7 +16,6 @@ interface DeviceRow {
 }
 
 interface FleetRow {
-  unknown: number;
   warned: number;
   alarmed: number;
 }
@@ -73,7 +72,6 @@ export class DeviceMetrics {
     const ofFleet = (name: string, help: string, valueOf: (fleet: FleetRow) => number): void => {
       metrics.gauge({ name, help }, async (gauge) => gauge.set(valueOf((await this.read()).fleet)));
     };
-    ofFleet('receipts_unknown', 'Receipts that wait for an operator', ({ unknown }) => unknown);
     ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours', ({ warned }) => warned);
     ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours', ({ alarmed }) => alarmed);
   }
@@ -88,7 +86,7 @@ export class DeviceMetrics {
 
   private async readDatabase(): Promise<Reading> {
     const [devices, [fleet]] = await Promise.all([this.readDevices(), this.readFleet()]);
-    return { devices, fleet: fleet ?? { unknown: 0, warned: 0, alarmed: 0 } };
+    return { devices, fleet: fleet ?? { warned: 0, alarmed: 0 } };
   }
 
   private readDevices(): Promise<DeviceRow[]> {
@@ -109,9 +107,7 @@ export class DeviceMetrics {
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT (SELECT count(*)::int FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-               WHERE a.state = 'unknown' AND r.status = 'unknown') AS unknown,
-             count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '24 hours')::int AS warned,
+      SELECT count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '24 hours')::int AS warned,
              count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '8 hours')::int AS alarmed
         FROM receipts WHERE ofd_status = 'pending'`;
   }
