@@ -202,6 +202,9 @@ export class LinkRig {
       ...{ DATABASE_URL: this.database.url, QUEUE_URL: undefined, SECRETS_KEY: this.keyring, RELAY_PORT: port },
       ...{ RELAY_URL: url, LINK_PUBLIC_URL: linkPublicUrl, LOG_LEVEL: 'info' as const },
       DEVICE_ALLOWED_CIDRS: loopback.kind === 'ok' ? [loopback.cidr] : [],
+      // The watch looks at a register when it is asked to, not while a test cuts its link.
+      ...{ HEALTH_POLL_MS: 3_600_000, HEALTH_POLL_CONCURRENCY: 1, OFD_RESEND_MS: 900_000, SHIFT_CLOSE_AT: '23:50' },
+      DEVICE_METRICS_MAX: 100,
     };
     const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
     await app.listen(port, '127.0.0.1');
