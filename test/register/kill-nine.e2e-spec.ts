@@ -110,27 +110,31 @@ class Till {
   }
 }
 
-test(`after ${KILLS} kills under load journal, sums, chain and OFD agree, and every sale exists once`, async () => {
-  const rig = await startRig();
-  const tills = Array.from({ length: CONNECTIONS }, (_, index) => new Till(rig.url, `till-${index}`));
-  let running: Promise<unknown> | null = null;
-  try {
-    for (let kill = 0; kill < KILLS; kill += 1) {
+test(
+  `after ${KILLS} kills under load journal, sums, chain and OFD agree, and every sale exists once`,
+  async () => {
+    const rig = await startRig();
+    const tills = Array.from({ length: CONNECTIONS }, (_, index) => new Till(rig.url, `till-${index}`));
+    let running: Promise<unknown> | null = null;
+    try {
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        await rig.register.start();
+        running ??= Promise.all(tills.map((till) => till.run()));
+        await delay(20 + Math.random() * 250);
+        await rig.register.end('SIGKILL');
+      }
       await rig.register.start();
-      running ??= Promise.all(tills.map((till) => till.run()));
-      await delay(20 + Math.random() * 250);
-      await rig.register.end('SIGKILL');
+      for (const till of tills) till.stop();
+      await running;
+      const signs = new Map(tills.flatMap((till) => [...till.signs]));
+      await expectAgreement(rig, signs);
+    } finally {
+      for (const till of tills) till.stop();
+      await rig.stop();
     }
-    await rig.register.start();
-    for (const till of tills) till.stop();
-    await running;
-    const signs = new Map(tills.flatMap((till) => [...till.signs]));
-    await expectAgreement(rig, signs);
-  } finally {
-    for (const till of tills) till.stop();
-    await rig.stop();
-  }
-}, Math.max(120_000, KILLS * 10_000));
+  },
+  Math.max(120_000, KILLS * 10_000),
+);
 
 async function expectAgreement({ url, ofdUrl }: Rig, signs: ReadonlyMap<string, string>): Promise<void> {
   const count = signs.size;
