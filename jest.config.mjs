@@ -39,11 +39,11 @@ const project = (name, pattern, more = {}) => ({
 const withDatabase = {
   globalSetup: '<rootDir>/scripts/lib/jest-global-setup.mjs',
   globalTeardown: '<rootDir>/scripts/lib/jest-global-teardown.mjs',
-  // Real parts on a busy machine: a test fails by its own deadline, not by the clock of another.
-  testTimeout: 60_000,
 };
 
 export default {
+  // Real parts on a busy machine: a test fails by its own deadline, not by the clock of another. (Jest ignores it in a project.)
+  testTimeout: 60_000,
   projects: [
     project('unit', 'spec'),
     project('integration', 'int-spec', withDatabase),
