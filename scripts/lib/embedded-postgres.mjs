@@ -97,11 +97,12 @@ export async function destroyEmbeddedPostgres(dataDir) {
 /**
  * Ends the server the way a failing machine does.
  * @param {string} dataDir
+ * @param {'SIGKILL' | 'SIGQUIT'} [how] SIGQUIT is what `pg_ctl stop -m immediate` sends
  */
-export async function killEmbeddedPostgres(dataDir) {
+export async function killEmbeddedPostgres(dataDir, how) {
   const record = readPostgresRecord(dataDir);
   const running = record === undefined ? null : findRunningServer(record.cluster_dir);
-  if (running !== null) await killServer(running.pid);
+  if (running !== null) await killServer(running.pid, how);
 }
 
 /** @param {string} dataDir */

@@ -1,9 +1,21 @@
+import fs from 'node:fs';
 import path from 'node:path';
 
 import { UserError } from './user-error.mjs';
 
-/** The folder that holds package.json. */
-export const ROOT = path.resolve(import.meta.dirname, '..', '..');
+/** The folder that holds package.json; also for the copies of these tools that are compiled into dist/. */
+export const ROOT = findRoot(import.meta.dirname);
+
+/**
+ * @param {string} folder
+ * @returns {string}
+ */
+function findRoot(folder) {
+  if (fs.existsSync(path.join(folder, 'package.json'))) return folder;
+  const parent = path.dirname(folder);
+  if (parent === folder) throw new Error('There is no package.json above the tools.');
+  return findRoot(parent);
+}
 
 /**
  * Where everything that must survive a restart lives.

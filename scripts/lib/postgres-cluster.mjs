@@ -159,9 +159,12 @@ export async function stopServer(pid, patienceMs) {
   await killServer(pid);
 }
 
-/** @param {number} pid of the postmaster; its backends notice and end themselves */
-export async function killServer(pid) {
-  signal(pid, 'SIGKILL');
+/**
+ * @param {number} pid of the postmaster; its backends notice and end themselves
+ * @param {'SIGKILL' | 'SIGQUIT'} how SIGQUIT is what `pg_ctl stop -m immediate` sends
+ */
+export async function killServer(pid, how = 'SIGKILL') {
+  signal(pid, how);
   await waitUntil(() => commandOf(pid) === '', 3_000);
 }
 

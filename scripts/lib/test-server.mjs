@@ -4,7 +4,12 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 
-import { destroyEmbeddedPostgres, killEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.mjs';
+import {
+  destroyEmbeddedPostgres,
+  killEmbeddedPostgres,
+  readPostgresRecord,
+  startEmbeddedPostgres,
+} from './embedded-postgres.mjs';
 import { migrate } from './migrations.mjs';
 import { ensureRoles, OWNER_ROLE, APP_ROLE } from './postgres-roles.mjs';
 import { commandOf } from './processes.mjs';
@@ -17,25 +22,28 @@ export const TEMPLATE = 'fiscal_template';
 /**
  * @typedef {{
  *   adminUrl: string, migratedDatabase: () => Promise<string>, stop: () => Promise<void>,
- *   kill: () => Promise<void>, restart: () => Promise<void>,
- * }} TestServer `kill` and `restart` are for tests of what happens while the database is away
+ *   kill: (how?: 'SIGKILL' | 'SIGQUIT') => Promise<void>, restart: () => Promise<void>, clusterDir: string,
+ * }} TestServer `kill` and `restart` are for tests of what happens while the database is away; `clusterDir` for those of
+ *   its files: a copy taken, an older one put back
  */
 
 /**
  * A throw-away PostgreSQL for one run of tests: a cluster, a port and passwords of its own, so that several runs on one
  * machine never meet.
+ * @param {{ durable?: boolean, parent?: string }} [options] `parent`: where its folder is made, e.g. on a disk of its own
  * @returns {Promise<TestServer>}
  */
-export async function startTestServer({ durable = false } = {}) {
+export async function startTestServer({ durable = false, parent = os.tmpdir() } = {}) {
   await sweepAbandoned();
-  const dataDir = path.join(os.tmpdir(), `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
+  const dataDir = path.join(parent, `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: 'any', durable });
   return {
     adminUrl,
     migratedDatabase: () => prepareTemplate(adminUrl),
     stop: () => destroyEmbeddedPostgres(dataDir),
-    kill: () => killEmbeddedPostgres(dataDir),
+    kill: (how) => killEmbeddedPostgres(dataDir, how),
+    clusterDir: readPostgresRecord(dataDir)?.cluster_dir ?? '',
     restart: async () => {
       await startEmbeddedPostgres({ dataDir, port, durable: false });
     },

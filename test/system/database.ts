@@ -15,6 +15,15 @@ export async function sql<Row extends pg.QueryResultRow>(
   }
 }
 
+/** Ends every session of the database's programs, as a server that is being moved does. */
+export async function endSessions(database: { adminUrl: string }): Promise<void> {
+  await sql(
+    database,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
+}
+
 export type RowCounts = Record<'receipts' | 'events' | 'attempts', number>;
 
 /** Counts on a connection of its own that is kept, for tests that count often. */

@@ -49,6 +49,11 @@ export class GatewayClient {
     return this.token.then((token) => `Bearer ${token}`);
   }
 
+  /** The next call fetches a new one. */
+  forgetToken(): void {
+    this.token = null;
+  }
+
   async call(method: string, path: string, init: { body?: string; headers: Record<string, string> }): Promise<Answer> {
     const authorization = await this.authorization();
     const response = await fetch(`${this.nextUrl()}${path}`, {

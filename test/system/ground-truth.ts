@@ -1,25 +1,10 @@
 import { LocalApiClient } from '#local-api';
 import { sql } from './database.js';
+import { documentsAtOfd, setFaults } from './outside-world.js';
 import type { TestSystem } from './system.js';
 import { until } from './until.js';
 
-/** A document as the OFD simulator holds it. */
-export interface OfdDocument {
-  terminal_id: string;
-  seq: number;
-}
-
-export async function documentsAtOfd({ ofdUrl }: Pick<TestSystem, 'ofdUrl'>): Promise<OfdDocument[]> {
-  const documents: OfdDocument[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const query = cursor ? `&cursor=${encodeURIComponent(cursor)}` : '';
-    const response = await fetch(`${ofdUrl}/documents?limit=500${query}`);
-    const page = (await response.json()) as { data: OfdDocument[]; next_cursor: string | null };
-    documents.push(...page.data);
-    cursor = page.next_cursor;
-  }
-  return documents;
-}
+export { documentsAtOfd, setFaults };
 
 export interface StoredReceipt {
   id: string;
@@ -92,17 +77,4 @@ export async function expectEachExactlyOnce(system: TestSystem, receipts: readon
     receipts.map(({ terminal_id, receipt_seq }) => nameOf(terminal_id, receipt_seq)).sort(),
   );
   expect(receipts.filter((receipt) => receipt.open_attempts > 0)).toEqual([]);
-}
-
-/** POST /emulator/faults on every register. */
-export async function setFaults({ registerUrls, registerApiKey }: TestSystem, rules: unknown[]): Promise<void> {
-  for (const url of registerUrls) {
-    const response = await fetch(`${url}/emulator/faults`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': registerApiKey },
-      body: JSON.stringify({ rules }),
-    });
-    if (!response.ok) throw new Error(`POST /emulator/faults: ${response.status} ${await response.text()}`);
-    await response.arrayBuffer();
-  }
 }

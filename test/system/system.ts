@@ -33,6 +33,10 @@ export interface TestSystem {
   ofdUrl: string;
   registerApiKey: string;
   secretsKey: string;
+  /** Everything that the programs keep on disk. */
+  folder: string;
+  /** What every gateway and relay is started with, but its port. */
+  programEnv: Readonly<Record<string, string>>;
   gateways: Program[];
   relays: Program[];
   register: Program;
@@ -124,7 +128,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     const client = new GatewayClient(gatewayUrls, merchant);
     return {
       ...{ database, merchant, client, gatewayUrls, relayUrls, registerUrls, ofdUrl, registerApiKey, secretsKey },
-      ...{ gateways, relays, register, ofd, addMerchant, stop },
+      ...{ folder, programEnv: shared, gateways, relays, register, ofd, addMerchant, stop },
     };
   } catch (error) {
     await stop();

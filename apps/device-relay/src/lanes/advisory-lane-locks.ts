@@ -38,7 +38,11 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private stopped = false;
 
   constructor(
-    private readonly settings: { databaseUrl: string },
+    private readonly settings: {
+      databaseUrl: string;
+      /** Runs on each new session before it takes any lane; while it fails, no lane is taken. */
+      beforeUse?: (client: pg.Client) => Promise<void>;
+    },
     private readonly logger: Logger,
   ) {}
 
@@ -135,6 +139,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     await client.query('SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3');
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     session.backendPid = rows[0]?.pid ?? 0;
+    await this.prepare(client);
     session.alive = true;
     this.session = session;
     this.failures = 0;
@@ -143,5 +148,14 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     await client
       .end()
       .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+  }
+
+  private async prepare(client: pg.Client): Promise<void> {
+    try {
+      await this.settings.beforeUse?.(client);
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
   }
 }

@@ -12,6 +12,7 @@ import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { DrainLane } from './drain-lane.js';
 import { observeBacklog } from './backlog-metrics.js';
+import { holdAfterRestore } from './hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneRepository } from './lane.repository.js';
@@ -41,7 +42,10 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
       provide: AdvisoryLaneLocks,
       inject: [SETTINGS_TOKEN, LOGGER],
       useFactory: ({ DATABASE_URL }: RelaySettings, logger: Logger) =>
-        new AdvisoryLaneLocks({ databaseUrl: DATABASE_URL }, logger),
+        new AdvisoryLaneLocks(
+          { databaseUrl: DATABASE_URL, beforeUse: (client) => holdAfterRestore(client, logger) },
+          logger,
+        ),
     },
     {
       provide: LaneRepository,

@@ -6,26 +6,32 @@ export interface OwnServer {
   readonly adminUrl: string;
   /** Makes roles and queue and applies all migrations. @returns the URL of the programs' role, and the owner's */
   migratedDatabase(): Promise<{ url: string; ownerUrl: string }>;
-  /** As a failing machine would: no time to say goodbye. The data stays. */
-  kill(): Promise<void>;
+  /** Its files, to be copied or put back while it does not run. */
+  readonly clusterDir: string;
+  /** As a failing machine would: no time to say goodbye. The data stays. SIGQUIT is `pg_ctl stop -m immediate`. */
+  kill(how?: 'SIGKILL' | 'SIGQUIT'): Promise<void>;
   /** Comes back on the same port. */
   restart(): Promise<void>;
   /** Takes it away with all its data. */
   remove(): Promise<void>;
 }
 
-/** About 1.5 s: prefer `createTestDatabase` wherever a database on the shared server will do. */
-export async function startOwnServer(): Promise<OwnServer> {
-  const server = await startTestServer();
+/**
+ * About 1.5 s: prefer `createTestDatabase` wherever a database on the shared server will do.
+ * @param parent where its folder is made, for tests that bring a disk of their own
+ */
+export async function startOwnServer(parent?: string): Promise<OwnServer> {
+  const server = await startTestServer(parent === undefined ? {} : { parent });
   return {
     adminUrl: server.adminUrl,
+    clusterDir: server.clusterDir,
     migratedDatabase: async () => {
       const ownerUrl = await server.migratedDatabase();
       const url = new URL(ownerUrl);
       url.username = 'fiscal_app';
       return { url: url.href, ownerUrl };
     },
-    kill: () => server.kill(),
+    kill: (how) => server.kill(how),
     restart: () => server.restart(),
     remove: () => server.stop(),
   };

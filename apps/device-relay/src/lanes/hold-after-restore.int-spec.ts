@@ -1,0 +1,66 @@
+// Promise: a database that was put back from a copy sends no receipt to a register that may have it and cannot say so.
+import pg from 'pg';
+import { createLogger } from '#runtime';
+import { holdAfterRestore } from './hold-after-restore.js';
+import { LaneRows } from './testing/lane-rows.js';
+
+let rows: LaneRows;
+let session: pg.Client;
+const logger = createLogger('test', 'silent');
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  session = new pg.Client({ connectionString: rows.database.url });
+  await session.connect();
+});
+afterAll(async () => {
+  await session.end();
+  await rows.stop();
+});
+beforeEach(async () => {
+  await rows.clear();
+  await rows.sql.query('DELETE FROM database_identity');
+});
+
+const statesOf = async (): Promise<unknown[]> => {
+  const { rows: found } = await rows.sql.query(
+    `SELECT d.id, d.state::text AS device, r.status::text AS receipt, a.state::text AS attempt
+       FROM devices d LEFT JOIN receipts r ON r.device_id = d.id LEFT JOIN attempts a ON a.receipt_id = r.id ORDER BY 1`,
+  );
+  return found;
+};
+
+test('the database that we know, and the first one that we meet: nothing is held', async () => {
+  await rows.createReceipt();
+  await holdAfterRestore(session, logger);
+  await holdAfterRestore(session, logger);
+  expect(await statesOf()).toEqual([{ id: 'dev_1', device: 'online', receipt: 'accepted', attempt: null }]);
+});
+
+test('another one: registers without a journal stop and what waits there is unknown; once', async () => {
+  await rows.createDevice('dev_journal');
+  await rows.createDevice('dev_never_met');
+  await rows.sql.query("UPDATE devices SET journal_id = 'j', terminal_id = 'UZ2' WHERE id = 'dev_journal'");
+  await rows.createReceipt();
+  await rows.createReceipt({ deviceId: 'dev_journal' });
+  await rows.sql.query("INSERT INTO database_identity (identity) VALUES ('the one before')");
+  await rows.sql.query(
+    `INSERT INTO events (id, merchant_id, type, subject_id, data, transaction_id)
+     VALUES ('evt_1', 'mer_1', 'receipt.accepted', 'rcp_1', '{}', '999999999999')`,
+  );
+  await holdAfterRestore(session, logger);
+  await holdAfterRestore(session, logger);
+  expect(await statesOf()).toEqual([
+    { id: 'dev_1', device: 'replaced', receipt: 'unknown', attempt: 'unknown' },
+    { id: 'dev_journal', device: 'online', receipt: 'accepted', attempt: null },
+    { id: 'dev_never_met', device: 'online', receipt: null, attempt: null },
+  ]);
+  const { rows: events } = await rows.sql.query(
+    'SELECT type, transaction_id < pg_current_xact_id() AS is_readable FROM events ORDER BY position',
+  );
+  expect(events).toEqual([
+    { type: 'receipt.accepted', is_readable: true },
+    { type: 'device.replaced', is_readable: true },
+    { type: 'receipt.unknown', is_readable: true },
+  ]);
+});

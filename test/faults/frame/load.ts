@@ -1,0 +1,173 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Chance } from '../../../apps/device-relay/src/lanes/simulation/testing/chance.js';
+import type { Answer, GatewayClient } from '../../system/gateway-client.js';
+import type { Till } from '../../system/merchant.js';
+
+/** A sale that was answered with 2xx: from here on it must exist, once. */
+export interface Sold {
+  /** Name of its only item, which comes out at the OFD. */
+  marker: string;
+  deviceId: string;
+  /** Of the first try. */
+  startedMs: number;
+  answeredMs: number;
+  /** Of the last try alone. */
+  tookMs: number;
+  prefer: string;
+  answer: Answer;
+  /** What the client was told before: "503 database_unavailable", "ECONNREFUSED". */
+  setbacks: string[];
+}
+
+export interface LoadOptions {
+  prefix: string;
+  chance: Chance;
+  /** Sales in all; without it they go on until `stop()`. */
+  total?: number;
+  perTill?: number;
+  /** Share of sales that do not wait for the register. */
+  asyncShare?: number;
+  waitS?: number;
+  breathMs?: number;
+  tills?: readonly Till[];
+}
+
+const GIVE_UP_MS = 150_000;
+const PRICE_TIYIN = 112_000;
+
+/**
+ * Cash desks that sell one after the other and, as contract.md asks of clients, ask again with the same key until they
+ * are told. Every answer that they should not have got is kept as a complaint.
+ */
+export class Load {
+  readonly sold: Sold[] = [];
+  readonly complaints: string[] = [];
+  /** Answers with 503, also to those who are still asking. */
+  refusals = 0;
+  private issued = 0;
+  private count = 0;
+  private isStopped = false;
+  private readonly desks: Promise<unknown>;
+
+  constructor(
+    private readonly client: GatewayClient,
+    private readonly options: LoadOptions,
+  ) {
+    const { perTill = 3, tills = client.merchant.tills } = options;
+    this.desks = Promise.all(
+      Array.from({ length: tills.length * perTill }, (_, index) => this.desk(tills[index % tills.length] as Till)),
+    );
+  }
+
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  get isOver(): boolean {
+    return this.isStopped || this.issued >= (this.options.total ?? Infinity);
+  }
+
+  /** Waits until so many have been sold. */
+  async reaches(count: number, limitMs = 180_000): Promise<void> {
+    const deadline = performance.now() + limitMs;
+    while (this.sold.length < count) {
+      if (performance.now() > deadline) throw new Error(`only ${this.sold.length} of ${count} receipts were sold`);
+      await delay(20);
+    }
+  }
+
+  /** All that was sold; waits for those who are still asking. */
+  async end(): Promise<Sold[]> {
+    if (this.options.total === undefined) this.stop();
+    await this.desks;
+    return this.sold;
+  }
+
+  /** One sale more, for measuring when the system works again. */
+  sellOnce(till: Till, prefer: string): Promise<Sold | null> {
+    return this.sell(till, prefer);
+  }
+
+  private async desk(till: Till): Promise<void> {
+    const { chance, asyncShare = 0.2, waitS = 5, breathMs = 40 } = this.options;
+    while (!this.isOver) {
+      this.issued += 1;
+      await this.sell(till, chance.happens(asyncShare) ? 'respond-async' : `wait=${waitS}`);
+      if (breathMs > 0) await delay(breathMs);
+    }
+  }
+
+  private async sell({ deviceId, cashierId }: Till, prefer: string): Promise<Sold | null> {
+    this.count += 1;
+    const marker = `${this.options.prefix}-${this.count}`;
+    const body = {
+      items: [{ sku: 'sku-0', name: marker, price: PRICE_TIYIN, qty: 1 }],
+      payment: { method: 'cash' },
+      cashier_id: cashierId,
+      device_id: deviceId,
+    };
+    const startedMs = performance.now();
+    const setbacks: string[] = [];
+    for (;;) {
+      const triedMs = performance.now();
+      const told = await this.client
+        .post('/v1/receipts', body, { 'idempotency-key': marker, prefer })
+        .then((answer) => ({ answer }))
+        .catch((error: unknown) => ({ error }));
+      const answeredMs = performance.now();
+      if ('answer' in told && [201, 202].includes(told.answer.status)) {
+        const tookMs = answeredMs - triedMs;
+        const sold = { marker, deviceId, startedMs, answeredMs, tookMs, prefer, answer: told.answer, setbacks };
+        this.sold.push(sold);
+        return sold;
+      }
+      setbacks.push('answer' in told ? `${told.answer.status} ${told.answer.body.code}` : codeOf(told.error));
+      if ('answer' in told && told.answer.status === 503) this.refusals += 1;
+      if ('answer' in told && !this.maySayThat(marker, told.answer)) return null;
+      if (answeredMs - startedMs > GIVE_UP_MS) {
+        this.complaints.push(`${marker} was never accepted, last: ${setbacks.at(-1)}`);
+        return null;
+      }
+      await delay(50 + Math.random() * 100);
+    }
+  }
+
+  /** False when asking again makes no sense. A refusal in an outage must say that it does, and when. */
+  private maySayThat(marker: string, { status, headers, body }: Answer): boolean {
+    if (status === 401) {
+      this.client.forgetToken();
+      return true;
+    }
+    const isPolite = body.retryable === true && headers.has('retry-after');
+    if (!isPolite || ![409, 429, 503].includes(status))
+      this.complaints.push(`${marker}: ${status} ${body.code} ${body.detail}`);
+    return body.retryable === true;
+  }
+}
+
+/** fetch says "fetch failed"; what failed is its cause. */
+function codeOf(error: unknown): string {
+  const { cause, name, message } = error as { cause?: { code?: string }; name?: string; message?: string };
+  return cause?.code ?? (message?.startsWith('no token') ? message.slice(0, 13) : name) ?? 'unknown';
+}
+
+/** Strikes `times` times at moments drawn over the course of a load with a total. */
+export async function strikeAlong(
+  load: Load,
+  { times, total, chance }: { times: number; total: number; chance: Chance },
+  strike: (nth: number) => Promise<void>,
+): Promise<number> {
+  let struck = 0;
+  for (let nth = 0; nth < times; nth += 1) {
+    const due = Math.floor(((nth + chance.next()) / times) * total * 0.95);
+    await load.reaches(due);
+    await strike(nth);
+    struck += 1;
+  }
+  return struck;
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}

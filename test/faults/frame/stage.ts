@@ -1,0 +1,104 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
+import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
+import { freePorts } from '../../system/program.js';
+import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
+import { TcpProxy } from '../../system/tcp-proxy.js';
+
+/**
+ * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
+ * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both.
+ */
+export type StageKind = 'fleet' | 'redis' | 'database' | 'everything';
+
+/** A running system of two gateways, two relays and five registers, and what it stands on. */
+export interface Stage {
+  kind: StageKind;
+  system: TestSystem;
+  redis: OwnRedis | null;
+  redisProxy: TcpProxy | null;
+  server: OwnServer | null;
+  /** Where the database's disk is mounted; null when it is the machine's own. */
+  smallDisk: string | null;
+  stop(): Promise<void>;
+}
+
+export const REGISTERS = 5;
+/** Short deadlines, so that what was lost is noticed within the test; every promise holds with any of them. */
+export const IMPATIENT = { sendTimeoutMs: 2_500, callTimeoutMs: 2_500, settleMs: 500 };
+const DISK_SIZE = '320m';
+
+export async function startStage(kind: StageKind): Promise<Stage> {
+  const parts: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const part of parts.reverse()) await part();
+  };
+  const options: SystemOptions = {
+    registers: REGISTERS,
+    gateways: 2,
+    relays: 2,
+    profile: IMPATIENT,
+    scopes: ['receipts:write', 'receipts:read', 'operator:resolve'],
+  };
+  const stage: Stage = {
+    ...{ kind, redis: null, redisProxy: null, server: null, smallDisk: null, stop },
+    system: undefined as unknown as TestSystem,
+  };
+  try {
+    if (kind === 'database' || kind === 'everything') options.database = await ownDatabase(stage, parts);
+    if (kind === 'redis' || kind === 'everything') options.queueUrl = await ownRedis(stage, parts);
+    stage.system = await startSystem(options);
+    parts.push(() => stage.system.stop());
+    return stage;
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function ownRedis(stage: Stage, parts: (() => Promise<unknown>)[]): Promise<string> {
+  const redis = await OwnRedis.reserve();
+  await redis.start();
+  parts.push(() => redis.kill());
+  const port = await freePorts(1);
+  const proxy = new TcpProxy(port, redis.port);
+  await proxy.listen();
+  parts.push(() => proxy.close());
+  Object.assign(stage, { redis, redisProxy: proxy });
+  return `redis://127.0.0.1:${port}`;
+}
+
+async function ownDatabase(
+  stage: Stage,
+  parts: (() => Promise<unknown>)[],
+): Promise<NonNullable<SystemOptions['database']>> {
+  stage.smallDisk = mountSmallDisk(parts);
+  const server = await startOwnServer(stage.smallDisk ?? undefined);
+  stage.server = server;
+  parts.push(() => server.remove());
+  const urls = await server.migratedDatabase();
+  const admin = new URL(server.adminUrl);
+  admin.pathname = new URL(urls.url).pathname;
+  return { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() };
+}
+
+/** A file system of its own that a test may fill: only root may mount one. */
+function mountSmallDisk(parts: (() => Promise<unknown>)[]): string | null {
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return null;
+  const folder = mkdtempSync(join(tmpdir(), 'fiscal-small-disk-'));
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_SIZE},mode=0711`, 'tmpfs', folder]);
+  if (mounted.status !== 0) {
+    rmSync(folder, { recursive: true });
+    return null;
+  }
+  parts.push(() => {
+    // Lazily: whatever still holds a file there keeps it until it ends.
+    spawnSync('umount', ['-l', folder]);
+    rmSync(folder, { recursive: true, force: true });
+    return Promise.resolve();
+  });
+  return folder;
+}

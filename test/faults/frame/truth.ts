@@ -1,0 +1,280 @@
+import { LocalApiClient } from '#local-api';
+import { sql } from '../../system/database.js';
+import type { Till } from '../../system/merchant.js';
+import { documentsAtOfd, type OfdDocument } from '../../system/outside-world.js';
+import type { TestSystem } from '../../system/system.js';
+import { until } from '../../system/until.js';
+import type { Load, Sold } from './load.js';
+
+/** What the outside world says about what was promised. */
+export interface Verdict {
+  receipts: number;
+  lost: number;
+  doubled: number;
+  wrongOrder: number;
+  parked: number;
+  failures: string[];
+}
+
+export interface JudgeOptions {
+  prefix: string;
+  tills: readonly Till[];
+  /** Registers without extensions cannot be asked for a key: there the OFD alone is the judge. */
+  hasJournal?: boolean;
+  /** How long the lanes may need to finish what they have. */
+  drainMs?: number;
+  /** Documents with these item names were sold by others. */
+  foreign?: ReadonlySet<string>;
+  /** Registers whose numbering is known to be broken by the case itself (another data folder). */
+  isRenumbered?: boolean;
+}
+
+interface LedgerRow {
+  id: string;
+  status: string;
+  terminal_id: string | null;
+  receipt_seq: string | null;
+  fiscal_sign: string | null;
+  has_evidence: boolean;
+}
+
+const SAMPLES = 5;
+
+/**
+ * Counts what stands at the OFD and in the registers against what clients were promised. The gateway's own rows are asked
+ * for two things only: whether it has finished, and what it says of itself, to be held against the same documents.
+ */
+export async function judge(system: TestSystem, loads: readonly Load[], options: JudgeOptions): Promise<Verdict> {
+  const sold = loads.flatMap((load) => load.sold);
+  const failures = summed(loads.flatMap((load) => load.complaints));
+  const drained = await drain(system, options).catch((error: unknown) => String(error));
+  if (typeof drained === 'string') failures.push(drained.slice(0, 400));
+  await deliverUnsent(system, options.tills, failures);
+  const documents = (await documentsAtOfd(system)).filter((document) => isOurs(document, options));
+  const byMarker = groupByMarker(documents);
+  const rows = await ledgerOf(system, sold);
+  const { parked, unproven } = countParked(sold, rows);
+  failures.push(...unproven, ...contradictions(sold, rows, byMarker));
+  if (options.hasJournal !== false) failures.push(...(await askJournals(system, options.tills, sold, byMarker)));
+  const missing = sold.filter(({ marker }) => !byMarker.has(marker) && !parked.has(marker));
+  const promised = new Set(sold.map(({ marker }) => marker));
+  const strangers = [...byMarker.keys()].filter((marker) => !promised.has(marker) && !options.foreign?.has(marker));
+  if (missing.length > 0)
+    failures.push(
+      `lost: ${told(
+        missing.map(({ marker }) => marker),
+        rows,
+        sold,
+      )}`,
+    );
+  const doubled = [...byMarker].filter(([marker, held]) => held.length > 1 && promised.has(marker));
+  if (doubled.length > 0)
+    failures.push(
+      `doubled: ${told(
+        doubled.map(([marker]) => marker),
+        rows,
+        sold,
+      )}`,
+    );
+  // A client that gave up leaves a document that nobody was promised; it was complained about already.
+  if (strangers.length > 0) failures.push(`nobody was promised ${strangers.slice(0, SAMPLES).join(', ')}`);
+  return {
+    receipts: sold.length,
+    lost: missing.length,
+    doubled: doubled.reduce((sum, [, held]) => sum + held.length - 1, 0),
+    wrongOrder: countWrongOrder(sold, byMarker),
+    parked: parked.size,
+    failures,
+  };
+}
+
+/** A document of this case, or one that nobody can account for. */
+function isOurs({ items }: OfdDocument, { prefix, foreign }: JudgeOptions): boolean {
+  const name = items[0]?.name ?? '';
+  return name.startsWith(`${prefix}-`) || foreign?.has(name) === true;
+}
+
+function groupByMarker(documents: readonly OfdDocument[]): Map<string, OfdDocument[]> {
+  const grouped = new Map<string, OfdDocument[]>();
+  for (const document of documents) {
+    const marker = document.items[0]?.name ?? '';
+    grouped.set(marker, [...(grouped.get(marker) ?? []), document]);
+  }
+  return grouped;
+}
+
+async function drain(system: TestSystem, { tills, drainMs = 60_000 }: JudgeOptions): Promise<null> {
+  const devices = tills.map(({ deviceId }) => deviceId);
+  await until(
+    'every lane has finished',
+    () =>
+      sql<{ device: string; reason: string | null; waiting: number }>(
+        system.database,
+        `SELECT d.state || coalesce(': ' || d.state_reason, '') AS device, l.due_reason AS reason, count(*)::int AS waiting
+           FROM receipts r JOIN devices d ON d.id = r.device_id JOIN lanes l ON l.device_id = d.id
+          WHERE r.status IN ('accepted', 'sending') AND r.device_id = ANY($1) GROUP BY 1, 2`,
+        [devices],
+      ).catch(() => [{ device: 'the database is away', reason: null, waiting: -1 }]),
+    (lanes) => lanes.length === 0,
+    drainMs,
+  );
+  return null;
+}
+
+/** Asks the registers to hand over what is unsent, and compares their own counting with the OFD's. */
+async function deliverUnsent(system: TestSystem, tills: readonly Till[], failures: string[]): Promise<void> {
+  const checks = await terminalChecks(system);
+  for (const { registerUrl } of tills) {
+    const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
+    try {
+      const resent = await register.sendUnsentReceipts();
+      if (resent.kind === 'ok' && resent.value.sent > 0) checks.clear();
+      const info = await register.fmInfo();
+      if (info.kind !== 'ok') {
+        failures.push(`GET /fm/info of ${registerUrl}: ${info.kind}`);
+        continue;
+      }
+      const { terminalId, currentReceiptSeq } = info.value;
+      const held = checks.get(terminalId) ?? (await terminalChecks(system)).get(terminalId);
+      // One number per registration ever made: a doubled one, whatever it is called, would be one too many.
+      if (currentReceiptSeq !== (held?.held ?? 0) || (held?.gaps.length ?? 0) > 0) {
+        failures.push(`${terminalId} counts ${currentReceiptSeq} documents, the OFD ${held?.held ?? 0}`);
+      }
+    } finally {
+      register.close();
+    }
+  }
+}
+
+interface TerminalCheck {
+  terminal_id: string;
+  held: number;
+  gaps: unknown[];
+}
+
+async function terminalChecks({ ofdUrl }: TestSystem): Promise<Map<string, TerminalCheck>> {
+  const response = await fetch(`${ofdUrl}/documents/checks`);
+  const { data } = (await response.json()) as { data: TerminalCheck[] };
+  return new Map(data.map((check) => [check.terminal_id, check]));
+}
+
+async function ledgerOf(system: TestSystem, sold: readonly Sold[]): Promise<Map<string, LedgerRow>> {
+  const rows = await sql<LedgerRow>(
+    system.database,
+    `SELECT r.id, r.status::text AS status, r.terminal_id, r.receipt_seq, r.fiscal_sign,
+            EXISTS (SELECT 1 FROM attempts a WHERE a.receipt_id = r.id AND a.outcome IS NOT NULL) AS has_evidence
+       FROM receipts r WHERE r.id = ANY($1)`,
+    [sold.map(({ answer }) => answer.body.id ?? '')],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function countParked(
+  sold: readonly Sold[],
+  rows: ReadonlyMap<string, LedgerRow>,
+): { parked: Set<string>; unproven: string[] } {
+  const parked = new Set<string>();
+  const unproven: string[] = [];
+  for (const { marker, answer } of sold) {
+    const row = rows.get(answer.body.id ?? '');
+    if (row?.status !== 'unknown') continue;
+    parked.add(marker);
+    if (!row.has_evidence) unproven.push(`${marker} is unknown without evidence`);
+  }
+  return { parked, unproven };
+}
+
+/** What the ledger calls registered must be that very document; what it calls anything else must not be lied about. */
+function contradictions(
+  sold: readonly Sold[],
+  rows: ReadonlyMap<string, LedgerRow>,
+  byMarker: ReadonlyMap<string, OfdDocument[]>,
+): string[] {
+  const wrong: string[] = [];
+  for (const { marker, answer } of sold) {
+    const row = rows.get(answer.body.id ?? '');
+    if (!row) {
+      wrong.push(`${marker} was answered with ${answer.status} and is not in the ledger`);
+      continue;
+    }
+    if (row.status === 'rejected' || row.status === 'cancelled') wrong.push(`${marker} became ${row.status}`);
+    if (row.status !== 'registered') continue;
+    const held = byMarker
+      .get(marker)
+      ?.some(
+        ({ terminal_id, seq, fiscal_sign }) =>
+          terminal_id === row.terminal_id &&
+          seq === Number(row.receipt_seq) &&
+          (row.fiscal_sign === null || row.fiscal_sign === fiscal_sign),
+      );
+    if (!held) wrong.push(`${marker} is said to be ${row.terminal_id}/${row.receipt_seq}, and is not`);
+  }
+  return summed(wrong);
+}
+
+/** Our registers answer for every key: the journal, the OFD and the ledger name one and the same registration. */
+async function askJournals(
+  system: TestSystem,
+  tills: readonly Till[],
+  sold: readonly Sold[],
+  byMarker: ReadonlyMap<string, OfdDocument[]>,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  await Promise.all(
+    tills.map(async ({ deviceId, registerUrl }) => {
+      const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
+      try {
+        for (const { marker, answer } of sold.filter((one) => one.deviceId === deviceId)) {
+          const document = byMarker.get(marker)?.[0];
+          if (!document) continue;
+          const held = await register.findByKey(answer.body.id ?? '');
+          const receipt = held.kind === 'ok' ? held.value.receipt : null;
+          if (receipt?.receiptSeq !== document.seq || receipt.terminalId !== document.terminal_id) {
+            wrong.push(`${marker} has no entry ${document.seq} under its key in the journal`);
+          }
+        }
+      } finally {
+        register.close();
+      }
+    }),
+  );
+  return summed(wrong);
+}
+
+/**
+ * In order: whoever was answered before another sale at that register began stands before it. Counts documents that stand
+ * before one whose client was answered earlier.
+ */
+export function countWrongOrder(sold: readonly Sold[], byMarker: ReadonlyMap<string, OfdDocument[]>): number {
+  const byTerminal = new Map<string, { seq: number; startedMs: number; answeredMs: number }[]>();
+  for (const { marker, startedMs, answeredMs } of sold) {
+    const document = byMarker.get(marker)?.[0];
+    if (!document) continue;
+    const list = byTerminal.get(document.terminal_id) ?? [];
+    list.push({ seq: document.seq, startedMs, answeredMs });
+    byTerminal.set(document.terminal_id, list);
+  }
+  let wrong = 0;
+  for (const list of byTerminal.values()) {
+    let earliestAnswerBehindMs = Infinity;
+    for (const { startedMs, answeredMs } of list.sort((left, right) => right.seq - left.seq)) {
+      if (earliestAnswerBehindMs < startedMs) wrong += 1;
+      earliestAnswerBehindMs = Math.min(earliestAnswerBehindMs, answeredMs);
+    }
+  }
+  return wrong;
+}
+
+function told(markers: readonly string[], rows: ReadonlyMap<string, LedgerRow>, sold: readonly Sold[]): string {
+  const idOf = new Map(sold.map(({ marker, answer }) => [marker, answer.body.id ?? '']));
+  return markers
+    .slice(0, SAMPLES)
+    .map((marker) => `${marker} (${idOf.get(marker)}, ${rows.get(idOf.get(marker) ?? '')?.status ?? 'no row'})`)
+    .join(', ');
+}
+
+/** The first few, and how many there were. */
+function summed(messages: readonly string[]): string[] {
+  if (messages.length <= SAMPLES) return [...messages];
+  return [...messages.slice(0, SAMPLES), `… ${messages.length} such in all`];
+}

@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { newId } from '#runtime';
+import { GatewayClient } from './gateway-client.js';
+import type { TestMerchant } from './merchant.js';
+import { freePorts, Program } from './program.js';
+import type { TestSystem } from './system.js';
+
+export interface MoreRegisters {
+  program: Program;
+  /** Their data folder; with `count` above 1 each register has its own in there. */
+  folder: string;
+  merchant: TestMerchant;
+  client: GatewayClient;
+}
+
+export interface MoreRegistersOptions {
+  count?: number;
+  env?: Record<string, string>;
+  profile?: Record<string, unknown>;
+  scopes?: readonly string[];
+  /** What the gateway is told instead of the first registers' own addresses, e.g. a proxy's. */
+  seenAs?: (urls: string[]) => Promise<string[]>;
+}
+
+/** One more process of registers beside a running system, for a merchant of their own. The caller ends `program`. */
+export async function startMoreRegisters(
+  system: TestSystem,
+  { count = 1, env = {}, profile, scopes, seenAs }: MoreRegistersOptions = {},
+): Promise<MoreRegisters> {
+  const port = await freePorts(count);
+  const urls = Array.from({ length: count }, (_, index) => `http://127.0.0.1:${port + index}`);
+  const folder = join(system.folder, newId('dev'));
+  const settings = {
+    REGISTER_PORT: String(port),
+    DATA_DIR: folder,
+    OFD_URLS: system.ofdUrl,
+    REGISTER_API_KEY: system.registerApiKey,
+    FM_MIN_INTERVAL_MS: '0',
+    FM_RECEIPT_CAPACITY: '100000',
+    EMULATOR: '1',
+    EMULATOR_REGISTERS: String(count),
+    ...env,
+  };
+  const program = new Program('more registers', 'cash-register/src/main.js', settings, `${urls.at(-1)}/status`);
+  await program.start();
+  try {
+    const registerUrls = seenAs ? await seenAs(urls) : urls;
+    const merchant = await system.addMerchant({ registerUrls, profile, ...(scopes && { scopes }) });
+    return { program, folder, merchant, client: new GatewayClient(system.gatewayUrls, merchant) };
+  } catch (error) {
+    await program.end('SIGKILL');
+    throw error;
+  }
+}
