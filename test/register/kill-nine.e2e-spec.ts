@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePorts, Program } from '../system/program.js';
 
 const API_KEY = 'kill-nine-0123456789';
-/** 20 in `npm test`; `npm run test:faults` asks for more. */
+/** Of the register alone; case 11 of `npm run test:faults` kills it under a whole system. */
 const KILLS = Number(process.env['REGISTER_KILLS'] ?? 20);
 const CONNECTIONS = 4;
 const PRICE = 112_000;

@@ -8,6 +8,7 @@ export const relaysKilled: FaultCase = {
   stage: 'fleet',
   full: { receipts: 5_000, strikes: 50 },
   tenth: { receipts: 500, strikes: 5 },
+  quick: { receipts: 150, strikes: 3 },
   maxSeconds: 600,
   async run({ stage: { system }, size, chance, prefix }) {
     const load = new Load(system.client, { prefix, chance, total: size.receipts });

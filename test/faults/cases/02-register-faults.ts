@@ -16,6 +16,7 @@ export const registerFaultsWithKeys: FaultCase = {
   stage: 'fleet',
   full: { receipts: 3_000, strikes: 3_000 * SHARE },
   tenth: { receipts: 300, strikes: 300 * SHARE },
+  quick: { receipts: 200, strikes: 10 },
   maxSeconds: 600,
   async run({ stage: { system }, size, chance, prefix }) {
     const { tills } = system.merchant;

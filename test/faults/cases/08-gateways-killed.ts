@@ -9,6 +9,7 @@ export const gatewaysKilled: FaultCase = {
   stage: 'fleet',
   full: { receipts: 4_000, strikes: 20 },
   tenth: { receipts: 400, strikes: 2 },
+  quick: { receipts: 150, strikes: 2 },
   maxSeconds: 600,
   async run({ stage: { system }, size, chance, prefix }) {
     const load = new Load(system.client, { prefix, chance, total: size.receipts });

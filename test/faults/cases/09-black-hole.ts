@@ -15,6 +15,7 @@ export const blackHole: FaultCase = {
   stage: 'fleet',
   full: { receipts: 6_000, strikes: 3 },
   tenth: { receipts: 600, strikes: 1 },
+  quick: { receipts: 150, strikes: 1 },
   maxSeconds: 600,
   async run({ stage: { system }, size, chance, prefix, judgesTimes }) {
     const hole = new BlackHole();

@@ -11,10 +11,10 @@ export const rollingRestarts: FaultCase = {
   stage: 'fleet',
   full: { receipts: 5_000, strikes: 20 },
   tenth: { receipts: 500, strikes: 2 },
-  quick: { receipts: 250, strikes: 1 },
+  quick: { receipts: 200, strikes: 1 },
   maxSeconds: 1_200,
   async run({ stage: { system }, size, chance, prefix }) {
-    const load = new Load(system.client, { prefix, chance, waitS: 30 });
+    const load = new Load(system.client, { prefix, chance, waitS: 30, breathMs: 150, perTill: 2 });
     const failures: string[] = [];
     for (let round = 0; round < size.strikes; round += 1) {
       for (const program of [...system.gateways, ...system.relays, system.register]) {

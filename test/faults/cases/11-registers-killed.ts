@@ -9,6 +9,7 @@ export const registersKilled: FaultCase = {
   stage: 'fleet',
   full: { receipts: 3_000, strikes: 100 },
   tenth: { receipts: 300, strikes: 10 },
+  quick: { receipts: 100, strikes: 3 },
   maxSeconds: 900,
   async run({ stage: { system }, size, chance, prefix }) {
     const load = new Load(system.client, { prefix, chance, total: size.receipts, waitS: 10 });

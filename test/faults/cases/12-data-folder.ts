@@ -19,6 +19,7 @@ export const dataFolder: FaultCase = {
   stage: 'fleet',
   full: { receipts: 400, strikes: 5 },
   tenth: { receipts: 80, strikes: 1 },
+  quick: { receipts: 40, strikes: 1 },
   mayPark: true,
   maxSeconds: 600,
   async run(run) {

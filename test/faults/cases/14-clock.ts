@@ -16,6 +16,7 @@ export const clockJumps: FaultCase = {
   stage: 'fleet',
   full: { receipts: 2_000, strikes: 12 },
   tenth: { receipts: 200, strikes: 2 },
+  quick: { receipts: 100, strikes: 2 },
   maxSeconds: 300,
   run: (run) => {
     const library = LIBRARIES.find((path) => existsSync(path));

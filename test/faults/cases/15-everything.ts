@@ -17,7 +17,7 @@ export const everything: FaultCase = {
   // Here `receipts` is what must at least have been sold, `strikes` the seconds.
   full: { receipts: 3_000, strikes: 600 },
   tenth: { receipts: 300, strikes: 60 },
-  quick: { receipts: 30, strikes: 15 },
+  quick: { receipts: 30, strikes: 10 },
   mayPark: true,
   maxSeconds: 1_200,
   run: (run) => (redisIsInstalled() ? breakEverything(run) : Promise.resolve(skipped('redis-server is not installed'))),
