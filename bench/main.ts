@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchDispatch } from './dispatch.js';
-import { benchHealth } from './health.js';
+import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
-import { benchLink } from './link.js';
 import { benchLatency } from './latency.js';
 import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
@@ -16,8 +15,6 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
   accept: (quick) => benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 }),
   latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
-  health: (quick) =>
-    benchHealth(quick ? { devices: 500, of: 2_500, seconds: 10 } : { devices: 2_000, of: 10_000, seconds: 40 }),
   register: (quick) =>
     benchRegister(quick ? { rounds: 3, seconds: 2, documents: 4_000 } : { rounds: 5, seconds: 6, documents: 100_000 }),
   lane: (quick) =>
@@ -26,7 +23,20 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         ? { rounds: 1, receipts: 100, rows: 20_000, devices: 1_000, minutes: 0.2 }
         : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000, minutes: 10 },
     ),
-  link: (quick) => benchLink(quick ? { rounds: 3, sales: 100, links: 1_000 } : { rounds: 5, sales: 400, links: 5_000 }),
+  fleet: (quick) =>
+    benchFleet(
+      quick
+        ? {
+            link: { rounds: 3, sales: 100, links: 1_000 },
+            health: { devices: 500, of: 2_500, seconds: 10 },
+            failovers: 3,
+          }
+        : {
+            link: { rounds: 5, sales: 400, links: 5_000 },
+            health: { devices: 2_000, of: 10_000, seconds: 40 },
+            failovers: 10,
+          },
+    ),
 };
 /** `npm run bench` alone is the main job; the others are asked for by name. */
 const MAIN_JOB = ['accept', 'latency', 'dispatch'];
