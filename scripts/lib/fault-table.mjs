@@ -5,8 +5,8 @@ import { ROOT } from './paths.mjs';
 import { UserError } from './user-error.mjs';
 
 const PAGE = path.join(ROOT, 'docs', 'reliability.md');
-const BEGIN = '<!-- table of npm run test:faults: begin -->';
-const END = '<!-- table of npm run test:faults: end -->';
+const BEGIN = '<!-- fault table: begin -->';
+const END = '<!-- fault table: end -->';
 const HEADER = [
   '| | case | receipts | kills | lost | doubled | wrong order | parked | seconds | seed | commit | |',
   '|---|---|---|---|---|---|---|---|---|---|---|---|',
