@@ -5,8 +5,8 @@ import { ROOT } from './paths.mjs';
 import { UserError } from './user-error.mjs';
 
 const PAGE = path.join(ROOT, 'docs', 'reliability.md');
-const BEGIN = '<!-- begin: table of npm run test:faults -->';
-const END = '<!-- end: table of npm run test:faults -->';
+const BEGIN = '<!-- fault table: begin -->';
+const END = '<!-- fault table: end -->';
 const HEADER = [
   '| | case | receipts | kills | lost | doubled | wrong order | parked | seconds | seed | commit | |',
   '|---|---|---|---|---|---|---|---|---|---|---|---|',

@@ -16,11 +16,12 @@ afterAll(() => {
   process.stdout.write(`${[...HEADER, ...rows.map(rowAsMarkdown)].join('\n')}\n`);
 });
 
-/** What is not there is a failure in CI, where everything is to be tried. */
+/** A tool that is not there is a failure in CI, where everything is to be tried. */
 async function expectToHold(stage: Stage, fault: FaultCase): Promise<void> {
   const row = await runCase(fault, stage, { seed: SEED, scale: 'quick', judgesTimes: false, isLong: false });
   rows.push(row);
-  expect({ case: `${row.number}, seed ${row.seed}`, failures: row.failures }).toEqual({
+  const isUntried = process.env['CI'] !== undefined && row.skipped?.includes('not installed') === true;
+  expect({ case: `${row.number}, seed ${row.seed}`, failures: isUntried ? [row.skipped] : row.failures }).toEqual({
     case: `${row.number}, seed ${row.seed}`,
     failures: [],
   });

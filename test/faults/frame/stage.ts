@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
+import { CutProxy } from '../../links/cut-proxy.js';
 import { freePorts } from '../../system/program.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
@@ -20,6 +21,8 @@ export interface Stage {
   system: TestSystem;
   redis: OwnRedis | null;
   redisProxy: TcpProxy | null;
+  /** Where registers behind NAT dial in, on a stage of kind `fleet`: leads to one relay or the other. */
+  linkProxy: CutProxy | null;
   server: OwnServer | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
   smallDisk: string | null;
@@ -44,19 +47,33 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     scopes: ['receipts:write', 'receipts:read', 'operator:resolve'],
   };
   const stage: Stage = {
-    ...{ kind, redis: null, redisProxy: null, server: null, smallDisk: null, stop },
+    ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null, stop },
     system: undefined as unknown as TestSystem,
   };
   try {
     if (kind === 'database' || kind === 'everything') options.database = await ownDatabase(stage, parts);
     if (kind === 'redis' || kind === 'everything') options.queueUrl = await ownRedis(stage, parts);
+    const linkPort = kind === 'fleet' ? await freePorts(1) : null;
+    if (linkPort !== null) options.env = { LINK_PUBLIC_URL: `ws://127.0.0.1:${linkPort}/link` };
     stage.system = await startSystem(options);
     parts.push(() => stage.system.stop());
+    if (linkPort !== null) stage.linkProxy = await startLinkProxy(stage.system, linkPort, parts);
     return stage;
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function startLinkProxy(
+  { relayUrls }: TestSystem,
+  port: number,
+  parts: (() => Promise<unknown>)[],
+): Promise<CutProxy> {
+  const proxy = new CutProxy('register', { host: '127.0.0.1', port: Number(new URL(relayUrls[0] ?? '').port) });
+  await proxy.listen(port);
+  parts.push(() => proxy.close());
+  return proxy;
 }
 
 async function ownRedis(stage: Stage, parts: (() => Promise<unknown>)[]): Promise<string> {
