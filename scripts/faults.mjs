@@ -33,7 +33,8 @@ await runProgram(async () => {
     );
     if (fs.existsSync(rowsFile) && (args.includes('--write') || !args.includes('--tenth'))) {
       const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
-      writeTable(JSON.parse(fs.readFileSync(rowsFile, 'utf8')), commit);
+      const what = args.includes('--tenth') ? `${commit}, tenth` : commit;
+      writeTable(JSON.parse(fs.readFileSync(rowsFile, 'utf8')), what);
     }
     if (code !== 0) throw new UserError('The fault suite found a broken promise.');
   } finally {

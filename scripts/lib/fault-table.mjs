@@ -16,7 +16,7 @@ const HEADER = [
  * Puts rows into the table of docs/reliability.md, each in the place of the same case's older row: a case that was run
  * alone leaves the others as they were.
  * @param {{ number: string, cells: string[], remarks: string }[]} rows
- * @param {string} commit that was run
+ * @param {string} commit that was run, and at which size if not in full
  * @param {string} [page]
  */
 export function writeTable(rows, commit, page = PAGE) {
