@@ -88,6 +88,11 @@ export class RegisterLink implements LocalApiTransport {
     this.cut(CLOSE.restart, 'the relay stops');
   }
 
+  /** The link belongs to the register: it stays for whoever calls next. */
+  retire(): void {
+    return;
+  }
+
   private refusal(): string | null {
     if (!this.isOpen) return 'link_lost';
     return this.socket.bufferedAmount > LINK_LIMITS.bufferedBytes ? 'link_congested' : null;

@@ -26,7 +26,7 @@ function slowRegister(): { calls: ServedCalls; connect: () => void; settled: Pro
     connect = () => resolve({ kind: 'open', call: { send, abandon: () => undefined } });
   });
   const calls = new ServedCalls({
-    transport: { open: () => opening, close: () => undefined },
+    transport: { open: () => opening, close: () => undefined, retire: () => undefined },
     write: (frame) => void said.push(decodeFrame(frame)?.header),
     violate: (_code, reason) => void said.push(reason),
   });

@@ -306,6 +306,17 @@ describe('kept connections', () => {
     expect([server.requests.length, server.connections]).toEqual([5, 1]);
   });
 
+  test('a client that is retired in mid-sale hears the answer, and keeps nothing', async () => {
+    let ended = 0;
+    const { client } = await setUp((...given) => {
+      given[0].on('close', () => (ended += 1));
+      client.retire();
+      setTimeout(() => keepAlive('timeout=30')(...given), 50);
+    });
+    expect(await sell(client)).toMatchObject({ kind: 'registered' });
+    await until(() => ended === 1);
+  });
+
   test('a connection that the server is about to close is not reused', async () => {
     const { server, client } = await setUp(keepAlive('timeout=1'));
     for (let round = 0; round < 3; round += 1) expect(await sell(client)).toMatchObject({ kind: 'registered' });

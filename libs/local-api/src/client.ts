@@ -139,6 +139,11 @@ export class LocalApiClient {
     this.transport.close();
   }
 
+  /** Its place has been taken: calls under way end as they would have. */
+  retire(): void {
+    this.transport.retire();
+  }
+
   private get<T>(path: string, parse: (body: unknown) => T | null): Promise<CallResult<T>> {
     return this.call({ method: 'GET', path }, parse);
   }

@@ -51,4 +51,8 @@ export class HttpTransport implements LocalApiTransport {
   close(): void {
     this.pool.close();
   }
+
+  retire(): void {
+    this.pool.retire();
+  }
 }

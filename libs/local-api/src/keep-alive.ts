@@ -50,6 +50,13 @@ export class KeepAlivePool {
   close(): void {
     this.agent.destroy();
   }
+
+  /** Closes what is idle now, and every other connection at the end of its call. */
+  retire(): void {
+    this.agent.maxFreeSockets = 0;
+    const idle = Object.values(this.agent.freeSockets).flatMap((sockets) => sockets ?? []);
+    for (const socket of idle) socket.destroy();
+  }
 }
 
 /** Still open in both directions, and the peer has not spoken out of turn. */

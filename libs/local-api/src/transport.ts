@@ -39,4 +39,6 @@ export interface LocalApiTransport {
   open(request: TransportRequest): Promise<Opening>;
   /** Ends every connection; calls that are under way become unclear. */
   close(): void;
+  /** Is not used any more: calls that are under way end as they would have, and nothing is kept after them. */
+  retire(): void;
 }

@@ -24,7 +24,8 @@ export interface LinkTransports {
 export class RegisterConnections implements Registers {
   private readonly connections = new LRUCache<string, Connection>({
     max: MAX_CONNECTIONS,
-    dispose: ({ client }) => client.close(),
+    // One that was pushed out or replaced may have a sale on its way, which must not become unclear for that.
+    dispose: ({ client }) => client.retire(),
   });
 
   constructor(
@@ -46,6 +47,7 @@ export class RegisterConnections implements Registers {
   }
 
   close(): void {
+    for (const { client } of this.connections.values()) client.close();
     this.connections.clear();
   }
 
@@ -74,6 +76,10 @@ class AllowedTransport implements LocalApiTransport {
 
   close(): void {
     this.http.close();
+  }
+
+  retire(): void {
+    this.http.retire();
   }
 
   private async forbiddenReason(): Promise<string | null> {

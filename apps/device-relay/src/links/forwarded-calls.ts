@@ -26,7 +26,7 @@ interface Target {
 export class ForwardedCalls {
   private readonly relays = new LRUCache<string, HttpTransport>({
     max: MAX_RELAYS,
-    dispose: (transport) => transport.close(),
+    dispose: (transport) => transport.retire(),
   });
 
   constructor(
@@ -41,6 +41,7 @@ export class ForwardedCalls {
   }
 
   close(): void {
+    for (const transport of this.relays.values()) transport.close();
     this.relays.clear();
   }
 

@@ -70,6 +70,7 @@ export class LinkSessions {
       open: (request) => this.open(deviceId, request),
       // The link belongs to the register, not to whoever calls it.
       close: () => undefined,
+      retire: () => undefined,
     };
   }
 
