@@ -25,11 +25,17 @@ export class ChannelListener {
   private readonly abort = new AbortController();
   private running: Promise<void> | null = null;
   private failures = 0;
+  private listening = false;
 
   constructor(
     private readonly options: ChannelListenerOptions,
     private readonly logger: Logger,
   ) {}
+
+  /** Whether notices arrive at this moment. */
+  get isListening(): boolean {
+    return this.listening;
+  }
 
   start(): void {
     this.running ??= this.keepListening();
@@ -79,9 +85,11 @@ export class ChannelListener {
       if (this.abort.signal.aborted) return;
       await client.query(`LISTEN ${channel}`);
       this.failures = 0;
+      this.listening = true;
       await onListening();
       await lost;
     } finally {
+      this.listening = false;
       this.client = null;
       await client
         .end()

@@ -1,12 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import pg from 'pg';
 import type { Logger } from '#runtime';
-import { RECEIPT_SETTLED_CHANNEL } from '#database';
+import { ChannelListener, RECEIPT_SETTLED_CHANNEL } from '#database';
 import { ReceiptRepository } from './receipt.repository.js';
-
-/** Pauses between tries to get the LISTEN connection back, milliseconds. */
-const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
 
 /** A caller's wait for one receipt. Made before the receipt is committed, so that no answer can come too early. */
 export interface SettledWaiter {
@@ -24,31 +19,34 @@ export interface SettledWaiter {
 @Injectable()
 export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly waiters = new Map<string, Set<() => void>>();
-  private client: pg.Client | null = null;
+  private readonly channel: ChannelListener;
   private releasing = false;
-  private failures = 0;
   private readonly listeners: ((receiptId: string) => void)[] = [];
-  private listening = false;
-  private stopped = false;
 
   constructor(
-    private readonly settings: { databaseUrl: string },
+    { databaseUrl }: { databaseUrl: string },
     private readonly receipts: ReceiptRepository,
-    private readonly logger: Logger,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    void this.keepListening();
+    logger: Logger,
+  ) {
+    const options = {
+      ...{ databaseUrl, applicationName: 'gateway-listen', channel: RECEIPT_SETTLED_CHANNEL },
+      onNotice: (ids: string) => ids.split(',').forEach((id) => this.settle(id)),
+      onListening: () => this.catchUp(),
+    };
+    this.channel = new ChannelListener(options, logger);
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    this.stopped = true;
-    await this.client?.end().catch((error: unknown) => this.logger.debug({ err: error }, 'closing LISTEN failed'));
+  onApplicationBootstrap(): void {
+    this.channel.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.channel.stop();
   }
 
   /** Whether news of every receipt arrives at this moment. */
   get isListening(): boolean {
-    return this.listening;
+    return this.channel.isListening;
   }
 
   /** Every receipt that leaves a lane, whoever waits for it; those settled while nobody listened are left out. */
@@ -87,52 +85,6 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   releaseAll(): void {
     this.releasing = true;
     for (const wakes of this.waiters.values()) wakes.forEach((wake) => wake());
-  }
-
-  private async keepListening(): Promise<void> {
-    while (!this.stopped) {
-      try {
-        await this.listenUntilLost();
-      } catch (error) {
-        this.failures += 1;
-        this.logger.warn({ err: error }, 'LISTEN connection failed; results are read at the deadline meanwhile');
-      }
-      if (!this.stopped) await delay(RECONNECT_PAUSES_MS[Math.min(this.failures, RECONNECT_PAUSES_MS.length - 1)]);
-    }
-  }
-
-  private async listenUntilLost(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.settings.databaseUrl,
-      application_name: 'gateway-listen',
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 5_000,
-    });
-    const lost = new Promise<void>((resolve) => {
-      client.once('end', resolve);
-      // Always, not once: a dying session may say so twice, and an 'error' nobody listens for ends the process.
-      client.on('error', (error) => {
-        this.logger.warn({ err: error }, 'LISTEN connection lost');
-        resolve();
-      });
-    });
-    client.on('notification', ({ payload }) => payload?.split(',').forEach((id) => this.settle(id)));
-    try {
-      await client.connect();
-      this.client = client;
-      await client.query(`LISTEN ${RECEIPT_SETTLED_CHANNEL}`);
-      this.failures = 0;
-      this.listening = true;
-      await this.catchUp();
-      await lost;
-    } finally {
-      this.listening = false;
-      this.client = null;
-      await client
-        .end()
-        .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
-    }
   }
 
   private async catchUp(): Promise<void> {
