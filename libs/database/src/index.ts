@@ -21,4 +21,5 @@ export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
+export { isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner } from './sealed-columns.js';

@@ -1,7 +1,8 @@
 import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } from '#database';
-import { readProfile, type Baseline } from '#fiscal-domain';
+import type { Baseline } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
+import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
 import { FUSE_MS, type KnownState } from './device-state.js';
 
@@ -49,15 +50,10 @@ export interface PollWritten {
   isBack: boolean;
 }
 
-interface ClaimRow {
+interface ClaimRow extends LaneDeviceRow {
   id: string;
-  merchant_id: string;
-  state: DeviceStateName;
   state_reason: string | null;
   state_since: string;
-  base_url: string | null;
-  api_key_sealed: Uint8Array;
-  profile: unknown;
   terminal_id: string | null;
   journal_id: string | null;
   baseline: Baseline | null;
@@ -176,14 +172,7 @@ export class HealthRepository {
 
 function claimedOf(row: ClaimRow): ClaimedPoll {
   return {
-    device: {
-      id: row.id,
-      merchantId: row.merchant_id,
-      state: row.state,
-      baseUrl: row.base_url,
-      apiKeySealed: Buffer.from(row.api_key_sealed),
-      profile: readProfile(row.profile),
-    },
+    device: laneDeviceOf(row.id, row),
     known: { state: row.state, reason: row.state_reason },
     stateSince: row.state_since,
     terminalId: row.terminal_id,

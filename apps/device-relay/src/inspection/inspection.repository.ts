@@ -1,7 +1,7 @@
-import { Prisma, type DeviceIntroduction, type PrismaService } from '#database';
-import { readProfile } from '#fiscal-domain';
+import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '#database';
 import { newId } from '#runtime';
-import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
+import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
+import type { LaneDevice } from '../lanes/ports.js';
 
 /** A device before it is asked who it is. */
 export interface DeviceToInspect {
@@ -11,12 +11,7 @@ export interface DeviceToInspect {
   merchantTin: string;
 }
 
-interface InspectRow {
-  merchant_id: string;
-  state: DeviceStateName;
-  base_url: string | null;
-  api_key_sealed: Uint8Array;
-  profile: unknown;
+interface InspectRow extends LaneDeviceRow {
   terminal_id: string | null;
   tin: string;
 }
@@ -31,14 +26,7 @@ export class InspectionRepository {
         FROM devices d JOIN merchants m ON m.id = d.merchant_id WHERE d.id = ${deviceId} AND d.deleted_at IS NULL`;
     if (!row) return null;
     return {
-      device: {
-        id: deviceId,
-        merchantId: row.merchant_id,
-        state: row.state,
-        baseUrl: row.base_url,
-        apiKeySealed: Buffer.from(row.api_key_sealed),
-        profile: readProfile(row.profile),
-      },
+      device: laneDeviceOf(deviceId, row),
       terminalId: row.terminal_id,
       merchantTin: row.tin,
     };
@@ -70,8 +58,7 @@ export class InspectionRepository {
       return 'admitted';
     } catch (error) {
       // devices_one_live_per_terminal: somebody else was faster.
-      if (error instanceof Prisma.PrismaClientKnownRequestError && JSON.stringify(error.meta ?? {}).includes('23505'))
-        return 'terminal_taken';
+      if (isUniqueViolation(error)) return 'terminal_taken';
       throw error;
     }
   }

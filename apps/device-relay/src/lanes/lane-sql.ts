@@ -17,10 +17,3 @@ export function isHeld({ backendPid, lockNumber }: LaneGrip): Prisma.Sql {
                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
                AND classid = ${LANE_LOCK_SPACE} AND objid = ${lockNumber} AND objsubid = 2)`;
 }
-
-/** SQLSTATE 23505. */
-export function isUniqueViolation(error: unknown): boolean {
-  return error instanceof Prisma.PrismaClientKnownRequestError
-    ? /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)
-    : false;
-}

@@ -1,7 +1,7 @@
-import { Prisma, type PrismaService } from '#database';
+import { isUniqueViolation, Prisma, type PrismaService } from '#database';
 import type { Registration, Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
-import { isHeld, isUniqueViolation, jsonOrNull } from './lane-sql.js';
+import { isHeld, jsonOrNull } from './lane-sql.js';
 import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer } from './ports.js';
 
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on (facts: fiscal.md, delivery). */

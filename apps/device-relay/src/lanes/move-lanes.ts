@@ -1,7 +1,7 @@
-import type { PrismaService } from '#database';
+import { isUniqueViolation, type PrismaService } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
 import { newId } from '#runtime';
-import { isHeld, isUniqueViolation, jsonOrNull } from './lane-sql.js';
+import { isHeld, jsonOrNull } from './lane-sql.js';
 import type { DeviceStateName, LaneGrip } from './ports.js';
 
 /** When a lane may be worked on next, what was last seen of its register, and what state its device is in. */

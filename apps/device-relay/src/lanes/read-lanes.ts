@@ -1,16 +1,12 @@
 import { Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
-import { readProfile, type Baseline, type Calibration } from '#fiscal-domain';
+import type { Baseline, Calibration } from '#fiscal-domain';
+import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 import type { DueLane } from './followed-lanes.js';
 import { SETTLE_GRACE_SECONDS } from './lane-sql.js';
-import type { DeviceStateName, LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
+import type { LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
 
-interface SnapshotRow {
-  merchant_id: string;
-  state: DeviceStateName;
-  base_url: string | null;
-  api_key_sealed: Uint8Array;
-  profile: unknown;
+interface SnapshotRow extends LaneDeviceRow {
   baseline: Baseline | null;
   last_known: LastKnown | null;
   calibration: Calibration | null;
@@ -79,14 +75,7 @@ export class ReadLanes {
        WHERE d.id = ${deviceId}`;
     if (!row) return null;
     return {
-      device: {
-        id: deviceId,
-        merchantId: row.merchant_id,
-        state: row.state,
-        baseUrl: row.base_url,
-        apiKeySealed: Buffer.from(row.api_key_sealed),
-        profile: readProfile(row.profile),
-      },
+      device: laneDeviceOf(deviceId, row),
       baseline: row.baseline,
       lastKnown: row.last_known,
       calibration: row.calibration,

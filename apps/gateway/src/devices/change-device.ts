@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { apiKeyOwner, type DeviceIntroduction, type InspectParams, type Prisma } from '#database';
+import { isUniqueViolation, apiKeyOwner, type DeviceIntroduction, type InspectParams, type Prisma } from '#database';
 import { LaneBell } from '#queue';
 import { Problem, seal } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { isUniqueViolation } from '../audit/sql-errors.js';
 import { Places } from '../places/places.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';

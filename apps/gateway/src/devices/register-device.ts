@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { DeviceIntroduction } from '#database';
+import { isUniqueViolation, type DeviceIntroduction } from '#database';
 import { newId, Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { isUniqueViolation } from '../audit/sql-errors.js';
 import { Places } from '../places/places.js';
 import { DeviceAddress } from './device-address.js';
 import type { DeviceBody } from './device-bodies.js';

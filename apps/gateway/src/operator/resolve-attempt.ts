@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { isUniqueViolation, type Prisma } from '#database';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
-import { AuditedChange, sqlStateOf, type Changed } from '../audit/audited-change.js';
+import { AuditedChange, type Changed } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { checkRegistration, type CheckedRegistration } from './check-registration.js';
 import type { Decision, RegistrationClaim } from './decision.js';
@@ -20,7 +20,6 @@ export interface ResolvedAttempt {
 }
 
 type Tx = Prisma.TransactionClient;
-const UNIQUE_VIOLATION = '23505';
 
 /**
  * POST /v1/operator/attempts/{id}/resolve: a person decides what no machine could prove. Attempt, receipt, event and
@@ -46,7 +45,7 @@ export class ResolveAttempt {
       })
       .catch((error: unknown) => {
         // receipts_one_per_registration: everything was rolled back.
-        throw sqlStateOf(error) === UNIQUE_VIOLATION ? sequenceTaken('/receipt_seq', error) : error;
+        throw isUniqueViolation(error) ? sequenceTaken('/receipt_seq', error) : error;
       });
     // The crash window between commit and bell is the sweeper's.
     if (decision.kind === 'not_registered') this.bell.ring(resolved.deviceId);

@@ -1,4 +1,4 @@
-import { Prisma } from '#database';
+import { Prisma } from './generated/client.js';
 
 /** SQLSTATE 23505, of a raw statement or of Prisma's own. */
 export function isUniqueViolation(error: unknown): boolean {

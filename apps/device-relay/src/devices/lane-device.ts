@@ -1,0 +1,22 @@
+import { readProfile } from '#fiscal-domain';
+import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
+
+/** Columns of `devices` that every query for a device to be called reads. */
+export interface LaneDeviceRow {
+  merchant_id: string;
+  state: DeviceStateName;
+  base_url: string | null;
+  api_key_sealed: Uint8Array;
+  profile: unknown;
+}
+
+export function laneDeviceOf(id: string, row: LaneDeviceRow): LaneDevice {
+  return {
+    id,
+    merchantId: row.merchant_id,
+    state: row.state,
+    baseUrl: row.base_url,
+    apiKeySealed: Buffer.from(row.api_key_sealed),
+    profile: readProfile(row.profile),
+  };
+}
