@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import { PrismaClient } from './generated/client.js';
+import pg from 'pg';
+import { PrismaClient, type Prisma } from './generated/client.js';
 
 export interface DatabaseSettings {
   /** postgres:// URL of the program role (no ownership). */
@@ -28,26 +29,52 @@ function statementNames(): (query: { sql: string }) => string {
   };
 }
 
+/** int8 as BigInt, as Prisma reads it; everything else as `pg` does. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.INT8 && format !== 'binary' ? BigInt : (pg.types.getTypeParser(oid, format) as unknown),
+};
+
 /**
  * The one way to PostgreSQL for queries. Statements are bounded by the server (statement_timeout) and by the pool
  * (connect timeout), so that a lost database becomes an error within seconds and never a hang.
  */
 export class PrismaService extends PrismaClient {
+  private readonly pool: pg.Pool;
+  private readonly nameOf: (query: { sql: string }) => string;
+
   constructor(settings: DatabaseSettings) {
-    super({
-      adapter: new PrismaPg(
-        {
-          connectionString: settings.url,
-          max: settings.poolSize,
-          application_name: settings.applicationName,
-          connectionTimeoutMillis: 5_000,
-          statement_timeout: 15_000,
-          lock_timeout: settings.lockTimeoutMs,
-          keepAlive: true,
-        },
-        { statementNameGenerator: statementNames() },
-      ),
+    const pool = new pg.Pool({
+      connectionString: settings.url,
+      max: settings.poolSize,
+      application_name: settings.applicationName,
+      connectionTimeoutMillis: 5_000,
+      statement_timeout: 15_000,
+      lock_timeout: settings.lockTimeoutMs,
+      keepAlive: true,
     });
+    // An idle connection that is lost is replaced by the pool; without a listener its error would end the process.
+    pool.on('error', () => undefined);
+    const nameOf = statementNames();
+    super({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
+    this.pool = pool;
+    this.nameOf = nameOf;
+  }
+
+  /**
+   * One statement on the same pool without Prisma's client in between, for the few that every receipt passes
+   * (docs/adr/0018-hot-statements.md). A row's columns come as `$queryRaw` gives them; errors are those of `pg`.
+   */
+  async queryHot<Row>(statement: Prisma.Sql): Promise<Row[]> {
+    const name = this.nameOf({ sql: statement.sql });
+    const query = { name, text: statement.text, values: [...statement.values], types: TYPES };
+    const { rows } = await this.pool.query<Row & pg.QueryResultRow>(query);
+    return rows;
+  }
+
+  override async $disconnect(): Promise<void> {
+    await super.$disconnect();
+    if (!this.pool.ended) await this.pool.end();
   }
 
   async onModuleDestroy(): Promise<void> {

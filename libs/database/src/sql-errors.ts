@@ -1,7 +1,9 @@
+import pg from 'pg';
 import { Prisma } from './generated/client.js';
 
-/** SQLSTATE 23505, of a raw statement or of Prisma's own. */
+/** SQLSTATE 23505, of a raw statement, of a hot one (`pg`) or of Prisma's own. */
 export function isUniqueViolation(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === '23505';
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
   return (
     error.code === 'P2002' || /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)

@@ -16,7 +16,7 @@ export class MoveAttempts {
 
   async openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'> {
     try {
-      const opened = await this.prisma.$executeRaw`
+      const opened = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
         WITH moved AS (
           UPDATE receipts r SET status = 'sending', updated_at = now()
            WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
@@ -39,8 +39,9 @@ export class MoveAttempts {
         SELECT ${intent.attemptId}, id, ${intent.deviceId},
                1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = moved.id),
                'open', ${JSON.stringify(intent.baseline)}::jsonb, ${intent.request}, ${this.relayId}
-          FROM moved`;
-      return opened === 1 ? 'opened' : 'withdrawn';
+          FROM moved
+        RETURNING id`);
+      return opened.length === 1 ? 'opened' : 'withdrawn';
     } catch (error) {
       // attempts_one_open_per_device: the statement was rolled back whole, the receipt is still accepted.
       if (isUniqueViolation(error)) return 'lane_occupied';
@@ -62,7 +63,7 @@ export class MoveAttempts {
     const { attemptId, deviceId, registration, evidence, baseline, lastKnown } = close;
     const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
     const registeredAt = new Date(registration.transactionTimeMs);
-    const closed = await this.prisma.$queryRaw<{ id: string }[]>`
+    const closed = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
       WITH closed AS (
         UPDATE attempts SET state = 'registered', closed_at = now(), outcome = ${JSON.stringify({ registration, evidence })}::jsonb
          WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
@@ -87,7 +88,7 @@ export class MoveAttempts {
                                   'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)
           FROM moved
       )
-      SELECT id FROM moved`;
+      SELECT id FROM moved`);
     return closed.length === 1;
   }
 

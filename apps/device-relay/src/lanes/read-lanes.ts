@@ -49,7 +49,7 @@ export class ReadLanes {
   }
 
   async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
-    const [row] = await this.prisma.$queryRaw<SnapshotRow[]>`
+    const [row] = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
       SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, l.baseline, l.last_known, l.calibration,
              l.must_settle, l.failures,
              extract(epoch FROM greatest(
@@ -72,7 +72,7 @@ export class ReadLanes {
                        WHERE device_id = d.id AND status = 'accepted'
                        ORDER BY lane_place LIMIT ${receipts}) w) AS waiting
         FROM devices d JOIN lanes l ON l.device_id = d.id
-       WHERE d.id = ${deviceId}`;
+       WHERE d.id = ${deviceId}`);
     if (!row) return null;
     return {
       device: laneDeviceOf(deviceId, row),

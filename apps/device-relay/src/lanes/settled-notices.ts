@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
+import { Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
 import type { Logger } from '#runtime';
 import type { SettledNotices } from './ports.js';
 
@@ -28,8 +28,8 @@ export class PostgresSettledNotices implements SettledNotices {
       const ids = this.waiting.splice(0, SETTLED_IDS_PER_NOTICE);
       try {
         // A notice has nothing to keep: without the setting its commit would wait for the disk.
-        await this.prisma.$executeRaw`
-          SELECT set_config('synchronous_commit', 'off', true), pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${ids.join(',')})`;
+        await this.prisma.queryHot(Prisma.sql`
+          SELECT set_config('synchronous_commit', 'off', true), pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${ids.join(',')})`);
       } catch (error) {
         this.logger.warn({ err: error, receipts: ids.length }, 'notice lost; callers read at their deadline');
       }

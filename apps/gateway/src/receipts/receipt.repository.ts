@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type StoredReceiptDocument } from '#database';
+import { Prisma, PrismaService, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
 
 /** A receipt ready to be written: everything decided but its lane place, which the database draws. */
@@ -79,7 +79,7 @@ export class ReceiptRepository {
    */
   async insertGroup(rows: readonly NewReceipt[]): Promise<Map<string, Date>> {
     // One JSON text instead of an array for each column: what Prisma does to every element costs more than the INSERT.
-    const inserted = await this.prisma.$queryRaw<{ id: string; created_at: Date }[]>`
+    const inserted = await this.prisma.queryHot<{ id: string; created_at: Date }>(Prisma.sql`
         WITH incoming AS (
           SELECT * FROM json_to_recordset(${JSON.stringify(rows.map(recordOf))}::json) AS r(
             id text, event_id text, merchant_id text, client_id text, operation text, idempotency_key text,
@@ -100,7 +100,7 @@ export class ReceiptRepository {
           SELECT i.event_id, i.merchant_id, 'receipt.accepted', i.id, jsonb_build_object('receipt_id', i.id)
           FROM incoming i JOIN written w ON w.id = i.id
         )
-        SELECT id, created_at FROM written`;
+        SELECT id, created_at FROM written`);
     return new Map(inserted.map((row) => [row.id, row.created_at]));
   }
 
@@ -137,11 +137,11 @@ export class ReceiptRepository {
 
   /** A merchant's receipt; somebody else's is as absent as a missing one. */
   async find(merchantId: string, id: string): Promise<ReceiptRow | null> {
-    const rows = await this.prisma.$queryRaw<ReceiptRow[]>`
+    const rows = await this.prisma.queryHot<ReceiptRow>(Prisma.sql`
       SELECT id, status, type, external_id, device_id, branch_id, cashier_id, document, refund_of, payment_id,
              created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
              ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, rejection
-      FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`;
+      FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`);
     return rows[0] ?? null;
   }
 
