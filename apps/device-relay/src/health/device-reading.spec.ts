@@ -91,7 +91,10 @@ describe('since when something is unsent', () => {
   });
 
   test('another module begins anew', () => {
-    const first = readingFrom({ ...parts, shift: { report: report({}, { sales: 1 }), hasUncounted: false, unsentZReports: 2 } });
+    const first = readingFrom({
+      ...parts,
+      shift: { report: report({}, { sales: 1 }), hasUncounted: false, unsentZReports: 2 },
+    });
     expect(readingFrom({ ...parts, previous: first })).toMatchObject({ unsentZReports: 2, shift: { number: 7 } });
     const other = readingFrom({ ...parts, previous: first, info: { ...info, terminalId: 'UZ2' }, nowMs: NOW + 1 });
     expect(other).toMatchObject({ unsentZReports: 0, shift: null, oldestUnsentAt: new Date(NOW + 1).toISOString() });

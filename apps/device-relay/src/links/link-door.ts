@@ -52,8 +52,11 @@ export class LinkDoor {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const refusal = this.refusalOf(request);
       if (refusal === null)
-        this.sockets.handleUpgrade(request, socket, head, (link) =>
-          void this.welcome(link, socket, addressOf(request)),
+        this.sockets.handleUpgrade(
+          request,
+          socket,
+          head,
+          (link) => void this.welcome(link, socket, addressOf(request)),
         );
       else socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
     });
