@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { isId } from '#fiscal-domain';
-import { Problem } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { notFound, ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
+import { CancelReceipt } from './cancel-receipt.js';
 import { CreateReceipt } from './create-receipt.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { waitSeconds } from './prefer-header.js';
@@ -17,6 +17,7 @@ import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 export class ReceiptsController {
   constructor(
     private readonly createReceipt: CreateReceipt,
+    private readonly cancelReceipt: CancelReceipt,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
   ) {}
@@ -42,19 +43,25 @@ export class ReceiptsController {
     const answer = answerFor(row);
     if (answer.kind === 'rejected') throw answer.problem;
     reply.status(answer.status).headers(answer.headers);
-    return receiptView(row, this.urls.urlOf(row.id));
+    return this.viewOf(row);
   }
 
   @Get(':id')
   @Scopes('receipts:read')
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
-    const row = await this.find(client, id);
-    return receiptView(row, this.urls.urlOf(row.id));
+    const row = await this.receipts.find(client.merchantId, ownId('rcp', id, 'receipt'));
+    if (!row) throw notFound('receipt');
+    return this.viewOf(row);
   }
 
-  private async find(client: AuthenticatedClient, id: string): Promise<ReceiptRow> {
-    const row = isId('rcp', id) ? await this.receipts.find(client.merchantId, id) : null;
-    if (!row) throw new Problem('not_found', 'There is no receipt with this id.');
-    return row;
+  @Post(':id/cancel')
+  @HttpCode(200)
+  @Scopes('receipts:write')
+  async cancel(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
+    return this.viewOf(await this.cancelReceipt.execute(client.merchantId, ownId('rcp', id, 'receipt')));
+  }
+
+  private viewOf(row: ReceiptRow): ReceiptView {
+    return receiptView(row, this.urls.urlOf(row.id));
   }
 }

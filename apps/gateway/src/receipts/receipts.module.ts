@@ -7,16 +7,21 @@ import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
+import { CancelReceipt } from './cancel-receipt.js';
 import { ComposeDocument } from './compose-document.js';
+import { CreateBatch } from './create-batch.js';
 import { CreateReceipt } from './create-receipt.js';
+import { PrepareReceipt } from './prepare-receipt.js';
+import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptUrls } from './receipt-url.js';
+import { ReceiptWait } from './receipt-wait.js';
 import { ReceiptRepository } from './receipt.repository.js';
 import { ReceiptsController } from './receipts.controller.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
-  controllers: [ReceiptsController],
+  controllers: [ReceiptsController, ReceiptDraftsController],
   providers: [
     ReceiptRepository,
     GoodsCatalog,
@@ -24,7 +29,11 @@ import { SettledReceipts } from './settled-receipts.js';
     ChooseDevice,
     ComposeDocument,
     AcceptReceipts,
+    PrepareReceipt,
     CreateReceipt,
+    CreateBatch,
+    CancelReceipt,
+    ReceiptWait,
     {
       provide: RingLanes,
       inject: [LaneBell, SettledReceipts],
@@ -43,6 +52,6 @@ import { SettledReceipts } from './settled-receipts.js';
         new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
     },
   ],
-  exports: [ReceiptRepository, ReceiptUrls],
+  exports: [ReceiptRepository, ReceiptUrls, ReceiptWait, GoodsCatalog],
 })
 export class ReceiptsModule {}
