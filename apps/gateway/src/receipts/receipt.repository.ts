@@ -57,6 +57,12 @@ export interface ReceiptRow {
   rejection: { code: string; rule: string | null; detail: string; line: number | null } | null;
 }
 
+/** What a {@link ReceiptRow} is read from; the table goes by its own name. */
+export const RECEIPT_COLUMNS = Prisma.sql`
+  id, status, type, external_id, device_id, branch_id, cashier_id, document, refund_of, payment_id, created_at,
+  terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence, ofd_status, ofd_deadline_at,
+  ofd_sent_at, ofd_error, rejection`;
+
 interface IdentityRow {
   id: string;
   merchant_id: string;
@@ -138,10 +144,7 @@ export class ReceiptRepository {
   /** A merchant's receipt; somebody else's is as absent as a missing one. */
   async find(merchantId: string, id: string): Promise<ReceiptRow | null> {
     const rows = await this.prisma.queryHot<ReceiptRow>(Prisma.sql`
-      SELECT id, status, type, external_id, device_id, branch_id, cashier_id, document, refund_of, payment_id,
-             created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
-             ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, rejection
-      FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`);
+      SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`);
     return rows[0] ?? null;
   }
 
