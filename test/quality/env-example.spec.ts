@@ -62,6 +62,7 @@ test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, tab
     'SECRETS_KEY',
     'TRUSTED_PROXIES',
     'DEVICE_ALLOWED_CIDRS',
+    'WEBHOOK_ALLOWED_CIDRS',
     'DATA_DIR',
     'LINK_URL',
   ];

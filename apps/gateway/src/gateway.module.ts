@@ -6,8 +6,11 @@ import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
+import { EventsModule } from './events/events.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
 import { RefundsModule } from './refunds/refunds.module.js';
+import { ReportsModule } from './reports/reports.module.js';
+import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 
@@ -32,6 +35,9 @@ export class GatewayModule implements OnApplicationShutdown {
         OperatorModule,
         LinksModule,
         FleetModule,
+        SearchModule,
+        ReportsModule,
+        EventsModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [

@@ -22,6 +22,7 @@ export const SETTINGS = {
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: cidrList().default([]),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
+  WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   AUDIT_HEAD_FILE: path().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),

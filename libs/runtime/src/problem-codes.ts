@@ -102,7 +102,7 @@ export const PROBLEMS = {
 
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
-  address_not_allowed: never(422, 'The address lies outside the networks of registers'),
+  address_not_allowed: never(422, 'The address lies outside the networks that may be called'),
   code_taken: never(409, 'The code belongs to another one'),
   in_use: never(409, 'Something still depends on it'),
   archived: never(409, 'It is archived'),
@@ -123,6 +123,10 @@ export const PROBLEMS = {
   device_disabled: never(409, 'The register is disabled'),
   device_not_at_rest: later(409, 'The register may still be given receipts', 10),
   device_lane_not_empty: later(409, 'Receipts still depend on the register', 30),
+
+  // Webhooks.
+  webhook_limit_reached: never(422, 'No more webhooks can be registered'),
+  webhook_disabled: never(409, 'The webhook is disabled'),
 
   // Decisions of an operator.
   attempt_open: never(409, 'The attempt is still open'),

@@ -33,6 +33,7 @@ beforeAll(async () => {
     ...{
       TRUSTED_PROXIES: [],
       DEVICE_ALLOWED_CIDRS: [],
+      WEBHOOK_ALLOWED_CIDRS: [],
       MAX_DEVICES_PER_MERCHANT: 1,
       AUDIT_HEAD_FILE: undefined,
       LOG_LEVEL: 'error' as const,

@@ -81,6 +81,7 @@ export class OperatorFixture {
       LINK_PUBLIC_URL: 'wss://links.test/link',
       TRUSTED_PROXIES: [],
       DEVICE_ALLOWED_CIDRS: [],
+      WEBHOOK_ALLOWED_CIDRS: [],
       MAX_DEVICES_PER_MERCHANT: 10_000,
       AUDIT_HEAD_FILE: undefined,
       LOG_LEVEL: 'error' as const,
