@@ -89,6 +89,13 @@ export const PROBLEMS = {
   receipt_refused: never(422, 'The cash register refused the receipt'),
   no_device: later(503, 'No cash register is configured that could serve this', 30),
 
+  // The catalogue.
+  differs_from_classifier: never(422, 'It differs from the classification register'),
+  precondition_failed: never(412, 'It has changed since it was read'),
+  sync_closed: never(409, 'The synchronisation is closed'),
+  import_unreadable: never(422, 'The file cannot be read'),
+  import_busy: later(503, 'Other imports are under way', 10),
+
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
   address_not_allowed: never(422, 'The address lies outside the networks of registers'),
