@@ -1,6 +1,6 @@
 /**
  * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
- * shift; device group, device task, link key, webhook delivery.
+ * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import.
  */
 export const ID_PREFIXES = [
   'mer',
@@ -18,6 +18,8 @@ export const ID_PREFIXES = [
   'tsk',
   'lnk',
   'dlv',
+  'syn',
+  'imp',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

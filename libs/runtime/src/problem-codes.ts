@@ -99,6 +99,12 @@ export const PROBLEMS = {
   not_divisible: never(422, 'No part of the line is worth this sum'),
   line_unknown: never(422, 'The receipt has no such line'),
   label_not_left: never(422, 'The label is not among those that are left'),
+  // The catalogue.
+  differs_from_classifier: never(422, 'It differs from the classification register'),
+  precondition_failed: never(412, 'It has changed since it was read'),
+  sync_closed: never(409, 'The synchronisation is closed'),
+  import_unreadable: never(422, 'The file cannot be read'),
+  import_busy: later(503, 'Other imports are under way', 10),
 
   // The fleet.
   group_unknown: never(422, 'Unknown group'),

@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { LaneBell } from '#queue';
 import { deriveKey, type Logger } from '#runtime';
-import { GoodsCatalog } from '../catalog/goods-catalog.js';
+import { CatalogModule } from '../catalog/catalog.module.js';
 import { ChooseDevice } from '../devices/choose-device.js';
-import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
@@ -21,11 +20,10 @@ import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
+  imports: [CatalogModule],
   controllers: [ReceiptsController, ReceiptDraftsController],
   providers: [
     ReceiptRepository,
-    GoodsCatalog,
-    MerchantRules,
     ChooseDevice,
     ComposeDocument,
     AcceptReceipts,
@@ -52,6 +50,6 @@ import { SettledReceipts } from './settled-receipts.js';
         new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
     },
   ],
-  exports: [ReceiptRepository, ReceiptUrls, ReceiptWait, GoodsCatalog],
+  exports: [ReceiptRepository, ReceiptUrls, ReceiptWait, CatalogModule],
 })
 export class ReceiptsModule {}
