@@ -148,7 +148,12 @@ async function startOther(): Promise<NestFastifyApplication> {
     ...{ DATABASE_URL: catalog.gateway.database.url, QUEUE_URL: undefined, GATEWAY_PORT: 0 },
     ...{ SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')), PUBLIC_URL: 'http://gateway.test' },
     ...{ LINK_PUBLIC_URL: 'wss://links.test/link', TRUSTED_PROXIES: [], DEVICE_ALLOWED_CIDRS: [] },
-    ...{ MAX_DEVICES_PER_MERCHANT: 1, AUDIT_HEAD_FILE: undefined, LOG_LEVEL: 'error' as const },
+    ...{
+      MAX_DEVICES_PER_MERCHANT: 1,
+      WEBHOOK_ALLOWED_CIDRS: [],
+      AUDIT_HEAD_FILE: undefined,
+      LOG_LEVEL: 'error' as const,
+    },
   };
   const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
   await app.listen(0, '127.0.0.1');
