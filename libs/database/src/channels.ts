@@ -17,3 +17,9 @@ export const DEVICE_TASK_DONE_CHANNEL = 'device_task_done';
  * device's id. Sent by triggers of `devices` and `link_keys`, and by a relay that took a link over.
  */
 export const LINK_CHANGED_CHANNEL = 'link_changed';
+
+/**
+ * NOTIFY channel that says: a client's keys or its signing policy have changed; read the rows. Payload: the client's id.
+ * Sent by triggers of `client_keys` and `oauth_clients`. Lost: gateways believe what they read for seconds only.
+ */
+export const SIGNING_CHANGED_CHANNEL = 'signing_changed';

@@ -1,0 +1,70 @@
+import type { RawBodyRequest } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { Clock } from '#runtime';
+import type { AuthenticatedClient } from '../http/current-client.js';
+import { readSignature } from './read-signature.js';
+import { signatureProblem } from './signature-problems.js';
+import { normalizeAuthority, type SignedRequest } from './signed-request.js';
+import type { ClientSigning, SigningKeys } from './signing-keys.js';
+import type { UsedNonces } from './used-nonces.js';
+import { verifySignature } from './verify-signature.js';
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const NO_BODY = Buffer.alloc(0);
+
+/** Lets a request of an authenticated client pass when its signing policy is met (docs/signing.md). */
+export class SignatureGate {
+  private readonly publicHosts: ReadonlySet<string>;
+
+  constructor(
+    private readonly signingKeys: SigningKeys,
+    private readonly nonces: UsedNonces,
+    private readonly clock: Clock,
+    publicHosts: readonly string[],
+  ) {
+    this.publicHosts = new Set(publicHosts.map(normalizeAuthority));
+  }
+
+  /**
+   * Where nothing has to be signed, a signature that is there must be right all the same, unless the policy says `off` or
+   * the client never had a key.
+   * @throws Problem 401: signature_missing, signature_invalid, signature_expired, digest_mismatch, component_missing,
+   *   nonce_replayed; 503 when the database cannot be asked
+   */
+  async check(request: FastifyRequest, { clientId }: Pick<AuthenticatedClient, 'clientId'>): Promise<void> {
+    const signing = await this.signingKeys.of(clientId);
+    if (!isInForce(signing)) return;
+    const signed = signedRequestOf(request);
+    if (!isRequired(signing, request.method) && readSignature(signed).kind === 'none') return;
+    const body = bodyOf(request);
+    if (!body) {
+      throw signatureProblem('digest_mismatch', 'The body of this call is not read at once and cannot be signed.');
+    }
+    const { keys } = signing;
+    const { publicHosts } = this;
+    const verdict = verifySignature(signed, { body, keys, publicHosts, now: this.clock.now() });
+    if (verdict.kind === 'refused') throw signatureProblem(verdict.code, verdict.detail);
+    // Last of all: a nonce is used up only by a signature that is good in every other respect.
+    if (await this.nonces.use(verdict.keyId, verdict.nonce)) return;
+    throw signatureProblem('nonce_replayed', 'This signature was used before. Sign each request anew, repeats too.');
+  }
+}
+
+/** A client that once had a key and lost all of them is shut out of writing, not freed from signing. */
+function isInForce({ policy, everHadKey }: ClientSigning): boolean {
+  return policy === 'writes' || policy === 'all' || (policy === 'auto' && everHadKey);
+}
+
+function isRequired({ policy }: ClientSigning, method: string): boolean {
+  return policy === 'all' || !READS.has(method);
+}
+
+function signedRequestOf({ raw }: FastifyRequest): SignedRequest {
+  return { method: raw.method ?? '', target: raw.url ?? '', rawHeaders: raw.rawHeaders };
+}
+
+/** The body's bytes; null when there is a body that nobody has read yet. */
+function bodyOf(request: RawBodyRequest<FastifyRequest>): Buffer | null {
+  if (request.rawBody) return request.rawBody;
+  return request.body === undefined || request.body === null ? NO_BODY : null;
+}

@@ -1,0 +1,33 @@
+import { Module } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { systemClock, type Logger } from '#runtime';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { SignatureGate } from './signature-gate.js';
+import { SigningKeys } from './signing-keys.js';
+import { UsedNonces } from './used-nonces.js';
+
+/** Checks the signatures of requests, for the access guard. */
+@Module({
+  providers: [
+    UsedNonces,
+    {
+      provide: SigningKeys,
+      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: PrismaService, { DATABASE_URL, SECRETS_KEY }: GatewaySettings, logger: Logger) =>
+        new SigningKeys(prisma, { databaseUrl: DATABASE_URL, keyring: SECRETS_KEY }, logger),
+    },
+    {
+      provide: SignatureGate,
+      inject: [SigningKeys, UsedNonces, SETTINGS_TOKEN],
+      useFactory: (keys: SigningKeys, nonces: UsedNonces, settings: GatewaySettings) =>
+        new SignatureGate(keys, nonces, systemClock, publicHostsOf(settings)),
+    },
+  ],
+  exports: [SignatureGate],
+})
+export class SigningModule {}
+
+function publicHostsOf({ PUBLIC_HOSTS, PUBLIC_URL }: GatewaySettings): readonly string[] {
+  return PUBLIC_HOSTS.length > 0 ? PUBLIC_HOSTS : [new URL(PUBLIC_URL).host];
+}
