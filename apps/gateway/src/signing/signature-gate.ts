@@ -1,10 +1,12 @@
+import { Readable } from 'node:stream';
 import type { RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Clock } from '#runtime';
 import type { AuthenticatedClient } from '../http/current-client.js';
+import { digestChecked } from './content-digest.js';
 import { readSignature } from './read-signature.js';
 import { signatureProblem } from './signature-problems.js';
-import { normalizeAuthority, type SignedRequest } from './signed-request.js';
+import { fieldValue, normalizeAuthority, type SignedRequest } from './signed-request.js';
 import type { ClientSigning, SigningKeys } from './signing-keys.js';
 import type { UsedNonces } from './used-nonces.js';
 import { verifySignature } from './verify-signature.js';
@@ -37,16 +39,15 @@ export class SignatureGate {
     const signed = signedRequestOf(request);
     if (!isRequired(signing, request.method) && readSignature(signed).kind === 'none') return;
     const body = bodyOf(request);
-    if (!body) {
-      throw signatureProblem('digest_mismatch', 'The body of this call is not read at once and cannot be signed.');
-    }
     const { keys } = signing;
     const { publicHosts } = this;
     const verdict = verifySignature(signed, { body, keys, publicHosts, now: this.clock.now() });
     if (verdict.kind === 'refused') throw signatureProblem(verdict.code, verdict.detail);
     // Last of all: a nonce is used up only by a signature that is good in every other respect.
-    if (await this.nonces.use(verdict.keyId, verdict.nonce)) return;
-    throw signatureProblem('nonce_replayed', 'This signature was used before. Sign each request anew, repeats too.');
+    if (!(await this.nonces.use(verdict.keyId, verdict.nonce))) {
+      throw signatureProblem('nonce_replayed', 'This signature was used before. Sign each request anew, repeats too.');
+    }
+    if (body === 'unread') checkWhileRead(request, fieldValue(signed, 'content-digest') ?? '');
   }
 }
 
@@ -63,8 +64,17 @@ function signedRequestOf({ raw }: FastifyRequest): SignedRequest {
   return { method: raw.method ?? '', target: raw.url ?? '', rawHeaders: raw.rawHeaders };
 }
 
-/** The body's bytes; null when there is a body that nobody has read yet. */
-function bodyOf(request: RawBodyRequest<FastifyRequest>): Buffer | null {
+/** The body's bytes; `unread` when its handler takes it as a stream. */
+function bodyOf(request: RawBodyRequest<FastifyRequest>): Buffer | 'unread' {
   if (request.rawBody) return request.rawBody;
-  return request.body === undefined || request.body === null ? NO_BODY : null;
+  if (request.body instanceof Readable) return 'unread';
+  // A body that was parsed without keeping its bytes could not be checked: a mistake of ours, closed.
+  if (request.body !== undefined && request.body !== null) throw new Error(`${request.url} keeps no raw body`);
+  return NO_BODY;
+}
+
+/** The handler gets a stream that fails at its end when the body was not the one that was signed. */
+function checkWhileRead(request: FastifyRequest, digest: string): void {
+  if (!(request.body instanceof Readable)) return;
+  request.body = digestChecked(request.body, digest, (detail) => signatureProblem('digest_mismatch', detail));
 }

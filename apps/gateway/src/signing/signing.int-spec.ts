@@ -1,6 +1,16 @@
 // Promise: whoever steals a token writes nothing without the client's key, and a signed request counts once on all gateways.
+import type { AddressInfo } from 'node:net';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ForeignSigner } from './testing/foreign-signer.js';
+import { Body, Controller, Module, Post } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
+import { GatewayModule } from '../gateway.module.js';
+import { Scopes } from '../http/scopes.js';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
+import { ForeignSigner, type OutgoingRequest } from './testing/foreign-signer.js';
 import { SigningRig, type Reply, type RigClient } from './testing/signing-rig.js';
 import type { SignatureAlgorithm } from './signature-algorithms.js';
 import { UsedNonces } from './used-nonces.js';
@@ -195,6 +205,62 @@ describe('policies', () => {
     ]);
     const stolen = { ...client, token: 'fgw_at_nonsense' };
     expect(outcome(await rig.send(await rig.signed(rig.newBranch(stolen), signer)))).toEqual([401, 'invalid_token']);
+  });
+});
+
+describe('a route that reads its body itself', () => {
+  const received: string[] = [];
+
+  @Controller('v1/files')
+  class FilesController {
+    @Post()
+    @Scopes('devices:admin')
+    async upload(@Body() body: Readable): Promise<object> {
+      const chunks: Buffer[] = [];
+      for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
+      received.push(Buffer.concat(chunks).toString());
+      return {};
+    }
+  }
+
+  async function startFiles(): Promise<NestFastifyApplication> {
+    const settings = rig.fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
+    const logger = createLogger('gateway', 'error', { write: () => undefined });
+    @Module({
+      imports: [GatewayModule.create(settings, logger, new Metrics('gateway'))],
+      controllers: [FilesController],
+    })
+    class FilesModule {}
+    const app = await createFastifyNestApp(FilesModule, { logger });
+    const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+    fastify.addContentTypeParser('text/plain', (_request, payload, done) => done(null, payload));
+    await app.listen(0, '127.0.0.1');
+    return app;
+  }
+
+  test('gets what was signed to its end, and an error in place of the end of anything else', async () => {
+    const app = await startFiles();
+    try {
+      const { client, signer } = await clientWithKey();
+      const { port } = app.getHttpServer().address() as AddressInfo;
+      const upload = async ({ headers, body }: OutgoingRequest): Promise<number> => {
+        const reply = await rig.send(
+          { method: 'POST', target: '/v1/files', headers, body },
+          `http://127.0.0.1:${port}`,
+        );
+        return reply.status;
+      };
+      const file = rig.asked(client, { target: '/v1/files', body: 'a;b\n'.repeat(50_000) });
+      const plain = { ...file, headers: { ...file.headers, 'content-type': 'text/plain' } };
+      expect(await upload(await rig.signed(plain, signer))).toBe(201);
+      expect(received).toEqual([file.body]);
+      const other = await rig.signed(plain, signer);
+      expect(await upload({ ...other, body: file.body.replace(/b\n$/, 'c\n') })).toBe(401);
+      expect(await upload(plain)).toBe(401);
+      expect(received).toHaveLength(1);
+    } finally {
+      await app.close();
+    }
   });
 });
 

@@ -1,5 +1,7 @@
 // Promise: a request passes as signed only when every part that counts is exactly what its signer signed, once, and in time.
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { digestChecked } from './content-digest.js';
 import type { SignatureAlgorithm } from './signature-algorithms.js';
 import {
   coveredBy,
@@ -329,4 +331,43 @@ test('alg may be left out: the key says it', async () => {
   for (const signer of signers) {
     expect(codeOf(verify(await signed(undefined, signer, { params: { alg: undefined } })))).toBe('valid');
   }
+});
+
+describe('a body that its handler reads', () => {
+  const refuse = (detail: string): Error => new Error(detail);
+  const collect = async (stream: Readable): Promise<string> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  };
+
+  test('must be covered all the same, with a digest that can be checked', async () => {
+    const request = await signed();
+    const { method, target } = request;
+    const verifyUnread = (headers: Headers): SignatureVerdict => {
+      const signedRequest = { method, target, rawHeaders: rawHeadersOf(headers) };
+      return verifySignature(signedRequest, { body: 'unread', keys, publicHosts, now: new Date() });
+    };
+    expect(codeOf(verifyUnread(request.headers))).toBe('valid');
+    expect(codeOf(verifyUnread((await signed(outgoing())).headers))).toBe('component_missing');
+    const old = outgoing({ body: '{"a":1}', headers: { 'content-digest': 'md5=:AAAA:' } });
+    expect(codeOf(verifyUnread((await signed(old)).headers))).toBe('digest_mismatch');
+  });
+
+  test('passes as it came, and fails at its end when it was not the one that was signed', async () => {
+    const parts = ['one;', 'two;', 'three'].map((part) => Buffer.from(part));
+    const whole = digestOf('one;two;three');
+    expect(await collect(digestChecked(Readable.from(parts), whole, refuse))).toBe('one;two;three');
+    const bent = [...parts.slice(0, 2), Buffer.from('four')];
+    await expect(collect(digestChecked(Readable.from(bent), whole, refuse))).rejects.toThrow('Content-Digest sha-256');
+    await expect(collect(digestChecked(Readable.from([]), whole, refuse))).rejects.toThrow('Content-Digest sha-256');
+    await expect(collect(digestChecked(Readable.from(parts), 'md5=:AAAA:', refuse))).rejects.toThrow('needs sha-256');
+  });
+
+  test('a connection that breaks is told as that', async () => {
+    const broken = new Readable({ read: () => undefined });
+    const reading = collect(digestChecked(broken, digestOf('x'), refuse));
+    broken.destroy(new Error('cut'));
+    await expect(reading).rejects.toThrow('cut');
+  });
 });

@@ -1,4 +1,4 @@
-import { checkContentDigest } from './content-digest.js';
+import { checkContentDigest, readContentDigest, type DigestVerdict } from './content-digest.js';
 import { readSignature, type PresentedSignature } from './read-signature.js';
 import { isSignatureOf, type VerifyingKey } from './signature-algorithms.js';
 import { componentValue, fieldValue, signatureBase, type SignedRequest } from './signed-request.js';
@@ -8,8 +8,11 @@ const MAX_AHEAD_SECONDS = 60;
 const MAX_AGE_SECONDS = 300;
 
 export interface VerificationContext {
-  /** The body's bytes as received; empty when there is none. */
-  body: Buffer;
+  /**
+   * The body's bytes as received; empty when there is none. `unread`: its handler will read it, and whoever calls has to
+   * put `digestChecked` in between.
+   */
+  body: Buffer | 'unread';
   /** The active signing keys of the calling client, by id. */
   keys: ReadonlyMap<string, VerifyingKey>;
   /** Normalised hosts under which the outside knows this gateway. */
@@ -62,10 +65,10 @@ function checkTimes({ created, expires }: PresentedSignature, now: Date): Signat
 function checkCoverage(
   { components }: PresentedSignature,
   request: SignedRequest,
-  body: Buffer,
+  body: Buffer | 'unread',
 ): SignatureVerdict | null {
   const needed = ['@method', '@authority', '@path', '@query', 'authorization'];
-  if (body.length > 0) needed.push('content-type', 'content-digest');
+  if (body === 'unread' || body.length > 0) needed.push('content-type', 'content-digest');
   else if (fieldValue(request, 'content-digest') !== null) needed.push('content-digest');
   if (fieldValue(request, 'idempotency-key') !== null) needed.push('idempotency-key');
   const missing = needed.filter((name) => !components.includes(name)).map((name) => `"${name}"`);
@@ -80,11 +83,16 @@ function checkAuthority(request: SignedRequest, publicHosts: ReadonlySet<string>
   return refused('signature_invalid', "The request's Host is none of the public hosts of this gateway.");
 }
 
-function checkDigest(request: SignedRequest, body: Buffer): SignatureVerdict | null {
+function checkDigest(request: SignedRequest, body: Buffer | 'unread'): SignatureVerdict | null {
   const field = fieldValue(request, 'content-digest');
   if (field === null) return null;
-  const verdict = checkContentDigest(field, body);
+  const verdict = body === 'unread' ? readableDigest(field) : checkContentDigest(field, body);
   return verdict.kind === 'matches' ? null : refused('digest_mismatch', verdict.detail);
+}
+
+function readableDigest(field: string): DigestVerdict {
+  const reading = readContentDigest(field);
+  return reading.kind === 'digests' ? { kind: 'matches' } : { kind: 'differs', detail: reading.detail };
 }
 
 function checkBytes(

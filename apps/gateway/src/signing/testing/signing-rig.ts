@@ -111,8 +111,8 @@ export class SigningRig {
   }
 
   /** As it is, Host included. */
-  send({ method, target, headers, body }: OutgoingRequest, gateway: 0 | 1 = 0): Promise<Reply> {
-    const { hostname, port } = new URL(this.gateways[gateway]);
+  send({ method, target, headers, body }: OutgoingRequest, gateway: 0 | 1 | string = 0): Promise<Reply> {
+    const { hostname, port } = new URL(typeof gateway === 'string' ? gateway : this.gateways[gateway]);
     return new Promise((resolve, reject) => {
       const outgoingHeaders = { ...headers, ...(body !== '' && { 'content-length': Buffer.byteLength(body) }) };
       const request = httpRequest({ hostname, port, method, path: target, headers: outgoingHeaders }, (response) => {
