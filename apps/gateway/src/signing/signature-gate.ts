@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import type { RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Clock } from '#runtime';
+import { Problem, type Clock } from '#runtime';
 import type { AuthenticatedClient } from '../http/current-client.js';
 import { digestChecked } from './content-digest.js';
 import { readSignature } from './read-signature.js';
+import type { RefusedSignatures } from './refused-signatures.js';
 import { signatureProblem } from './signature-problems.js';
 import { fieldValue, normalizeAuthority, type SignedRequest } from './signed-request.js';
 import type { ClientSigning, SigningKeys } from './signing-keys.js';
@@ -19,9 +20,12 @@ export class SignatureGate {
   private readonly publicHosts: ReadonlySet<string>;
 
   constructor(
-    private readonly signingKeys: SigningKeys,
-    private readonly nonces: UsedNonces,
-    private readonly clock: Clock,
+    private readonly tools: {
+      signingKeys: SigningKeys;
+      nonces: UsedNonces;
+      refusals: RefusedSignatures;
+      clock: Clock;
+    },
     publicHosts: readonly string[],
   ) {
     this.publicHosts = new Set(publicHosts.map(normalizeAuthority));
@@ -33,18 +37,27 @@ export class SignatureGate {
    * @throws Problem 401: signature_missing, signature_invalid, signature_expired, digest_mismatch, component_missing,
    *   nonce_replayed; 503 when the database cannot be asked
    */
-  async check(request: FastifyRequest, { clientId }: Pick<AuthenticatedClient, 'clientId'>): Promise<void> {
-    const signing = await this.signingKeys.of(clientId);
+  async check(request: FastifyRequest, client: Pick<AuthenticatedClient, 'clientId' | 'merchantId'>): Promise<void> {
+    const signing = await this.tools.signingKeys.of(client.clientId);
     if (!isInForce(signing)) return;
+    try {
+      await this.checkAgainst(signing, request);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) await this.tools.refusals.record(client, request, error);
+      throw error;
+    }
+  }
+
+  private async checkAgainst(signing: ClientSigning, request: FastifyRequest): Promise<void> {
     const signed = signedRequestOf(request);
     if (!isRequired(signing, request.method) && readSignature(signed).kind === 'none') return;
     const body = bodyOf(request);
     const { keys } = signing;
     const { publicHosts } = this;
-    const verdict = verifySignature(signed, { body, keys, publicHosts, now: this.clock.now() });
+    const verdict = verifySignature(signed, { body, keys, publicHosts, now: this.tools.clock.now() });
     if (verdict.kind === 'refused') throw signatureProblem(verdict.code, verdict.detail);
     // Last of all: a nonce is used up only by a signature that is good in every other respect.
-    if (!(await this.nonces.use(verdict.keyId, verdict.nonce))) {
+    if (!(await this.tools.nonces.use(verdict.keyId, verdict.nonce))) {
       throw signatureProblem('nonce_replayed', 'This signature was used before. Sign each request anew, repeats too.');
     }
     if (body === 'unread') checkWhileRead(request, fieldValue(signed, 'content-digest') ?? '');

@@ -153,6 +153,23 @@ test('two keys at the same time; a disabled one signs nothing within a second, o
   expect(outcome(await rig.send(await rig.signed(rig.newBranch(client), second)))).toBe(201);
 });
 
+test('what was refused stands on the trail, once for each kind, however often it comes', async () => {
+  const { client, signer } = await clientWithKey();
+  await isRequired(client);
+  for (let at = 0; at < 5; at += 1) await rig.send(rig.newBranch(client));
+  const request = await rig.signed(rig.newBranch(client), signer);
+  expect(outcome(await rig.send({ ...request, body: '{}' }))).toEqual([401, 'digest_mismatch']);
+  const refusals = (await rig.fixture.audited(client.id)).filter(({ action }) => action === 'client.refuse_signature');
+  const missing = {
+    actor: client.id,
+    before: null,
+    after: { refused: 'signature_missing', route: 'POST /v1/branches' },
+  };
+  const digest = { ...missing, after: { refused: 'digest_mismatch', refused_before_without_record: 0 } };
+  // The first kind on each of the two gateways.
+  expect(refusals).toMatchObject([missing, missing, digest]);
+});
+
 describe('policies', () => {
   const read = (client: RigClient) => rig.asked(client, { method: 'GET', target: '/v1/branches' });
   const setPolicy = (client: RigClient, policy: 'auto' | 'off' | 'writes' | 'all') =>

@@ -1,16 +1,20 @@
 import { Module } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { systemClock, type Logger } from '#runtime';
+import { AuditModule } from '../audit/audit.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { RefusedSignatures } from './refused-signatures.js';
 import { SignatureGate } from './signature-gate.js';
 import { SigningKeys } from './signing-keys.js';
 import { UsedNonces } from './used-nonces.js';
 
 /** Checks the signatures of requests, for the access guard. */
 @Module({
+  imports: [AuditModule],
   providers: [
     UsedNonces,
+    RefusedSignatures,
     {
       provide: SigningKeys,
       inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
@@ -19,9 +23,13 @@ import { UsedNonces } from './used-nonces.js';
     },
     {
       provide: SignatureGate,
-      inject: [SigningKeys, UsedNonces, SETTINGS_TOKEN],
-      useFactory: (keys: SigningKeys, nonces: UsedNonces, settings: GatewaySettings) =>
-        new SignatureGate(keys, nonces, systemClock, publicHostsOf(settings)),
+      inject: [SigningKeys, UsedNonces, RefusedSignatures, SETTINGS_TOKEN],
+      useFactory: (
+        signingKeys: SigningKeys,
+        nonces: UsedNonces,
+        refusals: RefusedSignatures,
+        settings: GatewaySettings,
+      ) => new SignatureGate({ signingKeys, nonces, refusals, clock: systemClock }, publicHostsOf(settings)),
     },
   ],
   exports: [SignatureGate],
