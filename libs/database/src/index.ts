@@ -5,6 +5,7 @@ export {
   LINK_CHANGED_CHANNEL,
   RECEIPT_SETTLED_CHANNEL,
   SETTLED_IDS_PER_NOTICE,
+  SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';

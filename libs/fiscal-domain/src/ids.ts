@@ -1,6 +1,6 @@
 /**
  * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
- * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import.
+ * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key.
  */
 export const ID_PREFIXES = [
   'mer',
@@ -20,6 +20,7 @@ export const ID_PREFIXES = [
   'dlv',
   'syn',
   'imp',
+  'key',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -40,6 +40,12 @@ export const PROBLEMS = {
   // Who is calling.
   unauthenticated: never(401, 'Authentication is needed'),
   invalid_token: never(401, 'The access token is invalid or expired'),
+  signature_missing: never(401, 'The request must be signed'),
+  signature_invalid: never(401, 'The signature cannot be accepted'),
+  signature_expired: never(401, 'The signature is too old, or from the future'),
+  component_missing: never(401, 'The signature does not cover enough'),
+  digest_mismatch: never(401, 'The body is not what was signed'),
+  nonce_replayed: never(401, 'The signature was used before'),
   insufficient_scope: never(403, 'The access token lacks the scope'),
   forbidden: never(403, 'Not allowed'),
 
@@ -109,6 +115,7 @@ export const PROBLEMS = {
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
   address_not_allowed: never(422, 'The address lies outside the networks that may be called'),
+  last_signing_key: never(409, 'It is the last signing key of the caller'),
   code_taken: never(409, 'The code belongs to another one'),
   in_use: never(409, 'Something still depends on it'),
   archived: never(409, 'It is archived'),

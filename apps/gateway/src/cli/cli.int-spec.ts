@@ -28,6 +28,7 @@ beforeAll(async () => {
       SECRETS_KEY: keyring,
       GATEWAY_PORT: 0,
       PUBLIC_URL: 'http://x',
+      PUBLIC_HOSTS: [],
       LINK_PUBLIC_URL: 'ws://x/link',
     },
     ...{

@@ -6,6 +6,7 @@ import { Problem } from '#runtime';
 import { insufficientScope } from './bearer-problems.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CLIENT_PROPERTY, clientOf } from './current-client.js';
+import { SignatureGate } from '../signing/signature-gate.js';
 import { SCOPES_METADATA, type Scope } from './scopes.js';
 
 /**
@@ -16,6 +17,7 @@ import { SCOPES_METADATA, type Scope } from './scopes.js';
 export class AccessGuard extends AuthGuard() {
   constructor(
     strategy: BearerStrategy,
+    private readonly signatures: SignatureGate,
     private readonly reflector: Reflector,
   ) {
     // The instance instead of its name: passport keeps names in one global table, and a process may hold two gateways.
@@ -34,7 +36,9 @@ export class AccessGuard extends AuthGuard() {
       return true;
     }
     await super.canActivate(context);
-    const granted = clientOf(request)?.scopes ?? [];
+    const client = clientOf(request);
+    if (client) await this.signatures.check(request, client);
+    const granted = client?.scopes ?? [];
     if (needed.every((scope) => granted.includes(scope))) return true;
     throw insufficientScope(needed);
   }

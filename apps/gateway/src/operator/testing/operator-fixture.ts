@@ -78,6 +78,7 @@ export class OperatorFixture {
       SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')),
       GATEWAY_PORT: 0,
       PUBLIC_URL: 'http://gateway.test',
+      PUBLIC_HOSTS: [],
       LINK_PUBLIC_URL: 'wss://links.test/link',
       TRUSTED_PROXIES: [],
       DEVICE_ALLOWED_CIDRS: [],
