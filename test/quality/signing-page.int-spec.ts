@@ -36,8 +36,10 @@ async function newMerchant(): Promise<TestMerchant> {
   const more = { secretsKey, scopes, registerUrls, registerApiKey: 'none' };
   const merchant = await createMerchant(rig.fixture.database.url, more);
   const { merchantId } = merchant;
-  const [product] = await rig.prisma.product.findMany({ where: { merchantId }, take: 1 });
-  await rig.prisma.product.create({ data: { ...product!, sku: 'non', name: 'Non', nameKey: nameKey('Non') } });
+  await rig.prisma.$executeRaw`
+    INSERT INTO products (merchant_id, sku, name, name_key, spic, package_code, units, vat_percent)
+    SELECT merchant_id, 'non', 'Non', ${nameKey('Non')}, spic, package_code, units, vat_percent
+      FROM products WHERE merchant_id = ${merchantId} LIMIT 1`;
   return merchant;
 }
 

@@ -3,9 +3,9 @@ import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { randomBytes } from 'node:crypto';
-import { createFastifyNestApp, createLogger, Metrics, parseKeyring } from '#runtime';
+import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
 import { GatewayModule } from '../gateway.module.js';
+import { testGatewaySettings } from '../testing/gateway-settings.js';
 import { GoodsCatalog } from './goods-catalog.js';
 import { BREAD, CatalogFixture, type CatalogBody } from './testing/catalog-fixture.js';
 
@@ -144,17 +144,7 @@ test('another instance knows of a change within a second; a read under way does 
 });
 
 async function startOther(): Promise<NestFastifyApplication> {
-  const settings = {
-    ...{ DATABASE_URL: catalog.gateway.database.url, QUEUE_URL: undefined, GATEWAY_PORT: 0 },
-    ...{ SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')), PUBLIC_URL: 'http://gateway.test' },
-    ...{ LINK_PUBLIC_URL: 'wss://links.test/link', TRUSTED_PROXIES: [], DEVICE_ALLOWED_CIDRS: [] },
-    ...{
-      MAX_DEVICES_PER_MERCHANT: 1,
-      WEBHOOK_ALLOWED_CIDRS: [],
-      AUDIT_HEAD_FILE: undefined,
-      LOG_LEVEL: 'error' as const,
-    },
-  };
+  const settings = testGatewaySettings(catalog.gateway.database);
   const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
   await app.listen(0, '127.0.0.1');
   expect((app.getHttpServer().address() as AddressInfo).port).toBeGreaterThan(0);
