@@ -3,6 +3,7 @@ import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
+import { ClassifierModule } from './classifier/classifier.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
@@ -28,6 +29,7 @@ export class GatewayModule implements OnApplicationShutdown {
         MetricsModule.register(metrics),
         OauthModule,
         CatalogModule,
+        ClassifierModule,
         ReceiptsModule,
         OperatorModule,
         LinksModule,

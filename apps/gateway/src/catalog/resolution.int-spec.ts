@@ -149,6 +149,8 @@ async function startOther(): Promise<NestFastifyApplication> {
     ...{ SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')), PUBLIC_URL: 'http://gateway.test' },
     ...{ LINK_PUBLIC_URL: 'wss://links.test/link', TRUSTED_PROXIES: [], DEVICE_ALLOWED_CIDRS: [] },
     ...{ MAX_DEVICES_PER_MERCHANT: 1, AUDIT_HEAD_FILE: undefined, LOG_LEVEL: 'error' as const },
+    ...{ CLASSIFIER_FULL_URL: undefined, CLASSIFIER_INACTIVE_URL: undefined },
+    ...{ CLASSIFIER_CHANGES_URL: undefined, CLASSIFIER_FETCH_MS: 86_400_000 },
   };
   const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
   await app.listen(0, '127.0.0.1');

@@ -37,6 +37,8 @@ beforeAll(async () => {
       AUDIT_HEAD_FILE: undefined,
       LOG_LEVEL: 'error' as const,
     },
+    ...{ CLASSIFIER_FULL_URL: undefined, CLASSIFIER_INACTIVE_URL: undefined },
+    ...{ CLASSIFIER_CHANGES_URL: undefined, CLASSIFIER_FETCH_MS: 86_400_000 },
   };
   app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
     logger: new NestLogger(logger),

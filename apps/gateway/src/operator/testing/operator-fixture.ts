@@ -82,6 +82,10 @@ export class OperatorFixture {
       DEVICE_ALLOWED_CIDRS: [],
       MAX_DEVICES_PER_MERCHANT: 10_000,
       AUDIT_HEAD_FILE: undefined,
+      CLASSIFIER_FULL_URL: undefined,
+      CLASSIFIER_INACTIVE_URL: undefined,
+      CLASSIFIER_CHANGES_URL: undefined,
+      CLASSIFIER_FETCH_MS: 86_400_000,
       LOG_LEVEL: 'error' as const,
       ...more,
     };
