@@ -3,6 +3,7 @@ import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
+import { ClassifierJobModule } from './classifier/classifier-job.module.js';
 import { ClassifierModule } from './classifier/classifier.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
@@ -30,6 +31,7 @@ export class GatewayModule implements OnApplicationShutdown {
         OauthModule,
         CatalogModule,
         ClassifierModule,
+        ClassifierJobModule,
         ReceiptsModule,
         OperatorModule,
         LinksModule,
