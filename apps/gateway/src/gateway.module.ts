@@ -4,6 +4,8 @@ import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue'
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
+import { ClassifierJobModule } from './classifier/classifier-job.module.js';
+import { ClassifierModule } from './classifier/classifier.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
@@ -34,6 +36,8 @@ export class GatewayModule implements OnApplicationShutdown {
         MetricsModule.register(metrics),
         OauthModule,
         CatalogModule,
+        ClassifierModule,
+        ClassifierJobModule,
         ReceiptsModule,
         RefundsModule,
         OperatorModule,

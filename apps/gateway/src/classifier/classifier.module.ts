@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { systemClock } from '#runtime';
+import { CatalogModule } from '../catalog/catalog.module.js';
+import { ApplyVersion } from './apply-version.js';
+import { Classifier } from './classifier.js';
+import { ClassifierController } from './classifier.controller.js';
+import { Drafts } from './drafts.js';
+import { ImportRuns } from './import-runs.js';
+import { LoadClassifier } from './load-classifier.js';
+
+/** The national classification register: loaded, kept by version, shown. */
+@Module({
+  imports: [CatalogModule],
+  controllers: [ClassifierController],
+  providers: [
+    Classifier,
+    Drafts,
+    ImportRuns,
+    ApplyVersion,
+    {
+      provide: LoadClassifier,
+      inject: [ImportRuns, Drafts, ApplyVersion],
+      useFactory: (runs: ImportRuns, drafts: Drafts, apply: ApplyVersion) =>
+        new LoadClassifier(runs, drafts, apply, systemClock),
+    },
+  ],
+  exports: [LoadClassifier, Classifier],
+})
+export class ClassifierModule {}
