@@ -3,6 +3,7 @@ import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
+import { DocsModule } from './docs/docs.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
@@ -40,6 +41,7 @@ export class GatewayModule implements OnApplicationShutdown {
         SearchModule,
         ReportsModule,
         EventsModule,
+        DocsModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [
