@@ -6,6 +6,7 @@ import { CatalogModule } from './catalog/catalog.module.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClassifierJobModule } from './classifier/classifier-job.module.js';
 import { ClassifierModule } from './classifier/classifier.module.js';
+import { DocsModule } from './docs/docs.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
@@ -48,6 +49,7 @@ export class GatewayModule implements OnApplicationShutdown {
         EventsModule,
         ClientKeysModule,
         WebhooksModule,
+        DocsModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [

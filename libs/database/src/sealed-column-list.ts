@@ -1,0 +1,18 @@
+import { apiKeyOwner, webhookSecretOwner } from './sealed-columns.js';
+
+/** A column of envelope-encrypted values (`seal` of #runtime). */
+export interface SealedColumn {
+  table: string;
+  /** The primary key: text. */
+  idColumn: string;
+  column: string;
+  /** What the value of the row with this id is bound to. */
+  ownerOf: (id: string) => string;
+}
+
+/** Every sealed column of the database: what a rotation of SECRETS_KEY has to seal anew. A test finds one that is missing. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: 'devices', idColumn: 'id', column: 'api_key_sealed', ownerOf: apiKeyOwner },
+  { table: 'webhook_secrets', idColumn: 'owner_id', column: 'secret_sealed', ownerOf: webhookSecretOwner },
+  { table: 'webhook_secrets', idColumn: 'owner_id', column: 'previous_sealed', ownerOf: webhookSecretOwner },
+];
