@@ -19,6 +19,7 @@ COPY --from=build /app/scripts ./scripts
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/prisma/grants.sql ./prisma/
 COPY --from=build /app/data ./data
+COPY --from=build /app/docs/openapi.json ./docs/
 # The register keeps its journal here; the other programs write nothing.
 RUN mkdir /data && chown node:node /data
 VOLUME /data

@@ -38,9 +38,12 @@ export const GROUPS = [
       ...['--config', '.dependency-cruiser.cjs', '--output-type', 'err'],
     ]),
   ]),
-  checks('drift', 30, 'read', [
+  checks('drift', 60, 'read', [
     { what: 'the migrations lead to the schema', check: assertNoSchemaDrift },
     { what: 'the lock file serves every platform', check: assertLockIsComplete },
+    command('the description of the API is that of the code, and safe', path.join(ROOT, 'scripts', 'openapi.mjs'), [
+      '--check',
+    ]),
   ]),
   checks('lint', 120, 'beside', [command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0'])]),
   checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),

@@ -1,5 +1,6 @@
 import type { ProblemDocument } from '#runtime';
 import type { ReceiptView } from '../../apps/gateway/src/receipts/receipt-view.js';
+import { apiDescription } from '../api/api-document.js';
 import type { TestMerchant } from './merchant.js';
 
 export interface Answer {
@@ -63,6 +64,8 @@ export class GatewayClient {
       signal: AbortSignal.timeout(90_000),
     });
     const text = await response.text();
+    const contentType = response.headers.get('content-type');
+    apiDescription().assertDescribed({ method, path, status: response.status, contentType, text });
     return {
       status: response.status,
       headers: response.headers,

@@ -27,3 +27,4 @@ export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATIO
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, webhookSecretOwner } from './sealed-columns.js';
+export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';

@@ -69,6 +69,13 @@ export function open(sealed: Uint8Array, aad: string, keyring: Keyring): string 
   return decrypt(body.subarray(WRAPPED_BYTES), dataKey, bound).toString('utf8');
 }
 
+/** Id of the key that a value is sealed with; null when it is no sealed value. */
+export function sealedWith(sealed: Uint8Array): string | null {
+  const idLength = sealed[1] ?? 0;
+  if (sealed[0] !== VERSION || idLength === 0 || sealed.length < 2 + idLength) return null;
+  return Buffer.from(sealed.subarray(2, 2 + idLength)).toString('latin1');
+}
+
 /** A key for one purpose, derived from the key with this id (the active one unless given) by HKDF-SHA-256. */
 export function deriveKey(keyring: Keyring, purpose: string, keyId: string = keyring.active): Buffer {
   return Buffer.from(hkdfSync('sha256', keyOf(keyring, keyId), '', `fiscal-gateway|${purpose}`, KEY_BYTES));

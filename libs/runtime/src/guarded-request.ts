@@ -186,7 +186,8 @@ function isProtocolError(error: Error & { code?: string }): boolean {
 
 /** A code such as ECONNREFUSED where there is one. */
 function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code } = error as Error & { code?: unknown };
-  return typeof code === 'string' ? code : error.message;
+  if (typeof error !== 'object' || error === null) return String(error);
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string') return code;
+  return typeof message === 'string' ? message : 'unknown error';
 }

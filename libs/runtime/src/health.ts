@@ -9,6 +9,7 @@ import {
   type ModuleMetadata,
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { Answers } from './answers.js';
 
 /** Something without which the program cannot do its work. */
 export interface ReadinessCheck {
@@ -76,6 +77,7 @@ class HealthController {
   }
 
   @Get('readyz')
+  @Answers({ statuses: [200, 503] })
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
     const readiness = await checkReadiness(this.checks);
     void reply.header('cache-control', 'no-store').status(readiness.status === 'ready' ? 200 : 503);

@@ -1,7 +1,8 @@
+export { Answers, ANSWERS_METADATA, type AnswerFacts } from './answers.js';
 export { CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';
-export { deriveKey, EnvelopeError, open, parseKeyring, seal, type Keyring } from './envelope.js';
+export { deriveKey, EnvelopeError, open, parseKeyring, seal, sealedWith, type Keyring } from './envelope.js';
 export {
   AcceptsFile,
   AcceptsForm,

@@ -1,6 +1,7 @@
 import { Controller, Get, Inject, Module, Res, type DynamicModule } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Answers } from './answers.js';
 
 /** From one millisecond to longer than the longest deadline towards a device. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -60,6 +61,7 @@ class MetricsController {
   constructor(@Inject(Metrics) private readonly metrics: Metrics) {}
 
   @Get('metrics')
+  @Answers({ mediaTypes: ['text/plain'] })
   async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     void reply.type(this.metrics.registry.contentType);
     return this.metrics.registry.metrics();

@@ -113,3 +113,12 @@ test('a body nested beyond all reason is refused, not walked', async () => {
   const deep: unknown = JSON.parse(`${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`);
   expect(await errorsOf({ items: [deep], method: 'cash' })).toMatchObject([{ code: 'too_deep' }]);
 });
+
+test('a value with a constructor of its own is refused, not constructed', async () => {
+  for (const [method, pointer] of [
+    [{ constructor: 1 }, '/method/constructor'],
+    [{ a: { constructor: 'x' } }, '/method/a/constructor'],
+  ] as const) {
+    expect(await errorsOf({ items: [], method })).toEqual([{ pointer, code: 'unknown_field' }]);
+  }
+});

@@ -94,8 +94,9 @@ function refuseOddBody(value: unknown): void {
 }
 
 /**
- * Two shapes that the decorators cannot refuse: a list within a list (`ValidateNested` descends into it and finds
- * nothing wrong), and nesting so deep that a recursive walk would exhaust the stack.
+ * Three shapes that the decorators cannot refuse: a list within a list (`ValidateNested` descends into it and finds
+ * nothing wrong), nesting so deep that a recursive walk would exhaust the stack, and a `constructor`, which class-transformer
+ * takes for the class of a value that has none and calls.
  */
 function refuseOddNesting(body: unknown): void {
   const waiting: { value: unknown; path: readonly (string | number)[] }[] = [{ value: body, path: [] }];
@@ -108,6 +109,10 @@ function refuseOddNesting(body: unknown): void {
     }
     const isList = Array.isArray(value);
     for (const [key, child] of Object.entries(value)) {
+      if (key === 'constructor' && path.length > 0) {
+        const detail = 'constructor is not a known field';
+        throw Problem.fromErrors([{ pointer: pointerTo([...path, key]), code: 'unknown_field', detail }]);
+      }
       if (typeof child !== 'object' || child === null) continue;
       if (isList && Array.isArray(child)) {
         const pointer = pointerTo([...path, key]);

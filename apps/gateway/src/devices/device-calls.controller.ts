@@ -1,6 +1,7 @@
 import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { DeviceTaskKind } from '#database';
+import { Answers } from '#runtime';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { PageQuery, type Page } from '../http/paging.js';
@@ -24,6 +25,7 @@ export class DeviceCallsController {
 
   /** Reads its health now, and lifts a block whose reason is gone. */
   @Post('check')
+  @Answers({ statuses: [200, 202] })
   check(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -33,6 +35,7 @@ export class DeviceCallsController {
   }
 
   @Get('shift')
+  @Answers({ statuses: [200, 202] })
   shift(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -42,6 +45,7 @@ export class DeviceCallsController {
   }
 
   @Post('shift/open')
+  @Answers({ statuses: [200, 202] })
   openShift(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -51,6 +55,7 @@ export class DeviceCallsController {
   }
 
   @Post('shift/close')
+  @Answers({ statuses: [200, 202] })
   closeShift(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,

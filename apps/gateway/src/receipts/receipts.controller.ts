@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
@@ -24,6 +25,7 @@ export class ReceiptsController {
 
   @Post()
   @HttpCode(201)
+  @Answers({ statuses: [200, 201, 202] })
   @Scopes('receipts:write')
   async create(
     @CurrentClient() client: AuthenticatedClient,

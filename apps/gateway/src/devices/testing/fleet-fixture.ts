@@ -1,5 +1,6 @@
 import type { DeviceReading, DeviceTaskResult } from '#database';
 import { parseCidr, newId, type Cidr } from '#runtime';
+import { apiDescription } from '../../../../../test/api/api-document.js';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 
 export interface FleetAnswer {
@@ -47,6 +48,8 @@ export class FleetFixture {
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const response = await fetch(`${this.gateway.base}${path}`, init);
     const text = await response.text();
+    const contentType = response.headers.get('content-type');
+    apiDescription().assertDescribed({ method, path, status: response.status, contentType, text });
     return {
       status: response.status,
       headers: response.headers,

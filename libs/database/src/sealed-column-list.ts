@@ -1,0 +1,16 @@
+import { apiKeyOwner } from './sealed-columns.js';
+
+/** A column of envelope-encrypted values (`seal` of #runtime). */
+export interface SealedColumn {
+  table: string;
+  /** The primary key: text. */
+  idColumn: string;
+  column: string;
+  /** What the value of the row with this id is bound to. */
+  ownerOf: (id: string) => string;
+}
+
+/** Every sealed column of the database: what a rotation of SECRETS_KEY has to seal anew. A test finds one that is missing. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [
+  { table: 'devices', idColumn: 'id', column: 'api_key_sealed', ownerOf: apiKeyOwner },
+];

@@ -1,0 +1,241 @@
+import { BodySchemas } from './body-schemas.mjs';
+import { exploreRoutes } from './explore.mjs';
+import { readPackage, readProblemCodes, readScopes } from './facts.mjs';
+import { errorAnswers, HEADERS, PROBLEM_RESPONSES, problemSchemas } from './problem-answers.mjs';
+import { readTypeBook } from './type-book.mjs';
+
+/** @typedef {import('./type-schemas.mjs').Schema} Schema */
+/** @typedef {import('./explore.mjs').Route} Route */
+
+const DESCRIPTION = `Sales become fiscal receipts. Every path below \`/v1\` needs an access token (\`POST /oauth/token\`, client
+credentials) with the scopes named at it. Money is integer tiyin, times are RFC 3339 in UTC. Refusals are RFC 9457
+problem documents; \`code\` is stable, \`detail\` is for people (docs/errors.md). Lists answer \`{data, next_cursor}\`.
+Ids of others answer like missing ones: 404.`;
+const BEARER = 'oauth2';
+const OWN_PROOF = 'ownProof';
+const OWN_PROOF_SCHEME = {
+  type: 'apiKey',
+  in: 'header',
+  name: 'Authorization',
+  description: 'The request proves by itself who sends it: client credentials, or the signature of a payment provider.',
+};
+const STATUS_TEXT = /** @type {Record<string, string>} */ ({
+  200: 'Done; also what a replay of a finished request answers.',
+  201: 'Made.',
+  202: 'Taken, not finished yet: Location says where the result will be.',
+  204: 'Done, nothing to say.',
+  503: 'Not ready.',
+});
+
+/**
+ * The description of the gateway's API (OpenAPI 3.1), derived from the code alone.
+ * @returns {Promise<Schema>}
+ */
+export async function describeApi() {
+  const [routes, codes, scopes] = [await exploreRoutes(), await readProblemCodes(), await readScopes()];
+  const book = readTypeBook();
+  const bodies = new BodySchemas(book);
+  const writer = new OperationWriter(book, bodies);
+  /** @type {Record<string, Schema>} */
+  const paths = {};
+  for (const route of routes) {
+    const item = (paths[route.path] ??= {});
+    item[route.method] = writer.operation(route);
+  }
+  const { version, license } = readPackage();
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Fiscal receipt gateway',
+      version,
+      description: DESCRIPTION,
+      license: { name: license, identifier: license },
+      contact: { name: 'Operator of this gateway', url: 'https://gateway.example' },
+    },
+    servers: [
+      { url: 'https://gateway.example', description: 'This gateway (PUBLIC_URL): production', 'x-internal': false },
+    ],
+    security: [{ [BEARER]: [] }],
+    tags: writer.tags(),
+    paths,
+    components: {
+      securitySchemes: { [BEARER]: oauthScheme(scopes), [OWN_PROOF]: OWN_PROOF_SCHEME },
+      headers: HEADERS,
+      responses: PROBLEM_RESPONSES,
+      schemas: sorted({ ...problemSchemas(codes), ...book.schemas, ...bodies.components }),
+    },
+  };
+}
+
+class OperationWriter {
+  /** @type {Map<string, string>} */
+  #tags = new Map();
+
+  /**
+   * @param {import('./type-book.mjs').TypeBook} book
+   * @param {BodySchemas} bodies
+   */
+  constructor(book, bodies) {
+    this.book = book;
+    this.bodies = bodies;
+  }
+
+  tags() {
+    return [...this.#tags].map(([name, description]) => ({ name, description })).sort(byName);
+  }
+
+  /** @param {Route} route @returns {Schema} */
+  operation(route) {
+    const tag = tagOf(route.path);
+    const controller = this.book.controllers[route.controller];
+    if (!controller) throw new Error(`the sources have no ${route.controller}`);
+    if (!this.#tags.get(tag)) this.#tags.set(tag, controller.description || `Paths below ${tag}.`);
+    const comment = controller.handlers[route.handler]?.summary ?? '';
+    return {
+      operationId: `${camel(route.controller.replace(/Controller$/, ''))}_${route.handler}`,
+      tags: [tag],
+      summary: summaryOf(route.handler, tag),
+      description: comment || `${wordsOf(route.handler)}: ${controller.description || tag}`,
+      parameters: this.#parameters(route),
+      ...this.#requestBody(route),
+      responses: { ...this.#ownAnswers(route), ...errorAnswers(route) },
+      security: securityOf(route),
+    };
+  }
+
+  /** @param {Route} route */
+  #parameters(route) {
+    const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      ...{ name, in: 'path', required: true, description: 'An id, or a code where the description says so.' },
+      schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[^\u0000-\u001F/]+$` },
+    }));
+    const inQuery = route.query ? this.bodies.queryOf(route.query) : [];
+    const isCreate =
+      route.method === 'post' &&
+      (route.scopes ?? []).some((scope) => /^(receipts|refunds|payments):write$/.test(scope));
+    return [...inPath, ...inQuery, ...(isCreate ? CREATE_HEADERS : [])];
+  }
+
+  /** @param {Route} route @returns {Schema} */
+  #requestBody(route) {
+    if (route.takesForm) {
+      const schema = { $ref: '#/components/schemas/OauthForm' };
+      return { requestBody: { required: true, content: { 'application/x-www-form-urlencoded': { schema } } } };
+    }
+    if (route.body) {
+      const schema = this.bodies.referenceTo(route.body);
+      return { requestBody: { required: true, content: { 'application/json': { schema } } } };
+    }
+    return route.takesBody ? { requestBody: { required: true, content: { '*/*': {} } } } : {};
+  }
+
+  /** @param {Route} route @returns {Record<string, Schema>} */
+  #ownAnswers(route) {
+    const answer = this.book.controllers[route.controller]?.handlers[route.handler]?.answer ?? null;
+    const statuses = route.answers?.statuses ?? statusesOf(route);
+    const mediaTypes = route.answers?.mediaTypes ?? [route.contentType ?? 'application/json'];
+    const headers = {
+      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
+      RateLimit: { $ref: '#/components/headers/RateLimit' },
+      'Access-Control-Allow-Origin': { $ref: '#/components/headers/Access-Control-Allow-Origin' },
+    };
+    return Object.fromEntries(
+      statuses.map((status) => {
+        const isEmpty = status === 204 || (answer === null && !route.setsStatusItself);
+        const content = Object.fromEntries(mediaTypes.map((type) => [type, contentOf(answer, type)]));
+        const more = status === 201 || status === 202 ? { Location: { $ref: '#/components/headers/Location' } } : {};
+        const description = STATUS_TEXT[status] ?? 'The answer.';
+        return [String(status), { description, headers: { ...headers, ...more }, ...(isEmpty ? {} : { content }) }];
+      }),
+    );
+  }
+}
+
+/** A handler that sets its status itself may do so among these, unless it says more (`@Answers`). @param {Route} route */
+function statusesOf({ status, setsStatusItself }) {
+  return setsStatusItself ? [...new Set([200, 202, status])].sort() : [status];
+}
+
+/** @param {Schema | null} answer @param {string} mediaType @returns {Schema} */
+function contentOf(answer, mediaType) {
+  const isJson = /json$/.test(mediaType);
+  // A handler without a type that writes by itself, or a stream: bytes, of which nothing more is known here.
+  if (answer === null || 'x-bytes' in answer)
+    return isJson ? {} : { schema: { type: 'string', maxLength: 1_073_741_824 } };
+  // JSON that is written as a text is of any shape.
+  return isJson && answer['type'] === 'string' ? {} : { schema: answer };
+}
+
+const CREATE_HEADERS = [
+  {
+    ...{ name: 'Idempotency-Key', in: 'header', required: false },
+    description: 'The same key and body answer with what the first request made. Kept for the life of the receipt.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: String.raw`^[\x21-\x7E]+$` },
+  },
+  {
+    ...{ name: 'Prefer', in: 'header', required: false },
+    description: '`respond-async`, or `wait=N`: seconds to wait for the register.',
+    schema: { type: 'string', maxLength: 255, pattern: String.raw`^[\x20-\x7E]*$` },
+  },
+];
+
+/** @param {Route} route */
+function securityOf({ scopes, method }) {
+  if (scopes !== null) return [{ [BEARER]: scopes }];
+  return method === 'get' ? [] : [{ [OWN_PROOF]: [] }];
+}
+
+/** @param {string[]} scopes */
+function oauthScheme(scopes) {
+  return {
+    type: 'oauth2',
+    description:
+      'Client credentials (RFC 6749 §4.4). Send the token in the Authorization header only. Tokens are opaque and live for ' +
+      '15 minutes; the JWTs by which clients prove themselves (RFC 7523) are judged as RFC8725 asks.',
+    flows: {
+      clientCredentials: {
+        tokenUrl: 'https://gateway.example/oauth/token',
+        // There are no refresh tokens: a new token is asked for in the same way.
+        refreshUrl: 'https://gateway.example/oauth/token',
+        scopes: Object.fromEntries(scopes.map((scope) => [scope, wordsOf(scope.replace(':', '_'))])),
+      },
+    },
+  };
+}
+
+/** @param {string} path */
+function tagOf(path) {
+  const [first = '', second] = path.split('/').slice(1);
+  if (first === 'v1') return second ?? 'v1';
+  return first === 'oauth' || first === '.well-known' ? 'oauth' : 'operations';
+}
+
+/** @param {string} handler @param {string} tag */
+function summaryOf(handler, tag) {
+  const words = wordsOf(handler);
+  return words.includes(' ') ? words : `${words} ${tag}`;
+}
+
+/** @param {string} name `shiftOpen` or `shift_open` */
+function wordsOf(name) {
+  const words = name
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase();
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+/** @param {string} name */
+function camel(name) {
+  return `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
+}
+
+/** @param {{ name: string }} one @param {{ name: string }} other */
+function byName(one, other) {
+  return one.name < other.name ? -1 : 1;
+}
+
+/** @param {Record<string, Schema>} schemas */
+function sorted(schemas) {
+  return Object.fromEntries(Object.entries(schemas).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

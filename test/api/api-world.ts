@@ -1,0 +1,126 @@
+import { newId } from '#runtime';
+import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
+import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
+import { apiDescription, type Endpoint } from './api-document.js';
+import { sampleOf } from './arbitrary-of.js';
+
+export interface ApiAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** Of a problem document. */
+  code: string | null;
+}
+
+/**
+ * How an object of a merchant comes to be, by the part of the path that its id follows. A route with an id of something
+ * that is not here fails the matrices: add it, so that another merchant's is tried there.
+ */
+const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<string>>> = {
+  devices: async (gateway) => (await gateway.createDevice()).deviceId,
+  receipts: async (gateway) => {
+    const device = await gateway.createDevice();
+    const fiscal = { receiptSeq: 7, sign: '123456789012' };
+    return gateway.createReceipt(gateway.merchantId, device, { status: 'registered', fiscal });
+  },
+  attempts: async (gateway) => (await gateway.createAttempt()).attemptId,
+  branches: (gateway) => Promise.resolve(gateway.merchantId.replace('mer_', 'brn_')),
+  cashiers: (gateway) => created(gateway, '/v1/cashiers', { code: 'c', name: 'C', branch_id: 'main' }),
+  groups: (gateway) => created(gateway, '/v1/groups', { code: 'g', name: 'G' }),
+  tasks: async (gateway) => {
+    const [id, { deviceId }] = [newId('tsk'), await gateway.createDevice()];
+    await gateway.prisma.$executeRaw`
+      INSERT INTO device_tasks (id, device_id, kind, actor, expires_at, state)
+      VALUES (${id}, ${deviceId}, 'check', 'x', now(), 'done')`;
+    return id;
+  },
+};
+
+/** Bodies that must be right in more than their shape to come as far as the id. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
+};
+
+/** The gateway as it runs, a merchant with one of everything, and requests made from the API's description. */
+export class ApiWorld {
+  readonly ids = new Map<string, string>();
+
+  private constructor(
+    readonly gateway: OperatorFixture,
+    readonly allScopes: string,
+  ) {}
+
+  static async start(): Promise<ApiWorld> {
+    const gateway = await OperatorFixture.start();
+    const world = new ApiWorld(gateway, await gateway.createToken(gateway.merchantId, [...SCOPES]));
+    gateway.token = world.allScopes;
+    for (const [segment, create] of Object.entries(OBJECTS)) world.ids.set(segment, await create(gateway));
+    return world;
+  }
+
+  stop(): Promise<void> {
+    return this.gateway.stop();
+  }
+
+  endpoints(): Endpoint[] {
+    return apiDescription().endpoints();
+  }
+
+  token(scopes: readonly string[], merchantId = this.gateway.merchantId): Promise<string> {
+    return this.gateway.createToken(merchantId, [...scopes]);
+  }
+
+  /** The path with this merchant's ids, or with such that nobody has. */
+  pathOf({ path }: Endpoint, whose: 'own' | 'nobody'): string {
+    return path.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
+      const own = this.ids.get(segment);
+      if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);
+      return `${segment}/${whose === 'own' ? own : sameKindOf(own)}`;
+    });
+  }
+
+  /** A body that the description allows; undefined where none is taken. */
+  bodyOf({ method, path, operation }: Endpoint): unknown {
+    const schema = operation.requestBody?.content['application/json']?.schema;
+    return schema ? (BODIES[`${method} ${path}`] ?? sampleOf(schema)) : undefined;
+  }
+
+  /** Every answer is held against the description. */
+  async send(
+    method: string,
+    path: string,
+    more: { token?: string | undefined; body?: unknown; headers?: Record<string, string>; raw?: string } = {},
+  ): Promise<ApiAnswer> {
+    const { token, body, raw } = more;
+    const headers: Record<string, string> = { prefer: 'respond-async', ...more.headers };
+    if (token !== undefined) headers['authorization'] = `Bearer ${token}`;
+    const content = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    if (content !== undefined) headers['content-type'] ??= 'application/json';
+    const init = { method, headers, redirect: 'manual' as const, signal: AbortSignal.timeout(60_000) };
+    const response = await fetch(`${this.gateway.base}${path}`, {
+      ...init,
+      ...(content !== undefined && { body: content }),
+    });
+    const text = await response.text();
+    const contentType = response.headers.get('content-type');
+    if (method !== 'HEAD')
+      apiDescription().assertDescribed({ method, path, status: response.status, contentType, text });
+    const isProblem = contentType?.startsWith('application/problem+json') ?? false;
+    const code = isProblem ? (JSON.parse(text) as { code: string }).code : null;
+    return { status: response.status, headers: response.headers, text, code };
+  }
+}
+
+/** An id of the same form that nobody has. */
+function sameKindOf(id: string): string {
+  const kind = id.slice(0, 3);
+  return /^[a-z]{3}_[0-9a-z]{26}$/.test(id) ? `${kind}_${newId('rcp').slice(4)}` : `${id.slice(0, 8)}-of-nobody`;
+}
+
+async function created(gateway: OperatorFixture, path: string, body: unknown): Promise<string> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` };
+  const response = await fetch(`${gateway.base}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const { id } = (await response.json()) as { id?: string };
+  if (id === undefined) throw new Error(`${path} answered ${response.status}`);
+  return id;
+}
