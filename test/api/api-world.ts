@@ -26,6 +26,12 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   attempts: async (gateway) => (await gateway.createAttempt()).attemptId,
   branches: (gateway) => Promise.resolve(gateway.merchantId.replace('mer_', 'brn_')),
   cashiers: (gateway) => created(gateway, '/v1/cashiers', { code: 'c', name: 'C', branch_id: 'main' }),
+  products: async (gateway) => {
+    const product = { sku: 'sku-of-mine', name: 'Non', spic: '01905001001000001', package_code: '1500001', price: 100 };
+    await put(gateway, '/v1/catalog/products', { products: [product] });
+    return product.sku;
+  },
+  syncs: (gateway) => created(gateway, '/v1/catalog/syncs', {}),
   groups: (gateway) => created(gateway, '/v1/groups', { code: 'g', name: 'G' }),
   tasks: async (gateway) => {
     const [id, { deviceId }] = [newId('tsk'), await gateway.createDevice()];
@@ -38,6 +44,7 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
 
 /** Bodies that must be right in more than their shape to come as far as the id. */
 const BODIES: Readonly<Record<string, unknown>> = {
+  'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
   'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
 };
 
@@ -115,6 +122,13 @@ export class ApiWorld {
 function sameKindOf(id: string): string {
   const kind = id.slice(0, 3);
   return /^[a-z]{3}_[0-9a-z]{26}$/.test(id) ? `${kind}_${newId('rcp').slice(4)}` : `${id.slice(0, 8)}-of-nobody`;
+}
+
+async function put(gateway: OperatorFixture, path: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${gateway.token}` };
+  const response = await fetch(`${gateway.base}${path}`, { method: 'PUT', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${path} answered ${response.status} ${await response.text()}`);
+  await response.arrayBuffer();
 }
 
 async function created(gateway: OperatorFixture, path: string, body: unknown): Promise<string> {

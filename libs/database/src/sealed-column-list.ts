@@ -1,4 +1,4 @@
-import { apiKeyOwner } from './sealed-columns.js';
+import { apiKeyOwner, webhookSecretOwner } from './sealed-columns.js';
 
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
@@ -13,4 +13,6 @@ export interface SealedColumn {
 /** Every sealed column of the database: what a rotation of SECRETS_KEY has to seal anew. A test finds one that is missing. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'devices', idColumn: 'id', column: 'api_key_sealed', ownerOf: apiKeyOwner },
+  { table: 'webhook_secrets', idColumn: 'owner_id', column: 'secret_sealed', ownerOf: webhookSecretOwner },
+  { table: 'webhook_secrets', idColumn: 'owner_id', column: 'previous_sealed', ownerOf: webhookSecretOwner },
 ];

@@ -1,6 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 
 export const ANSWERS_METADATA = 'answers';
+export const TAKES_METADATA = 'takes';
 
 /** What of a handler's answers cannot be read off its type, for the description of the API. */
 export interface AnswerFacts {
@@ -13,4 +14,9 @@ export interface AnswerFacts {
 /** On a handler that sets status or media type itself (`@Res`). */
 export function Answers(facts: AnswerFacts): MethodDecorator {
   return SetMetadata(ANSWERS_METADATA, facts);
+}
+
+/** On a handler that reads its body itself (`@Req`): the class that judges it. The body may be left out. */
+export function Takes(body: new () => object): MethodDecorator {
+  return SetMetadata(TAKES_METADATA, body);
 }

@@ -1,4 +1,4 @@
-export { Answers, ANSWERS_METADATA, type AnswerFacts } from './answers.js';
+export { Answers, ANSWERS_METADATA, Takes, TAKES_METADATA, type AnswerFacts } from './answers.js';
 export { CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';

@@ -59,6 +59,8 @@ const WHOLE_SHAPES = ['isQuantity', 'isMetadata'];
 export class BodySchemas {
   /** @type {Record<string, Schema>} */
   components = {};
+  /** @type {Map<BodyClass, string>} */
+  #names = new Map();
 
   /** @param {import('./type-book.mjs').TypeBook} book */
   constructor({ bodies }) {
@@ -67,14 +69,30 @@ export class BodySchemas {
 
   /** @param {BodyClass} type @returns {Schema} */
   referenceTo(type) {
-    if (!this.components[type.name]) {
+    const known = this.#names.get(type);
+    const name = known ?? this.#freeName(type.name);
+    if (known === undefined) {
+      this.#names.set(type, name);
       /** @type {Schema} */
       const schema = {};
       // Taken before its fields are walked: a body may contain itself.
-      this.components[type.name] = schema;
+      this.components[name] = schema;
       Object.assign(schema, this.#objectOf(type));
     }
-    return { $ref: `#/components/schemas/${type.name}` };
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  /** @param {string} base */
+  #freeName(base) {
+    for (let number = 1; ; number += 1) {
+      const name = number === 1 ? base : `${base}${number}`;
+      if (!this.components[name]) return name;
+    }
+  }
+
+  /** Of several classes with one name the one that has the fields. @param {BodyClass} type @param {readonly string[]} fields */
+  #typesOf(type, fields) {
+    return this.types[type.name]?.find((types) => fields.every((field) => field in types.fields));
   }
 
   /** @param {BodyClass} type @returns {Schema[]} */
@@ -95,7 +113,7 @@ export class BodySchemas {
   #objectOf(type) {
     const fields = this.#fieldsOf(type);
     const required = [...fields].filter(([, { isRequired }]) => isRequired).map(([name]) => name);
-    const description = this.types[type.name]?.description;
+    const description = this.#typesOf(type, [...fields.keys()])?.description;
     return {
       ...(description ? { description } : {}),
       type: 'object',
@@ -114,15 +132,20 @@ export class BodySchemas {
       byField.set(rule.propertyName, [...(byField.get(rule.propertyName) ?? []), rule]);
     }
     // The order of the class; the storage has the inherited fields last.
-    const order = Object.keys(this.types[type.name]?.fields ?? {});
+    const types = this.#typesOf(type, [...byField.keys()])?.fields ?? {};
+    const order = Object.keys(types);
     const names = [...byField.keys()].sort((one, other) => order.indexOf(one) - order.indexOf(other));
-    return new Map(names.map((name) => [name, this.#fieldOf(type, name, byField.get(name) ?? [])]));
+    return new Map(
+      names.map((name) => [
+        name,
+        this.#fieldOf(type, { name, rules: byField.get(name) ?? [], known: types[name] ?? {} }),
+      ]),
+    );
   }
 
-  /** @param {BodyClass} type @param {string} name @param {Rule[]} rules */
-  #fieldOf(type, name, rules) {
-    const { optional, ...known } = this.types[type.name]?.fields[name] ?? {};
-    const { description, ...typed } = known;
+  /** @param {BodyClass} type @param {{ name: string, rules: Rule[], known: Schema & { optional?: boolean } }} field */
+  #fieldOf(type, { name, rules, known }) {
+    const { optional, description, ...typed } = known;
     const isNamed = (/** @type {string} */ rule) => rules.some(({ name: own }) => own === rule);
     const takesNull = isNamed('isOptional');
     const isWhole = rules.some((rule) => WHOLE_SHAPES.includes(rule.name ?? ''));

@@ -124,9 +124,11 @@ class OperationWriter {
     }
     if (route.body) {
       const schema = this.bodies.referenceTo(route.body);
-      return { requestBody: { required: true, content: { 'application/json': { schema } } } };
+      return { requestBody: { required: !route.mayLackBody, content: { 'application/json': { schema } } } };
     }
-    return route.takesBody ? { requestBody: { required: true, content: { '*/*': {} } } } : {};
+    if (route.takesFile) return { requestBody: { required: true, content: { '*/*': { schema: ANY_BYTES } } } };
+    const schema = { type: 'object', maxProperties: 1_000, additionalProperties: true };
+    return route.takesBody ? { requestBody: { required: false, content: { 'application/json': { schema } } } } : {};
   }
 
   /** @param {Route} route @returns {Record<string, Schema>} */
@@ -160,11 +162,13 @@ function statusesOf({ status, setsStatusItself }) {
 function contentOf(answer, mediaType) {
   const isJson = /json$/.test(mediaType);
   // A handler without a type that writes by itself, or a stream: bytes, of which nothing more is known here.
-  if (answer === null || 'x-bytes' in answer)
-    return isJson ? {} : { schema: { type: 'string', maxLength: 1_073_741_824 } };
+  if (answer === null || 'x-bytes' in answer) return isJson ? {} : { schema: ANY_BYTES };
   // JSON that is written as a text is of any shape.
   return isJson && answer['type'] === 'string' ? {} : { schema: answer };
 }
+
+/** A file or a page, of which no more is known here. */
+const ANY_BYTES = { type: 'string', maxLength: 1_073_741_824 };
 
 const CREATE_HEADERS = [
   {

@@ -28,12 +28,14 @@ import { ROOT } from '../paths.mjs';
  * @property {boolean} takesForm
  * @property {BodyClass | null} body
  * @property {boolean} takesBody also one that no class describes
+ * @property {boolean} mayLackBody
+ * @property {boolean} takesFile
  * @property {BodyClass | null} query
  * @property {string | null} contentType
  */
 
 /** Route parameters in Nest's metadata: `RouteParamtypes`. */
-const ARGUMENT = { response: '1', body: '3', query: '4', rawBody: '12' };
+const ARGUMENT = { request: '0', response: '1', body: '3', query: '4', rawBody: '12' };
 const NO_CLASSES = new Set(/** @type {unknown[]} */ ([String, Boolean, Number, Array, Object, Buffer, undefined]));
 
 /**
@@ -103,7 +105,10 @@ function describeHandler(type, name) {
     return NO_CLASSES.has(parameter) ? null : parameter;
   };
   const config = of('__fastify_route_config__') ?? {};
-  const isPost = Reflect.getMetadata('method', handler) === 1;
+  const verb = Reflect.getMetadata('method', handler);
+  // A handler that is given the whole request and may have a body reads it by itself.
+  const readsRequest = argument(ARGUMENT.request) !== undefined && [1, 2, 4].includes(verb);
+  const isPost = verb === 1;
   const headers = Reflect.getMetadata(HEADERS_METADATA, handler) ?? [];
   return {
     controller: type.name,
@@ -114,8 +119,10 @@ function describeHandler(type, name) {
     scopes: of('scopes'),
     filters: (of(EXCEPTION_FILTERS_METADATA) ?? []).map((/** @type {{ name: string }} */ filter) => filter.name),
     takesForm: config.acceptsForm === true,
-    body: classOf(ARGUMENT.body),
-    takesBody: argument(ARGUMENT.body) !== undefined || argument(ARGUMENT.rawBody) !== undefined,
+    body: classOf(ARGUMENT.body) ?? of('takes'),
+    mayLackBody: argument(ARGUMENT.body) === undefined,
+    takesFile: config.acceptsFile === true,
+    takesBody: ['body', 'rawBody'].some((kind) => argument(ARGUMENT[/** @type {'body'} */ (kind)])) || readsRequest,
     query: classOf(ARGUMENT.query),
     contentType:
       headers.find((/** @type {{ name: string }} */ { name: header }) => header.toLowerCase() === 'content-type')

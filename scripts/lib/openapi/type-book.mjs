@@ -10,7 +10,7 @@ import { TypeSchemas } from './type-schemas.mjs';
 /** @typedef {{ answer: Schema | null, summary: string }} HandlerTypes null: the handler returns nothing, or answers by itself */
 /** @typedef {{ description: string, handlers: Record<string, HandlerTypes> }} ControllerTypes */
 /** @typedef {{ description: string, fields: Record<string, Schema & { optional?: boolean }> }} BodyTypes */
-/** @typedef {{ controllers: Record<string, ControllerTypes>, bodies: Record<string, BodyTypes>, schemas: Record<string, Schema> }} TypeBook */
+/** @typedef {{ controllers: Record<string, ControllerTypes>, bodies: Record<string, BodyTypes[]>, schemas: Record<string, Schema> }} TypeBook */
 
 const FOLDERS = ['apps/gateway/src', 'libs/runtime/src'];
 const PARAMETERS_OF_CALLER = ['Body', 'Query'];
@@ -54,12 +54,25 @@ function readController(controller, checker, schemas) {
     const returned = signature.getReturnType();
     const answer = checker.getAwaitedType(returned) ?? returned;
     handlers[member.name.getText()] = { answer: schemas.answerOf(answer), summary: schemas.commentOn(member) };
+    for (const taken of classesTaken(member, checker)) schemas.addBody(taken);
     for (const parameter of member.parameters) {
       const isOfCaller = PARAMETERS_OF_CALLER.some((name) => hasDecorator(parameter, name));
       if (isOfCaller) schemas.addBody(checker.getTypeAtLocation(parameter));
     }
   }
   return { description: schemas.commentOn(controller), handlers };
+}
+
+/** What `@Takes` names. @param {ts.MethodDeclaration} handler @param {ts.TypeChecker} checker */
+function classesTaken(handler, checker) {
+  return (ts.getDecorators(handler) ?? []).flatMap(({ expression }) => {
+    if (!ts.isCallExpression(expression) || expression.expression.getText() !== 'Takes') return [];
+    const [argument] = expression.arguments;
+    const symbol = argument && checker.getSymbolAtLocation(argument);
+    if (!symbol) return [];
+    const isImport = (symbol.flags & ts.SymbolFlags.Alias) !== 0;
+    return [checker.getDeclaredTypeOfSymbol(isImport ? checker.getAliasedSymbol(symbol) : symbol)];
+  });
 }
 
 /**

@@ -20,8 +20,10 @@ const BYTES = ['StreamableFile', 'Buffer', 'ReadStream', 'Readable'];
 export class TypeSchemas {
   /** @type {Record<string, Schema>} */
   components = {};
-  /** @type {Record<string, import('./type-book.mjs').BodyTypes>} */
+  /** Several classes may have one name. @type {Record<string, import('./type-book.mjs').BodyTypes[]>} */
   bodies = {};
+  /** @type {Set<ts.Symbol>} */
+  #bodiesSeen = new Set();
   /** @type {Map<string, ts.Symbol>} */
   #owners = new Map();
 
@@ -42,10 +44,11 @@ export class TypeSchemas {
   /** The fields of a body's class, with those of the classes within. @param {ts.Type} type */
   addBody(type) {
     const { symbol } = type;
-    if (!symbol || !type.isClass() || !isOurs(symbol) || this.bodies[symbol.name]) return;
+    if (!symbol || !type.isClass() || !isOurs(symbol) || this.#bodiesSeen.has(symbol)) return;
+    this.#bodiesSeen.add(symbol);
     /** @type {import('./type-book.mjs').BodyTypes} */
     const body = { description: this.#textOf(symbol), fields: {} };
-    this.bodies[symbol.name] = body;
+    (this.bodies[symbol.name] ??= []).push(body);
     for (const property of this.checker.getPropertiesOfType(type)) {
       if (property.flags & ts.SymbolFlags.Method) continue;
       const schema = this.#fieldOf(property);

@@ -1,6 +1,7 @@
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { formatQuantity, leftOf, thousandths, type LineLeft } from '#fiscal-domain';
+import { Answers, Takes } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
@@ -35,6 +36,8 @@ export class RefundsController {
 
   @Post()
   @HttpCode(201)
+  @Takes(RefundBody)
+  @Answers({ statuses: [200, 201, 202] })
   @Scopes('refunds:write')
   async create(
     @CurrentClient() client: AuthenticatedClient,

@@ -1,5 +1,6 @@
 import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import type { Page } from '../http/paging.js';
 import { Scopes } from '../http/scopes.js';
@@ -8,10 +9,11 @@ import { ExportReceipts } from './export-receipts.js';
 import { ExportQuery, ReceiptQuery, type ExportFormat } from './receipt-query.js';
 import { SearchReceipts } from './search-receipts.js';
 
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
   ndjson: 'application/x-ndjson',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  xlsx: XLSX,
 };
 
 @Controller('v1/receipts')
@@ -28,6 +30,7 @@ export class SearchController {
   }
 
   @Get('export')
+  @Answers({ statuses: [200], mediaTypes: ['application/x-ndjson', 'text/csv', XLSX] })
   async export(
     @CurrentClient() client: AuthenticatedClient,
     @Query() query: ExportQuery,

@@ -1,0 +1,51 @@
+// Promise: the page of the API's description works without a network, and under a policy that lets nothing foreign in.
+import 'reflect-metadata';
+import { describeInBrowser, startBrowser } from '../screen/browser.js';
+import { ApiWorld } from './api-world.js';
+
+let world: ApiWorld;
+
+beforeAll(async () => {
+  world = await ApiWorld.start();
+}, 60_000);
+
+afterAll(() => world?.stop());
+
+test('the description that is served names this gateway, and is the file otherwise', async () => {
+  const { status, headers, text } = await world.send('GET', '/openapi.json');
+  expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  const document = JSON.parse(text) as { openapi: string; servers: { url: string }[]; paths: object };
+  expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: 'http://gateway.test' }] });
+  expect(Object.keys(document.paths)).toContain('/v1/receipts');
+});
+
+test('only the files of the page are served', async () => {
+  for (const file of ['package.json', 'constructor', '..%2fpackage.json', '%2e%2e', 'swagger-ui.js'])
+    expect([file, (await world.send('GET', `/docs/${file}`)).status]).toEqual([file, 404]);
+});
+
+describeInBrowser('in a browser', () => {
+  test('shows the operations, asks nobody else, breaks no policy', async () => {
+    const browser = await startBrowser();
+    try {
+      const page = await browser.newPage();
+      const foreign: string[] = [];
+      const faults: string[] = [];
+      page.on('request', (request) => {
+        if (!request.url().startsWith(world.gateway.base) && !request.url().startsWith('data:'))
+          foreign.push(request.url());
+      });
+      page.on('console', (message) => {
+        if (message.type() === 'error') faults.push(message.text());
+      });
+      page.on('pageerror', (error) => faults.push(error.message));
+      await page.goto(`${world.gateway.base}/docs`);
+      await page.waitForSelector('.opblock-tag', { timeout: 60_000 });
+      expect(await page.locator('.opblock-tag').count()).toBeGreaterThan(5);
+      expect(foreign).toEqual([]);
+      expect(faults).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  }, 180_000);
+});
