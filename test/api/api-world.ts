@@ -31,6 +31,11 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
     await put(gateway, '/v1/catalog/products', { products: [product] });
     return product.sku;
   },
+  clients: aClient,
+  keys: async (gateway) => {
+    const body = { name: 'K', algorithm: 'hmac-sha256' };
+    return created(gateway, `/v1/clients/${await aClient(gateway)}/keys`, body);
+  },
   syncs: (gateway) => created(gateway, '/v1/catalog/syncs', {}),
   groups: (gateway) => created(gateway, '/v1/groups', { code: 'g', name: 'G' }),
   tasks: async (gateway) => {
@@ -44,6 +49,9 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
 
 /** Bodies that must be right in more than their shape to come as far as the id. */
 const BODIES: Readonly<Record<string, unknown>> = {
+  'PUT /v1/catalog/products': { products: [{}] },
+  'PUT /v1/catalog/syncs/{id}/products': { products: [{}] },
+  'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
   'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
 };
@@ -122,6 +130,13 @@ export class ApiWorld {
 function sameKindOf(id: string): string {
   const kind = id.slice(0, 3);
   return /^[a-z]{3}_[0-9a-z]{26}$/.test(id) ? `${kind}_${newId('rcp').slice(4)}` : `${id.slice(0, 8)}-of-nobody`;
+}
+
+/** One that asks for nothing here: a key of its own may oblige it to sign. */
+async function aClient(gateway: OperatorFixture): Promise<string> {
+  await gateway.createToken(gateway.merchantId, ['receipts:read']);
+  const { id } = await gateway.prisma.oauthClient.findFirstOrThrow({ orderBy: { id: 'desc' } });
+  return id;
 }
 
 async function put(gateway: OperatorFixture, path: string, body: unknown): Promise<void> {

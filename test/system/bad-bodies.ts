@@ -92,6 +92,7 @@ const MONEY: BadBody[] = [
   ofItem('discount beyond the line', { discount: 112_001 }, '/discount line_total_negative'),
   refused('nothing to pay', sale({ items: [item({ discount: 112_000 })] }), '/items invalid_value'),
   ofItem('vat_percent 15', { vat_percent: 15 }, '/vat_percent E-015'),
+  ofItem('vat_percent -1', { vat_percent: -1 }, '/vat_percent out_of_range'),
   ofItem('vat_percent 12.5', { vat_percent: 12.5 }, '/vat_percent invalid_type'),
 ];
 

@@ -26,5 +26,5 @@ export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
-export { apiKeyOwner, webhookSecretOwner } from './sealed-columns.js';
+export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';

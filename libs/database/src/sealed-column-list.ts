@@ -1,4 +1,4 @@
-import { apiKeyOwner, webhookSecretOwner } from './sealed-columns.js';
+import { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
@@ -13,6 +13,7 @@ export interface SealedColumn {
 /** Every sealed column of the database: what a rotation of SECRETS_KEY has to seal anew. A test finds one that is missing. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'devices', idColumn: 'id', column: 'api_key_sealed', ownerOf: apiKeyOwner },
+  { table: 'client_keys', idColumn: 'id', column: 'secret_sealed', ownerOf: signingSecretOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'secret_sealed', ownerOf: webhookSecretOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'previous_sealed', ownerOf: webhookSecretOwner },
 ];

@@ -6,6 +6,11 @@ export function apiKeyOwner(deviceId: string): string {
   return `devices|${deviceId}|api_key_sealed`;
 }
 
+/** As {@link apiKeyOwner}, for the secret of a client's HMAC key. */
+export function signingSecretOwner(keyId: string): string {
+  return `client_keys|${keyId}|secret_sealed`;
+}
+
 /** As {@link apiKeyOwner}, for `secret_sealed` and `previous_sealed` of webhook_secrets: a secret moves from one to the other. */
 export function webhookSecretOwner(ownerId: string): string {
   return `webhook_secrets|${ownerId}|secret_sealed`;

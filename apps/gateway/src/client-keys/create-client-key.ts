@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { signingSecretOwner } from '#database';
 import { newId, Problem, seal, type ProblemError } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
@@ -6,7 +7,6 @@ import { insufficientScope } from '../http/bearer-problems.js';
 import { SCOPES } from '../http/scopes.js';
 import { newOpaqueSecret } from '../oauth/base62.js';
 import type { GatewaySettings } from '../settings.js';
-import { signingSecretOwner } from '../signing/sealed-secret.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import type { ClientKeyBody } from './client-key-bodies.js';
 import { clientKeyView, type NewClientKeyView } from './client-key-view.js';

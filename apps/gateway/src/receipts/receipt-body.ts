@@ -69,8 +69,11 @@ export class ItemBody {
   @Max(9_999_999)
   units?: number;
 
+  /** Which percents there are is the register's rule (E-015); outside of these bounds it is none at all. */
   @IsOptional()
   @IsInt()
+  @Min(0)
+  @Max(100)
   vat_percent?: number;
 
   @IsOptional()

@@ -1,9 +1,8 @@
 import { createPublicKey, createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChannelListener, SIGNING_CHANGED_CHANNEL, type PrismaService } from '#database';
+import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type PrismaService } from '#database';
 import { open, type Keyring, type Logger } from '#runtime';
-import { signingSecretOwner } from './sealed-secret.js';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
 export type SigningPolicy = 'auto' | 'off' | 'writes' | 'all';
