@@ -124,6 +124,23 @@ describe('the intent', () => {
     expect(await rows.ours.openAttempt(rows.intent(early))).toBe('opened');
   });
 
+  test('a refund is cancelled there when the module that sold is no longer in the register', async () => {
+    const refundOf = async (terminalId: string): Promise<string> => {
+      const id = await rows.createReceipt();
+      const refundInfo = { terminalId, receiptSeq: 1, dateTime: '20260105T090000', fiscalSign: '1' };
+      await rows.sql.query(
+        `UPDATE receipts SET type = 'refund', document = document || jsonb_build_object('refundInfo', $2::jsonb) WHERE id = $1`,
+        [id, JSON.stringify(refundInfo)],
+      );
+      return id;
+    };
+    const gone = await refundOf('UZ9');
+    expect(await rows.ours.openAttempt(rows.intent(gone))).toBe('withdrawn');
+    expect(await rows.receipt(gone)).toMatchObject({ status: 'cancelled' });
+    expect(await rows.events()).toEqual(['refund.cancelled']);
+    expect(await rows.ours.openAttempt(rows.intent(await refundOf('UZ1')))).toBe('opened');
+  });
+
   test('on a lane with an open attempt nothing moves', async () => {
     await rows.createOpenAttempt();
     const next = await rows.createReceipt();

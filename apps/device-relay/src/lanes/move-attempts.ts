@@ -14,25 +14,34 @@ export class MoveAttempts {
     private readonly relayId: string,
   ) {}
 
+  /**
+   * Withdrawn: it may not be sent any more. A hold that has run out, and a refund whose module is no longer the one in this
+   * register (only the one that sold can take it back), become `cancelled` here and now.
+   */
   async openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'> {
+    const { terminalId } = intent.baseline;
+    const misplaced = Prisma.sql`
+      (type = 'refund' AND ${terminalId}::text IS NOT NULL
+       AND coalesce(document #>> '{refundInfo,terminalId}', ${terminalId}) <> ${terminalId})`;
     try {
       const opened = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
         WITH moved AS (
           UPDATE receipts r SET status = 'sending', updated_at = now()
            WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
-             AND (dispatch_before IS NULL OR dispatch_before > now())
+             AND (dispatch_before IS NULL OR dispatch_before > now()) AND NOT ${misplaced}
              AND NOT EXISTS (SELECT FROM receipts before WHERE before.device_id = ${intent.deviceId}
                                 AND before.status = 'accepted' AND before.lane_place < r.lane_place)
           RETURNING id
         ), held AS (
           UPDATE receipts SET status = 'cancelled', updated_at = now()
            WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
-             AND dispatch_before <= now()
-          RETURNING id, merchant_id, type
+             AND (dispatch_before <= now() OR ${misplaced})
+          RETURNING id, merchant_id, type, dispatch_before
         ), told AS (
           INSERT INTO events (id, merchant_id, type, subject_id, data)
           SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.cancelled', id,
-                 jsonb_build_object('receipt_id', id, 'reason', 'the payment hold ran out')
+                 jsonb_build_object('receipt_id', id, 'reason', CASE WHEN dispatch_before <= now()
+                   THEN 'the payment hold ran out' ELSE 'the fiscal module that sold is no longer in this register' END)
             FROM held
         )
         INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)

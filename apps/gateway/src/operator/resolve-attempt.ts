@@ -106,11 +106,11 @@ export class ResolveAttempt {
   /** The document that is one too many is refunded at once, in the same transaction. */
   private takeBack(
     tx: Tx,
-    { id: attemptId, receiptId, deviceId }: LockedAttempt,
+    { id: attemptId, receiptId }: LockedAttempt,
     { caller, registration, surplus }: TakenBack,
   ): Promise<Decided['refund']> {
     const { merchantId, actor } = caller;
-    const decided = { merchantId, actor, attemptId, receiptId, deviceId, isSurplus: surplus !== null };
+    const decided = { merchantId, actor, attemptId, receiptId, isSurplus: surplus !== null };
     return this.duplicates.execute(tx, { ...decided, ...(surplus ?? registration) });
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import { canonicalJson, newId, Problem, sha256 } from '#runtime';
 import type { Route } from '../devices/choose-device.js';
+import { acceptedRow } from './accepted-row.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
 import { PrepareReceipt } from './prepare-receipt.js';
 import type { ReceiptBody } from './receipt-body.js';
@@ -60,7 +61,10 @@ export class CreateReceipt {
       // Nobody waited, so nothing can have happened that the caller should hear of: no need to read it back.
       const { createdAt } = stored;
       const isUnread = command.waitSeconds === 0 && createdAt !== null;
-      return { row: isUnread ? acceptedRow(row, createdAt) : await this.read(identity, row.id), replayed: false };
+      return {
+        row: isUnread ? acceptedRow({ ...row, refundOf: null }, createdAt) : await this.read(identity, row.id),
+        replayed: false,
+      };
     } finally {
       waiter.forget();
     }
@@ -125,34 +129,5 @@ function newReceipt(identity: StoredIdentity, route: Route, document: StoredRece
     branchId: route.branchId,
     cashierId: route.cashierId,
     document,
-  };
-}
-
-/** The row as the statement that has just committed left it. */
-function acceptedRow(row: NewReceipt, createdAt: Date): ReceiptRow {
-  return {
-    id: row.id,
-    status: 'accepted',
-    type: row.type,
-    external_id: row.externalId,
-    device_id: row.deviceId,
-    branch_id: row.branchId,
-    cashier_id: row.cashierId,
-    document: row.document,
-    created_at: createdAt,
-    refund_of: null,
-    payment_id: null,
-    terminal_id: null,
-    receipt_seq: null,
-    fiscal_sign: null,
-    verification_url: null,
-    registered_at: null,
-    evidence: null,
-    ofd_status: null,
-    ofd_deadline_at: null,
-    ofd_sent_at: null,
-    ofd_error: null,
-    rejection: null,
-    refunded_tiyin: 0n,
   };
 }

@@ -115,12 +115,9 @@ export class ReceiptRepository {
   }
 
   /** The stored receipts that hold one of these keys, external ids or ids; at most three per wanted row. */
-  async findIdentities(
-    wanted: readonly StoredIdentity[],
-    client: Pick<Prisma.TransactionClient, '$queryRaw'> = this.prisma,
-  ): Promise<StoredIdentity[]> {
+  async findIdentities(wanted: readonly StoredIdentity[]): Promise<StoredIdentity[]> {
     const column = <T>(pick: (row: StoredIdentity) => T): T[] => wanted.map(pick);
-    const rows = await client.$queryRaw<IdentityRow[]>`
+    const rows = await this.prisma.$queryRaw<IdentityRow[]>`
       WITH wanted AS (
         SELECT * FROM unnest(
           ${column((r) => r.id)}::text[], ${column((r) => r.merchantId)}::text[], ${column((r) => r.clientId)}::text[],

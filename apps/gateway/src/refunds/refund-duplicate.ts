@@ -11,7 +11,6 @@ export interface DuplicateRegistration {
   actor: string;
   attemptId: string;
   receiptId: string;
-  deviceId: string;
   /** The document that is one too many. */
   terminalId: string;
   receiptSeq: number;
@@ -46,12 +45,12 @@ export class RefundDuplicate {
     const [receipt] = await tx.$queryRaw<{ type: ReceiptType; document: StoredReceiptDocument }[]>`
       SELECT type, document FROM receipts WHERE id = ${one.receiptId}`;
     if (receipt?.type !== 'sale') return null;
-    const device = await this.refunds.findSellingDevice(one.merchantId, { terminalId, deviceId: one.deviceId }, tx);
+    const device = await this.refunds.findDeviceOf(one.merchantId, terminalId, tx);
     if (device === null) return null;
     const { document } = receipt;
     const id = newId('rcp');
     const dateTime = refundTime(link.compactTime);
-    const isWritten = await this.refunds.insert(tx, {
+    const createdAt = await this.refunds.insert(tx, {
       ...{ id, merchantId: one.merchantId, clientId: one.actor, saleId: one.receiptId, deviceId: device.deviceId },
       operation: one.isSurplus ? SURPLUS_OPERATION : WITHDRAWAL_OPERATION,
       idempotencyKey: one.attemptId,
@@ -65,6 +64,6 @@ export class RefundDuplicate {
         metadata: null,
       },
     });
-    return isWritten ? { id, deviceId: device.deviceId } : null;
+    return createdAt ? { id, deviceId: device.deviceId } : null;
   }
 }

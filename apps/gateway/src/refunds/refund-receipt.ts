@@ -4,6 +4,7 @@ import { PrismaService, REFUND_OPERATION, type Prisma } from '#database';
 import { canonicalJson, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { sqlStateOf } from '../audit/audited-change.js';
 import { GoodsCatalog, type ClassifiedGoods } from '../catalog/goods-catalog.js';
+import { acceptedRow } from '../receipts/accepted-row.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { ReceiptRepository, type ReceiptRow, type StoredIdentity } from '../receipts/receipt.repository.js';
 import { ReceiptWait } from '../receipts/receipt-wait.js';
@@ -29,7 +30,9 @@ export interface CreatedRefund {
   replayed: boolean;
 }
 
-type Stored = { kind: 'accepted'; deviceId: string } | { kind: 'replay'; id: string };
+type Stored =
+  /** `row` as the commit left it; null where that must be read. */
+  { kind: 'accepted'; deviceId: string; row: ReceiptRow | null } | { kind: 'replay'; id: string };
 
 /** What is read before the transaction: it never changes, or does so by hand. */
 interface Around {
@@ -69,23 +72,30 @@ export class RefundReceipt {
   /** @throws Problem 404; 409 (not refundable, nothing left, same key being written); 422 (more than is left, rules); 503 */
   async execute(command: RefundCommand): Promise<CreatedRefund> {
     const { merchantId, saleId, waitSeconds } = command;
-    const sale = await this.receipts.find(merchantId, saleId);
+    const [sale, device] = await Promise.all([
+      this.receipts.find(merchantId, saleId),
+      this.refunds.findDeviceOfSale(merchantId, saleId),
+    ]);
     if (!sale) throw new Problem('not_found', 'There is no receipt with this id.');
+    const goods = await this.catalog.findGoods(sale.document.lines.map(({ spic }) => spic));
+    const around = { sale, goods, device };
     const identity = identityOf(command);
     const stored = await this.wait.forReceipt(identity.id, waitSeconds, () =>
-      this.turns.run(saleId, () => this.store(command, identity, sale)),
+      this.turns.run(saleId, () => this.store(command, identity, around)),
     );
-    const id = stored.kind === 'replay' ? stored.id : identity.id;
-    const row = await this.receipts.find(merchantId, id);
-    if (!row) throw new Error(`Refund ${id} was stored and cannot be read`);
-    return { row, replayed: stored.kind === 'replay' };
+    if (stored.kind === 'replay') return { row: await this.read(merchantId, stored.id), replayed: true };
+    // Nobody waited, so nothing can have happened that the caller should hear of: no need to read it back.
+    const row = waitSeconds === 0 ? stored.row : null;
+    return { row: row ?? (await this.read(merchantId, identity.id)), replayed: false };
   }
 
-  private async store(command: RefundCommand, identity: StoredIdentity, sale: ReceiptRow): Promise<Stored> {
-    const goods = await this.catalog.findGoods(sale.document.lines.map(({ spic }) => spic));
-    const place = { deviceId: sale.device_id, terminalId: sale.terminal_id };
-    const device = await this.refunds.findSellingDevice(command.merchantId, place);
-    const around = { sale, goods, device };
+  private async read(merchantId: string, id: string): Promise<ReceiptRow> {
+    const row = await this.receipts.find(merchantId, id);
+    if (!row) throw new Error(`Refund ${id} was stored and cannot be read`);
+    return row;
+  }
+
+  private async store(command: RefundCommand, identity: StoredIdentity, around: Around): Promise<Stored> {
     try {
       return await this.write(command, identity, around).catch(async (error: unknown) => {
         if (!isDatabaseUnavailable(error)) throw error;
@@ -94,10 +104,11 @@ export class RefundReceipt {
         return this.write(command, identity, around);
       });
     } catch (error) {
-      if (error instanceof KeyTaken) return this.judgeTaken(identity, around);
-      if (!BUSY.has(sqlStateOf(error) ?? '')) throw error;
-      const detail = 'Another refund of this receipt is being written; nothing was stored.';
-      throw new Problem('service_unavailable', detail, { cause: error });
+      if (isDatabaseUnavailable(error)) throw error;
+      // A replay is never refused by a rule that may have changed since: what is stored decides before what was found wrong.
+      const known = await this.findKnown(identity, around);
+      if (known) return known;
+      throw refusalOf(error);
     }
   }
 
@@ -114,54 +125,60 @@ export class RefundReceipt {
     { body }: RefundCommand,
     { identity, around }: { identity: StoredIdentity; around: Around },
   ): Promise<Stored> {
-    const locked = await this.refunds.lockSale(tx, around.sale.id);
+    const { sale } = around;
+    const locked = await this.refunds.lockSale(tx, sale.id);
     if (!locked) throw new Problem('not_found', 'There is no receipt with this id.');
-    // A replay is never refused by a rule that may have changed since: the key is looked up first.
-    const known = judge(identity, await this.receipts.findIdentities([identity], tx), around);
-    if (known) return known;
     const refundInfo = refundInfoOf(locked);
-    const sale = around.sale.document;
-    const ledger = await this.refunds.ledgerOf(tx, around.sale.id);
-    const composed = composeRefund({ sale, refundInfo, ledger, body });
+    const ledger = await this.refunds.ledgerOf(tx, sale.id);
+    const composed = composeRefund({ sale: sale.document, refundInfo, ledger, body });
     if (composed.kind === 'nothing_left') throw new Problem('nothing_left', 'Everything has been refunded.');
     if (composed.kind === 'refused') throw Problem.fromErrors(composed.faults);
     const device = openDevice(around.device);
+    const { deviceId, vatRule } = device;
     const { document } = composed;
-    const register = { goods: (spic: string) => around.goods.get(spic), vatRule: device.vatRule };
-    const violations = refundViolations(document, register, body);
+    const violations = refundViolations(document, { goods: (spic) => around.goods.get(spic), vatRule }, body);
     if (violations.length > 0) throw Problem.fromErrors(violations);
-    const refund: NewRefund = { ...identity, saleId: around.sale.id, deviceId: device.deviceId, document };
-    if (!(await this.refunds.insert(tx, refund))) throw new KeyTaken();
+    const refund: NewRefund = { ...identity, saleId: sale.id, deviceId, document };
+    const createdAt = await this.refunds.insert(tx, refund);
+    if (!createdAt) throw new KeyTaken();
     const { id, merchantId } = identity;
-    const accepted = { id, merchantId, saleId: around.sale.id, salePaymentId: around.sale.payment_id, document };
+    const accepted = { id, merchantId, saleId: sale.id, salePaymentId: sale.payment_id, document };
     for (const hook of this.hooks) await hook.onAccepted(tx, accepted);
-    return { kind: 'accepted', deviceId: device.deviceId };
+    const place = { branchId: sale.branch_id, cashierId: sale.cashier_id, refundOf: sale.id };
+    // A hook may have written to the row.
+    const row = this.hooks.length === 0 ? acceptedRow({ ...refund, ...place }, createdAt) : null;
+    return { kind: 'accepted', deviceId, row };
   }
 
-  /** Somebody who does not hold this sale's row has the key or the external id: another receipt. */
-  private async judgeTaken(identity: StoredIdentity, around: Around): Promise<Stored> {
-    const known = judge(identity, await this.receipts.findIdentities([identity]), around);
-    if (known) return known;
-    throw new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
+  /** The refund that this request made before, be it a moment ago over a connection that died. */
+  private async findKnown(identity: StoredIdentity, { sale, device }: Around): Promise<Stored | null> {
+    const stored = await this.receipts.findIdentities([identity]);
+    if (stored.length === 0) return null;
+    const judged = judgeConflict(identity, stored);
+    switch (judged.kind) {
+      case 'accepted':
+        return { kind: 'accepted', deviceId: device?.deviceId ?? sale.device_id ?? '', row: null };
+      case 'replay':
+        return judged;
+      case 'mismatch':
+        throw new Problem('idempotency_mismatch', judged.detail);
+      case 'in_flight':
+        return null;
+    }
   }
 }
 
 /** The transaction ends here, and nothing of it stays. */
 class KeyTaken extends Error {}
 
-function judge(identity: StoredIdentity, stored: readonly StoredIdentity[], { sale, device }: Around): Stored | null {
-  if (stored.length === 0) return null;
-  const judged = judgeConflict(identity, stored);
-  switch (judged.kind) {
-    case 'accepted':
-      return { kind: 'accepted', deviceId: device?.deviceId ?? sale.device_id ?? '' };
-    case 'replay':
-      return judged;
-    case 'mismatch':
-      throw new Problem('idempotency_mismatch', judged.detail);
-    case 'in_flight':
-      return null;
+function refusalOf(error: unknown): unknown {
+  if (error instanceof KeyTaken) {
+    // Its holder has not committed yet, or has just rolled back.
+    return new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
   }
+  if (!BUSY.has(sqlStateOf(error) ?? '')) return error;
+  const detail = 'Another refund of this receipt is being written; nothing was stored.';
+  return new Problem('service_unavailable', detail, { cause: error });
 }
 
 /** @throws Problem 409 when the terminal is gone, 503 while its register takes nothing */

@@ -62,12 +62,12 @@ export class RefundRepository {
   }
 
   /**
-   * The refund in its lane, and its event. False: its key or external id is taken by somebody who has not been seen.
-   * Branch and cashier are those of the sale.
+   * The refund in its lane, and its event, with branch and cashier of the sale. Null: its id, key or external id is taken.
+   * @returns when it was created
    */
-  async insert(tx: Tx, refund: NewRefund): Promise<boolean> {
+  async insert(tx: Tx, refund: NewRefund): Promise<Date | null> {
     const { document } = refund;
-    const written = await tx.$executeRaw`
+    const [written] = await tx.$queryRaw<{ created_at: Date }[]>`
       WITH written AS (
         INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
                               lane_place, device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin,
@@ -79,32 +79,37 @@ export class RefundRepository {
                ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, s.id
           FROM receipts s WHERE s.id = ${refund.saleId} AND s.merchant_id = ${refund.merchantId}
         ON CONFLICT DO NOTHING
-        RETURNING id, merchant_id, refund_of
+        RETURNING id, merchant_id, refund_of, created_at
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${refund.id.replace('rcp_', 'evt_')}, merchant_id, 'refund.accepted', id,
+               jsonb_build_object('receipt_id', id, 'refund_of', refund_of)
+          FROM written
       )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT ${refund.id.replace('rcp_', 'evt_')}, merchant_id, 'refund.accepted', id,
-             jsonb_build_object('receipt_id', id, 'refund_of', refund_of)
-        FROM written`;
-    return written === 1;
+      SELECT created_at FROM written`;
+    return written?.created_at ?? null;
   }
 
-  /**
-   * Where the terminal that sold stands now: the live device that has it, else the one that sold if nobody has asked it for its
-   * terminal yet. Null: the terminal is gone.
-   */
-  async findSellingDevice(
+  /** The live device that has this terminal now; null: the terminal is gone, or nobody has met it since its module was exchanged. */
+  async findDeviceOf(
     merchantId: string,
-    sale: { deviceId: string | null; terminalId: string | null },
+    terminalId: string,
     client: Pick<Tx, '$queryRaw'> = this.prisma,
   ): Promise<SellingDevice | null> {
-    const [row] = await client.$queryRaw<{ id: string; vat_rule: VatRule | null; is_closed: boolean }[]>`
-      SELECT id, profile ->> 'vatRule' AS vat_rule,
-             (draining_since IS NOT NULL OR state IN ('disabled', 'replaced')) AS is_closed
-        FROM devices
-       WHERE merchant_id = ${merchantId} AND deleted_at IS NULL AND registered_at IS NOT NULL
-         AND (terminal_id = ${sale.terminalId} OR (terminal_id IS NULL AND id = ${sale.deviceId}))
-       ORDER BY terminal_id NULLS LAST LIMIT 1`;
-    return row ? { deviceId: row.id, vatRule: row.vat_rule ?? 'unit', isClosed: row.is_closed } : null;
+    const [row] = await client.$queryRaw<DeviceRow[]>`
+      SELECT id, profile ->> 'vatRule' AS vat_rule, draining_since, state FROM devices
+       WHERE terminal_id = ${terminalId} AND merchant_id = ${merchantId} AND deleted_at IS NULL
+         AND registered_at IS NOT NULL`;
+    return row ? deviceOf(row) : null;
+  }
+
+  /** The same for the terminal that registered this sale; null also where there is no such sale. */
+  async findDeviceOfSale(merchantId: string, saleId: string): Promise<SellingDevice | null> {
+    const [row] = await this.prisma.$queryRaw<DeviceRow[]>`
+      SELECT d.id, d.profile ->> 'vatRule' AS vat_rule, d.draining_since, d.state
+        FROM receipts s JOIN devices d ON d.terminal_id = s.terminal_id AND d.merchant_id = s.merchant_id
+       WHERE s.id = ${saleId} AND s.merchant_id = ${merchantId} AND d.deleted_at IS NULL AND d.registered_at IS NOT NULL`;
+    return row ? deviceOf(row) : null;
   }
 
   /** Refunds of a sale by their ids, which sort by time; one more than fits. */
@@ -114,4 +119,16 @@ export class RefundRepository {
        WHERE refund_of = ${saleId} AND merchant_id = ${merchantId} AND id > ${page.afterId ?? ''}
        ORDER BY id LIMIT ${page.limit + 1}::int4`;
   }
+}
+
+interface DeviceRow {
+  id: string;
+  vat_rule: VatRule | null;
+  draining_since: Date | null;
+  state: string;
+}
+
+function deviceOf(row: DeviceRow): SellingDevice {
+  const isClosed = row.draining_since !== null || row.state === 'disabled' || row.state === 'replaced';
+  return { deviceId: row.id, vatRule: row.vat_rule ?? 'unit', isClosed };
 }

@@ -159,6 +159,9 @@ describe('refused, with what is left:', () => {
     expect(outcome(await fixture.refund(saleId))).toBe('503 no_device');
     await prisma.device.update({ where, data: { drainingSince: null, terminalId: 'UZ999999999999' } });
     expect(outcome(await fixture.refund(saleId))).toBe('409 terminal_gone');
+    // Adopted, and not yet met: which module stands there is not known.
+    await prisma.device.update({ where, data: { terminalId: null } });
+    expect(outcome(await fixture.refund(saleId))).toBe('409 terminal_gone');
     // The module now stands in another till: that one refunds.
     const other = await fixture.gateway.createDevice();
     await prisma.device.update({ where: { id: other.deviceId }, data: { terminalId } });

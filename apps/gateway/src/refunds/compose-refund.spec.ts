@@ -1,0 +1,127 @@
+// Promise: however a receipt is refunded, all refunds together are the receipt: quantity, total, VAT, cash and card.
+import fc from 'fast-check';
+import type { StoredReceiptDocument } from '#database';
+import { lineTotal, resolvedTotals, thousandths, tiyin, vatContained, type ReceiptLine } from '#fiscal-domain';
+import { composeRefund, refundViolations, type ComposedRefund } from './compose-refund.js';
+import type { RefundBody } from './refund-body.js';
+
+const REFUND_INFO = {
+  terminalId: 'UZ000000000001',
+  receiptSeq: 7,
+  dateTime: '20260102T080405',
+  fiscalSign: '012345678901',
+};
+
+interface Sold {
+  price: number;
+  quantity: number;
+  vatPercent: 0 | 12;
+}
+
+function lineOf({ price, quantity, vatPercent }: Sold, index: number): ReceiptLine {
+  const amounts = { priceTiyin: tiyin(price), quantity: thousandths(quantity), discountTiyin: tiyin(0) };
+  const total = lineTotal(amounts);
+  const totalTiyin = tiyin(total.kind === 'ok' ? total.totalTiyin : NaN);
+  return {
+    ...{ line: index + 1, sku: null, name: 'Non', ...amounts, totalTiyin, vatPercent },
+    vatTiyin: vatContained(totalTiyin, vatPercent),
+    ...{ spic: '01905001001000001', packageCode: '1500001', units: 796, barcode: null, labels: [], commission: null },
+  };
+}
+
+function saleOf(sold: readonly Sold[], cashShare = 1): StoredReceiptDocument {
+  const lines = sold.map(lineOf);
+  const totals = resolvedTotals(lines);
+  const cashTiyin = tiyin(Math.floor(totals.totalTiyin * cashShare));
+  const cardTiyin = tiyin(totals.totalTiyin - cashTiyin);
+  return {
+    ...{ type: 'sale', lines, payment: { method: 'mixed', provider: 'humo', cashTiyin, cardTiyin }, ...totals },
+    ...{ customer: { phone: '998901234567' }, refundInfo: null, metadata: { order: '7' }, callbackUrl: null },
+  };
+}
+
+const ask = (sale: StoredReceiptDocument, ledger: StoredReceiptDocument[], body: RefundBody): ComposedRefund =>
+  composeRefund({ sale, refundInfo: REFUND_INFO, ledger, body });
+
+const GOODS = { packages: ['1500001'], marked: false, cashAllowed: true, active: true };
+
+const anyReceipt = fc.record({
+  sold: fc.array(
+    fc.record({
+      price: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 1_000_000_000 })),
+      quantity: fc.integer({ min: 1, max: 5_000 }),
+      vatPercent: fc.constantFrom<0 | 12>(0, 12),
+    }),
+    { minLength: 1, maxLength: 4 },
+  ),
+  cashShare: fc.constantFrom(0, 0.3, 0.77, 1),
+  steps: fc.array(
+    fc.record({
+      line: fc.integer({ min: 1, max: 4 }),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+      bySum: fc.boolean(),
+    }),
+    { maxLength: 10 },
+  ),
+});
+
+test('any sequence of refunds of any receipt is the receipt in the end, and one more is refused', () => {
+  fc.assert(
+    fc.property(anyReceipt, ({ sold, cashShare, steps }) => {
+      const sale = saleOf(sold, cashShare);
+      if (sale.totalTiyin === 0) return;
+      const ledger: StoredReceiptDocument[] = [];
+      for (const { line, share, bySum } of steps) {
+        const whole = sale.lines[line - 1];
+        if (!whole) continue;
+        const part = (of: number): number => Math.max(1, Math.floor(of * share));
+        const asked = bySum
+          ? { line, sum: part(whole.totalTiyin) }
+          : { line, qty: (part(whole.quantity) / 1_000).toFixed(3) };
+        const composed = ask(sale, ledger, { lines: [asked] });
+        if (composed.kind !== 'composed') continue;
+        expect(refundViolations(composed.document, { goods: () => GOODS, vatRule: 'line-net' }, {})).toEqual([]);
+        ledger.push(composed.document);
+      }
+      const rest = ask(sale, ledger, {});
+      if (rest.kind === 'composed') ledger.push(rest.document);
+      const sum = (pick: (document: StoredReceiptDocument) => number): number =>
+        ledger.reduce((all, document) => all + pick(document), 0);
+      expect([sum((each) => each.totalTiyin), sum((each) => each.vatTotalTiyin)]).toEqual([
+        sale.totalTiyin,
+        sale.vatTotalTiyin,
+      ]);
+      expect([sum((each) => each.payment.cashTiyin), sum((each) => each.payment.cardTiyin)]).toEqual([
+        sale.payment.cashTiyin,
+        sale.payment.cardTiyin,
+      ]);
+      expect(ask(sale, ledger, {})).toEqual({ kind: 'nothing_left' });
+      expect(ask(sale, ledger, { lines: [{ line: 1, qty: '0.001' }] })).toEqual({ kind: 'nothing_left' });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('the buyer and the way of paying are the sale’s, everything else is the refund’s own', () => {
+  const composed = ask(saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }]), [], {
+    metadata: { why: 'broken' },
+  });
+  expect(composed).toMatchObject({
+    document: {
+      ...{ type: 'refund', refundInfo: REFUND_INFO, metadata: { why: 'broken' }, callbackUrl: null },
+      ...{ customer: { phone: '998901234567' }, payment: { method: 'mixed', provider: 'humo', cashTiyin: 1_000 } },
+    },
+  });
+});
+
+test('what the register would refuse is told in pointers of the refund’s body', () => {
+  const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }]);
+  const body = { lines: [{ line: 1, qty: 1 }] };
+  const composed = ask(sale, [], body);
+  if (composed.kind !== 'composed') throw new Error('not composed');
+  const register = { goods: () => ({ ...GOODS, cashAllowed: false, packages: ['9'] }), vatRule: 'unit' as const };
+  const pointers = (asked: RefundBody): string[] =>
+    refundViolations(composed.document, register, asked).map(({ code, pointer }) => `${code} ${pointer}`);
+  expect(pointers(body)).toEqual(['E-014 /lines/0', 'E-003 /payment']);
+  expect(pointers({})).toEqual(['E-014 ', 'E-003 /payment']);
+});
