@@ -15,6 +15,7 @@ import { ReportsModule } from './reports/reports.module.js';
 import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** Connections for requests; accepting uses two of them, whatever the load. */
 const POOL_SIZE = 10;
@@ -42,6 +43,7 @@ export class GatewayModule implements OnApplicationShutdown {
         ReportsModule,
         EventsModule,
         ClientKeysModule,
+        WebhooksModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [

@@ -1,0 +1,106 @@
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { EVENT_PATTERN } from '../events/event-patterns.js';
+import { IsGivenOrAbsent } from '../http/body-rules.js';
+import { PageQuery } from '../http/paging.js';
+import { IsPlainText, IsTimestamp } from '../http/query-rules.js';
+import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
+
+const PATTERN = { each: true, message: 'events must be types such as receipt.registered, receipt.* or *' };
+
+export class WebhookBody {
+  @IsString()
+  @MaxLength(2048)
+  @IsWebUrl()
+  url!: string;
+
+  /** `receipt.registered`, `receipt.*`; default everything. */
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @Matches(EVENT_PATTERN, PATTERN)
+  events?: string[];
+
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(256)
+  @IsCleanText()
+  description?: string;
+}
+
+export class WebhookPatch {
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(2048)
+  @IsWebUrl()
+  url?: string;
+
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @Matches(EVENT_PATTERN, PATTERN)
+  events?: string[];
+
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(256)
+  @IsCleanText()
+  description?: string;
+
+  /** False: nothing is sent and nothing new is queued. True: what waited goes out. */
+  @IsGivenOrAbsent()
+  @IsBoolean()
+  enabled?: boolean;
+}
+
+export class RotateSecretBody {
+  /** How long the secret before signs beside the new one. Default 24, at most a week. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(168)
+  overlap_hours?: number;
+}
+
+/** Either `event_id`, or `from` and `to`. */
+export class ReplayBody {
+  @IsGivenOrAbsent()
+  @IsPlainText(64)
+  event_id?: string;
+
+  /** Within. */
+  @IsGivenOrAbsent()
+  @IsTimestamp()
+  from?: string;
+
+  /** Not within. */
+  @IsGivenOrAbsent()
+  @IsTimestamp()
+  to?: string;
+}
+
+export class DeliveriesQuery extends PageQuery {
+  @IsOptional()
+  @IsIn(['pending', 'delivered', 'failed'])
+  state?: 'pending' | 'delivered' | 'failed';
+}
+
+export class CallbacksQuery extends PageQuery {
+  /** Whose callbacks are shown. */
+  @IsPlainText(64)
+  receipt_id!: string;
+}
