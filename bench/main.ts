@@ -5,6 +5,7 @@ import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
 import { benchLatency } from './latency.js';
+import { benchReceipts } from './receipts.js';
 import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
 
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000, minutes: 10 },
     ),
   auth: (quick) => benchAuth(quick ? { rounds: 3, requests: 3_000 } : { rounds: 5, requests: 12_000 }),
+  receipts: (quick) => benchReceipts(quick ? { rows: 50_000, requests: 100 } : { rows: 1_000_000, requests: 500 }),
   fleet: (quick) =>
     benchFleet(
       quick

@@ -8,7 +8,7 @@ import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
 const CALLBACK_TYPES = ['receipt', 'refund'].flatMap((what) =>
   ['registered', 'rejected', 'unknown', 'cancelled', 'duplicate_suspected'].map((happened) => `${what}.${happened}`),
 );
-/** Made for one endpoint at somebody's wish, with its delivery (test-webhook.ts). */
+/** Made for one endpoint at somebody's wish, with its delivery (replay-events.ts). */
 export const TEST_EVENT = 'webhook.test';
 
 const EVENTS_AT_ONCE = 1_000;
