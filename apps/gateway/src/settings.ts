@@ -25,6 +25,10 @@ export const SETTINGS = {
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
+  CLASSIFIER_FULL_URL: url(['http', 'https']).optional(),
+  CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),
+  CLASSIFIER_CHANGES_URL: url(['http', 'https']).optional(),
+  CLASSIFIER_FETCH_MS: integer({ min: 1_000, max: 604_800_000 }).default(86_400_000),
   AUDIT_HEAD_FILE: path().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };

@@ -5,8 +5,9 @@ import type { Page } from '../http/paging.js';
 import { isText, readCursor, writeCursor } from './cursors.js';
 import { productView, type ProductRow, type ProductView } from './product-view.js';
 import { COLUMNS } from './products.js';
+import { searchByRank, type Rank, type RankedPlace } from './ranked-search.js';
 import { SimilarWords } from './similar-words.js';
-import { wordKey, wordsOf } from './words.js';
+import { wordRanks } from './word-conditions.js';
 
 export interface ProductFilter {
   spic: string | null;
@@ -15,10 +16,7 @@ export interface ProductFilter {
   withArchived: boolean;
 }
 
-/** Where the page before ended: which rank of hits, and the sku in it. */
-type Place = readonly [rank: number, sku: string];
-
-const FIRST: Place = [0, ''];
+const FIRST: RankedPlace = [0, ''];
 const MAX_EXACT = 200;
 
 /**
@@ -40,49 +38,16 @@ export class SearchProducts {
     filter: ProductFilter,
     { limit, cursor }: { limit: number; cursor: string | null },
   ): Promise<Page<ProductView>> {
-    const [rank, sku] = cursor === null ? FIRST : readCursor<Place>(cursor, isPlace);
-    const ranks = text === null ? EVERYTHING : this.ranksOf(merchantId, text);
-    const hits: { rank: number; row: ProductRow }[] = [];
-    const before: Prisma.Sql[] = [];
-    for (const [index, conditionOf] of ranks.entries()) {
-      const condition = await conditionOf();
-      if (condition === null) continue;
-      if (index >= rank && hits.length <= limit) {
-        const rows = await this.read(merchantId, {
-          ...{ condition, before, filter },
-          after: index === rank ? sku : '',
-          limit: limit + 1 - hits.length,
-        });
-        hits.push(...rows.map((row) => ({ rank: index, row })));
-      }
-      if (hits.length > limit) break;
-      before.push(condition);
-    }
+    const place = cursor === null ? FIRST : readCursor<RankedPlace>(cursor, isPlace);
+    const ranks =
+      text === null ? EVERYTHING : [() => this.exact(merchantId, text), ...wordRanks(merchantId, text, this.similar)];
+    const hits = await searchByRank(ranks, place, limit, (search) => this.read(merchantId, filter, search));
     const page = hits.slice(0, limit);
     const last = hits.length > limit ? page.at(-1) : undefined;
     return {
       data: page.map(({ row }) => productView(row)),
       next_cursor: last ? writeCursor([last.rank, last.row.sku]) : null,
     };
-  }
-
-  /** Each is asked for only when it is needed; null = it can have no hits of its own. */
-  private ranksOf(merchantId: string, text: string): (() => Promise<Prisma.Sql | null>)[] {
-    const words = wordsOf([text]);
-    const all = (groups: readonly string[][]): Prisma.Sql | null => {
-      if (groups.length === 0 || groups.some((group) => group.length === 0)) return null;
-      const conditions = groups.map((group) => {
-        const keys = group.map((word) => String(wordKey(merchantId, word)));
-        return Prisma.sql`word_keys && ${keys}::text[]::bigint[]`;
-      });
-      return Prisma.join(conditions, ' AND ', '(', ')');
-    };
-    return [
-      () => this.exact(merchantId, text),
-      () => Promise.resolve(all(words.map((word) => [word]))),
-      async () => all(await Promise.all(words.map((word) => this.similar.beginningWith(word)))),
-      async () => all(await Promise.all(words.map((word) => this.similar.like(word)))),
-    ];
   }
 
   private async exact(merchantId: string, text: string): Promise<Prisma.Sql | null> {
@@ -102,15 +67,10 @@ export class SearchProducts {
 
   private read(
     merchantId: string,
-    search: {
-      condition: Prisma.Sql;
-      before: readonly Prisma.Sql[];
-      filter: ProductFilter;
-      after: string;
-      limit: number;
-    },
+    filter: ProductFilter,
+    search: { condition: Prisma.Sql; before: readonly Prisma.Sql[]; after: string; limit: number },
   ): Promise<ProductRow[]> {
-    const { condition, before, filter, after, limit } = search;
+    const { condition, before, after, limit } = search;
     const conditions = [
       Prisma.sql`merchant_id = ${merchantId}`,
       condition,
@@ -125,7 +85,7 @@ export class SearchProducts {
   }
 }
 
-const EVERYTHING: (() => Promise<Prisma.Sql | null>)[] = [() => Promise.resolve(Prisma.sql`TRUE`)];
+const EVERYTHING: Rank[] = [() => Promise.resolve(Prisma.sql`TRUE`)];
 
 function isPlace(parts: readonly unknown[]): boolean {
   const [rank, sku] = parts;

@@ -14,21 +14,21 @@ const DELIMITERS = [';', ',', '\t'];
  * @throws UnreadableFile
  */
 export async function* readCsv(path: string): AsyncGenerator<SheetRow, void, undefined> {
+  const { delimiter, start } = await beginningOf(path);
   const parser = parse({
-    delimiter: await delimiterOf(path),
+    delimiter,
     encoding: null,
-    bom: true,
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD_BYTES,
     info: true,
   });
-  const file = createReadStream(path);
+  const file = createReadStream(path, { start });
   file.once('error', (error) => parser.destroy(error));
   file.pipe(parser);
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: Buffer[]; info: { lines: number } }>) {
+    for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
       yield rowOf(record, info.lines);
     }
   } catch (error) {
@@ -39,9 +39,16 @@ export async function* readCsv(path: string): AsyncGenerator<SheetRow, void, und
   }
 }
 
-function rowOf(record: readonly Buffer[], number: number): SheetRow {
+interface CsvRecord {
+  /** Bytes; an empty cell is a text. */
+  record: (Buffer | '')[];
+  info: { lines: number };
+}
+
+function rowOf(record: CsvRecord['record'], number: number): SheetRow {
   const faults: string[] = [];
   const cells = record.map((bytes, column) => {
+    if (bytes === '') return null;
     if (bytes.length > MAX_CELL_LENGTH) {
       faults.push(`column ${column + 1} is longer than ${MAX_CELL_LENGTH} bytes`);
       return null;
@@ -53,17 +60,15 @@ function rowOf(record: readonly Buffer[], number: number): SheetRow {
   return { number, cells, faults };
 }
 
-async function delimiterOf(path: string): Promise<string> {
+/** The separator, and where the text begins: after the mark of UTF-8, if there is one. */
+async function beginningOf(path: string): Promise<{ delimiter: string; start: number }> {
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4_096), 0, 4_096, 0);
-    const line =
-      buffer
-        .subarray(0, bytesRead)
-        .toString('latin1')
-        .split(/[\r\n]/, 1)[0] ?? '';
+    const line = buffer.subarray(0, bytesRead).toString('latin1').split(/[\r\n]/, 1)[0] ?? '';
     const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);
-    return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
+    const delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
+    return { delimiter, start: line.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0 };
   } finally {
     await file.close();
   }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { types } from 'node:util';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { MAX_CELL_LENGTH, UnreadableFile, type SheetRow } from './sheet-row.js';
@@ -251,6 +252,6 @@ async function feed(stream: Readable, parser: { write(xml: string): unknown; clo
 
 /** What zip, inflate, decoder and XML parser throw about a broken file, as one kind. */
 function readable(error: unknown): unknown {
-  if (error instanceof UnreadableFile || !(error instanceof Error)) return error;
+  if (error instanceof UnreadableFile || !types.isNativeError(error)) return error;
   return new UnreadableFile(`The workbook is damaged: ${error.message.slice(0, 200)}`, { cause: error });
 }

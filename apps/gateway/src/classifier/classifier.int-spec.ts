@@ -1,0 +1,227 @@
+// Promise: the register changes from one complete version to the next or not at all, merchants learn which products it touches, and a source that misbehaves changes nothing.
+import 'reflect-metadata';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ClassifierEntry } from '#fiscal-domain';
+import { BREAD, CatalogFixture, sampleEntries } from '../catalog/testing/catalog-fixture.js';
+import { Classifier as RegistersOwn } from '../../../cash-register/src/classifier/classifier.js';
+import type { ImportKind } from './apply-version.js';
+import { LoadClassifier, type LoadOutcome } from './load-classifier.js';
+import { RegisterSite, type SiteRow } from './testing/register-site.js';
+
+const site = new RegisterSite();
+let catalog: CatalogFixture;
+
+beforeAll(async () => {
+  await site.start();
+  catalog = await CatalogFixture.start();
+}, 60_000);
+
+afterAll(async () => {
+  await catalog?.stop();
+  await site.stop();
+});
+
+beforeEach(async () => {
+  const { prisma } = catalog.gateway;
+  for (const table of ['classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'])
+    await prisma.$executeRawUnsafe(`DELETE FROM ${table}`);
+  await prisma.$executeRaw`DELETE FROM affected_products`;
+  await prisma.$executeRaw`DELETE FROM products`;
+  await catalog.storeEntries(sampleEntries());
+  Object.assign(site, { rows: sampleEntries().map(siteRow), inactive: [], changes: [], troubles: [] });
+  site.asked.length = 0;
+});
+
+function siteRow(entry: ClassifierEntry): SiteRow {
+  const { spic, packages, marked, cash_allowed: cash, name } = entry;
+  return { spic, packages, marked, cash, ru: name.ru, uz: name.uz };
+}
+
+const load = (kind: ImportKind, source: string): Promise<LoadOutcome> =>
+  catalog.gateway.app.get(LoadClassifier, { strict: false }).execute(kind, source, { pausesMs: [5, 5] });
+
+const entry = async (spic: string): Promise<ClassifierEntry> =>
+  (await catalog.ask('GET', `/v1/classifier/${spic}`)).body as unknown as ClassifierEntry;
+
+/** Everything that a load could change, as one text. */
+async function world(): Promise<string> {
+  const [row] = await catalog.gateway.prisma.$queryRaw<{ world: string }[]>`
+    SELECT concat((SELECT jsonb_agg(to_jsonb(e) ORDER BY spic) FROM classifier_entries e),
+                  (SELECT count(*) FROM classifier_history), (SELECT count(*) FROM affected_products)) AS world`;
+  return row?.world ?? '';
+}
+
+test('a full export in two languages becomes a version; what it no longer has ends; merchants learn of their products', async () => {
+  const { token, merchantId } = await catalog.stranger();
+  await catalog.put([
+    catalog.product({ sku: 'gone' }),
+    catalog.product({ sku: 'repacked', spic: '00401001001000003', package_code: '1500005' }),
+    catalog.product({ sku: 'marked', spic: '00403001001000004', package_code: '1500007' }),
+    catalog.product({ sku: 'same', spic: '00405001001000006', package_code: '1500011' }),
+  ]);
+  await catalog.put([catalog.product({ sku: 'theirs' })], token);
+  site.rows = site.rows
+    .filter(({ spic }) => spic !== BREAD)
+    .map((row) => (row.spic === '00401001001000003' ? { ...row, packages: [{ code: '7', name: 'ящик' }] } : row))
+    .map((row) => (row.spic === '00403001001000004' ? { ...row, marked: true, cash: false } : row));
+  site.rows.push({
+    ...siteRow(sampleEntries()[0] as ClassifierEntry),
+    spic: '99999999999999999',
+    ru: 'Новое',
+    uz: 'Yangi',
+  });
+  const outcome = await load('full', site.fullUrl);
+  expect(outcome).toMatchObject({ kind: 'applied', version: 2, added: 1, ended: 1, affected: 4, rejected: 0 });
+  expect(await entry(BREAD)).toMatchObject({ active: false, version: 2, name: { ru: 'Хлеб пшеничный формовой' } });
+  expect(await entry('99999999999999999')).toMatchObject({
+    name: { ru: 'Новое', uz: 'Yangi', en: 'Новое' },
+    ...{ active: true, units: 796, vat_percents: [0, 12], version: 2 },
+  });
+  expect((await entry('00405001001000006')).version).toBe(1);
+  expect((await catalog.ask('GET', '/v1/catalog/affected')).body.data).toMatchObject([
+    { sku: 'gone', reasons: ['inactive'], classifier_version: 2 },
+    { sku: 'marked', reasons: ['now_marked', 'cash_forbidden'] },
+    { sku: 'repacked', reasons: ['package_removed'] },
+  ]);
+  expect((await catalog.ask('GET', '/v1/catalog/affected?limit=1', undefined, { token })).body.data).toMatchObject([
+    { sku: 'theirs', reasons: ['inactive'] },
+  ]);
+  const events = await catalog.gateway.prisma.$queryRaw<{ merchant_id: string; data: unknown }[]>`
+    SELECT merchant_id, data FROM events WHERE type = 'catalog.product_affected' AND data->>'classifier_version' = '2'`;
+  expect(events.find((event) => event.merchant_id === merchantId)?.data).toMatchObject({
+    products: 1,
+    skus: ['theirs'],
+  });
+  expect(events).toHaveLength(2);
+  // The version before is kept.
+  const [before] = await catalog.gateway.prisma.$queryRaw<{ entry: { active: boolean; version: number } }[]>`
+    SELECT entry FROM classifier_history WHERE spic = ${BREAD} AND replaced_in = 2`;
+  expect(before?.entry).toMatchObject({ active: true, version: 1 });
+  // The same again is no new version, and a sale notices at once.
+  expect(await load('full', site.fullUrl)).toMatchObject({ kind: 'applied', version: null });
+  const { body } = await catalog.ask('POST', '/v1/catalog/resolve', { items: [{ sku: 'gone' }] });
+  expect(body.items[0]?.errors[0]?.code).toBe('E-013');
+});
+
+test('changes by time and codes out of force are taken over on top; of one code the newest counts', async () => {
+  const change = (mxik: string, updatedAt: string, more: Record<string, unknown>) => ({ mxik, updatedAt, ...more });
+  const [today, before] = [new Date().toISOString(), new Date(Date.now() - 3_600_000).toISOString()];
+  site.changes = [
+    [
+      change(BREAD, today, { nameRu: 'Хлеб новый', isActive: 1, label: 1 }),
+      change('12345678901234567', today, { name: 'Чай', packageNames: [{ code: 5, nameRu: 'пачка' }] }),
+    ],
+    [
+      change(BREAD, before, { nameRu: 'Хлеб старый' }),
+      change(BREAD, '2001-01-01', { nameRu: 'Хлеб древний' }),
+      { mxik: '1' },
+    ],
+  ];
+  expect(await load('changes', site.changesUrl)).toMatchObject({
+    kind: 'applied',
+    version: 2,
+    added: 1,
+    changed: 1,
+    rejected: 1,
+  });
+  expect(await entry(BREAD)).toMatchObject({
+    name: { ru: 'Хлеб новый', uz: expect.stringContaining('Bug') as unknown },
+    marked: true,
+  });
+  expect(await entry('12345678901234567')).toMatchObject({ packages: [{ code: '5', name: 'пачка' }], active: true });
+  site.inactive = [BREAD, '55555555555555555'];
+  expect(await load('inactive', site.inactiveUrl)).toMatchObject({ kind: 'applied', version: 3, added: 0, ended: 1 });
+  expect((await entry(BREAD)).active).toBe(false);
+  expect((await catalog.ask('GET', '/v1/classifier/55555555555555555')).status).toBe(404);
+});
+
+test.each<[string, ImportKind, () => void, string]>([
+  ['errors that stay', 'full', () => site.troubles.push('error', 'error', 'error'), 'answered 500'],
+  ['a web page', 'full', () => site.troubles.push('html'), 'no XLSX workbook'],
+  ['a web page as a feed', 'changes', () => site.troubles.push('html', 'html', 'html'), 'something else than JSON'],
+  ['a connection that breaks', 'full', () => site.troubles.push('cut', 'cut', 'cut'), 'cannot be reached'],
+  ['a list of nothing', 'inactive', () => undefined, 'no code'],
+  ['a feed that repeats itself', 'changes', () => repeatPages(), 'repeats page 1'],
+])('%s: nothing is taken over', async (_name, kind, prepare, reason) => {
+  prepare();
+  const before = await world();
+  const sources = { full: site.fullUrl, changes: site.changesUrl, inactive: site.inactiveUrl, lines: '' };
+  expect(await load(kind, sources[kind])).toMatchObject({
+    kind: 'failed',
+    reason: expect.stringContaining(reason) as unknown,
+  });
+  expect(await world()).toBe(before);
+});
+
+function repeatPages(): void {
+  site.changes = [[{ mxik: BREAD, nameRu: 'Другое' }]];
+  site.changes[1] = site.changes[0] ?? [];
+}
+
+test('a source that stumbles is asked again; a load that was cut off goes on where it was', async () => {
+  site.rows[0] = { ...(site.rows[0] as SiteRow), ru: 'Хлеб иной' };
+  // The second language fails for good.
+  const answers = [undefined, 'error', 'error', 'error'];
+  site.troubles = answers as typeof site.troubles;
+  expect(await load('full', site.fullUrl)).toMatchObject({ kind: 'failed' });
+  expect(site.asked).toHaveLength(4);
+  site.asked.length = 0;
+  site.troubles = ['error'];
+  expect(await load('full', site.fullUrl)).toMatchObject({ kind: 'applied', version: 2 });
+  expect(site.asked).toEqual(['category?lang=uz_latn', 'category?lang=uz_latn']);
+  expect((await entry(BREAD)).name.ru).toBe('Хлеб иной');
+});
+
+test('two loads at once: one is told that the other goes on', async () => {
+  const outcomes = await Promise.all([load('full', site.fullUrl), load('inactive', site.inactiveUrl)]);
+  expect(outcomes.map(({ kind }) => kind).sort()).toContain('busy');
+});
+
+test('what is exported is what a cash register imports, and what another gateway loads', async () => {
+  const response = await fetch(`${catalog.gateway.base}/v1/classifier/export`, {
+    headers: { authorization: `Bearer ${catalog.gateway.token}` },
+  });
+  expect(response.headers.get('x-classifier-version')).toBe('1');
+  const text = await response.text();
+  const lines = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ClassifierEntry);
+  const packages = (each: ClassifierEntry): unknown => ({
+    ...each,
+    packages: [...each.packages].sort((a, b) => (a.code < b.code ? -1 : 1)),
+  });
+  expect(lines.map(packages)).toEqual(
+    sampleEntries()
+      .sort((a, b) => (a.spic < b.spic ? -1 : 1))
+      .map(packages),
+  );
+  const folder = await mkdtemp(join(tmpdir(), 'classifier-test-'));
+  try {
+    const file = join(folder, 'export.jsonl');
+    await writeFile(file, text);
+    expect(RegistersOwn.load(file).lookUp(BREAD)).toMatchObject({ active: true, marked: false });
+    expect(await load('lines', file)).toMatchObject({ kind: 'applied', version: null, rejected: 0 });
+    await writeFile(file, `${text}{"spic":"123"}\nnonsense\n`);
+    expect(await load('lines', file)).toMatchObject({ kind: 'applied', rejected: 2 });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('codes are found by words of three languages and by their beginning; the first load makes them searchable', async () => {
+  await load('full', site.fullUrl);
+  site.rows[0] = { ...(site.rows[0] as SiteRow), ru: 'Хлеб ржаной', uz: 'Javdar noni' };
+  await load('full', site.fullUrl);
+  const find = async (q: string): Promise<unknown[]> =>
+    (await catalog.ask('GET', `/v1/classifier?q=${encodeURIComponent(q)}`)).body.data.map(({ spic }) => spic);
+  expect(await find('ржаной хлеб')).toEqual([BREAD]);
+  expect(await find('javdar')).toEqual([BREAD]);
+  expect(await find('ржанной')).toEqual([BREAD]);
+  expect(await find('0190500100100')).toContain(BREAD);
+  expect(await find('01905001001000001')).toEqual([BREAD]);
+  const all = (await catalog.ask('GET', '/v1/classifier?limit=100&active=true')).body.data;
+  expect(all.length).toBeGreaterThan(50);
+});
