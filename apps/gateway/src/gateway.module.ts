@@ -4,6 +4,7 @@ import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue'
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
+import { ClassifierJobModule } from './classifier/classifier-job.module.js';
 import { ClassifierModule } from './classifier/classifier.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
@@ -35,6 +36,7 @@ export class GatewayModule implements OnApplicationShutdown {
         OauthModule,
         CatalogModule,
         ClassifierModule,
+        ClassifierJobModule,
         ReceiptsModule,
         RefundsModule,
         OperatorModule,

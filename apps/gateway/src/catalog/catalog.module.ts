@@ -12,6 +12,10 @@ import { CatalogWords } from './catalog-words.js';
 import { ChangeProduct } from './change-product.js';
 import { CheckProducts } from './check-products.js';
 import { CommitSync } from './commit-sync.js';
+import { ExportProducts } from './files/export-products.js';
+import { CatalogFilesController } from './files/files.controller.js';
+import { ImportJobs } from './files/import-jobs.js';
+import { ImportProducts } from './files/import-products.js';
 import { GoodsCatalog } from './goods-catalog.js';
 import { Products } from './products.js';
 import { ResolveItems } from './resolve-items.js';
@@ -25,7 +29,7 @@ import { UpsertProducts } from './upsert-products.js';
 /** Each merchant's goods: kept, found, synchronised. */
 @Module({
   imports: [AuditModule],
-  controllers: [CatalogController, SyncsController],
+  controllers: [CatalogController, SyncsController, CatalogFilesController],
   providers: [
     MerchantRules,
     {
@@ -47,7 +51,20 @@ import { UpsertProducts } from './upsert-products.js';
     ResolveItems,
     CommitSync,
     SyncCatalog,
+    ImportProducts,
+    ImportJobs,
+    ExportProducts,
   ],
-  exports: [MerchantRules, GoodsCatalog, CatalogWords, CatalogNotices, SimilarWords, CheckProducts, StoreProducts],
+  exports: [
+    MerchantRules,
+    GoodsCatalog,
+    CatalogWords,
+    CatalogNotices,
+    SimilarWords,
+    CheckProducts,
+    StoreProducts,
+    ImportProducts,
+    ExportProducts,
+  ],
 })
 export class CatalogModule {}

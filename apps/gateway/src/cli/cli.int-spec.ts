@@ -1,6 +1,9 @@
 // Promise: an operator can make the first merchant and client without touching the database; it is on record.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { PrismaService } from '#database';
@@ -10,7 +13,8 @@ import { testGatewaySettings } from '../testing/gateway-settings.js';
 import { isClientSecret } from '../oauth/client-secret.js';
 import { VerifyAuditTrail } from '../audit/verify-audit-trail.js';
 import { CliModule } from './cli.module.js';
-import { Cli, UsageError } from './cli.js';
+import { Cli } from './cli.js';
+import { UsageError } from './usage-error.js';
 
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
 const logger = createLogger('cli', 'error', { write: () => undefined });
@@ -59,8 +63,38 @@ test('a merchant is made, listed, set, and gets a client whose secret opens the 
   expect(await app.get(VerifyAuditTrail).verifyAuditTrail(String(made['id']))).toMatchObject({ kind: 'intact' });
 });
 
+test('the register is loaded, products go in and out as files, refused rows into one of their own', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'cli-'));
+  try {
+    await run('merchant', 'create', '--code', 'files', '--name', 'Files', '--tin', '301234568');
+    const sample = join('data', 'classifier-sample.jsonl');
+    expect(await run('classifier', 'load', 'lines', '--source', sample)).toMatchObject({ kind: 'applied', added: 62 });
+    const [csv, rejected, xlsx] = ['in.csv', 'rejected.csv', 'out.xlsx'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(csv, 'sku,name,spic,package_code,vat_percent\n1,Non,01905001001000001,1500001,12\n2,Non,1,1,12\n');
+    const args = ['catalog', 'import', '--merchant', 'files', '--file', csv, '--rejected', rejected];
+    expect(await run(...args)).toMatchObject({ rows: 2, created: 1, rejected: 1, rejected_file: rejected });
+    expect(await readFile(rejected, 'utf8')).toContain('spic must have 17 digits');
+    await run('catalog', 'export', '--merchant', 'files', '--file', xlsx);
+    expect(await run('catalog', 'import', '--merchant', 'files', '--file', xlsx, '--full')).toMatchObject({
+      unchanged: 1,
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
 test.each([
   [[]],
+  [['catalog', 'import', '--merchant', 'files']],
+  [['catalog', 'import', '--merchant', 'files', '--file', 'nowhere.csv']],
+  [['catalog', 'export', '--merchant', 'files', '--file', 'x.pdf']],
+  [['catalog', 'import', '--merchant', 'files', '--file', 'package.json', '--format', 'xlsx']],
+  [['classifier', 'load', 'everything']],
+  [['classifier', 'load', 'full']],
   [['merchant']],
   [['merchant', 'delete', 'shop']],
   [['merchant', 'list', 'shop']],

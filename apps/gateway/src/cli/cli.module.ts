@@ -2,9 +2,12 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { PrismaService } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
+import { CatalogModule } from '../catalog/catalog.module.js';
+import { ClassifierModule } from '../classifier/classifier.module.js';
 import { Merchants } from '../merchants/merchants.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { CatalogCommands } from './catalog-commands.js';
 import { CreateClient } from './create-client.js';
 import { Cli } from './cli.js';
 
@@ -16,7 +19,7 @@ export class CliModule {
     const { DATABASE_URL: url } = settings;
     return {
       module: CliModule,
-      imports: [AuditModule],
+      imports: [AuditModule, CatalogModule, ClassifierModule],
       providers: [
         { provide: SETTINGS_TOKEN, useValue: settings },
         { provide: LOGGER, useValue: logger },
@@ -26,6 +29,7 @@ export class CliModule {
         },
         Merchants,
         CreateClient,
+        CatalogCommands,
         Cli,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService],

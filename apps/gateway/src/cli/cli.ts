@@ -7,8 +7,10 @@ import type { Caller } from '../audit/caller.js';
 import { SCOPES, type Scope } from '../http/scopes.js';
 import { MerchantPatch } from '../merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../merchants/merchants.js';
+import { CATALOG_USAGE, CatalogCommands } from './catalog-commands.js';
 import { CreateClient } from './create-client.js';
 import { NewMerchantInput } from './new-merchant-input.js';
+import { UsageError } from './usage-error.js';
 
 export const USAGE = `Usage:
   merchant create --code CODE --name NAME --tin NINE_DIGITS
@@ -16,11 +18,9 @@ export const USAGE = `Usage:
   merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
                           [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT]
   client create --merchant CODE_OR_ID --name NAME [--scopes SCOPE,SCOPE|all] [--require-idempotency-key]
+${CATALOG_USAGE}
 
 Answers are JSON. The client's secret is shown once.`;
-
-/** Something in the command that cannot be used; its message is for the person who typed it. */
-export class UsageError extends Error {}
 
 const OPTIONS = {
   code: { type: 'string' },
@@ -49,10 +49,12 @@ export class Cli {
   constructor(
     private readonly merchants: Merchants,
     private readonly createClient: CreateClient,
+    private readonly catalog: CatalogCommands,
   ) {}
 
   /** @returns what is printed @throws UsageError, Problem */
   async run(args: readonly string[]): Promise<unknown> {
+    if (CatalogCommands.knows(args)) return this.catalog.run(args);
     const { values, positionals } = readArguments(args);
     const [noun = '', verb = '', ...targets] = positionals;
     const command = `${noun} ${verb}`;

@@ -1,8 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
-import { nameKey, type ClassifierEntry } from '#fiscal-domain';
+import { toGoodsEntry, type ClassifierEntry } from '#fiscal-domain';
 import { newId, runProgram, seal } from '#runtime';
+import { CatalogWords } from '../catalog/catalog-words.js';
+import { checkProduct } from '../catalog/check-product.js';
+import { CLASSIFIER_SCOPE, wordKey, wordsOf } from '../catalog/words.js';
+import { writeProducts } from '../catalog/write-products.js';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
 import { SCOPES } from '../http/scopes.js';
 import { loadDemoSettings, type DemoSettings } from './settings.js';
@@ -85,7 +89,9 @@ async function storeClassifier(prisma: PrismaService, entries: readonly Classifi
     vatPercents: entry.vat_percents,
     active: entry.active,
     version: entry.version,
+    wordKeys: wordsOf(Object.values(entry.name)).map((word) => wordKey(CLASSIFIER_SCOPE, word)),
   }));
+  await new CatalogWords(prisma).add(entries.flatMap((entry) => wordsOf(Object.values(entry.name))));
   await prisma.classifierEntry.createMany({ data, skipDuplicates: true });
 }
 
@@ -120,23 +126,27 @@ async function storeMerchant(prisma: PrismaService): Promise<Place> {
   return { merchantId: merchant.id, branchId: branch.id, cashierId: cashier.id };
 }
 
+/** Those that are there stay as they are: somebody may have changed them. */
 async function storeProducts(
   prisma: PrismaService,
   merchantId: string,
   goods: readonly ClassifierEntry[],
 ): Promise<void> {
-  const data = goods.map((entry, index) => ({
-    merchantId,
-    sku: `demo-${String(index + 1).padStart(3, '0')}`,
-    name: entry.name.ru,
-    nameKey: nameKey(entry.name.ru),
-    spic: entry.spic,
-    packageCode: entry.packages[0]?.code ?? '',
-    units: entry.units,
-    vatPercent: Math.max(...entry.vat_percents),
-    priceTiyin: 1_000_000n,
-  }));
-  await prisma.product.createMany({ data, skipDuplicates: true });
+  const known = await prisma.product.findMany({ where: { merchantId }, select: { sku: true } });
+  const products = goods.flatMap((entry, index) => {
+    const { spic, name, vat_percents: vatPercents, cash_allowed: cashAllowed } = entry;
+    const sku = `demo-${String(index + 1).padStart(3, '0')}`;
+    if (known.some((product) => product.sku === sku)) return [];
+    const input = { sku, name, spic, package_code: entry.packages[0]?.code ?? '', price: 1_000_000 };
+    const checked = checkProduct(
+      merchantId,
+      { ...input, vat_percent: Math.max(...vatPercents) },
+      { ...toGoodsEntry(entry), units: entry.units, vatPercents, cashAllowed },
+    );
+    return checked.kind === 'ok' ? [checked.product] : [];
+  });
+  await new CatalogWords(prisma).add(products.flatMap(({ words }) => words));
+  await prisma.$transaction((tx) => writeProducts(tx, merchantId, products));
 }
 
 async function storeDevice(prisma: PrismaService, settings: DemoSettings, place: Place): Promise<string> {

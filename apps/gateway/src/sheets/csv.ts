@@ -65,7 +65,11 @@ async function beginningOf(path: string): Promise<{ delimiter: string; start: nu
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(4_096), 0, 4_096, 0);
-    const line = buffer.subarray(0, bytesRead).toString('latin1').split(/[\r\n]/, 1)[0] ?? '';
+    const line =
+      buffer
+        .subarray(0, bytesRead)
+        .toString('latin1')
+        .split(/[\r\n]/, 1)[0] ?? '';
     const counts = DELIMITERS.map((delimiter) => line.split(delimiter).length);
     const delimiter = DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
     return { delimiter, start: line.startsWith('\u00ef\u00bb\u00bf') ? 3 : 0 };

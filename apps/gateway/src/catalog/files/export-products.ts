@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { csvLine } from '../../sheets/csv.js';
+import { xlsxStream, type Cell } from '../../sheets/xlsx-writer.js';
+import { productView, type ProductRow, type ProductView } from '../product-view.js';
+import { COLUMNS } from '../products.js';
+import { cellsOfProduct, COLUMN_NAMES, inputOfProduct, REASONS_COLUMN, type FileFormat } from './product-table.js';
+
+const ROWS_PER_READ = 2_000;
+
+/** Files of products and of rejected rows, streamed: memory holds one piece. */
+@Injectable()
+export class ExportProducts {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** The live products by sku. Each as it is when its piece is read; the feed tells what changed meanwhile. */
+  products(merchantId: string, format: FileFormat): Readable {
+    const products = this.live(merchantId);
+    if (format === 'jsonl') return textStream(mapped(products, (each) => `${JSON.stringify(inputOfProduct(each))}\n`));
+    return tableStream(format, withHeadings(COLUMN_NAMES, mapped(products, cellsOfProduct)));
+  }
+
+  /** Rejected rows of an import in the format in which they came, with their reasons. */
+  rejected(file: { importId: string; format: FileFormat; columns: readonly string[] }): Readable {
+    return rejectedFile(this.rejectedRows(file.importId), file);
+  }
+
+  private async *live(merchantId: string): AsyncGenerator<ProductView, void, undefined> {
+    for (let after = ''; ;) {
+      const rows = await this.prisma.$queryRaw<ProductRow[]>`
+        SELECT ${COLUMNS} FROM products WHERE merchant_id = ${merchantId} AND archived_at IS NULL AND sku > ${after}
+        ORDER BY sku LIMIT ${ROWS_PER_READ}`;
+      yield* rows.map(productView);
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.sku;
+    }
+  }
+
+  private async *rejectedRows(importId: string): AsyncGenerator<StoredReject, void, undefined> {
+    for (let after = 0; ;) {
+      const rows = await this.prisma.$queryRaw<StoredReject[]>`
+        SELECT number, cells, reasons FROM catalog_import_rejects WHERE import_id = ${importId} AND number > ${after}
+        ORDER BY number LIMIT ${ROWS_PER_READ}`;
+      yield* rows;
+      const last = rows.at(-1);
+      if (!last) return;
+      after = last.number;
+    }
+  }
+}
+
+interface StoredReject {
+  number: number;
+  cells: (string | null)[];
+  reasons: string;
+}
+
+export function rejectedFile(
+  rows: AsyncIterable<Omit<StoredReject, 'number'>>,
+  { format, columns }: { format: FileFormat; columns: readonly string[] },
+): Readable {
+  if (format === 'jsonl') return textStream(mapped(rows, rejectedLine));
+  const width = columns.length;
+  const cells = mapped(rows, (row): Cell[] => [
+    ...Array.from({ length: width }, (_, index) => (isReasons(columns[index]) ? null : (row.cells[index] ?? null))),
+    row.reasons,
+  ]);
+  // The reasons of a file that has come back already stand in a column without a name.
+  const headings = columns.map((name) => (isReasons(name) ? '' : name));
+  return tableStream(format, withHeadings([...headings, REASONS_COLUMN], cells));
+}
+
+function isReasons(name: string | undefined): boolean {
+  return name === REASONS_COLUMN;
+}
+
+/** The line's own object with its reasons; a line that is none is handed back as a text. */
+function rejectedLine({ cells, reasons }: Omit<StoredReject, 'number'>): string {
+  const [line = null] = cells;
+  try {
+    const value: unknown = JSON.parse(line ?? '');
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return `${JSON.stringify({ ...value, [REASONS_COLUMN]: reasons })}\n`;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  return `${JSON.stringify({ line, [REASONS_COLUMN]: reasons })}\n`;
+}
+
+function tableStream(format: 'csv' | 'xlsx', rows: AsyncIterable<readonly Cell[]>): Readable {
+  return format === 'xlsx' ? xlsxStream(rows) : textStream(mapped(rows, csvLine));
+}
+
+/** Lines are gathered: a stream of a million small pieces would be slow. */
+function textStream(lines: AsyncIterable<string>): Readable {
+  return Readable.from(gathered(lines), { objectMode: false });
+}
+
+async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  let piece = '';
+  for await (const line of lines) {
+    piece += line;
+    if (piece.length < 65_536) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
+}
+
+async function* mapped<A, B>(values: AsyncIterable<A>, map: (value: A) => B): AsyncGenerator<B, void, undefined> {
+  for await (const value of values) yield map(value);
+}
+
+async function* withHeadings(
+  headings: readonly string[],
+  rows: AsyncIterable<readonly Cell[]>,
+): AsyncGenerator<readonly Cell[], void, undefined> {
+  yield headings;
+  yield* rows;
+}
