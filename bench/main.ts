@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchAuth } from './auth.js';
+import { benchCatalog } from './catalog.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
@@ -25,6 +26,12 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000, minutes: 10 },
     ),
   auth: (quick) => benchAuth(quick ? { rounds: 3, requests: 3_000 } : { rounds: 5, requests: 12_000 }),
+  catalog: (quick) =>
+    benchCatalog(
+      quick
+        ? { products: 20_000, samples: 200, entries: 20_000 }
+        : { products: 1_000_000, samples: 2_000, entries: 300_000 },
+    ),
   fleet: (quick) =>
     benchFleet(
       quick

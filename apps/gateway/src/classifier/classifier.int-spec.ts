@@ -7,6 +7,7 @@ import type { ClassifierEntry } from '#fiscal-domain';
 import { BREAD, CatalogFixture, sampleEntries } from '../catalog/testing/catalog-fixture.js';
 import { Classifier as RegistersOwn } from '../../../cash-register/src/classifier/classifier.js';
 import type { ImportKind } from './apply-version.js';
+import { ImportRuns } from './import-runs.js';
 import { LoadClassifier, type LoadOutcome } from './load-classifier.js';
 import { RegisterSite, type SiteRow } from './testing/register-site.js';
 
@@ -174,9 +175,13 @@ test('a source that stumbles is asked again; a load that was cut off goes on whe
   expect((await entry(BREAD)).name.ru).toBe('Хлеб иной');
 });
 
-test('two loads at once: one is told that the other goes on', async () => {
-  const outcomes = await Promise.all([load('full', site.fullUrl), load('inactive', site.inactiveUrl)]);
-  expect(outcomes.map(({ kind }) => kind).sort()).toContain('busy');
+test('while one load goes on another is told so; one that has died is out of the way', async () => {
+  const runs = catalog.gateway.app.get(ImportRuns, { strict: false });
+  await runs.claim('full', 'elsewhere');
+  site.inactive = [BREAD];
+  expect(await load('inactive', site.inactiveUrl)).toEqual({ kind: 'busy' });
+  await catalog.gateway.prisma.$executeRaw`UPDATE classifier_imports SET seen_at = now() - interval '3 minutes'`;
+  expect(await load('inactive', site.inactiveUrl)).toMatchObject({ kind: 'applied', ended: 1 });
 });
 
 test('what is exported is what a cash register imports, and what another gateway loads', async () => {
