@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
 import { benchAuth } from './auth.js';
+import { benchCatalog } from './catalog.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
@@ -27,6 +28,12 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
     ),
   auth: (quick) => benchAuth(quick ? { rounds: 3, requests: 3_000 } : { rounds: 5, requests: 12_000 }),
   receipts: (quick) => benchReceipts(quick ? { rows: 50_000, requests: 100 } : { rows: 1_000_000, requests: 500 }),
+  catalog: (quick) =>
+    benchCatalog(
+      quick
+        ? { products: 20_000, samples: 200, entries: 20_000 }
+        : { products: 1_000_000, samples: 2_000, entries: 300_000 },
+    ),
   fleet: (quick) =>
     benchFleet(
       quick

@@ -13,7 +13,8 @@ export interface RankedHit<Row> {
 
 /**
  * Rank after rank until one hit more than fits is there. Within a rank hits stand by their key, so that pages are stable; a
- * rank is only asked for when those before it did not fill the page, and leaves out what they have.
+ * rank is only asked for when those before it did not fill the page, and leaves out what they have. The last one is a guess
+ * at what was meant: it is only asked for when nothing was found as typed.
  */
 export async function searchByRank<Row>(
   ranks: readonly Rank[],
@@ -29,6 +30,8 @@ export async function searchByRank<Row>(
   const hits: RankedHit<Row>[] = [];
   const before: Prisma.Sql[] = [];
   for (const [index, conditionOf] of ranks.entries()) {
+    const isGuess = index > 0 && index === ranks.length - 1;
+    if (isGuess && rank < index && (key !== '' || hits.length > 0)) break;
     const condition = await conditionOf();
     if (condition === null) continue;
     if (index >= rank) {

@@ -6,6 +6,8 @@ const MAX_BEGINNINGS = 64;
 const MAX_LIKE = 24;
 /** Of these by similarity, those within the distance are kept. */
 const LOOKED_AT = 100;
+/** A slip in a short word leaves too few of its trigrams: these are also looked for by their first letter. */
+const SHORT = 5;
 /** In shorter words a slip makes another word. */
 const MIN_LENGTH_FOR_SLIPS = 3;
 
@@ -24,11 +26,21 @@ export class SimilarWords {
   /** Those that begin with it, and those that are one or two slips away. */
   async like(word: string): Promise<string[]> {
     const beginnings = await this.beginningWith(word);
-    if (word.length < MIN_LENGTH_FOR_SLIPS) return beginnings;
-    const rows = await this.prisma.$queryRaw<{ word: string }[]>`
-      SELECT word FROM catalog_words WHERE word % ${word} ORDER BY similarity(word, ${word}) DESC, word LIMIT ${LOOKED_AT}`;
+    // A slip in a number is another number.
+    if (word.length < MIN_LENGTH_FOR_SLIPS || /\p{N}/u.test(word)) return beginnings;
     const allowed = word.length <= 4 ? 1 : 2;
-    const near = rows.map((row) => row.word).filter((known) => slipsBetween(word, known, allowed) <= allowed);
+    const rows = await this.prisma.$queryRaw<{ word: string }[]>`
+      (SELECT word FROM catalog_words WHERE word % ${word} ORDER BY similarity(word, ${word}) DESC, word LIMIT ${LOOKED_AT})
+      UNION
+      (SELECT word FROM catalog_words
+        WHERE ${word.length <= SHORT} AND word LIKE ${`${word.slice(0, 1)}%`}
+          AND length(word) BETWEEN ${word.length - allowed} AND ${word.length + allowed}
+        ORDER BY similarity(word, ${word}) DESC, word LIMIT ${LOOKED_AT})`;
+    const near = rows
+      .map((row) => ({ known: row.word, slips: slipsBetween(word, row.word, allowed) }))
+      .filter(({ slips }) => slips <= allowed)
+      .sort((a, b) => a.slips - b.slips || (a.known < b.known ? -1 : 1))
+      .map(({ known }) => known);
     return [...new Set([...near.slice(0, MAX_LIKE), ...beginnings])];
   }
 }

@@ -1,0 +1,226 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GoodsCatalog, type ProductQuery } from '../apps/gateway/src/catalog/goods-catalog.js';
+import { xlsxStream, type Cell } from '../apps/gateway/src/sheets/xlsx-writer.js';
+import { PrismaService } from '../libs/database/src/index.js';
+import { createLogger } from '../libs/runtime/src/index.js';
+import { sql } from '../test/system/database.js';
+import { startSystem, type TestSystem } from '../test/system/system.js';
+import { residentMebibytes } from './memory.js';
+import type { Figure } from './report.js';
+import { median, percentile } from './statistics.js';
+
+const SCOPES = ['receipts:write', 'receipts:read', 'catalog:write', 'catalog:read'];
+const BATCH = 1_000;
+const SPIC = '01905001001000001';
+
+/** The catalogue at its size: bulk upsert, look-ups, invalidation, search; and a load of the classification register. */
+export async function benchCatalog(load: { products: number; samples: number; entries: number }): Promise<Figure[]> {
+  const system = await startSystem({ registers: 1, relays: 0, scopes: SCOPES });
+  try {
+    const figures = [...(await benchUpsert(system, load.products))];
+    await sql(system.database, 'ANALYZE');
+    figures.push(...(await benchLookUp(system, load)));
+    figures.push(...(await benchSearch(system, load)));
+    figures.push(...(await benchRegisterLoad(system, load.entries)));
+    return figures;
+  } finally {
+    await system.stop();
+  }
+}
+
+const KINDS = ['Хлеб', 'Молоко', 'Сыр', 'Масло', 'Чай', 'Рис', 'Сахар', 'Мука', 'Шоколад', 'Кефир'];
+const MARKS = ['деревенский', 'белый', 'столичный', 'домашний', 'утренний', 'золотой', 'особый', 'летний'];
+
+/** Names share their words, as goods do, and have one of their own: 50 000 distinct words. */
+function nameOf(number: number): string {
+  const kind = KINDS[number % KINDS.length] ?? '';
+  const mark = MARKS[Math.floor(number / KINDS.length) % MARKS.length] ?? '';
+  return `${kind} ${mark} сорт${number % 50_000} ${number} г`;
+}
+
+function productOf(number: number): Record<string, unknown> {
+  const barcodes = [String(4_780_000_000_000 + number)];
+  return { sku: `p${number}`, name: nameOf(number), barcodes, spic: SPIC, package_code: '1500001', vat_percent: 12 };
+}
+
+async function benchUpsert(system: TestSystem, products: number): Promise<Figure[]> {
+  const headers = { authorization: await system.client.authorization(), 'content-type': 'application/json' };
+  const url = `${system.gatewayUrls[0]}/v1/catalog/products`;
+  const rates: number[] = [];
+  for (let start = 0; start < products; start += BATCH) {
+    const body = JSON.stringify({ products: Array.from({ length: BATCH }, (_, index) => productOf(start + index)) });
+    const startedAtMs = performance.now();
+    const response = await fetch(url, { method: 'PUT', headers, body });
+    const { summary } = (await response.json()) as { summary: { created: number } };
+    if (summary.created !== BATCH) throw new Error(`upsert: ${JSON.stringify(summary)}`);
+    rates.push((BATCH * 1_000) / (performance.now() - startedAtMs));
+  }
+  const last = rates.slice(-Math.ceil(rates.length / 10));
+  return [
+    {
+      name: 'catalog: upsert in batches of 1 000, one caller',
+      value: median(rates),
+      unit: 'products/s',
+      target: '≥ 5000',
+    },
+    { name: `catalog: upsert, last tenth of ${products}`, value: median(last), unit: 'products/s' },
+  ];
+}
+
+async function benchLookUp(
+  system: TestSystem,
+  { products, samples }: { products: number; samples: number },
+): Promise<Figure[]> {
+  const { url } = system.database;
+  const prisma = new PrismaService({ url, poolSize: 2, applicationName: 'bench', lockTimeoutMs: 1_000 });
+  const catalog = new GoodsCatalog(prisma, { databaseUrl: url }, createLogger('bench', 'error'));
+  catalog.onApplicationBootstrap();
+  const { merchantId } = system.merchant;
+  try {
+    while (!catalog.isListening) await delay(10);
+    const fresh: number[] = [];
+    const cached: number[] = [];
+    for (let sample = 0; sample < samples; sample += 1) {
+      const queries = Array.from({ length: 10 }, (): ProductQuery => {
+        const name = nameOf(Math.floor(Math.random() * products));
+        return { sku: null, barcode: null, name };
+      });
+      for (const times of [fresh, cached]) {
+        const startedAtMs = performance.now();
+        const answers = await catalog.findProducts(merchantId, queries);
+        times.push(performance.now() - startedAtMs);
+        if (answers.some(({ kind }) => kind !== 'found')) throw new Error('a product was not found by its name');
+      }
+    }
+    const known = 'catalog: ten lines by name';
+    return [
+      { name: `${known} out of ${products}, p99`, value: percentile(fresh, 99), unit: 'ms', target: '≤ 5' },
+      { name: `${known} from the cache, p99`, value: percentile(cached, 99), unit: 'ms', target: '≤ 0.3' },
+      {
+        name: 'catalog: change → other instance, worst',
+        value: await slowestNews(system, catalog),
+        unit: 'ms',
+        target: '< 1000',
+      },
+    ];
+  } finally {
+    await catalog.onApplicationShutdown();
+    await prisma.$disconnect();
+  }
+}
+
+/** From the answer to a PATCH until another instance gives the new VAT. */
+async function slowestNews(system: TestSystem, catalog: GoodsCatalog): Promise<number> {
+  const times: number[] = [];
+  const headers = { authorization: await system.client.authorization(), 'content-type': 'application/json' };
+  const query: ProductQuery = { sku: 'p0', barcode: null, name: '' };
+  const vat = async (): Promise<number | null> => {
+    const [answer] = await catalog.findProducts(system.merchant.merchantId, [query]);
+    return answer?.kind === 'found' ? answer.product.vatPercent : null;
+  };
+  for (let round = 0; round < 20; round += 1) {
+    const percent = round % 2 === 0 ? 0 : 12;
+    await vat();
+    const url = `${system.gatewayUrls[0]}/v1/catalog/products/p0`;
+    const response = await fetch(url, { method: 'PATCH', headers, body: JSON.stringify({ vat_percent: percent }) });
+    await response.text();
+    const changedAtMs = performance.now();
+    while ((await vat()) !== percent) await delay(1);
+    times.push(performance.now() - changedAtMs);
+  }
+  return Math.max(...times);
+}
+
+async function benchSearch(
+  system: TestSystem,
+  { products, samples }: { products: number; samples: number },
+): Promise<Figure[]> {
+  const headers = { authorization: await system.client.authorization() };
+  const timesOf = async (textOf: (number: number) => string): Promise<number> => {
+    const times: number[] = [];
+    for (let sample = 0; sample < Math.ceil(samples / 4); sample += 1) {
+      const text = encodeURIComponent(textOf(Math.floor(Math.random() * products)));
+      const startedAtMs = performance.now();
+      const response = await fetch(`${system.gatewayUrls[0]}/v1/catalog/products?q=${text}`, { headers });
+      const { data } = (await response.json()) as { data: unknown[] };
+      times.push(performance.now() - startedAtMs);
+      if (data.length === 0) throw new Error(`nothing was found by ${decodeURIComponent(text)}`);
+    }
+    return percentile(times, 95);
+  };
+  const target = '≤ 100';
+  return [
+    {
+      name: `search: two words, p95 of ${products}`,
+      value: await timesOf((n) => `сорт${n % 50_000} ${KINDS[n % 10]}`),
+      unit: 'ms',
+      target,
+    },
+    { name: 'search: one common word, p95', value: await timesOf((n) => KINDS[n % 10] ?? ''), unit: 'ms', target },
+    {
+      name: 'search: a slip in a word, p95',
+      value: await timesOf((n) => `${slipped(KINDS[n % 10] ?? '')} сорт${n % 50_000}`),
+      unit: 'ms',
+      target,
+    },
+  ];
+}
+
+function slipped(word: string): string {
+  return `${word.slice(0, 2)}${word.slice(3)}`;
+}
+
+/** A workbook of the register through the command line: its time and its largest memory. */
+async function benchRegisterLoad(system: TestSystem, entries: number): Promise<Figure[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-classifier-'));
+  try {
+    const file = join(folder, 'register.xlsx');
+    await pipeline(xlsxStream(workbookRows(entries)), createWriteStream(file));
+    const startedAtMs = performance.now();
+    const args = [
+      join('dist', 'apps', 'gateway', 'src', 'cli', 'main.js'),
+      'classifier',
+      'load',
+      'full',
+      '--source',
+      file,
+    ];
+    const child = spawn(process.execPath, args, {
+      env: { ...system.programEnv },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    let largest = 0;
+    const watch = setInterval(() => {
+      largest = Math.max(largest, (child.pid === undefined ? null : residentMebibytes(child.pid)) ?? 0);
+    }, 50);
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    clearInterval(watch);
+    if (code !== 0) throw new Error(`the load of the register ended with ${code}`);
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    return [
+      {
+        name: `classifier: load of ${entries} entries from XLSX`,
+        value: seconds,
+        unit: 's',
+        target: '≤ 60 for 300000',
+      },
+      { name: 'classifier: largest memory of the load', value: largest, unit: 'MiB', target: '≤ 300' },
+    ];
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+function* workbookRows(entries: number): Generator<Cell[], void, undefined> {
+  yield ['ИКПУ', 'Наименование', 'Код упаковки', 'Упаковка', 'Маркировка'];
+  for (let number = 0; number < entries; number += 1) {
+    const spic = String(20_000_000_000_000_000n + BigInt(number));
+    yield [spic, `${nameOf(number)}, подробное наименование товара`, String(2_000_000 + number), 'шт', 'нет'];
+  }
+}
