@@ -1,4 +1,4 @@
-export { CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
+export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, type Keyring } from './envelope.js';
