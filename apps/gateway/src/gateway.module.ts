@@ -4,6 +4,7 @@ import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue'
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
+import { ClientsModule } from './clients/clients.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
@@ -33,6 +34,7 @@ export class GatewayModule implements OnApplicationShutdown {
         MetricsModule.register(metrics),
         OauthModule,
         CatalogModule,
+        ClientsModule,
         ReceiptsModule,
         RefundsModule,
         OperatorModule,

@@ -2,10 +2,15 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { PrismaService } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
+import { ChangeClient } from '../clients/change-client.js';
+import { Clients } from '../clients/clients.js';
+import { CreateClient } from '../clients/create-client.js';
+import { RotateSecret } from '../clients/rotate-secret.js';
+import { SwitchClient } from '../clients/switch-client.js';
 import { Merchants } from '../merchants/merchants.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { CreateClient } from './create-client.js';
+import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
 
 /** What the command line needs of the gateway: the database and the trail, no server and no queue. */
@@ -25,7 +30,12 @@ export class CliModule {
           useFactory: () => new PrismaService({ url, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 }),
         },
         Merchants,
+        Clients,
         CreateClient,
+        ChangeClient,
+        RotateSecret,
+        SwitchClient,
+        ClientCommands,
         Cli,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService],

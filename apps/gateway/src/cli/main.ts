@@ -3,7 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { createLogger, NestLogger, Problem, runProgram } from '#runtime';
 import { loadSettings } from '../settings.js';
 import { CliModule } from './cli.module.js';
-import { Cli, UsageError } from './cli.js';
+import { UsageError } from './checked.js';
+import { Cli } from './cli.js';
 
 /** Something in the command, or something that it met, not a failure of the program. */
 const EXIT_REFUSED = 2;
