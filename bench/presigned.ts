@@ -30,6 +30,8 @@ export class BenchSigner {
       await prisma.clientKey.create({
         data: { id, clientId, use: 'signing', algorithm: 'ed25519', publicKey: pem, name: 'bench' },
       });
+      const allowedCidrs = ['127.0.0.0/8', '2001:db8::/32'];
+      await prisma.oauthClient.update({ where: { id: clientId }, data: { ipPolicy: 'listed', allowedCidrs } });
       return new BenchSigner(privateKey, id, token);
     } finally {
       await prisma.$disconnect();

@@ -162,7 +162,18 @@ test('the command line makes a merchant and a client that gets in; a refusal is 
       encoding: 'utf8',
     });
   expect(run('merchant', 'create', '--code', 'cli-shop', '--name', 'Shop', '--tin', '301234567').status).toBe(0);
-  const made = run('client', 'create', '--merchant', 'cli-shop', '--name', 'erp', '--scopes', 'devices:admin');
+  const made = run(
+    'client',
+    'create',
+    '--merchant',
+    'cli-shop',
+    '--name',
+    'erp',
+    '--scopes',
+    'devices:admin',
+    '--ip',
+    'any',
+  );
   const client = JSON.parse(made.stdout) as { client_id: string; client_secret: string };
   const owner = { ...merchant, clientId: client.client_id, clientSecret: client.client_secret };
   const shown = await new Admin(system.gatewayUrls, owner).ask('GET', '/v1/merchant');

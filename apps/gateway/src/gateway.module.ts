@@ -7,6 +7,7 @@ import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClassifierJobModule } from './classifier/classifier-job.module.js';
 import { ClassifierModule } from './classifier/classifier.module.js';
 import { DocsModule } from './docs/docs.module.js';
+import { ClientsModule } from './clients/clients.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
@@ -39,6 +40,7 @@ export class GatewayModule implements OnApplicationShutdown {
         CatalogModule,
         ClassifierModule,
         ClassifierJobModule,
+        ClientsModule,
         ReceiptsModule,
         RefundsModule,
         OperatorModule,

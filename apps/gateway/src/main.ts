@@ -16,6 +16,7 @@ runProgram(async () => {
     logger,
     metrics,
     trustedProxies: settings.TRUSTED_PROXIES,
+    isHttpsOutside: settings.PUBLIC_URL.startsWith('https:'),
   });
   stopOnSignals({
     logger,

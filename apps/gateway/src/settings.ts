@@ -11,6 +11,7 @@ import {
   url,
   type Settings,
 } from '#runtime';
+import { parseRate } from './limits/rate.js';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -22,6 +23,8 @@ export const SETTINGS = {
   PUBLIC_HOSTS: parsed(parseHosts).default([]),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: cidrList().default([]),
+  ADDRESS_LIMIT: parsed(parseRate).default(parseRate('50000/5')),
+  CLIENT_LIMIT: parsed(parseRate).default(null),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),

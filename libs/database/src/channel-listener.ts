@@ -5,6 +5,9 @@ import type { Logger } from '#runtime';
 /** Pauses between tries to get the LISTEN connection back, milliseconds. */
 const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
 
+/** A connection that has not answered by then is given up. */
+const HEARTBEAT_TIMEOUT_MS = 3_000;
+
 export interface ChannelListenerOptions {
   databaseUrl: string;
   /** Shown in pg_stat_activity. */
@@ -14,6 +17,11 @@ export interface ChannelListenerOptions {
   onNotice: (payload: string) => void;
   /** Called whenever listening begins (again): what was told before is unknown and must be read. */
   onListening: () => Promise<void> | void;
+  /**
+   * How often the connection is asked whether it still speaks. An answer comes behind all notices of what was committed
+   * before the question, so `heardUntilMs` can be relied upon. Unset: never asked; a half-open connection looks well.
+   */
+  heartbeatMs?: number;
 }
 
 /**
@@ -26,6 +34,7 @@ export class ChannelListener {
   private running: Promise<void> | null = null;
   private failures = 0;
   private listening = false;
+  private heardUntil = -Infinity;
 
   constructor(
     private readonly options: ChannelListenerOptions,
@@ -35,6 +44,14 @@ export class ChannelListener {
   /** Whether notices arrive at this moment. */
   get isListening(): boolean {
     return this.listening;
+  }
+
+  /**
+   * Every notice of what was committed before this moment (`performance.now()`) has been delivered, if listening began
+   * before it. Needs `heartbeatMs`; -Infinity while nobody listens.
+   */
+  get heardUntilMs(): number {
+    return this.heardUntil;
   }
 
   start(): void {
@@ -70,7 +87,9 @@ export class ChannelListener {
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,
     });
+    let lose = (): void => undefined;
     const lost = new Promise<void>((resolve) => {
+      lose = resolve;
       client.once('end', resolve);
       // Always, not once: a dying session may say so twice, and an 'error' nobody listens for ends the process.
       client.on('error', (error) => {
@@ -87,13 +106,43 @@ export class ChannelListener {
       this.failures = 0;
       this.listening = true;
       await onListening();
+      const beating = this.keepBeating(client, lose);
       await lost;
+      clearInterval(beating);
     } finally {
       this.listening = false;
+      this.heardUntil = -Infinity;
       this.client = null;
       await client
         .end()
         .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
     }
+  }
+
+  private keepBeating(client: pg.Client, lose: () => void): NodeJS.Timeout | undefined {
+    const { heartbeatMs, channel } = this.options;
+    if (heartbeatMs === undefined) return undefined;
+    let askedAt: number | null = null;
+    const beat = async (): Promise<void> => {
+      if (askedAt !== null) {
+        if (performance.now() - askedAt > HEARTBEAT_TIMEOUT_MS) lose();
+        return;
+      }
+      const now = performance.now();
+      askedAt = now;
+      try {
+        await client.query('SELECT 1');
+        if (this.client === client) this.heardUntil = now;
+      } catch (error) {
+        this.logger.debug({ err: error, channel }, 'LISTEN connection did not answer');
+        lose();
+      } finally {
+        askedAt = null;
+      }
+    };
+    void beat();
+    const timer = setInterval(() => void beat(), heartbeatMs);
+    timer.unref();
+    return timer;
   }
 }

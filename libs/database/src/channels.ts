@@ -29,3 +29,9 @@ export const CATALOG_CHANGED_CHANNEL = 'catalog_changed';
  * Sent by triggers of `client_keys` and `oauth_clients`. Lost: gateways believe what they read for seconds only.
  */
 export const SIGNING_CHANGED_CHANNEL = 'signing_changed';
+
+/**
+ * NOTIFY channel that says: what a token or a client may do has changed; read the rows. Payload: `client:<id>` or
+ * `token:<SHA-256, hex>`. Sent by triggers of `oauth_clients` and `oauth_tokens`.
+ */
+export const ACCESS_CHANGED_CHANNEL = 'access_changed';

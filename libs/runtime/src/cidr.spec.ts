@@ -1,5 +1,5 @@
 // Promise: an address list lets in exactly the networks that it names, for IPv4, IPv6 and IPv4 seen through IPv6.
-import { CidrSet, parseCidr, type Cidr } from './cidr.js';
+import { addressGroup, CidrSet, parseCidr, type Cidr } from './cidr.js';
 
 function cidr(text: string): Cidr {
   const parse = parseCidr(text);
@@ -40,7 +40,31 @@ test('an empty set contains nothing', () => {
   expect(new CidrSet([]).contains('127.0.0.1')).toBe(false);
 });
 
+test('writes one network in one way', () => {
+  expect(cidr('2001:DB8:0:0::/32').text).toBe('2001:db8::/32');
+  expect(cidr('2001:db8:0:0:1:0:0:1').text).toBe('2001:db8::1:0:0:1/128');
+  expect(cidr('2001:db8::10.0.0.0/104').text).toBe('2001:db8::a00:0/104');
+  expect(cidr('10.0.0.0/8').text).toBe('10.0.0.0/8');
+});
+
 test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3::4', '20010db800010002::/64'],
+  ['2001:db8:1:2::9', '20010db800010002::/64'],
+  ['fe80::1%eth0', 'fe80000000000000::/64'],
+  ['::1', '0::/64'],
+  ['evil" onload', null],
+  ['10.0.0.1:80', null],
+  ['', null],
+])('counts %s as %s', (address, group) => {
+  expect(addressGroup(address)).toBe(group);
+});
+
+test.each([
+  ['::/8', 'it holds all of IPv4'],
+  ['::/64', 'it holds all of IPv4'],
+  ['::fffe:0:0/95', 'it holds all of IPv4'],
   ['2001:db8::1/32', 'bits are set outside the prefix'],
   ['::ffff:1.2.3.4', 'write IPv4-mapped networks as IPv4'],
   ['1.2.3.4/08', 'prefix is not a number'],

@@ -14,8 +14,8 @@ export type CidrParse = { kind: 'ok'; cidr: Cidr } | { kind: 'invalid'; reason: 
 
 /**
  * Reads `10.0.0.0/8`, `fd00::/8` or a bare address. Refuses what administrators get wrong and libraries accept:
- * octal or short IPv4, zone ids, bits set outside the mask, IPv4-mapped networks (one such range once trusted the
- * whole internet, CVE-2026-92395) and `/0`.
+ * octal or short IPv4, zone ids, bits set outside the mask, `/0`, and IPv6 networks that hold or lie within the IPv4-mapped
+ * ones (one such range once trusted the whole internet, CVE-2026-92395).
  */
 export function parseCidr(text: string): CidrParse {
   const invalid = (reason: string): CidrParse => ({ kind: 'invalid', reason });
@@ -28,10 +28,26 @@ export function parseCidr(text: string): CidrParse {
   if (prefix > bits) return invalid(`prefix is longer than ${String(bits)}`);
   if (prefix === 0) return invalid('/0 would allow every address');
   const value = addressBits(address);
-  if (version === 6 && value >> 32n === 0xffffn) return invalid('write IPv4-mapped networks as IPv4');
+  if (version === 6 && value >> 32n === MAPPED) return invalid('write IPv4-mapped networks as IPv4');
   if ((value & ((1n << BigInt(bits - prefix)) - 1n)) !== 0n) return invalid('bits are set outside the prefix');
+  if (version === 6 && (MAPPED << 32n) >> BigInt(bits - prefix) === value >> BigInt(bits - prefix)) {
+    return invalid('it holds all of IPv4');
+  }
   const family: IpFamily = version === 4 ? 'ipv4' : 'ipv6';
-  return { kind: 'ok', cidr: { address, prefix, family, text: `${address}/${String(prefix)}` } };
+  const canonical = version === 4 ? address : canonicalIpv6(address);
+  return { kind: 'ok', cidr: { address: canonical, prefix, family, text: `${canonical}/${String(prefix)}` } };
+}
+
+/**
+ * What stands for a caller's address where callers are counted: IPv4 as it is (also when mapped into IPv6), of IPv6 the
+ * first 64 bits, which one subscriber has to himself. Null: not an address.
+ */
+export function addressGroup(address: string): string | null {
+  const version = isIP(address);
+  if (version === 0) return null;
+  if (version === 4) return address;
+  const bits = addressBits(address.split('%', 1)[0] ?? '');
+  return embeddedIpv4(bits) ?? `${(bits >> 64n).toString(16)}::/64`;
 }
 
 /**
@@ -56,12 +72,19 @@ export class CidrSet {
   }
 }
 
-/** `::ffff:0:0/96` and `64:ff9b::/96`, without their last 32 bits. */
-const IPV4_CARRIERS: readonly bigint[] = [0xffffn, 0x0064ff9bn << 64n];
+/** `::ffff:0:0/96` without its last 32 bits. */
+const MAPPED = 0xffffn;
+/** It, and `64:ff9b::/96`. */
+const IPV4_CARRIERS: readonly bigint[] = [MAPPED, 0x0064ff9bn << 64n];
 
 function embeddedIpv4(value: bigint): string | null {
   if (!IPV4_CARRIERS.includes(value >> 32n)) return null;
   return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
+}
+
+/** RFC 5952, as the URL standard writes it. */
+function canonicalIpv6(address: string): string {
+  return new URL(`http://[${address}]`).hostname.slice(1, -1);
 }
 
 function addressBits(address: string): bigint {

@@ -206,6 +206,48 @@ test('a request that does not end is cut off', async () => {
   expectRawProblem(await rawExchange(slow.port, head), 408, 'request_timeout');
 });
 
+test('headers that never end are cut off too', async () => {
+  const slow = await start({ requestTimeoutMs: 300 });
+  expectRawProblem(
+    await rawExchange(slow.port, 'GET /v1/address HTTP/1.1\r\nhost: x\r\nx-slow: '),
+    408,
+    'request_timeout',
+  );
+});
+
+test('every answer tells browsers to keep out, and nobody which programs answer', async () => {
+  const outside = await start({ isHttpsOutside: true });
+  const preflight = {
+    method: 'OPTIONS',
+    headers: { origin: 'https://evil.test', 'access-control-request-method': 'POST' },
+  };
+  const answers = [
+    await fetch(`${base.url}/v1/address`, { headers: { origin: 'https://evil.test' } }),
+    await post('{"a":'),
+    await fetch(`${base.url}/no/such/path`),
+    await fetch(`${base.url}/v1/%zz`),
+    await fetch(`${base.url}/v1/sums`, preflight),
+    await fetch(`${outside.url}/v1/address`),
+  ];
+  for (const { url, headers } of answers) {
+    const told = Object.fromEntries(headers);
+    expect([url, told]).toEqual([
+      url,
+      expect.objectContaining({
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+      }),
+    ]);
+    const names = Object.keys(told);
+    expect(names.filter((name) => /^(access-control-.*|server|x-powered-by)$/.test(name))).toEqual([]);
+    expect(headers.has('strict-transport-security')).toBe(url.startsWith(outside.url));
+  }
+  expect(answers[0]?.headers.get('cache-control')).toBe('no-store');
+  await Promise.all(answers.map((response) => response.text()));
+});
+
 test('X-Forwarded-For is believed only from a trusted proxy', async () => {
   const ask = async (url: string): Promise<unknown> =>
     (await fetch(`${url}/v1/address`, { headers: { 'x-forwarded-for': '203.0.113.9' } })).json();

@@ -11,6 +11,7 @@ import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
+import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
 import { BodyValidationPipe } from './validation-problem.js';
 
 export interface HttpAppOptions {
@@ -22,6 +23,8 @@ export interface HttpAppOptions {
   bodyLimitBytes?: number;
   /** How long a whole request may take to arrive. Default 30 s. */
   requestTimeoutMs?: number;
+  /** The outside reaches this by https alone: browsers are told so. */
+  isHttpsOutside?: boolean;
   /** How long an idle connection is kept; longer than the usual proxy's 60 s. Default 75 s. */
   keepAliveTimeoutMs?: number;
 }
@@ -84,6 +87,7 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
     clientErrorHandler: answerClientError,
     // The router's own refusals (broken escape in the path) come before any hook or filter.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      void reply.headers(SECURITY_HEADERS);
       sendProblem(reply, problemOf(error), request.id);
     },
     forceCloseConnections: 'idle',
@@ -137,7 +141,8 @@ export function AcceptsFile(): MethodDecorator {
   return RouteConfig({ acceptsFile: true });
 }
 
-function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics }: HttpAppOptions): void {
+function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHttpsOutside }: HttpAppOptions): void {
+  const always = isHttpsOutside === true ? { ...SECURITY_HEADERS, ...STRICT_TRANSPORT } : SECURITY_HEADERS;
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, route.method);
     const config: object = route.config ?? {};
@@ -156,7 +161,9 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics }: Htt
     done();
   });
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.header(REQUEST_ID_HEADER, request.id);
+    void reply.headers(always).header(REQUEST_ID_HEADER, request.id);
+    // Answers of the API are somebody's own; handlers may say otherwise.
+    if (request.url.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
     if (closing) {
       sendProblem(reply, new Problem('shutting_down'), request.id);
       return;

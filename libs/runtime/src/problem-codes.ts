@@ -48,6 +48,7 @@ export const PROBLEMS = {
   nonce_replayed: never(401, 'The signature was used before'),
   insufficient_scope: never(403, 'The access token lacks the scope'),
   forbidden: never(403, 'Not allowed'),
+  ip_not_allowed: never(403, 'The address is not allowed for this client'),
 
   // Where.
   not_found: never(404, 'Not found'),
@@ -140,6 +141,10 @@ export const PROBLEMS = {
   // Webhooks.
   webhook_limit_reached: never(422, 'No more webhooks can be registered'),
   webhook_disabled: never(409, 'The webhook is disabled'),
+
+  // Clients of the API.
+  scope_not_held: never(403, 'Only scopes that the caller has can be given'),
+  own_client: never(409, 'The change would shut the calling client out'),
 
   // Decisions of an operator.
   attempt_open: never(409, 'The attempt is still open'),

@@ -13,11 +13,15 @@ export interface Caller {
 }
 
 /** A handler's parameter: the authenticated caller of an audited change. Only on routes with `@Scopes`. */
-export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller => {
-  const request = context.switchToHttp().getRequest<FastifyRequest>();
+export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller =>
+  callerOfRequest(context.switchToHttp().getRequest<FastifyRequest>()),
+);
+
+/** @throws Error on a route without `@Scopes` */
+export function callerOfRequest(request: FastifyRequest): Caller {
   const client = clientOf(request);
   if (!client) throw new Error('@CurrentCaller needs @Scopes on the same handler');
   // Behind a proxy the address comes from a header and can be any text.
   const address = isIP(request.ip) === 0 ? null : request.ip;
   return { merchantId: client.merchantId, actor: client.clientId, address, requestId: request.id };
-});
+}

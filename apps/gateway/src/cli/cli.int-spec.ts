@@ -47,11 +47,22 @@ test('a merchant is made, listed, set, and gets a client whose secret opens the 
   expect(await run('merchant', 'list')).toMatchObject({
     data: [{ code: 'shop', time_of_close: null, requirements: { external_id: true } }],
   });
-  const client = await run('client', 'create', '--merchant', 'shop', '--name', 'ERP', '--scopes', 'receipts:write');
+  const wanted = [
+    '--merchant',
+    'shop',
+    '--name',
+    'ERP',
+    '--scopes',
+    'receipts:write',
+    '--ip',
+    '10.0.0.0/8,2001:DB8::/32',
+  ];
+  const client = await run('client', 'create', ...wanted);
   const row = await app
     .get(PrismaService)
     .oauthClient.findUniqueOrThrow({ where: { id: String(client['client_id']) } });
   expect(row).toMatchObject({ merchantId: made['id'], scopes: ['receipts:write'], requireIdempotencyKey: false });
+  expect(row).toMatchObject({ ipPolicy: 'listed', allowedCidrs: ['10.0.0.0/8', '2001:db8::/32'] });
   expect(isClientSecret(String(client['client_secret']), row.secretHash, keyring)).toBe(true);
   const trail = await app.get(PrismaService).auditRecord.findMany({ orderBy: { sequence: 'asc' } });
   expect(trail.map(({ actor, action }) => [actor, action])).toEqual(
@@ -87,6 +98,29 @@ test('the register is loaded, products go in and out as files, refused rows into
   }
 });
 
+test('a client is set, gets a new secret, is switched off and on: also one that shut itself out', async () => {
+  await run('merchant', 'create', '--code', 'kiosk', '--name', 'Kiosk', '--tin', '301234567');
+  const made = await run('client', 'create', '--merchant', 'kiosk', '--name', 'ERP', '--ip', 'any');
+  const id = String(made['client_id']);
+  expect(made).toMatchObject({
+    merchant: 'kiosk',
+    ip_policy: 'any',
+    scopes: expect.arrayContaining(['clients:admin']),
+  });
+  expect(await run('client', 'set', id, '--ip', 'none', '--scopes', 'receipts:read')).toMatchObject({
+    ...{ ip_policy: 'listed', allowed_cidrs: [], scopes: ['receipts:read'] },
+  });
+  expect(await run('client', 'set', id, '--ip', '192.0.2.1')).toMatchObject({ allowed_cidrs: ['192.0.2.1/32'] });
+  const rotated = await run('client', 'rotate-secret', id, '--overlap-seconds', '0', '--revoke-tokens');
+  expect(rotated['previous_secret_expires_at']).toBeNull();
+  const row = await app.get(PrismaService).oauthClient.findUniqueOrThrow({ where: { id } });
+  expect(isClientSecret(String(rotated['client_secret']), row.secretHash, keyring)).toBe(true);
+  expect(isClientSecret(String(made['client_secret']), row.secretHash, keyring)).toBe(false);
+  expect(await run('client', 'disable', id)).toMatchObject({ disabled_at: expect.any(String) });
+  expect(await run('client', 'list', '--merchant', 'kiosk')).toMatchObject({ data: [{ id }] });
+  expect(await run('client', 'enable', id)).toMatchObject({ disabled_at: null });
+});
+
 test.each([
   [[]],
   [['catalog', 'import', '--merchant', 'files']],
@@ -104,7 +138,11 @@ test.each([
   [['merchant', 'set', 'shop', '--require-external-id', 'yes']],
   [['merchant', 'set', 'shop', '--default-goods', '1,2,3']],
   [['client', 'create', '--merchant', 'shop']],
-  [['client', 'create', '--merchant', 'shop', '--name', 'X', '--scopes', 'everything']],
+  [['client', 'create', '--merchant', 'shop', '--name', 'X']],
+  [['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', 'any', '--scopes', 'everything']],
+  [['client', 'disable']],
+  [['client', 'disable', 'nobody']],
+  [['client', 'set', 'nobody', '--ip', 'any']],
 ])('%j is answered with a sentence', async (args) => {
   await expect(run(...args)).rejects.toThrow(UsageError);
 });
@@ -117,4 +155,6 @@ test('values are held to the rules of the API', async () => {
     code: 'code_taken',
   });
   await expect(run('merchant', 'set', 'shop', '--time-of-close', '25:00')).rejects.toMatchObject({ status: 422 });
+  const odd = ['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', '10.0.0.1/8'];
+  await expect(run(...odd)).rejects.toMatchObject({ errors: [expect.objectContaining({ pointer: '/allowed_cidrs' })] });
 });

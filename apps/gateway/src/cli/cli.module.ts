@@ -4,11 +4,16 @@ import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import { CatalogModule } from '../catalog/catalog.module.js';
 import { ClassifierModule } from '../classifier/classifier.module.js';
+import { ChangeClient } from '../clients/change-client.js';
+import { Clients } from '../clients/clients.js';
+import { CreateClient } from '../clients/create-client.js';
+import { RotateSecret } from '../clients/rotate-secret.js';
+import { SwitchClient } from '../clients/switch-client.js';
 import { Merchants } from '../merchants/merchants.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { CatalogCommands } from './catalog-commands.js';
-import { CreateClient } from './create-client.js';
+import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
 
 /** What the command line needs of the gateway: the database and the trail, no server and no queue. */
@@ -28,8 +33,13 @@ export class CliModule {
           useFactory: () => new PrismaService({ url, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 }),
         },
         Merchants,
+        Clients,
         CreateClient,
         CatalogCommands,
+        ChangeClient,
+        RotateSecret,
+        SwitchClient,
+        ClientCommands,
         Cli,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService],

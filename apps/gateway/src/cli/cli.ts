@@ -1,14 +1,12 @@
 import { parseArgs } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
-import { newId, validationProblem } from '#runtime';
+import { newId } from '#runtime';
 import type { Caller } from '../audit/caller.js';
-import { SCOPES, type Scope } from '../http/scopes.js';
 import { MerchantPatch } from '../merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../merchants/merchants.js';
 import { CATALOG_USAGE, CatalogCommands } from './catalog-commands.js';
-import { CreateClient } from './create-client.js';
+import { checked } from './checked.js';
+import { ClientCommands } from './client-commands.js';
 import { NewMerchantInput } from './new-merchant-input.js';
 import { UsageError } from './usage-error.js';
 
@@ -17,10 +15,16 @@ export const USAGE = `Usage:
   merchant list
   merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
                           [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT]
-  client create --merchant CODE_OR_ID --name NAME [--scopes SCOPE,SCOPE|all] [--require-idempotency-key]
+  client create --merchant CODE_OR_ID --name NAME --ip any|CIDR,CIDR [--scopes SCOPE,SCOPE|all]
+                [--require-idempotency-key]
+  client list --merchant CODE_OR_ID
+  client set ID [--name NAME] [--ip any|none|CIDR,CIDR] [--scopes SCOPE,SCOPE|all] [--signing auto|off|writes|all]
+  client rotate-secret ID [--overlap-seconds N] [--revoke-tokens]
+  client disable ID
+  client enable ID
 ${CATALOG_USAGE}
 
-Answers are JSON. The client's secret is shown once.`;
+Answers are JSON. A client's secret is shown once.`;
 
 const OPTIONS = {
   code: { type: 'string' },
@@ -28,27 +32,45 @@ const OPTIONS = {
   tin: { type: 'string' },
   merchant: { type: 'string' },
   scopes: { type: 'string' },
+  ip: { type: 'string' },
+  signing: { type: 'string' },
+  'overlap-seconds': { type: 'string' },
+  'revoke-tokens': { type: 'boolean' },
   'time-of-close': { type: 'string' },
   'require-external-id': { type: 'string' },
   'default-goods': { type: 'string' },
   'require-idempotency-key': { type: 'boolean' },
 } as const;
 
-type Given = ReturnType<typeof readArguments>['values'];
+export type Given = ReturnType<typeof readArguments>['values'];
 
 const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'merchant create': ['code', 'name', 'tin'],
   'merchant list': [],
   'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
-  'client create': ['merchant', 'name', 'scopes', 'require-idempotency-key'],
+  'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],
+  'client list': ['merchant'],
+  'client set': ['name', 'scopes', 'ip', 'signing'],
+  'client rotate-secret': ['overlap-seconds', 'revoke-tokens'],
+  'client disable': [],
+  'client enable': [],
 };
+
+/** These name what they change. */
+const WITH_TARGET: ReadonlySet<string> = new Set([
+  'merchant set',
+  'client set',
+  'client rotate-secret',
+  'client disable',
+  'client enable',
+]);
 
 /** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli`. */
 @Injectable()
 export class Cli {
   constructor(
     private readonly merchants: Merchants,
-    private readonly createClient: CreateClient,
+    private readonly clients: ClientCommands,
     private readonly catalog: CatalogCommands,
   ) {}
 
@@ -59,16 +81,21 @@ export class Cli {
     const [noun = '', verb = '', ...targets] = positionals;
     const command = `${noun} ${verb}`;
     refuseForeignOptions(command, values);
-    if (targets.length !== (command === 'merchant set' ? 1 : 0)) throw new UsageError(USAGE);
+    if (targets.length !== (WITH_TARGET.has(command) ? 1 : 0)) throw new UsageError(USAGE);
+    const [target = ''] = targets;
     switch (command) {
       case 'merchant create':
         return this.createMerchant(values);
       case 'merchant list':
         return { data: await this.merchants.list() };
       case 'merchant set':
-        return this.setMerchant(targets[0] ?? '', values);
+        return this.setMerchant(target, values);
+      case 'client create':
+        return this.clients.create(await this.merchantOf(values), values, callerOf());
+      case 'client list':
+        return this.clients.list(await this.merchantOf(values));
       default:
-        return this.makeClient(values);
+        return this.clients.run(verb, target, values, callerOf());
     }
   }
 
@@ -82,12 +109,9 @@ export class Cli {
     return this.merchants.change({ ...callerOf(), merchantId: id }, checked(MerchantPatch, patchOf(given)));
   }
 
-  private async makeClient(given: Given): Promise<unknown> {
-    const { merchant, name, 'require-idempotency-key': requireIdempotencyKey = false } = given;
-    if (merchant === undefined || name === undefined) throw new UsageError(USAGE);
-    const { id: merchantId, code } = await this.merchantNamed(merchant);
-    const client = { name, scopes: readScopes(given.scopes), requireIdempotencyKey };
-    return { merchant: code, ...(await this.createClient.execute({ ...callerOf(), merchantId }, client)) };
+  private merchantOf({ merchant }: Given): Promise<MerchantView> {
+    if (merchant === undefined) throw new UsageError(USAGE);
+    return this.merchantNamed(merchant);
   }
 
   private async merchantNamed(idOrCode: string): Promise<MerchantView> {
@@ -136,21 +160,4 @@ function readGoods(text: string): Record<string, unknown> {
   if (vat_percent === undefined || more.length > 0)
     throw new UsageError('--default-goods must be none or SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT');
   return { spic, package_code, units: Number(units), vat_percent: Number(vat_percent) };
-}
-
-function readScopes(text: string | undefined): readonly Scope[] {
-  if (text === undefined || text === 'all') return SCOPES;
-  return text.split(',').map((name) => {
-    const scope = SCOPES.find((known) => known === name.trim());
-    if (scope === undefined) throw new UsageError(`--scopes: ${JSON.stringify(name)} is none of ${SCOPES.join(', ')}`);
-    return scope;
-  });
-}
-
-/** By the rules of the API's own bodies. */
-function checked<T extends object>(type: new () => T, values: object): T {
-  const instance = plainToInstance(type, values);
-  const violations = validateSync(instance, { whitelist: true, forbidNonWhitelisted: true });
-  if (violations.length > 0) throw validationProblem(violations);
-  return instance;
 }

@@ -1,12 +1,14 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard, type IAuthModuleOptions } from '@nestjs/passport';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '#runtime';
+import { ClientLimit } from '../limits/client-limit.js';
+import { SignatureGate } from '../signing/signature-gate.js';
+import { AddressGate, originOf } from './address-gate.js';
 import { insufficientScope } from './bearer-problems.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { CLIENT_PROPERTY, clientOf } from './current-client.js';
-import { SignatureGate } from '../signing/signature-gate.js';
+import { CLIENT_PROPERTY, clientOf, type KnownClient } from './current-client.js';
 import { SCOPES_METADATA, type Scope } from './scopes.js';
 
 /**
@@ -17,30 +19,30 @@ import { SCOPES_METADATA, type Scope } from './scopes.js';
 export class AccessGuard extends AuthGuard() {
   constructor(
     strategy: BearerStrategy,
-    private readonly signatures: SignatureGate,
     private readonly reflector: Reflector,
+    private readonly addresses: AddressGate,
+    private readonly signatures: SignatureGate,
+    private readonly limit: ClientLimit,
   ) {
     // The instance instead of its name: passport keeps names in one global table, and a process may hold two gateways.
     super({ defaultStrategy: strategy as unknown as string, property: CLIENT_PROPERTY } satisfies IAuthModuleOptions);
   }
 
+  /**
+   * The checks, in this order; each throws its own refusal. Two came before them, when the request's head was there and its
+   * body not yet: that the peer has an address, and the limit per address (limits/address-limit.ts).
+   */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    const needed = this.reflector.getAllAndOverride<Scope[] | undefined>(SCOPES_METADATA, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
-    if (!needed) {
-      const route = request.routeOptions.url ?? '';
-      if (route.startsWith('/v1')) throw new Error(`${request.method} ${route} has no @Scopes`);
-      return true;
-    }
-    await super.canActivate(context);
-    const client = clientOf(request);
-    if (client) await this.signatures.check(request, client);
-    const granted = client?.scopes ?? [];
-    if (needed.every((scope) => granted.includes(scope))) return true;
-    throw insufficientScope(needed);
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const needed = this.scopesOf(context, request);
+    if (!needed) return true;
+    const client = await this.authenticate(context, request);
+    await this.addresses.check(client, originOf(request));
+    await this.signatures.check(request, client);
+    if (!needed.every((scope) => client.scopes.includes(scope))) throw insufficientScope(needed);
+    await this.limit.check(client.clientId, http.getResponse<FastifyReply>());
+    return true;
   }
 
   /** Passport's verdict: `info` is the problem that the strategy failed with. */
@@ -49,5 +51,25 @@ export class AccessGuard extends AuthGuard() {
     if (error instanceof Error) throw error;
     if (info instanceof Problem) throw info;
     throw new Error('the bearer strategy gave no reason', { cause: error ?? info });
+  }
+
+  /** Null: a public route. */
+  private scopesOf(context: ExecutionContext, request: FastifyRequest): Scope[] | null {
+    const needed = this.reflector.getAllAndOverride<Scope[] | undefined>(SCOPES_METADATA, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (needed) return needed;
+    const route = request.routeOptions.url ?? '';
+    if (route.startsWith('/v1')) throw new Error(`${request.method} ${route} has no @Scopes`);
+    return null;
+  }
+
+  /** The bearer token's client, if both are in force. */
+  private async authenticate(context: ExecutionContext, request: FastifyRequest): Promise<KnownClient> {
+    await super.canActivate(context);
+    const client = clientOf(request);
+    if (!client) throw new Error('passport let a request in without its client');
+    return client;
   }
 }

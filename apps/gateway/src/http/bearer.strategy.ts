@@ -6,11 +6,11 @@ import type { Problem } from '#runtime';
 import { AccessTokens } from '../oauth/access-tokens.js';
 import { readBearerCredentials } from './bearer-credentials.js';
 import { invalidToken, malformedCredentials, noCredentials } from './bearer-problems.js';
-import type { AuthenticatedClient } from './current-client.js';
+import type { KnownClient } from './current-client.js';
 
 /** What passport adds to a strategy for the length of one request. */
 interface PassportActions {
-  success: (user: AuthenticatedClient) => void;
+  success: (user: KnownClient) => void;
   /** The challenge reaches the guard's `handleRequest` as `info`. */
   fail: (challenge: Problem) => void;
   error: (error: unknown) => void;
@@ -53,7 +53,7 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
     }
   }
 
-  validate(token: string): Promise<AuthenticatedClient | null> {
+  validate(token: string): Promise<KnownClient | null> {
     return this.accessTokens.find(token);
   }
 }

@@ -10,6 +10,12 @@ export interface AuthenticatedClient {
   requireIdempotencyKey: boolean;
 }
 
+/** What the guard itself must know of the caller. */
+export interface KnownClient extends AuthenticatedClient {
+  /** Canonical networks from which it may call; null: from anywhere. Empty: from nowhere. */
+  allowedCidrs: readonly string[] | null;
+}
+
 /** Where the access guard leaves the client on the request. */
 export const CLIENT_PROPERTY = 'oauthClient';
 
@@ -20,6 +26,6 @@ export const CurrentClient = createParamDecorator((_data: unknown, context: Exec
   return client;
 });
 
-export function clientOf(request: FastifyRequest): AuthenticatedClient | undefined {
-  return (request as FastifyRequest & { [CLIENT_PROPERTY]?: AuthenticatedClient })[CLIENT_PROPERTY];
+export function clientOf(request: FastifyRequest): KnownClient | undefined {
+  return (request as FastifyRequest & { [CLIENT_PROPERTY]?: KnownClient })[CLIENT_PROPERTY];
 }

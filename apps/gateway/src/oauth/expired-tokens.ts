@@ -29,7 +29,8 @@ export class ExpiredTokens implements OnApplicationBootstrap, OnModuleDestroy {
   async sweep(): Promise<void> {
     try {
       const deleted = await this.repository.deleteExpiredTokens();
-      this.logger.debug({ deleted }, 'expired tokens swept');
+      const assertions = await this.repository.deleteExpiredAssertions();
+      this.logger.debug({ deleted, assertions }, 'expired tokens and assertions swept');
     } catch (error) {
       // The next hour tries again; nothing depends on it.
       this.logger.warn({ err: error }, 'expired tokens could not be swept');

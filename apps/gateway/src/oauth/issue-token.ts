@@ -1,8 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { GatewaySettings } from '../settings.js';
-import { SETTINGS_TOKEN } from '../tokens.js';
+import { Injectable } from '@nestjs/common';
+import type { Origin } from '../http/address-gate.js';
 import { ACCESS_TOKEN_SECONDS, hashAccessToken, newAccessToken } from './access-token.js';
-import { isClientSecret, NO_SECRET_HASH } from './client-secret.js';
+import { AuthenticateClient } from './authenticate-client.js';
 import { OauthError } from './oauth-error.js';
 import { OauthRepository, type ClientRow } from './oauth.repository.js';
 import type { TokenRequest } from './token-request.js';
@@ -20,13 +19,13 @@ export interface TokenAnswer {
 @Injectable()
 export class IssueToken {
   constructor(
+    private readonly authenticate: AuthenticateClient,
     private readonly repository: OauthRepository,
-    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY'>,
   ) {}
 
-  /** @throws OauthError as RFC 6749 §5.2 says */
-  async execute(request: TokenRequest): Promise<TokenAnswer> {
-    const client = await this.authenticate(request);
+  /** @throws OauthError as RFC 6749 §5.2 says; Problem 403 ip_not_allowed */
+  async execute(request: TokenRequest, origin: Origin): Promise<TokenAnswer> {
+    const client = await this.authenticate.execute(request.credentials, origin);
     if (request.grantType !== 'client_credentials') {
       throw new OauthError('unsupported_grant_type', 'Only client_credentials is supported.');
     }
@@ -39,17 +38,6 @@ export class IssueToken {
       seconds: ACCESS_TOKEN_SECONDS,
     });
     return { access_token: token, token_type: 'Bearer', expires_in: ACCESS_TOKEN_SECONDS, scope: scopes.join(' ') };
-  }
-
-  /** Unknown, disabled and wrong secret are one answer, at the same cost. */
-  private async authenticate({ clientId, clientSecret }: TokenRequest): Promise<ClientRow> {
-    // PostgreSQL cannot store NUL, so no client has such an id.
-    const client = clientId.includes('\0') ? null : await this.repository.findClient(clientId);
-    const isRight = isClientSecret(clientSecret, client?.secretHash ?? NO_SECRET_HASH, this.settings.SECRETS_KEY);
-    if (!client || !isRight || client.disabled) {
-      throw new OauthError('invalid_client', 'The client is unknown or its secret is wrong.');
-    }
-    return client;
   }
 }
 

@@ -12,9 +12,7 @@ import { CurrentClient, type AuthenticatedClient } from '../http/current-client.
 import { Scopes } from '../http/scopes.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { hashAccessToken, newAccessToken } from './access-token.js';
-import { AccessTokens } from './access-tokens.js';
 import { hashClientSecret, newClientSecret } from './client-secret.js';
-import { ExpiredTokens } from './expired-tokens.js';
 import { OauthModule } from './oauth.module.js';
 
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
@@ -47,19 +45,17 @@ let app: NestFastifyApplication;
 let base: string;
 let merchantId: string;
 
+const PUBLIC_URL = 'https://gateway.test/';
+
+const settingsOf = (databaseUrl: string) => ({
+  ...{ SECRETS_KEY: keyring, DATABASE_URL: databaseUrl, PUBLIC_URL, PUBLIC_HOSTS: [], ADDRESS_LIMIT: null, CLIENT_LIMIT: null },
+});
+
 async function startGateway(databaseUrl: string): Promise<NestFastifyApplication> {
   @Global()
   @Module({
     providers: [
-      {
-        provide: SETTINGS_TOKEN,
-        useValue: {
-          SECRETS_KEY: keyring,
-          DATABASE_URL: databaseUrl,
-          PUBLIC_URL: 'http://gateway.test',
-          PUBLIC_HOSTS: [],
-        },
-      },
+      { provide: SETTINGS_TOKEN, useValue: settingsOf(databaseUrl) },
       { provide: LOGGER, useValue: logger },
       {
         provide: PrismaService,
@@ -165,7 +161,8 @@ describe('the token endpoint', () => {
       scope: 'receipts:read',
     });
     const seen = await (await mine(`Bearer ${answer.access_token}`)).json();
-    expect(seen).toEqual({ clientId: client.id, merchantId, scopes: ['receipts:read'], requireIdempotencyKey: true });
+    const rights = { scopes: ['receipts:read'], requireIdempotencyKey: true, allowedCidrs: null };
+    expect(seen).toEqual({ clientId: client.id, merchantId, ...rights });
   });
 
   test('without a scope the token has all scopes of the client', async () => {
@@ -299,47 +296,6 @@ describe('a guarded route', () => {
     const token = await tokenOf(await makeClient(['receipts:read']));
     const response = await fetch(`${base}/v1/forgotten`, { headers: { authorization: `Bearer ${token}` } });
     await expectRefusal(response, 500, 'internal');
-  });
-});
-
-describe('remembered tokens', () => {
-  test('are asked for once, and dropped at once when told to', async () => {
-    const tokens = app.get(AccessTokens);
-    const client = await makeClient(['receipts:read']);
-    const token = await tokenOf(client);
-    const before = await Promise.all(Array.from({ length: 20 }, () => tokens.find(token)));
-    expect(before.every((found) => found?.clientId === client.id)).toBe(true);
-    await prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
-    expect(await tokens.find(token)).not.toBeNull();
-    tokens.forget(hashAccessToken(token));
-    expect(await tokens.find(token)).toBeNull();
-    const other = await tokenOf(client);
-    expect(await tokens.find(other)).not.toBeNull();
-    await prisma.oauthClient.update({ where: { id: client.id }, data: { disabledAt: new Date() } });
-    tokens.forgetClient(client.id);
-    expect(await tokens.find(other)).toBeNull();
-  });
-
-  test('a lookup that began before a revocation is not remembered after it', async () => {
-    const tokens = app.get(AccessTokens);
-    const client = await makeClient(['receipts:read']);
-    const token = await tokenOf(client);
-    const early = tokens.find(token);
-    tokens.forget(hashAccessToken(token));
-    await early;
-    await prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
-    expect(await tokens.find(token)).toBeNull();
-  });
-
-  test('are swept a day after they expired', async () => {
-    const client = await makeClient(['receipts:read']);
-    await tokenOf(client);
-    await tokenOf(client);
-    await prisma.$executeRaw`
-      UPDATE oauth_tokens SET expires_at = now() - interval '2 days'
-       WHERE token_hash = (SELECT token_hash FROM oauth_tokens WHERE client_id = ${client.id} LIMIT 1)`;
-    await app.get(ExpiredTokens).sweep();
-    expect(await prisma.oauthToken.count({ where: { clientId: client.id } })).toBe(1);
   });
 });
 

@@ -1,6 +1,8 @@
 // Promise: the token endpoint reads RFC 6749 to the letter and refuses what it leaves unclear.
 import { OauthError } from './oauth-error.js';
-import { readTokenRequest } from './token-request.js';
+import { readAboutToken, readTokenRequest } from './token-request.js';
+
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`;
@@ -16,13 +18,28 @@ function refusal(authorization: string | undefined, body: unknown): string {
 }
 
 test('client_secret_basic and client_secret_post', () => {
-  const expected = { clientId: 'cli:1', clientSecret: 's/+ %ü', grantType: 'client_credentials', scopes: null };
+  const credentials = { kind: 'secret', clientId: 'cli:1', secret: 's/+ %ü' };
+  const expected = { credentials, grantType: 'client_credentials', scopes: null };
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
   expect(readTokenRequest(basic('cli:1', 's/+ %ü'), form)).toEqual(expected);
   const post = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'cli:1', client_secret: 's/+ %ü' });
   expect(readTokenRequest(undefined, post)).toEqual(expected);
   const both = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'cli:1' });
   expect(readTokenRequest(basic('cli:1', 's/+ %ü'), both)).toEqual(expected);
+});
+
+test('private_key_jwt, with and without a client_id beside it', () => {
+  const form = { grant_type: 'client_credentials', client_assertion_type: JWT_BEARER, client_assertion: 'a.b.c' };
+  const read = (more = {}): unknown =>
+    readTokenRequest(undefined, new URLSearchParams({ ...form, ...more })).credentials;
+  expect(read()).toEqual({ kind: 'assertion', clientId: null, assertion: 'a.b.c' });
+  expect(read({ client_id: 'x' })).toEqual({ kind: 'assertion', clientId: 'x', assertion: 'a.b.c' });
+});
+
+test('a request about a token needs the token', () => {
+  const about = readAboutToken(basic('c', 's'), new URLSearchParams('token=t&token_type_hint=access_token'));
+  expect(about).toEqual({ credentials: { kind: 'secret', clientId: 'c', secret: 's' }, token: 't' });
+  expect(() => readAboutToken(basic('c', 's'), new URLSearchParams('token='))).toThrow(OauthError);
 });
 
 test('scopes: absent and empty mean all, repetitions fold', () => {
@@ -41,6 +58,20 @@ test.each([
   ['an empty grant_type', basic('c', 's'), 'grant_type=', 'invalid_request'],
   ['two ways of authentication', basic('c', 's'), 'grant_type=a&client_id=c&client_secret=s', 'invalid_request'],
   ['two client ids', basic('c', 's'), 'grant_type=a&client_id=d', 'invalid_request'],
+  [
+    'an assertion beside a secret',
+    basic('c', 's'),
+    `grant_type=a&client_assertion_type=${JWT_BEARER}&client_assertion=x`,
+    'invalid_request',
+  ],
+  ['an assertion without its type', undefined, 'grant_type=a&client_assertion=x', 'invalid_request'],
+  ['a type without its assertion', undefined, `grant_type=a&client_assertion_type=${JWT_BEARER}`, 'invalid_request'],
+  [
+    'another type of assertion',
+    undefined,
+    'grant_type=a&client_assertion_type=saml&client_assertion=x',
+    'invalid_client',
+  ],
   ['no credentials', undefined, 'grant_type=a', 'invalid_client'],
   ['an empty secret', undefined, 'grant_type=a&client_id=c&client_secret=', 'invalid_client'],
   ['Bearer', 'Bearer x', 'grant_type=a', 'invalid_client'],

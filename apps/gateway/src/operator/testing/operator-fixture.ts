@@ -73,7 +73,10 @@ export class OperatorFixture {
   static async start(more: Partial<GatewaySettings> = {}): Promise<OperatorFixture> {
     const database = await createTestDatabase();
     const settings = testGatewaySettings(database, more);
-    const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
+    const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), {
+      logger,
+      trustedProxies: settings.TRUSTED_PROXIES,
+    });
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;
     const backend = laneQueueBackend({ queueUrl: null, databaseUrl: database.url });

@@ -1,0 +1,50 @@
+import { isIP } from 'node:net';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { addressGroup, Problem, sendProblem, systemClock } from '#runtime';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
+import { tellLimit, tooManyRequests } from './limit-headers.js';
+import type { Rate } from './rate.js';
+import { MemoryBuckets } from './token-bucket.js';
+
+/** Asked by the machinery around us, often through the same proxy as everybody else. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/**
+ * The first thing that any request meets, when its head is there and its body not yet, whether a path fits or not: it must
+ * have an address, and its address must not have asked too often. Counted in this process alone, so that it costs nothing.
+ */
+@Injectable()
+export class AddressLimit implements OnModuleInit {
+  private readonly rate: Rate | null;
+  private readonly buckets: MemoryBuckets | null;
+
+  constructor(
+    private readonly server: HttpAdapterHost,
+    @Inject(SETTINGS_TOKEN) { ADDRESS_LIMIT }: Pick<GatewaySettings, 'ADDRESS_LIMIT'>,
+  ) {
+    this.rate = ADDRESS_LIMIT;
+    this.buckets = ADDRESS_LIMIT && new MemoryBuckets(ADDRESS_LIMIT, systemClock);
+  }
+
+  onModuleInit(): void {
+    const fastify = this.server.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('onRequest', (request, reply, done) => {
+      const refusal = PROBES.has(request.routeOptions.url ?? '') ? null : this.refusalOf(request, reply);
+      if (refusal) sendProblem(reply, refusal, request.id);
+      else done();
+    });
+  }
+
+  private refusalOf(request: FastifyRequest, reply: FastifyReply): Problem | null {
+    // Behind a trusted proxy the address comes from a header and can be any text.
+    const group = isIP(request.ip) === 0 ? null : addressGroup(request.ip);
+    if (group === null) return new Problem('ip_not_allowed', 'The X-Forwarded-For of this request names no address.');
+    if (!this.rate || !this.buckets) return null;
+    const verdict = this.buckets.take(group);
+    tellLimit(reply, 'address', this.rate, verdict);
+    return verdict.isAllowed ? null : tooManyRequests('address', this.rate, verdict);
+  }
+}

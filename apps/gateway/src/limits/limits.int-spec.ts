@@ -1,0 +1,108 @@
+// Promise: too many requests are turned away early and politely, per address and per client, on all gateways together.
+import 'reflect-metadata';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { OwnRedis, redisIsInstalled } from '../../../../libs/queue/src/testing/own-redis.js';
+import { OauthGateway } from '../oauth/testing/oauth-gateway.js';
+
+let database: TestDatabase;
+const open: OauthGateway[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 60_000);
+afterEach(async () => {
+  while (open.length > 0) await open.pop()?.stop();
+});
+afterAll(() => database.drop());
+
+async function start(settings: Parameters<typeof OauthGateway.start>[1]): Promise<OauthGateway> {
+  const gateway = await OauthGateway.start(database, settings);
+  open.push(gateway);
+  return gateway;
+}
+
+/** Slow enough that nothing comes back while a test runs. */
+const THREE = { requests: 3, seconds: 30_000 };
+
+test('per address: before any token is looked at, for every path, not for probes', async () => {
+  const gateway = await start({ addressLimit: THREE });
+  const first = await gateway.get('/v1/mine');
+  expect(first.headers).toMatchObject({
+    'ratelimit-policy': '"address";q=3;w=30000',
+    ratelimit: '"address";r=2;t=10000',
+  });
+  expect((await gateway.get('/no/such/path')).status).toBe(404);
+  expect((await gateway.get('/.well-known/oauth-authorization-server')).status).toBe(200);
+  for (const path of ['/v1/mine', '/no/such/path', '/oauth/token', '/.well-known/oauth-authorization-server']) {
+    const { status, headers, body } = await gateway.get(path);
+    expect([path, status, body['code'], body['retryable']]).toEqual([path, 429, 'too_many_requests', true]);
+    expect(headers).toMatchObject({ ratelimit: expect.stringMatching(/^"address";r=0;t=(9999|10000)$/) });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(9_000);
+    expect(headers['content-type']).toMatch(/^application\/problem\+json/);
+  }
+  // Another address is not concerned.
+  expect((await gateway.get('/v1/mine', { from: '127.0.0.9' })).status).toBe(401);
+});
+
+test('per client: whatever token and address it uses; others are not concerned', async () => {
+  const gateway = await start({ addressLimit: { requests: 1_000, seconds: 1 }, clientLimit: THREE });
+  const merchantId = await gateway.createMerchant();
+  const [client, other] = [await gateway.createClient(merchantId), await gateway.createClient(merchantId)];
+  const statuses = [];
+  for (const from of ['127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']) {
+    const { status, headers } = await gateway.mine(client.token, { from });
+    statuses.push(status);
+    expect(headers['ratelimit-policy']).toBe('"address";q=1000;w=1, "client";q=3;w=30000');
+    expect(headers['ratelimit']).toMatch(/^"address";r=\d+;t=\d+, "client";r=\d;t=\d+$/);
+  }
+  expect(statuses).toEqual([200, 200, 200, 429]);
+  expect((await gateway.mine(other.token)).status).toBe(200);
+});
+
+test('without limits nothing is said of them', async () => {
+  const gateway = await start({});
+  const { headers } = await gateway.get('/v1/mine');
+  expect([headers['ratelimit'], headers['ratelimit-policy']]).toEqual([undefined, undefined]);
+});
+
+const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
+
+(mayRun ? describe : describe.skip)('with Redis', () => {
+  let redis: OwnRedis;
+  beforeAll(async () => {
+    redis = await OwnRedis.reserve();
+    await redis.start();
+  }, 60_000);
+  afterAll(() => redis.kill());
+
+  test('all gateways count together; without Redis each for itself, and nobody is shut out', async () => {
+    const settings = { clientLimit: THREE, queueUrl: redis.url };
+    const [one, two] = [await start(settings), await start(settings)];
+    const { token } = await one.createClient(await one.createMerchant());
+    // The connection may still be under way; from then on counts are shared.
+    const statuses = async (gateways: OauthGateway[]): Promise<number[]> => {
+      const all = [];
+      for (const gateway of gateways) all.push((await gateway.mine(token)).status);
+      return all;
+    };
+    await connected(one, two);
+    expect(await statuses([one, two, one, two, one])).toEqual([200, 200, 200, 429, 429]);
+    await redis.kill();
+    expect(await statuses([one, two])).toEqual([200, 200]);
+  });
+});
+
+/** Until Redis, and not the gateway itself, counts: two gateways see what one took. */
+async function connected(...gateways: OauthGateway[]): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  for (const gateway of gateways) {
+    for (;;) {
+      const other = await gateway.createClient(await gateway.createMerchant());
+      const first = await gateway.mine(other.token);
+      const second = await gateways[(gateways.indexOf(gateway) + 1) % gateways.length]?.mine(other.token);
+      const left = [first, second].map((answer) => /"client";r=(\d)/.exec(String(answer?.headers['ratelimit']))?.[1]);
+      if (left[0] === '2' && left[1] === '1') break;
+      if (Date.now() > deadline) throw new Error('the gateways never counted together');
+    }
+  }
+}

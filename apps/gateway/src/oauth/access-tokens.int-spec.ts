@@ -1,0 +1,154 @@
+// Promise: what was taken away from a token or a client counts for nothing within a second, on every gateway.
+import 'reflect-metadata';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createLogger } from '#runtime';
+import { hashAccessToken } from './access-token.js';
+import { AccessTokens } from './access-tokens.js';
+import { ExpiredTokens } from './expired-tokens.js';
+import { OauthRepository } from './oauth.repository.js';
+import { OauthGateway } from './testing/oauth-gateway.js';
+
+const PUBLIC_URL = 'https://gateway.test/';
+let database: TestDatabase;
+let gateway: OauthGateway;
+let merchantId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  gateway = await OauthGateway.start(database, { publicUrl: PUBLIC_URL });
+  merchantId = await gateway.createMerchant();
+}, 60_000);
+afterAll(async () => {
+  await gateway.stop();
+  await database.drop();
+});
+
+type TestClient = Awaited<ReturnType<OauthGateway['createClient']>>;
+
+const makeClient = (scopes: string[]): Promise<TestClient> => gateway.createClient(merchantId, { scopes });
+
+const logger = createLogger('gateway', 'error', { write: () => undefined });
+const tokenOf = (client: TestClient): Promise<string> => gateway.createToken(client.id);
+
+/** Takes the database's own notices away, as if they were lost on their way. */
+async function withoutNotices(run: () => Promise<void>): Promise<void> {
+  const owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+  const set = async (how: 'DISABLE' | 'ENABLE'): Promise<void> => {
+    for (const table of ['oauth_tokens', 'oauth_clients'])
+      await owner.query(`ALTER TABLE ${table} ${how} TRIGGER USER`);
+  };
+  try {
+    await set('DISABLE');
+    await run();
+  } finally {
+    await set('ENABLE');
+    await owner.end();
+  }
+}
+
+describe('remembered tokens', () => {
+  test('are asked for once, and dropped at once when told to', async () => {
+    const tokens = gateway.app.get(AccessTokens);
+    const client = await makeClient(['receipts:read']);
+    const token = await tokenOf(client);
+    const other = await tokenOf(client);
+    await withoutNotices(async () => {
+      const before = await Promise.all(Array.from({ length: 20 }, () => tokens.find(token)));
+      expect(before.every((found) => found?.clientId === client.id)).toBe(true);
+      await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
+      expect(await tokens.find(token)).not.toBeNull();
+      tokens.forget(hashAccessToken(token));
+      expect(await tokens.find(token)).toBeNull();
+      await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: null } });
+      expect(await tokens.find(other)).not.toBeNull();
+      await gateway.prisma.oauthClient.update({ where: { id: client.id }, data: { disabledAt: new Date() } });
+      tokens.forgetClient(client.id);
+      expect(await tokens.find(other)).toBeNull();
+    });
+  });
+
+  test('a lookup that began before a revocation is not remembered after it', async () => {
+    const tokens = gateway.app.get(AccessTokens);
+    const client = await makeClient(['receipts:read']);
+    const token = await tokenOf(client);
+    await withoutNotices(async () => {
+      const early = tokens.find(token);
+      tokens.forget(hashAccessToken(token));
+      await early;
+      await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
+      expect(await tokens.find(token)).toBeNull();
+    });
+  });
+
+  test('whatever is taken away from a client, by whatever path, another gateway knows within a second', async () => {
+    const second = await OauthGateway.start(database, { publicUrl: PUBLIC_URL });
+    const answer = async (token: string): Promise<number> => (await second.mine(token)).status;
+    const revoke = ({ id, secret }: TestClient, token: string): Promise<unknown> => {
+      const body = new URLSearchParams({ client_id: id, client_secret: secret, token });
+      return fetch(`${gateway.url}/oauth/revoke`, { method: 'POST', body }).then((response) => response.text());
+    };
+    const ways: [string, number, (client: TestClient, token: string) => Promise<unknown>][] = [
+      ['revoked', 401, revoke],
+      [
+        'disabled',
+        401,
+        ({ id }) => gateway.prisma.oauthClient.update({ where: { id }, data: { disabledAt: new Date() } }),
+      ],
+      [
+        'scope',
+        403,
+        ({ id }) => gateway.prisma.oauthClient.update({ where: { id }, data: { scopes: ['catalog:read'] } }),
+      ],
+      ['address', 403, ({ id }) => gateway.prisma.oauthClient.update({ where: { id }, data: { ipPolicy: 'listed' } })],
+    ];
+    try {
+      for (const [what, refused, takeAway] of ways) {
+        const tookMs: number[] = [];
+        // The middle of three: a busy machine may be late once, and a gateway that just began to listen has forgotten anyway.
+        for (let round = 0; round < 3; round += 1) {
+          const client = await makeClient(['receipts:read']);
+          const token = await tokenOf(client);
+          expect([what, await answer(token)]).toEqual([what, 200]);
+          await takeAway(client, token);
+          const committedAt = performance.now();
+          let status = await answer(token);
+          while (status === 200 && performance.now() - committedAt < 20_000) status = await answer(token);
+          expect([what, status]).toEqual([what, refused]);
+          tookMs.push(performance.now() - committedAt);
+        }
+        const [, middleMs = Infinity] = tookMs.sort((a, b) => a - b);
+        expect([what, middleMs < 1_000]).toEqual([what, true]);
+      }
+    } finally {
+      await second.stop();
+    }
+  }, 120_000);
+
+  test('count for less than a second while no notices can be heard', async () => {
+    const client = await makeClient(['receipts:read']);
+    const token = await tokenOf(client);
+    const deaf = new AccessTokens(
+      { databaseUrl: 'postgresql://127.0.0.1:9/x' },
+      gateway.app.get(OauthRepository),
+      logger,
+    );
+    expect(await deaf.find(token)).not.toBeNull();
+    await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
+    const begun = performance.now();
+    while ((await deaf.find(token)) !== null) await new Promise((resolve) => setTimeout(resolve, 20));
+    // Well before the five seconds for which it would be remembered otherwise.
+    expect(performance.now() - begun).toBeLessThan(4_000);
+  });
+
+  test('are swept a day after they expired', async () => {
+    const client = await makeClient(['receipts:read']);
+    await tokenOf(client);
+    await gateway.prisma.$executeRaw`
+      UPDATE oauth_tokens SET expires_at = now() - interval '2 days'
+       WHERE token_hash = (SELECT token_hash FROM oauth_tokens WHERE client_id = ${client.id} LIMIT 1)`;
+    await gateway.app.get(ExpiredTokens).sweep();
+    expect(await gateway.prisma.oauthToken.count({ where: { clientId: client.id } })).toBe(1);
+  });
+});

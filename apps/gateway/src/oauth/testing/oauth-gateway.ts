@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto';
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Controller, Get, Global, Module } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { PrismaService } from '#database';
+import type { TestDatabase } from '#database/testing';
+import { createFastifyNestApp, createLogger, newId, parseKeyring, type Cidr } from '#runtime';
+import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
+import { Scopes } from '../../http/scopes.js';
+import type { Rate } from '../../limits/rate.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import { hashAccessToken, newAccessToken } from '../access-token.js';
+import { hashClientSecret, newClientSecret } from '../client-secret.js';
+import { OauthModule } from '../oauth.module.js';
+
+export const keyring = parseKeyring(randomBytes(32).toString('base64'));
+const logger = createLogger('gateway', 'error', { write: () => undefined });
+
+@Controller('v1')
+class SampleController {
+  @Get('mine')
+  @Scopes('receipts:read')
+  mine(@CurrentClient() client: AuthenticatedClient): AuthenticatedClient {
+    return client;
+  }
+}
+
+export interface OauthGatewaySettings {
+  /** Where to listen; default 127.0.0.1, any port. */
+  host?: string;
+  port?: number;
+  /** Default: where it listens, if the port was given. */
+  publicUrl?: string;
+  trusted?: readonly Cidr[];
+  addressLimit?: Rate;
+  clientLimit?: Rate;
+  queueUrl?: string;
+}
+
+/** Token endpoint, guard and limits of the gateway before one sample route: no receipts, no queue. */
+export class OauthGateway {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    readonly prisma: PrismaService,
+    readonly url: string,
+  ) {}
+
+  static async start(database: TestDatabase, settings: OauthGatewaySettings = {}): Promise<OauthGateway> {
+    const { host = '127.0.0.1', port = 0, trusted = [] } = settings;
+    const { publicUrl = `http://127.0.0.1:${String(port)}` } = settings;
+
+    @Global()
+    @Module({
+      providers: [
+        {
+          provide: SETTINGS_TOKEN,
+          useValue: {
+            ...{
+              SECRETS_KEY: keyring,
+              DATABASE_URL: database.url,
+              PUBLIC_URL: publicUrl,
+              QUEUE_URL: settings.queueUrl,
+            },
+            PUBLIC_HOSTS: [],
+            ...{ ADDRESS_LIMIT: settings.addressLimit ?? null, CLIENT_LIMIT: settings.clientLimit ?? null },
+          },
+        },
+        { provide: LOGGER, useValue: logger },
+        {
+          provide: PrismaService,
+          useFactory: () =>
+            new PrismaService({ url: database.url, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
+        },
+      ],
+      exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
+    })
+    class SharedModule {}
+
+    @Module({ imports: [SharedModule, OauthModule], controllers: [SampleController] })
+    class TestModule {}
+
+    const app = await createFastifyNestApp(TestModule, { logger, trustedProxies: trusted });
+    await app.listen(port, host);
+    const address = app.getHttpServer().address() as AddressInfo;
+    return new OauthGateway(app, app.get(PrismaService), `http://127.0.0.1:${String(address.port)}`);
+  }
+
+  stop(): Promise<void> {
+    return this.app.close();
+  }
+
+  async createMerchant(): Promise<string> {
+    const id = newId('mer');
+    await this.prisma.merchant.create({ data: { id, code: id, name: 'M', tin: '300000000' } });
+    return id;
+  }
+
+  /** @param more `allowedCidrs` null: from anywhere */
+  async createClient(
+    merchantId: string,
+    more: { allowedCidrs?: string[] | null; scopes?: string[] } = {},
+  ): Promise<{ id: string; secret: string; token: string }> {
+    const { allowedCidrs = null, scopes = ['receipts:read', 'catalog:read'] } = more;
+    const id = newId('cli');
+    const secret = newClientSecret();
+    await this.prisma.oauthClient.create({
+      data: {
+        ...{ id, merchantId, name: id, secretHash: new Uint8Array(hashClientSecret(secret, keyring)), scopes },
+        ...{ ipPolicy: allowedCidrs === null ? 'any' : 'listed', allowedCidrs: allowedCidrs ?? [] },
+      },
+    });
+    return { id, secret, token: await this.createToken(id) };
+  }
+
+  /** With all scopes of the client. */
+  async createToken(clientId: string): Promise<string> {
+    const { scopes } = await this.prisma.oauthClient.findUniqueOrThrow({ where: { id: clientId } });
+    const token = newAccessToken();
+    const tokenHash = new Uint8Array(hashAccessToken(token));
+    const expiresAt = new Date(Date.now() + 900_000);
+    await this.prisma.oauthToken.create({ data: { tokenHash, clientId, scopes, expiresAt } });
+    return token;
+  }
+
+  /** From an address of this machine of one's choice, with headers as they are. */
+  get(
+    path: string,
+    { from = '127.0.0.1', headers = [] }: { from?: string; headers?: string[] } = {},
+  ): Promise<{ status: number; headers: IncomingHttpHeaders; body: Record<string, unknown> }> {
+    return new Promise((resolve, reject) => {
+      const options = { localAddress: from, agent: false, headers: ['host', 'x', ...headers] as never };
+      const call = httpRequest(`${this.url}${path}`, options, (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => {
+          const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+        });
+      });
+      call.on('error', reject).end();
+    });
+  }
+
+  /** The sample route with a token. */
+  mine(token: string, more: { from?: string; headers?: string[] } = {}): ReturnType<OauthGateway['get']> {
+    return this.get('/v1/mine', { ...more, headers: ['authorization', `Bearer ${token}`, ...(more.headers ?? [])] });
+  }
+}

@@ -1,0 +1,101 @@
+// Promise: whoever relies on notices knows until when he has heard all of them, and a dead connection does not pass for a silent one.
+import { createServer, connect, type Server, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { createLogger } from '#runtime';
+import { ChannelListener } from './channel-listener.js';
+import { createTestDatabase, type TestDatabase } from './testing/index.js';
+
+const logger = createLogger('test', 'error', { write: () => undefined });
+let database: TestDatabase;
+let listener: ChannelListener | null = null;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+}, 60_000);
+afterEach(async () => {
+  await listener?.stop();
+  listener = null;
+});
+afterAll(() => database.drop());
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('not within 30 s');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A way to the database that can be made to swallow everything, as a network does that forgot a connection. */
+async function swallowingProxy(target: URL): Promise<{ server: Server; url: string; swallow(): void; cut(): void }> {
+  const sockets = new Set<Socket>();
+  let pairs: { near: Socket; far: Socket }[] = [];
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    pairs.push({ near, far });
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => undefined));
+    near.pipe(far);
+    far.pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(target.href);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    server,
+    url: url.href,
+    swallow: () => {
+      for (const { near, far } of pairs) {
+        near.unpipe(far).resume();
+        far.unpipe(near).resume();
+      }
+      pairs = [];
+    },
+    cut: () => sockets.forEach((socket) => socket.destroy()),
+  };
+}
+
+test('what was committed before `heardUntilMs` has been told', async () => {
+  const heard: string[] = [];
+  listener = new ChannelListener(
+    {
+      ...{ databaseUrl: database.url, applicationName: 'test', channel: 'test_notices', heartbeatMs: 20 },
+      ...{ onNotice: (payload) => void heard.push(payload), onListening: () => undefined },
+    },
+    logger,
+  );
+  expect(listener.heardUntilMs).toBe(-Infinity);
+  listener.start();
+  await until(() => (listener?.heardUntilMs ?? 0) > 0);
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  for (let number = 0; number < 20; number += 1) {
+    await client.query(`SELECT pg_notify('test_notices', '${String(number)}')`);
+    const committedAt = performance.now();
+    await until(() => (listener?.heardUntilMs ?? 0) > committedAt);
+    expect(heard).toContain(String(number));
+  }
+  await client.end();
+});
+
+test('a connection that swallows everything is given up, and listening begins anew', async () => {
+  const proxy = await swallowingProxy(new URL(database.url));
+  let began = 0;
+  listener = new ChannelListener(
+    {
+      ...{ databaseUrl: proxy.url, applicationName: 'test', channel: 'test_notices', heartbeatMs: 50 },
+      ...{ onNotice: () => undefined, onListening: () => void (began += 1) },
+    },
+    logger,
+  );
+  listener.start();
+  await until(() => (listener?.heardUntilMs ?? 0) > 0);
+  proxy.swallow();
+  const deafSince = performance.now();
+  await until(() => began === 2);
+  await until(() => (listener?.heardUntilMs ?? 0) > deafSince);
+  await listener.stop();
+  proxy.cut();
+  await new Promise((resolve) => proxy.server.close(resolve));
+});
