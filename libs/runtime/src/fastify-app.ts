@@ -157,7 +157,6 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
   fastify.addHook('onSend', (_request, reply, _payload, done) => {
     // A connection kept alive past this answer would hold the stop until it times out.
     if (closing) void reply.header('connection', 'close');
-    addSecurityHeaders(reply);
     done();
   });
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -179,24 +178,6 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
     done();
   });
-}
-
-/**
- * What a browser must not do with an answer. A page sets its own policy; everything else may load, run and be framed
- * nowhere. Cross-origin calls are off by silence: no CORS header is ever sent.
- */
-const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-};
-
-function addSecurityHeaders(reply: FastifyReply): void {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS))
-    if (!reply.hasHeader(name)) void reply.header(name, value);
 }
 
 /** A compressed body would not parse and could hide its size: refused by name instead of as broken JSON. */
