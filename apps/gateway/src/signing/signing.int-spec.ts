@@ -249,7 +249,7 @@ describe('a route that reads its body itself', () => {
     })
     class FilesModule {}
     const app = await createFastifyNestApp(FilesModule, { logger });
-    const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+    const fastify = app.getHttpAdapter().getInstance();
     fastify.addContentTypeParser('text/plain', (_request, payload, done) => done(null, payload));
     await app.listen(0, '127.0.0.1');
     return app;
