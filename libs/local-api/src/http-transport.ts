@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { openExchange } from './exchange.js';
 import { KeepAlivePool } from './keep-alive.js';
 import type { LocalApiTransport, Opening, TransportRequest } from './transport.js';
@@ -7,16 +8,20 @@ export interface HttpTransportOptions {
   baseUrl: string;
   /** Certificate authority of the register in PEM, when it is not a public one. */
   ca?: string | undefined;
+  /** How a name becomes an address, at every new connection; the system's way unless given. */
+  lookup?: LookupFunction | undefined;
 }
 
 /** Requests straight to a register's address. Follows no redirect, repeats nothing. */
 export class HttpTransport implements LocalApiTransport {
   private readonly base: URL;
   private readonly pool: KeepAlivePool;
+  private readonly lookup: LookupFunction | undefined;
 
   /** @throws TypeError when `baseUrl` is no http or https URL */
-  constructor({ baseUrl, ca }: HttpTransportOptions) {
+  constructor({ baseUrl, ca, lookup }: HttpTransportOptions) {
     this.base = new URL(baseUrl);
+    this.lookup = lookup;
     if (this.base.protocol !== 'http:' && this.base.protocol !== 'https:') {
       throw new TypeError('the address of a register begins with http:// or https://');
     }
@@ -34,6 +39,7 @@ export class HttpTransport implements LocalApiTransport {
         host: hostname.replace(/^\[(.*)\]$/, '$1'),
         port: port === '' ? undefined : Number(port),
         path: `${pathname.replace(/\/+$/, '')}${path}`,
+        ...(this.lookup && { lookup: this.lookup }),
         headers: { ...headers, ...(body && { 'Content-Length': String(body.length) }) },
       },
     });

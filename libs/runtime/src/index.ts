@@ -9,11 +9,20 @@ export {
   type HttpAppOptions,
   type RootModule,
 } from './fastify-app.js';
+export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
 export { newId } from './ids.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
 export { Metrics, MetricsModule, type MetricText } from './metrics.js';
+export {
+  isPublicUnicast,
+  OutgoingGuard,
+  OutgoingRefused,
+  readOutgoingUrl,
+  type NameLookup,
+  type UrlVerdict,
+} from './outgoing-guard.js';
 export { isProblemCode, PROBLEMS, type ProblemCode, type ProblemKind } from './problem-codes.js';
 export { ProblemFilter, sendProblem } from './problem-filter.js';
 export { problemOf } from './problem-of.js';

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { apiKeyOwner } from '#database';
 import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, type TransportRequest } from '#local-api';
-import { open, type CidrSet, type Keyring } from '#runtime';
+import { open, type Keyring, type OutgoingGuard } from '#runtime';
 import type { LaneDevice, Registers } from '../lanes/ports.js';
 
 /** Connections kept open at the same time; an idle device's is made anew when it sells again. */
@@ -30,7 +28,7 @@ export class RegisterConnections implements Registers {
 
   constructor(
     private readonly keyring: Keyring,
-    private readonly allowed: CidrSet,
+    private readonly guard: OutgoingGuard,
     private readonly links: LinkTransports,
   ) {}
 
@@ -52,26 +50,24 @@ export class RegisterConnections implements Registers {
   }
 
   private transportTo({ id, baseUrl }: LaneDevice): LocalApiTransport {
-    return baseUrl === null ? this.links.transportTo(id) : new AllowedTransport(baseUrl, this.allowed);
+    return baseUrl === null ? this.links.transportTo(id) : new GuardedTransport(baseUrl, this.guard);
   }
 }
 
-/** HTTP to addresses inside DEVICE_ALLOWED_CIDRS only; asked anew at every call, because names move. */
-class AllowedTransport implements LocalApiTransport {
+/** HTTP to addresses that the guard allows. Names are asked for anew at every connection, because they move. */
+class GuardedTransport implements LocalApiTransport {
   private readonly http: HttpTransport;
-  private readonly hostname: string;
+  private readonly literalFault: string | null;
 
-  constructor(
-    baseUrl: string,
-    private readonly allowed: CidrSet,
-  ) {
-    this.http = new HttpTransport({ baseUrl });
-    this.hostname = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '');
+  constructor(baseUrl: string, guard: OutgoingGuard) {
+    const url = new URL(baseUrl);
+    this.http = new HttpTransport({ baseUrl, lookup: guard.lookupFor(url) });
+    this.literalFault = guard.literalFault(url);
   }
 
-  async open(request: TransportRequest): Promise<Opening> {
-    const reason = await this.forbiddenReason();
-    return reason === null ? this.http.open(request) : { kind: 'not_sent', reason };
+  open(request: TransportRequest): Promise<Opening> {
+    if (this.literalFault === null) return this.http.open(request);
+    return Promise.resolve({ kind: 'not_sent', reason: this.literalFault });
   }
 
   close(): void {
@@ -80,20 +76,6 @@ class AllowedTransport implements LocalApiTransport {
 
   retire(): void {
     this.http.retire();
-  }
-
-  private async forbiddenReason(): Promise<string | null> {
-    const { hostname, allowed } = this;
-    if (isIP(hostname)) return allowed.contains(hostname) ? null : 'the address is outside DEVICE_ALLOWED_CIDRS';
-    try {
-      const addresses = await lookup(hostname, { all: true });
-      return addresses.every(({ address }) => allowed.contains(address))
-        ? null
-        : 'the name leads outside DEVICE_ALLOWED_CIDRS';
-    } catch {
-      // A name that does not resolve is an unreachable device, nothing more.
-      return 'the name does not resolve';
-    }
   }
 }
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyOwner, PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { CidrSet, createLogger, newId, parseCidr, parseKeyring, seal } from '#runtime';
+import { OutgoingGuard, createLogger, newId, parseCidr, parseKeyring, seal } from '#runtime';
 import { answer, MisbehavingServer } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdmitLinkedDevice } from './admit-linked-device.js';
@@ -59,7 +59,7 @@ beforeAll(async () => {
   inspector = new InspectDevice(rows, (device) => {
     const loopback = parseCidr('127.0.0.0/8');
     if (loopback.kind === 'invalid') throw new Error(loopback.reason);
-    const connections = new RegisterConnections(keyring, new CidrSet([loopback.cidr]), NO_LINKS);
+    const connections = new RegisterConnections(keyring, OutgoingGuard.forDevices([loopback.cidr]), NO_LINKS);
     return { register: connections.of(device), close: () => connections.close() };
   });
   merchantId = newId('mer');

@@ -1,6 +1,6 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { PrismaService, type DeviceTaskResult, type InspectParams } from '#database';
-import { CidrSet, type Logger } from '#runtime';
+import { OutgoingGuard, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { Links } from '../links/links.js';
 import { LanesModule } from '../lanes/lanes.module.js';
@@ -56,9 +56,9 @@ export class InspectionModule implements OnModuleInit {
 }
 
 function linesOf({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings, links: Links): OpenInspectionLine {
-  const allowed = new CidrSet(DEVICE_ALLOWED_CIDRS);
+  const guard = OutgoingGuard.forDevices(DEVICE_ALLOWED_CIDRS);
   return (device) => {
-    const connections = new RegisterConnections(SECRETS_KEY, allowed, links);
+    const connections = new RegisterConnections(SECRETS_KEY, guard, links);
     return { register: connections.of(device), close: () => connections.close() };
   };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
-import { CidrSet, Metrics, newId, systemClock, type Logger } from '#runtime';
+import { OutgoingGuard, Metrics, newId, systemClock, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { LinkedLanes } from '../links/linked-lanes.js';
 import { LinksModule } from '../links/links.module.js';
@@ -75,7 +75,7 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
       provide: RegisterConnections,
       inject: [SETTINGS_TOKEN, Links],
       useFactory: ({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings, links: Links) =>
-        new RegisterConnections(SECRETS_KEY, new CidrSet(DEVICE_ALLOWED_CIDRS), links),
+        new RegisterConnections(SECRETS_KEY, OutgoingGuard.forDevices(DEVICE_ALLOWED_CIDRS), links),
     },
     {
       provide: PostgresSettledNotices,

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiKeyOwner } from '#database';
-import { CidrSet, createLogger, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
+import { OutgoingGuard, createLogger, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
 import { answer, MisbehavingServer, type Reaction } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
@@ -90,7 +90,11 @@ beforeEach(async () => {
   server = new MisbehavingServer((socket, request, self) => react(socket, request, self));
   await standAt(await server.listen());
   const loopback = parseCidr('127.0.0.0/8');
-  registers = new RegisterConnections(keyring, new CidrSet(loopback.kind === 'ok' ? [loopback.cidr] : []), NO_LINKS);
+  registers = new RegisterConnections(
+    keyring,
+    OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []),
+    NO_LINKS,
+  );
   const world = { store: rows.ours, locks, registers, notices: { tell: () => undefined } };
   lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
 });
