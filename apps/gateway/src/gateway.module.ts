@@ -6,7 +6,7 @@ import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
-import { ReceiptsModule } from './receipts/receipts.module.js';
+import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 
@@ -26,7 +26,7 @@ export class GatewayModule implements OnApplicationShutdown {
       imports: [
         MetricsModule.register(metrics),
         OauthModule,
-        ReceiptsModule,
+        ReceiptsApiModule,
         OperatorModule,
         LinksModule,
         FleetModule,

@@ -23,3 +23,4 @@ export type { StoredReceiptDocument } from './stored-receipt.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner } from './sealed-columns.js';
+export { credentialsOwner, instrumentOwner } from './payment-columns.js';

@@ -1,6 +1,12 @@
 export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
 export { decideClick, type ClickDecision, type ClickOrder } from './click/click-shop.decision.js';
-export { clickAnswer, clickNote, readClickRequest, type ClickCommand, type ClickReading } from './click/click-shop.wire.js';
+export {
+  clickAnswer,
+  clickNote,
+  readClickRequest,
+  type ClickCommand,
+  type ClickReading,
+} from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
 export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';

@@ -13,7 +13,11 @@ export type PaymentFlow = 'hold' | 'charge' | 'invoice' | 'inbound' | 'veto';
 
 export interface ProviderCapabilities {
   /** Flows by what the caller gave: a card token, a phone, or neither. Null: not possible. */
-  readonly flows: { readonly token: PaymentFlow | null; readonly phone: PaymentFlow | null; readonly none: PaymentFlow };
+  readonly flows: {
+    readonly token: PaymentFlow | null;
+    readonly phone: PaymentFlow | null;
+    readonly none: PaymentFlow;
+  };
   /** How long a hold lasts unless the provider says otherwise; null = none. */
   readonly holdSeconds: number | null;
   /** Who can give money back after capture. `provider`: only its own cabinet; an operator has to ask there. */
@@ -107,7 +111,10 @@ export interface PaymentEvidence {
  * tried again. `unknown`: it may have happened; only reading the status tells. A code that the provider's list does not call definitive is `unknown`.
  */
 export type CallOutcome =
-  StatusFacts | { kind: 'refused'; code: string; detail: string } | { kind: 'unsent' | 'unknown'; detail: string };
+  | StatusFacts
+  | { kind: 'refused'; code: string; detail: string }
+  | { kind: 'unsent'; detail: string }
+  | { kind: 'unknown'; detail: string };
 
 export interface FiscalLink {
   url: string;

@@ -45,7 +45,9 @@ describe('Click', () => {
   });
 
   it('signs the amount as it came, not as it might be written', () => {
-    expect(isClickSigned({ ...prepare, amount: '1000.0' }, clickSignature(prepare, 'SECRET123'), 'SECRET123')).toBe(false);
+    expect(isClickSigned({ ...prepare, amount: '1000.0' }, clickSignature(prepare, 'SECRET123'), 'SECRET123')).toBe(
+      false,
+    );
   });
 
   it('authenticates our own calls as in the vector', () => {

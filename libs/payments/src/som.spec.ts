@@ -8,7 +8,10 @@ it('comes back as it went, as text and as a JSON number', () => {
   fc.assert(
     fc.property(anySum, (amount) => {
       expect(somToTiyin(tiyinToSom(amount))).toEqual({ kind: 'ok', tiyin: amount });
-      expect(somToTiyin(JSON.parse(JSON.stringify(tiyinToSomNumber(amount))) as number)).toEqual({ kind: 'ok', tiyin: amount });
+      expect(somToTiyin(JSON.parse(JSON.stringify(tiyinToSomNumber(amount))) as number)).toEqual({
+        kind: 'ok',
+        tiyin: amount,
+      });
     }),
   );
 });

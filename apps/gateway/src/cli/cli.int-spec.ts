@@ -34,6 +34,8 @@ beforeAll(async () => {
       TRUSTED_PROXIES: [],
       DEVICE_ALLOWED_CIDRS: [],
       MAX_DEVICES_PER_MERCHANT: 1,
+      PROVIDER_ALLOWED_CIDRS: [],
+      ...{ PAYMENT_CALL_TIMEOUT_MS: 2_000, PAYMENT_SETTLE_MS: 3_000, PAYMENT_CUSTOMER_MS: 1_000, PAYMENT_LOOK_MS: 1_000 },
       AUDIT_HEAD_FILE: undefined,
       LOG_LEVEL: 'error' as const,
     },

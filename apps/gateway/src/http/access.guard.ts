@@ -6,11 +6,11 @@ import { Problem } from '#runtime';
 import { insufficientScope } from './bearer-problems.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CLIENT_PROPERTY, clientOf } from './current-client.js';
-import { SCOPES_METADATA, type Scope } from './scopes.js';
+import { OWN_AUTHENTICATION, SCOPES_METADATA, type Scope } from './scopes.js';
 
 /**
  * Stands before every handler. A route with `@Scopes` needs a token with these scopes; a route below /v1 without
- * `@Scopes` is a mistake of ours and stays closed; everything else (token endpoint, probes) is public.
+ * `@Scopes` is a mistake of ours and stays closed, unless its handler says that it authenticates its callers itself; everything else (token endpoint, probes) is public.
  */
 @Injectable()
 export class AccessGuard extends AuthGuard() {
@@ -30,6 +30,7 @@ export class AccessGuard extends AuthGuard() {
     ]);
     if (!needed) {
       const route = request.routeOptions.url ?? '';
+      if (this.reflector.get<boolean | undefined>(OWN_AUTHENTICATION, context.getHandler()) === true) return true;
       if (route.startsWith('/v1')) throw new Error(`${request.method} ${route} has no @Scopes`);
       return true;
     }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
-import { canonicalJson, newId, Problem, sha256, type ProblemError } from '#runtime';
-import { ChooseDevice, type Route } from '../devices/choose-device.js';
+import { canonicalJson, newId, Problem, sha256 } from '#runtime';
+import type { Route } from '../devices/choose-device.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
-import { ComposeDocument } from './compose-document.js';
+import { PrepareReceipt } from './prepare-receipt.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { ReceiptRepository, type NewReceipt, type ReceiptRow, type StoredIdentity } from './receipt.repository.js';
 import { RingLanes } from './ring-lanes.js';
@@ -32,8 +32,7 @@ const OPERATION = 'receipts';
 @Injectable()
 export class CreateReceipt {
   constructor(
-    private readonly devices: ChooseDevice,
-    private readonly composer: ComposeDocument,
+    private readonly preparing: PrepareReceipt,
     private readonly acceptor: AcceptReceipts,
     private readonly receipts: ReceiptRepository,
     private readonly lanes: RingLanes,
@@ -43,7 +42,7 @@ export class CreateReceipt {
   /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 503 (no device, database away) */
   async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
     const identity = identityOf(command);
-    const prepared = await this.prepare(command);
+    const prepared = await this.preparing.prepare(command);
     if (prepared.kind === 'refused') {
       // A replay is never refused by a rule that may have changed since: the key is looked up first.
       const replay = await this.findReplay(identity);
@@ -73,27 +72,6 @@ export class CreateReceipt {
     return row;
   }
 
-  private async prepare({ merchantId, body }: CreateReceiptCommand): Promise<Prepared> {
-    const routing = await this.devices.choose({
-      merchantId,
-      cashier: body.cashier_id,
-      branch: body.branch_id ?? null,
-      deviceId: body.device_id ?? null,
-    });
-    const vatRule = routing.kind === 'routed' ? routing.route.vatRule : 'line-net';
-    const composed = await this.composer.compose(merchantId, body, vatRule);
-    const faults: ProblemError[] = composed.kind === 'refused' ? composed.faults : [];
-    if (routing.kind === 'unknown') faults.push(unknownPlace(routing.field, routing.detail));
-    if (faults.length > 0) return { kind: 'refused', problem: Problem.fromErrors(faults) };
-    if (routing.kind !== 'routed' || composed.kind !== 'composed') {
-      return {
-        kind: 'refused',
-        problem: new Problem('no_device', 'No register is configured for this cashier or branch.'),
-      };
-    }
-    return { kind: 'prepared', route: routing.route, document: composed.document };
-  }
-
   private async findReplay(identity: StoredIdentity): Promise<CreatedReceipt | null> {
     if (identity.idempotencyKey === null && identity.externalId === null) return null;
     const stored = await this.receipts.findIdentities([identity]);
@@ -103,22 +81,23 @@ export class CreateReceipt {
   }
 }
 
-type Prepared =
-  { kind: 'prepared'; route: Route; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
-
-function identityOf({ merchantId, clientId, idempotencyKey, body }: CreateReceiptCommand): StoredIdentity {
+/** Who asks for what: the same for a receipt whose money has been taken and for one that the gateway is to collect. */
+export function identityOf(
+  { merchantId, clientId, idempotencyKey, body }: CreateReceiptCommand,
+  operation: string = OPERATION,
+): StoredIdentity {
   return {
     id: newId('rcp'),
     merchantId,
     clientId,
-    operation: OPERATION,
+    operation,
     idempotencyKey,
     externalId: body.external_id ?? null,
     bodyHash: sha256(canonicalJson(body)),
   };
 }
 
-function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kind: 'accepted' | 'replay' }> {
+export function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kind: 'accepted' | 'replay' }> {
   switch (acceptance.kind) {
     case 'accepted':
     case 'replay':
@@ -135,7 +114,7 @@ function acceptedEventId(receiptId: string): string {
   return receiptId.replace('rcp_', 'evt_');
 }
 
-function newReceipt(identity: StoredIdentity, route: Route, document: StoredReceiptDocument): NewReceipt {
+export function newReceipt(identity: StoredIdentity, route: Route, document: StoredReceiptDocument): NewReceipt {
   return {
     id: identity.id,
     eventId: acceptedEventId(identity.id),
@@ -179,11 +158,4 @@ function acceptedRow(row: NewReceipt, createdAt: Date): ReceiptRow {
     ofd_error: null,
     rejection: null,
   };
-}
-
-function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: string): ProblemError {
-  const code = ({ cashier_id: 'cashier_unknown', branch_id: 'branch_unknown', device_id: 'device_unknown' } as const)[
-    field
-  ];
-  return { pointer: `/${field}`, code, detail };
 }

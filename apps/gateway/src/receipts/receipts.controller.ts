@@ -3,8 +3,10 @@ import type { FastifyReply } from 'fastify';
 import { isId } from '#fiscal-domain';
 import { Problem } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
-import { CreateReceipt } from './create-receipt.js';
+import { CollectPayment } from '../payments/collect-payment.js';
+import { CreateReceipt, type CreatedReceipt, type CreateReceiptCommand } from './create-receipt.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { waitSeconds } from './prefer-header.js';
 import { answerFor } from './receipt-answer.js';
@@ -17,6 +19,7 @@ import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 export class ReceiptsController {
   constructor(
     private readonly createReceipt: CreateReceipt,
+    private readonly collecting: CollectPayment,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
   ) {}
@@ -30,13 +33,15 @@ export class ReceiptsController {
     @Body() body: ReceiptBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReceiptView> {
-    const created = await this.createReceipt.execute({
+    const command = {
       merchantId: client.merchantId,
       clientId: client.clientId,
       idempotencyKey: readIdempotencyKey(headers['idempotency-key'], client),
       body,
       waitSeconds: waitSeconds(headers['prefer']),
-    });
+    };
+    const isOnline = body.payment.method === 'online';
+    const created = isOnline ? await this.collect(client, command) : await this.createReceipt.execute(command);
     const { row } = created;
     if (created.replayed) reply.header('Idempotency-Replayed', 'true');
     const answer = answerFor(row);
@@ -50,6 +55,15 @@ export class ReceiptsController {
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
     const row = await this.find(client, id);
     return receiptView(row, this.urls.urlOf(row.id));
+  }
+
+  /** The gateway is to take the money: receipt and payment in one; GET /v1/payments/{payment_id} says what the customer does next. */
+  private async collect(client: AuthenticatedClient, command: CreateReceiptCommand): Promise<CreatedReceipt> {
+    if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
+    const { row, replayed } = await this.collecting.execute(command, 'receipts');
+    const receipt = await this.receipts.find(client.merchantId, row.receipt_id);
+    if (!receipt) throw new Error(`Receipt ${row.receipt_id} was stored and cannot be read`);
+    return { row: receipt, replayed };
   }
 
   private async find(client: AuthenticatedClient, id: string): Promise<ReceiptRow> {

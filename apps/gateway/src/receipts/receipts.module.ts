@@ -9,20 +9,20 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
 import { ComposeDocument } from './compose-document.js';
 import { CreateReceipt } from './create-receipt.js';
+import { PrepareReceipt } from './prepare-receipt.js';
 import { ReceiptUrls } from './receipt-url.js';
 import { ReceiptRepository } from './receipt.repository.js';
-import { ReceiptsController } from './receipts.controller.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
-  controllers: [ReceiptsController],
   providers: [
     ReceiptRepository,
     GoodsCatalog,
     MerchantRules,
     ChooseDevice,
     ComposeDocument,
+    PrepareReceipt,
     AcceptReceipts,
     CreateReceipt,
     {
@@ -43,6 +43,6 @@ import { SettledReceipts } from './settled-receipts.js';
         new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
     },
   ],
-  exports: [ReceiptRepository, ReceiptUrls],
+  exports: [ReceiptRepository, ReceiptUrls, PrepareReceipt, CreateReceipt, RingLanes, SettledReceipts],
 })
 export class ReceiptsModule {}

@@ -73,7 +73,13 @@ it.each([
 
 it('answers with the payment’s own number, every time the same', () => {
   expect(clickAnswer(read(), 0, 778)).toEqual({
-    ...{ click_trans_id: 3_737_503, merchant_trans_id: 'pay_1', merchant_prepare_id: 778, error: 0, error_note: 'Success' },
+    ...{
+      click_trans_id: 3_737_503,
+      merchant_trans_id: 'pay_1',
+      merchant_prepare_id: 778,
+      error: 0,
+      error_note: 'Success',
+    },
   });
   expect(clickAnswer(read(done), 0, 778)).toMatchObject({ merchant_confirm_id: 778 });
 });

@@ -16,8 +16,7 @@ export interface ClickCommand {
   error: number;
 }
 
-export type ClickReading =
-  { kind: 'command'; command: ClickCommand } | { kind: 'fault'; answer: WireObject };
+export type ClickReading = { kind: 'command'; command: ClickCommand } | { kind: 'fault'; answer: WireObject };
 
 export const CLICK_NOTES = {
   0: 'Success',

@@ -26,6 +26,8 @@ export function isClickSigned(signed: ClickSigned, signature: string, secretKey:
 
 /** The `Auth` header of the Merchant API. */
 export function clickAuth(merchantUserId: string, secretKey: string, nowSeconds: number): string {
-  const digest = createHash('sha1').update(`${String(nowSeconds)}${secretKey}`).digest('hex');
+  const digest = createHash('sha1')
+    .update(`${String(nowSeconds)}${secretKey}`)
+    .digest('hex');
   return `${merchantUserId}:${digest}:${String(nowSeconds)}`;
 }

@@ -131,7 +131,7 @@ export class MulticardClient implements PaymentProvider {
   private async call(method: HttpRequest['method'], path: string, body?: WireObject): Promise<MulticardAnswer> {
     const token = await this.currentToken();
     if (typeof token !== 'string') return token;
-    const headers =
+    const headers: Record<string, string> =
       this.options.tokenHeader === 'x-access-token'
         ? { 'x-access-token': token }
         : { authorization: `Bearer ${token}` };

@@ -37,7 +37,8 @@ function fieldsOf(parsed: WireObject) {
   const storeId = textAt(parsed, 'store_id');
   const invoiceId = textAt(parsed, 'invoice_id');
   const amount = textAt(parsed, 'amount');
-  if (uuid === null || uuid.length > 64 || storeId === null || invoiceId === null || invoiceId.length > 255) return null;
+  if (uuid === null || uuid.length > 64 || storeId === null || invoiceId === null || invoiceId.length > 255)
+    return null;
   if (amount === null || !/^\d{1,15}$/.test(amount)) return null;
   return { uuid, storeId, invoiceId, amount };
 }

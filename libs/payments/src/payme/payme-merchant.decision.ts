@@ -36,7 +36,7 @@ export interface PaymeFacts {
 
 /** What has to be written before the answer may leave. */
 export type PaymeChange =
-  | { kind: 'create' }
+  | { kind: 'create'; atMs: number }
   | { kind: 'perform'; atMs: number }
   | { kind: 'cancel'; state: -1 | -2; atMs: number; reason: number }
   /** Too old: cancelled with reason 4, whoever asks. */
@@ -92,7 +92,7 @@ function decideCreate(
     ...{ id, timeMs, amountTiyin, account: account ?? '', transaction: account ?? '' },
     ...{ state: 1, createTimeMs: nowMs, performTimeMs: 0, cancelTimeMs: 0, reason: null },
   };
-  return { change: { kind: 'create' }, answer: { result: createResult(made) } };
+  return { change: { kind: 'create', atMs: nowMs }, answer: { result: createResult(made) } };
 }
 
 function decidePerform({ transaction: known, nowMs }: PaymeFacts): PaymeDecision {

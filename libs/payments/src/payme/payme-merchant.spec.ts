@@ -13,7 +13,13 @@ const cancelled = { ...fresh, state: -1, cancelTimeMs: NOW - 400, reason: 3 } as
 const reversed = { ...paid, state: -2, cancelTimeMs: NOW - 300, reason: 5 } as const;
 
 const check: PaymeCommand = { method: 'CheckPerformTransaction', amountTiyin: 500, account: 'pay_1' };
-const create = { method: 'CreateTransaction', id: fresh.id, timeMs: fresh.timeMs, amountTiyin: 500, account: 'pay_1' } as const;
+const create = {
+  method: 'CreateTransaction',
+  id: fresh.id,
+  timeMs: fresh.timeMs,
+  amountTiyin: 500,
+  account: 'pay_1',
+} as const;
 const perform: PaymeCommand = { method: 'PerformTransaction', id: fresh.id };
 const cancel: PaymeCommand = { method: 'CancelTransaction', id: fresh.id, reason: 5 };
 const look: PaymeCommand = { method: 'CheckTransaction', id: fresh.id };
@@ -23,7 +29,10 @@ function decide(command: PaymeCommand, more: Partial<PaymeFacts> = {}) {
   const facts = { order, transaction: null, accountField: 'order_id', isDelivered: false, nowMs: NOW, ...more };
   const decision = decidePayme(command as typeof create, facts);
   const { answer } = decision;
-  return { change: decision.change?.kind ?? null, ...('error' in answer ? { code: answer.error.code } : answer.result) };
+  return {
+    change: decision.change?.kind ?? null,
+    ...('error' in answer ? { code: answer.error.code } : answer.result),
+  };
 }
 
 it.each([

@@ -161,4 +161,3 @@ function messageOf(message: unknown): string {
   const { en, ru } = isObject(message) ? message : {};
   return typeof en === 'string' ? en : typeof ru === 'string' ? ru : '';
 }
-

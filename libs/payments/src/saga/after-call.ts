@@ -82,7 +82,8 @@ function afterMoneyCall(call: MoneyCall, after: AfterCall): PaymentState {
 /** What a call's own answer may say; anything else has to be read. */
 const AFTER_ANSWER: Readonly<Record<MoneyCall, (status: MoneyStatus, after: AfterCall) => PaymentState | null>> = {
   authorize: (status) => {
-    if (status === 'authorized' || status === 'captured' || status === 'pending' || status === 'declined') return status;
+    if (status === 'authorized' || status === 'captured' || status === 'pending' || status === 'declined')
+      return status;
     return null;
   },
   capture: (status) => (status === 'captured' ? 'captured' : null),
@@ -200,7 +201,8 @@ const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => Pa
   },
   refunding: (status, { isWholeRefund, isSettled }) => {
     // Some providers call what was given back simply failed.
-    if (status === 'refunded' || status === 'voided' || status === 'declined') return isWholeRefund ? 'refunded' : 'captured';
+    if (status === 'refunded' || status === 'voided' || status === 'declined')
+      return isWholeRefund ? 'refunded' : 'captured';
     return status === 'captured' && isSettled ? 'captured' : null;
   },
   other: () => null,

@@ -99,7 +99,11 @@ function whilePending(now: SagaSnapshot): SagaStep {
 }
 
 function whileReserved(now: SagaSnapshot): SagaStep {
-  if (now.flow === 'inbound') return now.outOfTime ? move('expired') : waitFor('provider');
+  if (now.flow !== 'veto') {
+    // Closed here: the provider is refused when it wants to take the money, and closes it there.
+    if (now.cancelRequested) return move('cancelled');
+    return now.outOfTime ? move('expired') : waitFor('provider');
+  }
   switch (now.receipt) {
     case 'awaiting_payment':
       return now.cancelRequested || now.outOfTime ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };
@@ -139,7 +143,8 @@ function whileAuthorized(now: SagaSnapshot): SagaStep {
 }
 
 function whileCaptured(now: SagaSnapshot): SagaStep {
-  if (now.refundRequested) return now.canRefund ? call('refund') : operator('Only the provider can give this money back.');
+  if (now.refundRequested)
+    return now.canRefund ? call('refund') : operator('Only the provider can give this money back.');
   switch (now.receipt) {
     case 'awaiting_payment':
       return now.cancelRequested ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };

@@ -27,8 +27,9 @@ const MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
   created: ['pending', 'authorizing', 'declined', 'expired', 'cancelled'],
   // Waits for the customer, or for the provider to call.
   pending: ['reserved', 'authorized', 'captured', 'voiding', 'refunded', 'declined', 'expired', 'cancelled', 'manual'],
-  // The provider keeps the order free or the money frozen until it hears from us.
-  reserved: ['captured', 'refunded', 'voided', 'declined', 'expired', 'cancelled', 'manual'],
+  // The provider has begun: it keeps the order for itself, or the money frozen until it hears from us. Back to pending when it
+  // gave up and the customer may try again.
+  reserved: ['pending', 'captured', 'refunded', 'voided', 'declined', 'expired', 'cancelled', 'manual'],
   // Only while a call is open; whoever finds it without its caller treats it as unknown.
   authorizing: ['created', 'pending', 'authorized', 'captured', 'declined', 'authorize_unknown', 'manual'],
   authorize_unknown: ['pending', 'authorized', 'captured', 'declined', 'voided', 'refunded', 'manual'],

@@ -55,9 +55,10 @@ function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
   if (!now.outOfTime) after.push({ ...now, outOfTime: true });
   if (now.fiscalRefund === 'pending')
     after.push({ ...now, fiscalRefund: 'registered' }, { ...now, fiscalRefund: 'failed' });
-  if (now.flow === 'inbound') {
+  // An invoice on the phone is paid through the provider's calls as well.
+  if (now.flow === 'inbound' || now.flow === 'invoice') {
     if (now.state === 'pending') after.push({ ...now, state: 'reserved' });
-    if (now.state === 'reserved') after.push({ ...now, state: 'cancelled' });
+    if (now.state === 'reserved') after.push({ ...now, state: 'pending' });
     if (now.state === 'reserved' && now.receipt === 'awaiting_payment')
       after.push({ ...now, state: 'captured', receipt: 'accepted' });
     if (now.state === 'captured') after.push({ ...now, state: 'refunded', refundRequested: false });
@@ -83,7 +84,9 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
     case 'request_refund':
       return [{ ...now, refundRequested: true }];
     case 'call':
-      return OUTCOMES.flatMap((outcome) => [true, false].map((isSettled) => called(now, step.call, outcome, isSettled)));
+      return OUTCOMES.flatMap((outcome) =>
+        [true, false].map((isSettled) => called(now, step.call, outcome, isSettled)),
+      );
     case 'wait':
     case 'operator':
     case 'done':

@@ -1,0 +1,30 @@
+import type { GatewaySettings } from '../settings.js';
+
+/** How patient the saga is. Derived from the program's settings in one place. */
+export interface PaymentTiming {
+  /** How long a call to a provider may take. */
+  callTimeoutMs: number;
+  /** After this a call that nobody answered cannot be under way any more. Longer than a call and what stands before it. */
+  settleMs: number;
+  /** How long a customer has to pay. */
+  customerMs: number;
+  /** What must be left of a hold to begin with the receipt. */
+  holdMarginMs: number;
+  /** Between two looks at what is due. */
+  lookEveryMs: number;
+}
+
+export const PAYMENT_TIMING = Symbol('paymentTiming');
+
+/** More than passes between the intent and the first byte, or nothing is sent (docs/payments.md, "Crash windows"). */
+export const SEND_GUARD_MS = 2_000;
+
+export function paymentTiming(settings: GatewaySettings): PaymentTiming {
+  return {
+    callTimeoutMs: settings.PAYMENT_CALL_TIMEOUT_MS,
+    settleMs: settings.PAYMENT_SETTLE_MS,
+    customerMs: settings.PAYMENT_CUSTOMER_MS,
+    holdMarginMs: 120_000,
+    lookEveryMs: settings.PAYMENT_LOOK_MS,
+  };
+}

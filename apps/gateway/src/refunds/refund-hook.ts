@@ -1,0 +1,26 @@
+import type { Prisma, StoredReceiptDocument } from '#database';
+
+/** A refund that is being accepted: its row is written, its transaction not yet committed. */
+export interface AcceptedRefund {
+  id: string;
+  merchantId: string;
+  /** The sale that it refunds. */
+  saleId: string;
+  /** The payment by which the gateway itself collected the sale's money; null: the caller had taken it. */
+  salePaymentId: string | null;
+  /** Total and its split in cash and card: `document.totalTiyin`, `document.payment`. */
+  document: StoredReceiptDocument;
+}
+
+/**
+ * Something that must happen with a refund or not at all: paying the money back. Called in the refund's transaction, after
+ * its row and its event, while the sale's row is locked. What it throws rolls the refund back and is the caller's answer.
+ * Nothing here may talk to the network: leave a row behind, and act on it after the commit.
+ * Not called for the refund of a surplus registration: it moves no money.
+ */
+export interface RefundHook {
+  onAccepted(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void>;
+}
+
+/** Injection token of the list of hooks: `readonly RefundHook[]`, called in its order. */
+export const REFUND_HOOKS = Symbol('REFUND_HOOKS');
