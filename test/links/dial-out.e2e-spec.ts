@@ -1,7 +1,8 @@
 // Promise: a shop sets up a link as docs/link.md says, with the programs as they ship, and its sales become receipts.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { sql } from '../system/database.js';
 import { freePorts, Program } from '../system/program.js';
 import { startSystem, type TestSystem } from '../system/system.js';
@@ -67,6 +68,14 @@ test('a cash register is registered, enrolled and dials out by itself, also afte
   expect(register.said).not.toContain(code);
 }, 90_000);
 
+/** The agent's one file, on a machine that has Node.js and nothing of ours. */
+function agentAlone(): string {
+  execFileSync(process.execPath, ['scripts/build-agent.mjs']);
+  const file = join(folder, 'link-agent.mjs');
+  copyFileSync(join('dist', 'link-agent.mjs'), file);
+  return relative(join(process.cwd(), 'dist', 'apps'), file);
+}
+
 test('an agent gives a link to a register that has none; revoked, it stays out', async () => {
   const { deviceId, cashierId } = system.merchant.tills[1]!;
   // It was called at its address until now.
@@ -83,7 +92,7 @@ test('an agent gives a link to a register that has none; revoked, it stays out',
     },
     DATA_DIR: join(folder, 'agent'),
   };
-  const agent = new Program('agent', 'link-agent/src/main.js', env, `${health}/readyz`);
+  const agent = new Program('agent', agentAlone(), env, `${health}/readyz`);
   await start(agent);
   await sells({ cashier_id: cashierId });
   await sql(system.database, 'UPDATE link_keys SET revoked_at = now() WHERE device_id = $1', [deviceId]);

@@ -43,6 +43,21 @@ const cut = (one: LinkedDevice) =>
   );
 const keysOf = (deviceId: string) => rig.prisma.linkKey.findMany({ where: { deviceId } });
 
+test('one address that says nothing holds at most its share of the door, and others still come in', async () => {
+  const one = await device();
+  const silent = Array.from({ length: 50 }, () => dial(one));
+  await Promise.all(silent.map((each) => each.next()));
+  const shutOut = dial(one);
+  expect(await shutOut.next()).toBeNull();
+  expect(shutOut.failed).toContain('503');
+  silent[0]?.end();
+  await until(
+    'a place is free',
+    async () => (await dial(one).next()) !== null,
+    (isIn) => isIn,
+  );
+});
+
 describe('an enrolment code', () => {
   test('leaves the key once; the register comes back with the key alone', async () => {
     const one = await device();

@@ -14,7 +14,7 @@ interface Answer {
   body: Record<string, unknown> & { id: string; code: string; errors: { pointer: string; code: string }[] };
 }
 
-/** A merchant's administrator: any method, any answer. */
+/** A merchant's administrator: whatever method, whatever answer. */
 class Admin extends GatewayClient {
   async ask(method: string, path: string, body?: unknown): Promise<Answer> {
     const json = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -115,6 +115,11 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
   const sale = { items: [{ name: merchant.goods[0], price: 112_000, qty: 1 }], payment: { method: 'cash' } };
   const receipt = await admin.ask('POST', '/v1/receipts', { ...sale, cashier_id: 'till-1' });
   expect(receipt).toMatchObject({ status: 201, body: { status: 'registered', device_id: id } });
+  const checked = await admin.ask('POST', `/v1/devices/${id}/check`);
+  expect(checked).toMatchObject({
+    status: 200,
+    body: { result: { state: 'online', reading: { receipt_seq: 1 } } },
+  });
   const attempts = await admin.ask('GET', `/v1/devices/${id}/attempts`);
   expect(attempts.body['data']).toMatchObject([
     { receipt_id: receipt.body.id, number: 2, state: 'registered' },

@@ -96,10 +96,14 @@ async function isOk(url: string): Promise<boolean> {
   }
 }
 
+/** Test files that run side by side draw from ranges of their own: what is free now may be the neighbour's a moment later. */
+const PORTS_PER_WORKER = 3_000;
+const FIRST_PORT = 20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 4) * PORTS_PER_WORKER;
+
 /** `count` ports in a row that are free now. */
 export async function freePorts(count: number): Promise<number> {
   for (let tries = 0; tries < 50; tries += 1) {
-    const first = 20_000 + Math.floor(Math.random() * 12_000);
+    const first = FIRST_PORT + Math.floor(Math.random() * (PORTS_PER_WORKER - count));
     const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(first + index)));
     if (free.every(Boolean)) return first;
   }

@@ -21,6 +21,7 @@ export const SETTINGS = {
   RELAY_URL: url(['http', 'https']).optional(),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
+  TRUSTED_PROXIES: cidrList().default([]),
   HEALTH_POLL_MS: integer({ min: 100, max: 3_600_000 }).default(60_000),
   HEALTH_POLL_CONCURRENCY: integer({ min: 1, max: 2_000 }).default(200),
   OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),

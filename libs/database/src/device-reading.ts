@@ -25,7 +25,7 @@ export interface DeviceShiftReading {
   openedAt: string;
   /** Null: it is open. */
   closedAt: string | null;
-  /** Sales and refunds so far. */
+  /** Sales and refunds so far; advances and credits stand in no total. */
   documents: number;
   /** RFC 3339 UTC; since when it has documents, as far as polls can tell; null = it is empty. Closing counts from here. */
   busySince?: string | null;

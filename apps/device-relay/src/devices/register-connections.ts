@@ -5,8 +5,8 @@ import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, ty
 import { open, type Keyring, type OutgoingGuard } from '#runtime';
 import type { LaneDevice, Registers } from '../lanes/ports.js';
 
-/** Connections kept open at the same time; an idle device's is made anew when it sells again. */
-const MAX_CONNECTIONS = 2_000;
+/** Clients kept: all devices that one relay polls. An idle one holds no socket; one pushed out is made anew. */
+const MAX_CLIENTS = 12_000;
 
 interface Connection {
   fingerprint: string;
@@ -21,7 +21,7 @@ export interface LinkTransports {
 /** One client of the local API per device, over HTTP or its link, kept while address, key and deadlines stay the same. */
 export class RegisterConnections implements Registers {
   private readonly connections = new LRUCache<string, Connection>({
-    max: MAX_CONNECTIONS,
+    max: MAX_CLIENTS,
     // One that was pushed out or replaced may have a sale on its way, which must not become unclear for that.
     dispose: ({ client }) => client.retire(),
   });

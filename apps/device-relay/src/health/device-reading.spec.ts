@@ -16,40 +16,51 @@ function report(more: Partial<CurrentZReport['Header']> = {}, counts: { sales?: 
   };
 }
 
-const EMPTY = shiftFrom(report(), null, NOW);
+/** The shift of this report, read now. */
+function shiftOf(seen: CurrentZReport, known: DeviceShiftReading | null = null, hasUncounted = false) {
+  return shiftFrom({ report: seen, hasUncounted }, known, NOW);
+}
+
+const EMPTY = shiftOf(report());
 
 test('an empty shift is not due; its first documents count from the look that saw them', () => {
   expect(EMPTY).toMatchObject({ documents: 0, busySince: null, closedAt: null });
   expect(closeDueMs(EMPTY, '23:50')).toBeNull();
-  const busy = shiftFrom(report({}, { sales: 1 }), EMPTY, NOW);
+  const busy = shiftOf(report({}, { sales: 1 }), EMPTY);
   expect(busy?.busySince).toBe(iso('2026-11-21T09:00:00'));
   expect(closeDueMs(busy, '23:50')).toBe(at('2026-11-21T23:50:00'));
 });
 
+test('advances stand in no total, and make a shift busy all the same', () => {
+  const busy = shiftOf(report(), EMPTY, true);
+  expect(busy).toMatchObject({ documents: 0, busySince: iso('2026-11-21T09:00:00') });
+  expect(closeDueMs(busy, '23:50')).toBe(at('2026-11-21T23:50:00'));
+});
+
 test('a busy shift of a register that slept over its time is due since yesterday', () => {
-  const busy = shiftFrom(report({}, { sales: 3, refunds: 1 }), null, NOW);
+  const busy = shiftOf(report({}, { sales: 3, refunds: 1 }));
   expect(busy).toMatchObject({ documents: 4, busySince: iso('2026-11-20T10:00:00') });
   expect(closeDueMs(busy, '23:50')).toBe(at('2026-11-20T23:50:00'));
 });
 
 test('what was known of another shift says nothing about this one', () => {
   const older: DeviceShiftReading = { ...EMPTY!, number: 6 };
-  expect(shiftFrom(report({}, { sales: 1 }), older, NOW)?.busySince).toBe(iso('2026-11-20T10:00:00'));
+  expect(shiftOf(report({}, { sales: 1 }), older)?.busySince).toBe(iso('2026-11-20T10:00:00'));
 });
 
 test('a closed shift is not due; times that cannot be read close nothing', () => {
-  const closed = shiftFrom(report({ CloseTime: '2026-11-20 23:50:01' }, { sales: 2 }), null, NOW);
+  const closed = shiftOf(report({ CloseTime: '2026-11-20 23:50:01' }, { sales: 2 }));
   expect(closed?.closedAt).toBe(iso('2026-11-20T23:50:01'));
   expect(closeDueMs(closed, '23:50')).toBeNull();
-  expect(shiftFrom(report({ OpenTime: 'this morning' }, { sales: 2 }), null, NOW)).toBeNull();
-  expect(shiftFrom(report({ CloseTime: '2026-13-01 00:00:00' }, { sales: 2 }), null, NOW)).toBeNull();
+  expect(shiftOf(report({ OpenTime: 'this morning' }, { sales: 2 }))).toBeNull();
+  expect(shiftOf(report({ CloseTime: '2026-13-01 00:00:00' }, { sales: 2 }))).toBeNull();
   expect(closeDueMs(null, '23:50')).toBeNull();
 });
 
 test('a shift that is nearly full is due at once', () => {
-  const full = shiftFrom(report({ OpenTime: '2026-11-21 08:00:00' }, { sales: 28_000, refunds: 1_000 }), null, NOW);
+  const full = shiftOf(report({ OpenTime: '2026-11-21 08:00:00' }, { sales: 28_000, refunds: 1_000 }));
   expect(closeDueMs(full, '23:50')).toBeLessThanOrEqual(NOW);
-  const nearly = shiftFrom(report({ OpenTime: '2026-11-21 08:00:00' }, { sales: 28_999 }), null, NOW);
+  const nearly = shiftOf(report({ OpenTime: '2026-11-21 08:00:00' }, { sales: 28_999 }));
   expect(closeDueMs(nearly, '23:50')).toBe(at('2026-11-21T23:50:00'));
 });
 
@@ -80,7 +91,10 @@ describe('since when something is unsent', () => {
   });
 
   test('another module begins anew', () => {
-    const first = readingFrom({ ...parts, shift: { report: report({}, { sales: 1 }), unsentZReports: 2 } });
+    const first = readingFrom({
+      ...parts,
+      shift: { report: report({}, { sales: 1 }), hasUncounted: false, unsentZReports: 2 },
+    });
     expect(readingFrom({ ...parts, previous: first })).toMatchObject({ unsentZReports: 2, shift: { number: 7 } });
     const other = readingFrom({ ...parts, previous: first, info: { ...info, terminalId: 'UZ2' }, nowMs: NOW + 1 });
     expect(other).toMatchObject({ unsentZReports: 0, shift: null, oldestUnsentAt: new Date(NOW + 1).toISOString() });

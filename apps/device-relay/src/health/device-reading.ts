@@ -18,11 +18,19 @@ export interface ReadingParts {
   status: LocalStatus;
   info: FmInfo;
   /** Null: not asked for this time, what was known stands. */
-  shift: { report: CurrentZReport | null; unsentZReports: number } | null;
+  shift: SeenShiftState | null;
   previous: DeviceReading | null;
   /** Of the gateway's own receipts on this terminal. */
   oldestPendingMs: number | null;
   nowMs: number;
+}
+
+/** The current shift, as it was asked for. */
+export interface SeenShiftState {
+  report: CurrentZReport | null;
+  /** Documents of ours that stand in no total: advances and credits. */
+  hasUncounted: boolean;
+  unsentZReports: number;
 }
 
 export function readingFrom({ status, info, shift, previous, oldestPendingMs, nowMs }: ReadingParts): DeviceReading {
@@ -35,7 +43,7 @@ export function readingFrom({ status, info, shift, previous, oldestPendingMs, no
     zReportsUsed: info.zreportCount,
     zReportsMax: info.zreportMaxCount,
     unsentZReports: shift ? shift.unsentZReports : (known?.unsentZReports ?? 0),
-    shift: shift ? shiftFrom(shift.report, known?.shift ?? null, nowMs) : (known?.shift ?? null),
+    shift: shift ? shiftFrom(shift, known?.shift ?? null, nowMs) : (known?.shift ?? null),
     subscriptionState: status.subscriptionState,
     oldestUnsentAt: info.receiptCount === 0 ? null : isoOf(oldestUnsentMs(known, oldestPendingMs, nowMs)),
   };
@@ -49,7 +57,7 @@ function oldestUnsentMs(known: DeviceReading | null, oldestPendingMs: number | n
 
 /** Null when the register's times cannot be read: nothing is closed on a guess. */
 export function shiftFrom(
-  report: CurrentZReport | null,
+  { report, hasUncounted }: Pick<SeenShiftState, 'report' | 'hasUncounted'>,
   known: DeviceShiftReading | null,
   nowMs: number,
 ): DeviceShiftReading | null {
@@ -64,7 +72,7 @@ export function shiftFrom(
     openedAt: isoOf(openedMs),
     closedAt: closedMs === null ? null : isoOf(closedMs),
     documents,
-    busySince: documents === 0 ? null : busySince(known, { number, openedMs, nowMs }),
+    busySince: documents === 0 && !hasUncounted ? null : busySince(known, { number, openedMs, nowMs }),
   };
 }
 

@@ -112,10 +112,16 @@ export class PollDevice {
     const counted = stats.kind === 'ok' ? stats.value : null;
     await this.record(claimed, current, counted);
     this.shiftReadAt.set(device.id, now);
-    return {
-      previous,
-      shift: { report: current, unsentZReports: counted?.totalUnacked ?? previous?.unsentZReports ?? 0 },
-    };
+    const unsentZReports = counted?.totalUnacked ?? previous?.unsentZReports ?? 0;
+    return { previous, shift: { report: current, hasUncounted: await this.hasUncounted(current), unsentZReports } };
+  }
+
+  /** A shift of nothing but advances and credits has to be closed as well, and its report shows zeros. */
+  private async hasUncounted(report: CurrentZReport | null): Promise<boolean> {
+    if (report === null || report.Header.CloseTime !== '' || report.TotalSaleCount + report.TotalRefundCount > 0)
+      return false;
+    const openedMs = parseTashkentTime(report.Header.OpenTime);
+    return openedMs !== null && (await this.shifts.hasOwnSince(report.Header.TerminalID, openedMs));
   }
 
   private async record(claimed: ClaimedPoll, report: CurrentZReport | null, stats: ZReportStats | null): Promise<void> {

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { CLOSE, giveVerdict, greetRegister, LINK_LIMITS, LINK_PROTOCOL, MAX_MESSAGE_BYTES } from '#link';
-import type { Logger } from '#runtime';
+import type { CidrSet, Logger } from '#runtime';
 import { HEARTBEAT_MS, type LinkSessions } from './link-sessions.js';
 import type { LinkRepository } from './link.repository.js';
 
@@ -10,12 +10,16 @@ export const LINK_PATH = '/link';
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Strangers at the door at the same time; registers that find it shut come back after a pause. */
 const MAX_HANDSHAKES = 200;
+/** Of them from one address: nobody can hold the whole door shut. Proxies of ours stand for many. */
+const MAX_HANDSHAKES_PER_ADDRESS = 50;
 /** Admissions at the same time: a thousand registers that come back together must not take every database connection. */
 const MAX_ADMISSIONS = 3;
 
 export interface LinkDoorOptions {
   /** Host under which registers dial this relay (LINK_PUBLIC_URL). */
   relay: string;
+  /** Peers that many registers come through (TRUSTED_PROXIES); not counted by address. */
+  proxies: CidrSet;
   logger: Logger;
   count: (outcome: string) => void;
 }
@@ -33,6 +37,7 @@ export class LinkDoor {
     handleProtocols: () => LINK_PROTOCOL,
   });
   private handshakes = 0;
+  private readonly handshakesOf = new Map<string, number>();
   private admissions = 0;
   private readonly waiting: (() => void)[] = [];
   private closed = false;
@@ -47,7 +52,12 @@ export class LinkDoor {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       const refusal = this.refusalOf(request);
       if (refusal === null)
-        this.sockets.handleUpgrade(request, socket, head, (link) => void this.welcome(link, socket));
+        this.sockets.handleUpgrade(
+          request,
+          socket,
+          head,
+          (link) => void this.welcome(link, socket, addressOf(request)),
+        );
       else socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
     });
   }
@@ -56,16 +66,31 @@ export class LinkDoor {
     this.closed = true;
   }
 
-  private refusalOf({ url = '', headers }: IncomingMessage): string | null {
+  private refusalOf(request: IncomingMessage): string | null {
+    const { url = '', headers } = request;
     if (url.split('?', 1)[0] !== LINK_PATH) return '404 Not Found';
     const offered = String(headers['sec-websocket-protocol'] ?? '').split(',');
     if (!offered.some((protocol) => protocol.trim() === LINK_PROTOCOL)) return '400 Bad Request';
     if (this.closed || this.handshakes >= MAX_HANDSHAKES) return '503 Service Unavailable';
+    if (this.isCrowded(addressOf(request))) return '503 Service Unavailable';
     return null;
   }
 
-  private async welcome(link: WebSocket, socket: Duplex): Promise<void> {
-    this.handshakes += 1;
+  private isCrowded(address: string): boolean {
+    return (
+      (this.handshakesOf.get(address) ?? 0) >= MAX_HANDSHAKES_PER_ADDRESS && !this.options.proxies.contains(address)
+    );
+  }
+
+  private count(address: string, change: 1 | -1): void {
+    this.handshakes += change;
+    const ofAddress = (this.handshakesOf.get(address) ?? 0) + change;
+    if (ofAddress === 0) this.handshakesOf.delete(address);
+    else this.handshakesOf.set(address, ofAddress);
+  }
+
+  private async welcome(link: WebSocket, socket: Duplex, address: string): Promise<void> {
+    this.count(address, 1);
     const stopCounting = boundBytes(socket);
     link.on('error', (error) => this.options.logger.debug({ err: error }, 'a link broke at the door'));
     try {
@@ -75,7 +100,7 @@ export class LinkDoor {
       link.close(CLOSE.restart, 'try again');
     } finally {
       stopCounting();
-      this.handshakes -= 1;
+      this.count(address, -1);
     }
   }
 
@@ -120,6 +145,11 @@ export class LinkDoor {
       else this.admissions -= 1;
     }
   }
+}
+
+/** A peer that has gone already has none. */
+function addressOf({ socket }: IncomingMessage): string {
+  return socket.remoteAddress ?? '';
 }
 
 /** A stranger that sends more than a handshake needs is cut at the socket, before a large message is gathered. */

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { PrismaService } from '#database';
 import { relayIdentityOf } from '#link';
 import type { LocalApiTransport } from '#local-api';
-import { newId, systemClock, type Logger, type Metrics } from '#runtime';
+import { CidrSet, newId, systemClock, type Logger, type Metrics } from '#runtime';
 import type { RelaySettings } from '../settings.js';
 import { ForwardAuth } from './forward-auth.js';
 import { ForwardDesk } from './forward-desk.js';
@@ -86,7 +86,7 @@ export class Links {
 }
 
 export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Logger): Links {
-  const { DATABASE_URL, SECRETS_KEY, LINK_PUBLIC_URL, RELAY_URL, RELAY_PORT } = settings;
+  const { DATABASE_URL, SECRETS_KEY, LINK_PUBLIC_URL, RELAY_URL, RELAY_PORT, TRUSTED_PROXIES } = settings;
   const relayUrl = RELAY_URL ?? `http://${hostname()}:${RELAY_PORT}`;
   const host = { relayId: newId('rly'), relayUrl };
   const prisma = new PrismaService({
@@ -116,6 +116,9 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
     ...{ prisma, repository, forwarded, sessions },
     notices: new LinkNotices({ databaseUrl: DATABASE_URL }, sessions, logger),
     desk: new ForwardDesk(host.relayId, auth, sessions, logger),
-    door: new LinkDoor(repository, sessions, { relay, logger, count: (outcome) => handshakes.inc({ outcome }) }),
+    door: new LinkDoor(repository, sessions, {
+      ...{ relay, logger, proxies: new CidrSet(TRUSTED_PROXIES) },
+      count: (outcome) => handshakes.inc({ outcome }),
+    }),
   });
 }

@@ -79,6 +79,15 @@ test('never an empty one, and not a minute after its first sale of the next day'
   expect(register.zReports).toHaveLength(1);
 });
 
+test('a shift of nothing but advances is closed as well: its totals are zero, its documents are not', async () => {
+  const register = await rig.addDevice('dev_1');
+  await rig.advance('dev_1');
+  await at('2026-11-20T10:01:00');
+  await at('2026-11-20T23:50:00');
+  expect(register.zReports).toHaveLength(1);
+  expect(await rig.device('dev_1')).toMatchObject({ close_due_at: null });
+});
+
 test('a register that slept over its time is closed when it answers again', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sell('dev_1');

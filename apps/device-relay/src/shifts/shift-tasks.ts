@@ -90,7 +90,10 @@ function failureOf(
 
 function valueOf(report: CurrentZReport | null): { shift: DeviceShiftReading | null; totals: CurrentZReport | null } {
   const openedMs = report && parseTashkentTime(report.Header.OpenTime);
-  return { shift: openedMs === null ? null : shiftFrom(report, null, openedMs), totals: report };
+  return {
+    shift: openedMs === null ? null : shiftFrom({ report, hasUncounted: false }, null, openedMs),
+    totals: report,
+  };
 }
 
 function failed(code: string, detail: string): Extract<DeviceTaskResult, { kind: 'failed' }> {

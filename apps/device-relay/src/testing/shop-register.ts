@@ -26,6 +26,8 @@ interface ModelShift {
   cash: number;
   vat: number;
   count: number;
+  /** Documents that stand in no total. */
+  advances: number;
 }
 
 const FUSE_MS = 48 * 3_600_000;
@@ -80,9 +82,17 @@ export class ShopRegister implements Register {
     return { receiptSeq: this.sequence, isSent: !this.ofdDown, vatTiyin };
   }
 
+  /** An advance is a document of the module and stands in no total. */
+  advance(): number {
+    if (this.shift?.closedMs !== null) this.open();
+    this.sequence += 1;
+    this.openShiftOrThrow().advances += 1;
+    return this.sequence;
+  }
+
   open(): void {
     const number = (this.shift?.number ?? 0) + 1;
-    this.shift = { number, openedMs: this.time.nowMs, closedMs: null, cash: 0, vat: 0, count: 0 };
+    this.shift = { number, openedMs: this.time.nowMs, closedMs: null, cash: 0, vat: 0, count: 0, advances: 0 };
   }
 
   status(): ReturnType<Register['status']> {
@@ -128,7 +138,7 @@ export class ShopRegister implements Register {
     if (this.asleep) return SILENT;
     this.calls.push('close');
     if (this.shift?.closedMs !== null) return refused('F-002');
-    if (this.shift.count === 0) return refused('F-005');
+    if (this.shift.count + this.shift.advances === 0) return refused('F-005');
     this.shift.closedMs = this.time.nowMs;
     this.zReports.push(this.report(this.shift));
     if (this.ofdDown) this.unsentZ.push(this.shift.number);

@@ -112,6 +112,13 @@ export class WatchRig {
     return this.insert(deviceId, { status: 'registered', cashTiyin, vatTiyin, fiscal });
   }
 
+  /** An advance as the lane records it. */
+  advance(deviceId: string): Promise<string> {
+    const register = this.registerOf(deviceId);
+    const fiscal = [register.terminalId, register.advance(), this.at(0), 'sent', this.at(0)];
+    return this.insert(deviceId, { status: 'registered', type: 'advance', cashTiyin: 1_000, vatTiyin: 0, fiscal });
+  }
+
   /** A receipt that waits in the lane. */
   accept(deviceId: string, more: { type?: string } = {}): Promise<string> {
     return this.insert(deviceId, { status: 'accepted', cashTiyin: 1, vatTiyin: 0, fiscal: null, ...more });

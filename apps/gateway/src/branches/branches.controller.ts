@@ -3,7 +3,8 @@ import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import type { Page } from '../http/paging.js';
 import { Scopes } from '../http/scopes.js';
-import { ArchivableQuery, BranchBody, BranchPatch } from './branch-bodies.js';
+import { ArchivableQuery } from '../places/place-bodies.js';
+import { BranchBody, BranchPatch } from './branch-bodies.js';
 import { Branches, type BranchView } from './branches.js';
 
 @Controller('v1/branches')

@@ -3,7 +3,7 @@ import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import type { Page } from '../http/paging.js';
 import { Scopes } from '../http/scopes.js';
-import { ArchivableQuery } from '../branches/branch-bodies.js';
+import { ArchivableQuery } from '../places/place-bodies.js';
 import { CashierBody, CashierPatch } from './cashier-bodies.js';
 import { Cashiers, type CashierView } from './cashiers.js';
 

@@ -159,24 +159,14 @@ function shiftOf(row: DeviceRow): CountdownsView['shift'] {
   const shift = row.reading?.shift;
   if (!shift || shift.closedAt !== null) return null;
   const openedAt = Date.parse(shift.openedAt);
-  const closeAt = row.close_at ?? row.merchant_close_at;
   return {
     number: shift.number,
     opened_at: new Date(openedAt).toISOString(),
     age_seconds: Math.max(0, Math.floor((row.now.getTime() - openedAt) / 1_000)),
     documents: shift.documents,
     documents_left: Math.max(0, MAX_SHIFT_DOCUMENTS - shift.documents),
-    closes_at: closeAt === null ? null : nextTimeOfDay(closeAt, row.now).toISOString(),
+    closes_at: row.close_due_at?.toISOString() ?? null,
   };
-}
-
-/** The next moment at which it is `HH:MM` in Tashkent, which is UTC+5 all year round. */
-export function nextTimeOfDay(time: string, now: Date): Date {
-  const [hours = 0, minutes = 0] = time.split(':').map(Number);
-  const sinceMidnightMs = (hours - 5) * HOUR_MS + minutes * 60_000;
-  const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS;
-  const next = [-1, 0, 1, 2].map((days) => today + days * DAY_MS + sinceMidnightMs).find((at) => at > now.getTime());
-  return new Date(next ?? now);
 }
 
 function moment(at: Date | null): string | null {

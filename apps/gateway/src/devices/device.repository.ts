@@ -21,7 +21,8 @@ export interface DeviceRow {
   capabilities: string[];
   profile: unknown;
   close_at: string | null;
-  merchant_close_at: string | null;
+  /** When the relay closes the open shift; null = it is closed or empty, or nobody has looked yet. */
+  close_due_at: Date | null;
   subscription_expires_at: Date | null;
   business: DeviceBusiness | null;
   reading: DeviceReading | null;
@@ -75,7 +76,7 @@ export class DeviceRepository {
       )
       SELECT p.id, p.name, p.model, p.branch_id, p.group_id, p.transport, p.base_url, p.state, p.state_reason,
              p.state_since, p.draining_since, p.registered_at, p.last_seen_at, p.terminal_id, p.journal_id,
-             p.capabilities, p.profile, p.close_at, m.settings ->> 'time_of_close' AS merchant_close_at,
+             p.capabilities, p.profile, p.close_at, p.close_due_at,
              p.subscription_expires_at, p.business, p.reading, p.reading_at, l.due_at, l.due_reason, now() AS now,
              (SELECT count(*)::int4 FROM (SELECT FROM receipts r WHERE r.device_id = p.id AND r.status = 'accepted'
                                            LIMIT ${MAX_COUNTED}) AS counted) AS waiting,
@@ -84,7 +85,7 @@ export class DeviceRepository {
              (SELECT a.id FROM attempts a WHERE a.device_id = p.id AND a.state = 'open') AS open_attempt_id,
              (SELECT r.ofd_deadline_at FROM receipts r WHERE r.device_id = p.id AND r.ofd_status = 'pending'
                ORDER BY r.ofd_deadline_at LIMIT 1) AS next_ofd_deadline
-        FROM page p JOIN merchants m ON m.id = p.merchant_id LEFT JOIN lanes l ON l.device_id = p.id
+        FROM page p LEFT JOIN lanes l ON l.device_id = p.id
        ORDER BY p.id`;
   }
 }

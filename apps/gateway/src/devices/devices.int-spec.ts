@@ -236,7 +236,8 @@ describe('showing', () => {
     await fleet.gateway.prisma.device.update({
       where: { id },
       data: {
-        ...{ reading: JSON.parse(JSON.stringify(reading)) as object, readingAt: new Date(), closeAt: '23:00' },
+        ...{ reading: JSON.parse(JSON.stringify(reading)) as object, readingAt: new Date() },
+        closeDueAt: new Date('2026-11-20T18:00:00Z'),
         subscriptionExpiresAt: new Date(Date.now() + 3.5 * 86_400_000),
       },
     });
@@ -252,7 +253,7 @@ describe('showing', () => {
           deadline_at: new Date(Date.parse(oldest) + 48 * 3_600_000).toISOString(),
           unsent_receipts: 58,
         },
-        shift: { number: 4, documents_left: 999, closes_at: expect.stringMatching(/T18:00:00/) },
+        shift: { number: 4, documents_left: 999, closes_at: '2026-11-20T18:00:00.000Z' },
       },
     });
   });
