@@ -7,6 +7,7 @@ import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
+import { RefundsModule } from './refunds/refunds.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 
@@ -27,6 +28,7 @@ export class GatewayModule implements OnApplicationShutdown {
         MetricsModule.register(metrics),
         OauthModule,
         ReceiptsApiModule,
+        RefundsModule,
         OperatorModule,
         LinksModule,
         FleetModule,

@@ -20,6 +20,7 @@ export {
 export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
+export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner } from './sealed-columns.js';

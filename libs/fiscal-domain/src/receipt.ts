@@ -28,6 +28,8 @@ export interface ReceiptLine {
   /** Marking codes, one per piece. */
   labels: string[];
   commission: { tin?: string; pinfl?: string } | null;
+  /** On a refund only: the sale's line of which this is a part, from 1. */
+  originalLine?: number;
 }
 
 export const PAYMENT_METHODS = ['cash', 'card', 'wallet', 'mixed', 'online'] as const;

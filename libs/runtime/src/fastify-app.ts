@@ -110,8 +110,18 @@ export function AcceptsForm(): MethodDecorator {
   return RouteConfig({ acceptsForm: true });
 }
 
+/** On a handler: its body may be larger, or must be smaller, than others (contract.md "Errors"). Not beside AcceptsForm. */
+export function BodyLimit(bodyLimitBytes: number): MethodDecorator {
+  return RouteConfig({ bodyLimitBytes });
+}
+
 function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics }: HttpAppOptions): void {
-  fastify.addHook('onRoute', (route) => routes.add(route.url, route.method));
+  fastify.addHook('onRoute', (route) => {
+    routes.add(route.url, route.method);
+    const config: object = route.config ?? {};
+    if ('bodyLimitBytes' in config && typeof config.bodyLimitBytes === 'number')
+      route.bodyLimit = config.bodyLimitBytes;
+  });
   let closing = false;
   fastify.addHook('preClose', (done) => {
     closing = true;

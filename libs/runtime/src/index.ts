@@ -4,6 +4,7 @@ export { isDatabaseUnavailable } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, type Keyring } from './envelope.js';
 export {
   AcceptsForm,
+  BodyLimit,
   createFastifyNestApp,
   stopFastifyNestApp,
   type HttpAppOptions,
@@ -13,6 +14,7 @@ export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest }
 export { canonicalJson, sha256 } from './hash.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
 export { newId } from './ids.js';
+export { preferredLanguage, type Language } from './language.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
 export { Metrics, MetricsModule, type MetricText } from './metrics.js';
 export {

@@ -97,6 +97,17 @@ export const PROBLEMS = {
   receipt_refused: never(422, 'The cash register refused the receipt'),
   no_device: later(503, 'No cash register is configured that could serve this', 30),
 
+  // Refunds and cancelling.
+  refund_of_refund: never(409, 'A refund cannot be refunded'),
+  fiscal_sign_missing: never(409, 'The receipt has no fiscal sign'),
+  nothing_left: never(409, 'Nothing is left to refund'),
+  terminal_gone: never(409, 'The fiscal module that sold is gone'),
+  receipt_not_cancellable: never(409, 'The receipt can no longer be cancelled'),
+  exceeds_left: never(422, 'More than is left to refund'),
+  not_divisible: never(422, 'No part of the line is worth this sum'),
+  line_unknown: never(422, 'The receipt has no such line'),
+  label_not_left: never(422, 'The label is not among those that are left'),
+
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
   address_not_allowed: never(422, 'The address lies outside the networks of registers'),

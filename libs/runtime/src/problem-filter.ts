@@ -1,5 +1,6 @@
 import { Catch, NotFoundException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { preferredLanguage } from './language.js';
 import type { Logger } from './logger.js';
 import { problemOf } from './problem-of.js';
 import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
@@ -52,5 +53,5 @@ export function sendProblem(reply: FastifyReply, problem: Problem, requestId: st
     .status(problem.status)
     .headers({ ...problem.headers, [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })
     .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(problem.toDocument(requestId)));
+    .send(JSON.stringify(problem.toDocument(requestId, preferredLanguage(reply.request.headers['accept-language']))));
 }

@@ -1,4 +1,6 @@
+import type { Language } from './language.js';
 import { isProblemCode, PROBLEMS, type ProblemCode, type ProblemKind } from './problem-codes.js';
+import { textOfProblem } from './problem-texts.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -37,6 +39,8 @@ export class Problem extends Error {
   readonly errors: readonly ProblemError[];
   readonly headers: Readonly<Record<string, string>>;
   private readonly kind: ProblemKind;
+  /** `detail` is no more than what `errors` say. */
+  private sumsUpErrors = false;
 
   /** @param detail one sentence for the caller's developer; nothing secret */
   constructor(
@@ -63,22 +67,39 @@ export class Problem extends Error {
     const [first, ...more] = errors;
     if (!first) throw new RangeError('a problem needs at least one fault');
     const code = isProblemCode(first.code) ? first.code : 'receipt_refused';
-    const detail = more.length === 0 ? first.detail : `${first.detail} (and ${String(more.length)} more, see errors)`;
-    return new Problem(code, detail, { errors: errors.map(withRule) });
+    const problem = new Problem(code, summary(first, more.length, 'en'), { errors: errors.map(withRule) });
+    problem.sumsUpErrors = true;
+    return problem;
   }
 
-  toDocument(requestId: string): ProblemDocument {
+  /** @param language of the details, where there are words for them (problem-texts.ts); everything else stays English */
+  toDocument(requestId: string, language: Language = 'en'): ProblemDocument {
+    const errors = this.errors.map((error) => ({
+      ...error,
+      detail: textOfProblem(error.code, language) ?? error.detail,
+    }));
+    const [first] = errors;
     return {
       type: `urn:fiscal-gateway:problem:${this.code}`,
       title: this.kind.title,
       status: this.status,
-      detail: this.detail,
+      detail: first && this.sumsUpErrors ? summary(first, errors.length - 1, language) : this.detail,
       code: this.code,
       retryable: this.kind.retryable,
       request_id: requestId,
-      errors: [...this.errors],
+      errors,
     };
   }
+}
+
+const MORE: Readonly<Record<Language, (count: number) => string>> = {
+  en: (count) => `(and ${String(count)} more, see errors)`,
+  ru: (count) => `(и ещё ${String(count)}, см. errors)`,
+  uz: (count) => `(va yana ${String(count)} ta, errors maydoniga qarang)`,
+};
+
+function summary(first: ProblemError, more: number, language: Language): string {
+  return more === 0 ? first.detail : `${first.detail} ${MORE[language](more)}`;
 }
 
 /** RFC 6901 pointer of the path, e.g. `/items/0/price`. */

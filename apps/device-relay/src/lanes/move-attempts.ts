@@ -162,7 +162,8 @@ export class MoveAttempts {
     const { terminalId, receiptSeq, fiscalSign } = registration;
     await this.prisma.$executeRaw`
       INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT ${newId('evt')}, r.merchant_id, 'receipt.duplicate_suspected', r.id,
+      SELECT ${newId('evt')}, r.merchant_id,
+             CASE r.type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.duplicate_suspected', r.id,
              jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
                                 'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
         FROM receipts r JOIN attempts a ON a.receipt_id = r.id WHERE a.id = ${attemptId}`;
@@ -191,7 +192,8 @@ export class MoveAttempts {
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
         SELECT ${newId('evt')}, r.merchant_id,
-               CASE WHEN EXISTS (SELECT FROM proved) THEN 'receipt.registered' ELSE 'receipt.duplicate_suspected' END, r.id,
+               CASE r.type WHEN 'refund' THEN 'refund' ELSE 'receipt' END ||
+               CASE WHEN EXISTS (SELECT FROM proved) THEN '.registered' ELSE '.duplicate_suspected' END, r.id,
                jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
                                   'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
           FROM receipts r JOIN attempt ON r.id = attempt.receipt_id WHERE NOT EXISTS (SELECT FROM completed)

@@ -4,7 +4,7 @@ import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
 import { Problem } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
-import type { ReceiptRow } from '../receipts/receipt.repository.js';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import { differenceIn, explanationIn, readingIn } from './attempt-outcome.js';
 import type { UnknownQuery } from './operator-bodies.js';
 
@@ -156,9 +156,7 @@ export class ListUnknown {
   private async readReceipts(ids: readonly string[]): Promise<Map<string, ReceiptRow>> {
     if (ids.length === 0) return new Map();
     const rows = await this.prisma.$queryRaw<ReceiptRow[]>`
-      SELECT id, status, type, external_id, device_id, branch_id, cashier_id, document, refund_of, payment_id,
-             created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
-             ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, rejection
+      SELECT ${RECEIPT_COLUMNS}
         FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
     return new Map(rows.map((row) => [row.id, row]));
   }

@@ -14,6 +14,8 @@ import { ResolveAttempt } from './resolve-attempt.js';
 interface AttemptAnswer {
   attempt_id: string;
   receipt: ReceiptView;
+  /** Only of a duplicate: the refund that takes the surplus document back; null: none is possible. */
+  refund_id?: string | null;
 }
 
 /** What a person decides about receipts (design.md §5.6). */
@@ -44,8 +46,10 @@ export class OperatorController {
     @Body() body: ResolveBody,
   ): Promise<AttemptAnswer> {
     const attemptId = ownId('att', id, 'attempt');
-    const { receiptId } = await this.resolveAttempt.execute({ caller, attemptId, decision: readDecision(body) });
-    return this.answer(caller, attemptId, receiptId);
+    const decision = readDecision(body);
+    const { receiptId, refundId } = await this.resolveAttempt.execute({ caller, attemptId, decision });
+    const answer = await this.answer(caller, attemptId, receiptId);
+    return decision.kind === 'duplicate' ? { ...answer, refund_id: refundId } : answer;
   }
 
   @Post('attempts/:id/park')

@@ -168,65 +168,6 @@ describe('not registered, while the lane has not settled', () => {
   });
 });
 
-describe('duplicate', () => {
-  const duplicate = (attempt: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> =>
-    registered(attempt, { decision: 'duplicate', ...more });
-
-  test('registered, and this very registration is one too many', async () => {
-    const attempt = await fixture.createAttempt({ outcome: { difference: '+2 documents' } });
-    const answer = await resolve(attempt.attemptId, duplicate(attempt));
-    expect([answer.status, answer.body.receipt.status]).toEqual([200, 'registered']);
-    const { outcome } = await fixture.attempt(attempt.attemptId);
-    expect(outcome).toMatchObject({
-      difference: '+2 documents',
-      resolution: { decision: 'duplicate', receipt_seq: 101, surplus: { receipt_seq: 101, fiscal_sign: SIGN } },
-    });
-    const types = (await fixture.events(attempt.receiptId)).map(({ type }) => type);
-    expect(types).toEqual(['receipt.registered', 'receipt.duplicate_suspected']);
-    expect(await fixture.audited(attempt.attemptId)).toMatchObject([{ after: { decision: 'duplicate' } }]);
-  });
-
-  test('registered twice: the other document is named', async () => {
-    const attempt = await fixture.createAttempt();
-    const other = '999999999999';
-    const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(attempt.terminalId, 102, other) };
-    const answer = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
-    expect(answer.status).toBe(200);
-    expect(answer.body.receipt.fiscal?.receipt_seq).toBe(101);
-    const [, told] = await fixture.events(attempt.receiptId);
-    expect(told).toMatchObject({ data: { receipt_seq: 102, fiscal_sign: other, terminal_id: attempt.terminalId } });
-  });
-
-  test('the surplus must be another document, its own and nobody else’s', async () => {
-    const attempt = await fixture.createAttempt();
-    const { deviceId, terminalId } = attempt;
-    await fixture.createReceipt(
-      attempt.merchantId,
-      { deviceId, terminalId },
-      {
-        status: 'registered',
-        fiscal: { receiptSeq: 105, sign: SIGN },
-      },
-    );
-    const surplus = (seq: number, of = seq): Record<string, unknown> => ({
-      surplus: { receipt_seq: seq, fiscal_sign: SIGN, verification_url: link(terminalId, of, SIGN) },
-    });
-    const before = await fixture.world();
-    const refusals = [
-      [surplus(101), 422, 'duplicate', '/surplus/receipt_seq'],
-      [surplus(102, 103), 422, 'contradicts_link', '/surplus/verification_url'],
-      [surplus(100), 422, 'contradicts_reading', '/surplus/receipt_seq'],
-      [surplus(105), 409, 'sequence_taken', '/surplus/receipt_seq'],
-      [{ surplus: { receipt_seq: 102 } }, 422, 'required', '/surplus/fiscal_sign'],
-    ] as const;
-    for (const [more, status, code, pointer] of refusals) {
-      const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
-      expect([answer.status, answer.body.code, answer.body.errors[0]?.pointer]).toEqual([status, code, pointer]);
-    }
-    expect(await fixture.world()).toBe(before);
-  });
-});
-
 describe('refused, and nothing has changed:', () => {
   let attempt: TestAttempt;
   let before: string;

@@ -4,6 +4,7 @@ import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange, type Changed } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
+import { RefundDuplicate } from '../refunds/refund-duplicate.js';
 import { checkRegistration, type CheckedRegistration } from './check-registration.js';
 import type { Decision, RegistrationClaim } from './decision.js';
 import { OperatorRepository, type LockedAttempt } from './operator.repository.js';
@@ -16,7 +17,16 @@ export interface ResolveAttemptCommand {
 
 export interface ResolvedAttempt {
   receiptId: string;
-  deviceId: string;
+  /** The refund of the document that is one too many; null: none was decided on, or none is possible. */
+  refundId: string | null;
+  /** Whose lane has something to do now. */
+  ringFor: string | null;
+}
+
+/** What a decision made of the attempt, for the record, and what follows from it. */
+interface Decided {
+  after: Record<string, unknown>;
+  refund: { id: string; deviceId: string } | null;
 }
 
 type Tx = Prisma.TransactionClient;
@@ -30,6 +40,7 @@ export class ResolveAttempt {
   constructor(
     private readonly changes: AuditedChange,
     private readonly rows: OperatorRepository,
+    private readonly duplicates: RefundDuplicate,
     private readonly bell: LaneBell,
   ) {}
 
@@ -40,24 +51,22 @@ export class ResolveAttempt {
         const attempt = await this.rows.lockAttempt(tx, caller.merchantId, attemptId);
         if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
         refuseUnlessUndecided(attempt);
-        const after = await this.decide(tx, attempt, { caller, decision });
-        return changed(attempt, after);
+        return changed(attempt, decision, await this.decide(tx, attempt, { caller, decision }));
       })
       .catch((error: unknown) => {
         // receipts_one_per_registration: everything was rolled back.
         throw isUniqueViolation(error) ? sequenceTaken('/receipt_seq', error) : error;
       });
     // The crash window between commit and bell is the sweeper's.
-    if (decision.kind === 'not_registered') this.bell.ring(resolved.deviceId);
+    if (resolved.ringFor !== null) this.bell.ring(resolved.ringFor);
     return resolved;
   }
 
-  /** @returns what the decision made of it, for the record */
   private async decide(
     tx: Tx,
     attempt: LockedAttempt,
     { caller, decision }: { caller: Caller; decision: Decision },
-  ): Promise<Record<string, unknown>> {
+  ): Promise<Decided> {
     const said = {
       decision: decision.kind,
       reason: decision.reason,
@@ -72,7 +81,8 @@ export class ResolveAttempt {
         attempt_id: attempt.id,
         evidence: 'operator',
       });
-      return { ...said, confirm_unsettled: decision.confirmUnsettled, receipt_status: 'accepted' };
+      const after = { ...said, confirm_unsettled: decision.confirmUnsettled, receipt_status: 'accepted' };
+      return { after, refund: null };
     }
     const registration = checked(decision.claim, attempt, '');
     const surplus = decision.kind === 'duplicate' ? await this.checkedSurplus(tx, decision, attempt) : null;
@@ -85,11 +95,23 @@ export class ResolveAttempt {
       if (named) await this.rows.raiseLaneSequence(tx, attempt.deviceId, named);
     const data = { attempt_id: attempt.id, evidence: 'operator' };
     await this.rows.tellOfReceipt(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
-    if (isDuplicate) {
-      const told = { ...fiscalFacts(surplus ?? registration), ...data };
-      await this.rows.tellOfReceipt(tx, attempt.receiptId, 'duplicate_suspected', told);
-    }
-    return { ...resolution, receipt_status: 'registered' };
+    const after = { ...resolution, receipt_status: 'registered' };
+    if (!isDuplicate) return { after, refund: null };
+    const told = { ...fiscalFacts(surplus ?? registration), ...data };
+    await this.rows.tellOfReceipt(tx, attempt.receiptId, 'duplicate_suspected', told);
+    const refund = await this.takeBack(tx, attempt, { caller, registration, surplus });
+    return { after: { ...after, refund_id: refund?.id ?? null }, refund };
+  }
+
+  /** The document that is one too many is refunded at once, in the same transaction. */
+  private takeBack(
+    tx: Tx,
+    { id: attemptId, receiptId, deviceId }: LockedAttempt,
+    { caller, registration, surplus }: TakenBack,
+  ): Promise<Decided['refund']> {
+    const { merchantId, actor } = caller;
+    const decided = { merchantId, actor, attemptId, receiptId, deviceId, isSurplus: surplus !== null };
+    return this.duplicates.execute(tx, { ...decided, ...(surplus ?? registration) });
   }
 
   private async close(
@@ -171,9 +193,17 @@ function fiscalFacts(registration: CheckedRegistration): Record<string, unknown>
   };
 }
 
-function changed(attempt: LockedAttempt, after: Record<string, unknown>): Changed<ResolvedAttempt> {
+interface TakenBack {
+  caller: Caller;
+  registration: CheckedRegistration;
+  /** Null: the registration itself is one too many. */
+  surplus: CheckedRegistration | null;
+}
+
+function changed(attempt: LockedAttempt, decision: Decision, { after, refund }: Decided): Changed<ResolvedAttempt> {
+  const ringFor = decision.kind === 'not_registered' ? attempt.deviceId : (refund?.deviceId ?? null);
   return {
-    result: { receiptId: attempt.receiptId, deviceId: attempt.deviceId },
+    result: { receiptId: attempt.receiptId, refundId: refund?.id ?? null, ringFor },
     action: 'attempt.resolve',
     targetId: attempt.id,
     before: { attempt_state: attempt.state, receipt_id: attempt.receiptId, receipt_status: attempt.receiptStatus },

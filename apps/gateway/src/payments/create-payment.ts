@@ -44,7 +44,7 @@ export class CreatePayment {
     const known = await this.findReplay(identity);
     if (known) return known;
     const account = await this.accountFor(command);
-    const prepared = await this.preparing.prepare(command);
+    const prepared = await this.preparing.prepare(command.merchantId, command.body, { collects: true });
     if (prepared.kind === 'refused') throw prepared.problem;
     if (prepared.document.type !== 'sale') {
       throw fault('/type', 'invalid_value', 'Only the money of a sale can be collected online.');

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
+import { RefundsModule } from '../refunds/refunds.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
@@ -31,7 +32,7 @@ import { ResolvePayment } from './resolve-payment.js';
 import { SagaWork } from './saga-work.js';
 
 @Module({
-  imports: [AuditModule, ReceiptsModule],
+  imports: [AuditModule, ReceiptsModule, RefundsModule],
   controllers: [PaymentsController, ProviderAccountsController, ProviderCallsController, OperatorPaymentsController],
   providers: [
     {

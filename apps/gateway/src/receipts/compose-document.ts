@@ -23,6 +23,7 @@ import type { ProblemError } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods, type Product, type ProductAnswer } from '../catalog/goods-catalog.js';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { MerchantSettings } from '../merchants/merchant-settings.js';
+import { itemFaults } from './item-faults.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
 import { faultOfShape, faultOfViolation } from './rule-faults.js';
 
@@ -56,6 +57,7 @@ export class ComposeDocument {
     const drafts = body.items.map((item, index) => draftLine(item, `/items/${index}`, products.get(index), goods));
     const lines = drafts.map((draft, index) => ({ line: index + 1, ...draft.line }));
     const faults = drafts.flatMap((draft) => draft.faults);
+    faults.push(...itemFaults(body.items));
     faults.push(...missingByRequirement(body, await this.merchants.of(merchantId)));
     const totals = safeTotals(lines);
     if (!totals) {

@@ -32,7 +32,7 @@ const OPERATION = 'receipts';
 @Injectable()
 export class CreateReceipt {
   constructor(
-    private readonly preparing: PrepareReceipt,
+    private readonly preparer: PrepareReceipt,
     private readonly acceptor: AcceptReceipts,
     private readonly receipts: ReceiptRepository,
     private readonly lanes: RingLanes,
@@ -42,7 +42,7 @@ export class CreateReceipt {
   /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 503 (no device, database away) */
   async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
     const identity = identityOf(command);
-    const prepared = await this.preparing.prepare(command);
+    const prepared = await this.preparer.prepare(command.merchantId, command.body);
     if (prepared.kind === 'refused') {
       // A replay is never refused by a rule that may have changed since: the key is looked up first.
       const replay = await this.findReplay(identity);
@@ -157,5 +157,6 @@ function acceptedRow(row: NewReceipt, createdAt: Date): ReceiptRow {
     ofd_sent_at: null,
     ofd_error: null,
     rejection: null,
+    refunded_tiyin: 0n,
   };
 }

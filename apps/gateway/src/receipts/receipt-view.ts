@@ -8,30 +8,35 @@ import {
 } from '#fiscal-domain';
 import type { ReceiptRow } from './receipt.repository.js';
 
-/** The receipt as the API shows it: contract.md "Receipt". Money in tiyin, times in RFC 3339 UTC. */
-export interface ReceiptView {
-  id: string;
-  status: ReceiptStatus;
+/** What of a receipt is decided before anything is stored. Money in tiyin. */
+export interface DocumentView {
   type: ReceiptType;
-  external_id: string | null;
-  device_id: string | null;
-  branch_id: string | null;
-  cashier_id: string | null;
-  created_at: string;
   items: LineView[];
   total: number;
   vat_total: number;
   payment: { method: PaymentMethod; provider: string | null; cash: number; card: number };
   customer: StoredReceiptDocument['customer'];
+  callback_url: string | null;
+  metadata: Record<string, string> | null;
+}
+
+/** The receipt as the API shows it: contract.md "Receipt". Money in tiyin, times in RFC 3339 UTC. */
+export interface ReceiptView extends DocumentView {
+  id: string;
+  status: ReceiptStatus;
+  external_id: string | null;
+  device_id: string | null;
+  branch_id: string | null;
+  cashier_id: string | null;
+  created_at: string;
   fiscal: FiscalView | null;
   ofd: { status: 'pending' | 'sent'; deadline_at: string | null; sent_at: string | null; error: string | null } | null;
   receipt_url: string;
   rejection: ReceiptRow['rejection'];
   refund_of: string | null;
+  /** What refunds hold of it, also those on their way; complete: no money is left to refund. */
   refunded: { total: number; complete: boolean };
   payment_id: string | null;
-  callback_url: string | null;
-  metadata: Record<string, string> | null;
 }
 
 interface LineView {
@@ -51,6 +56,8 @@ interface LineView {
   barcode: string | null;
   labels: string[];
   commission: ReceiptLine['commission'];
+  /** Only on a refund: the sale's line that it returns a part of. */
+  original_line?: number;
 }
 
 interface FiscalView {
@@ -63,7 +70,7 @@ interface FiscalView {
 }
 
 export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
-  const { document } = row;
+  const { customer, items, metadata, payment, total, vat_total, callback_url } = documentView(row.document);
   return {
     id: row.id,
     status: row.status,
@@ -73,16 +80,7 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
     branch_id: row.branch_id,
     cashier_id: row.cashier_id,
     created_at: row.created_at.toISOString(),
-    items: document.lines.map(lineView),
-    total: document.totalTiyin,
-    vat_total: document.vatTotalTiyin,
-    payment: {
-      method: document.payment.method,
-      provider: document.payment.provider,
-      cash: document.payment.cashTiyin,
-      card: document.payment.cardTiyin,
-    },
-    customer: document.customer,
+    ...{ items, total, vat_total, payment, customer },
     fiscal: fiscalView(row),
     ofd: row.ofd_status && {
       status: row.ofd_status,
@@ -93,8 +91,21 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
     receipt_url: receiptUrl,
     rejection: row.rejection,
     refund_of: row.refund_of,
-    refunded: { total: 0, complete: false },
+    refunded: refundedOf(row),
     payment_id: row.payment_id,
+    ...{ callback_url, metadata },
+  };
+}
+
+export function documentView(document: StoredReceiptDocument): DocumentView {
+  const { method, provider, cashTiyin, cardTiyin } = document.payment;
+  return {
+    type: document.type,
+    items: document.lines.map(lineView),
+    total: document.totalTiyin,
+    vat_total: document.vatTotalTiyin,
+    payment: { method, provider, cash: cashTiyin, card: cardTiyin },
+    customer: document.customer,
     callback_url: document.callbackUrl,
     metadata: document.metadata,
   };
@@ -117,7 +128,13 @@ function lineView(line: ReceiptLine): LineView {
     barcode: line.barcode,
     labels: line.labels,
     commission: line.commission,
+    ...(line.originalLine !== undefined && { original_line: line.originalLine }),
   };
+}
+
+function refundedOf({ type, document, refunded_tiyin: refunded }: ReceiptRow): ReceiptView['refunded'] {
+  const total = Number(refunded);
+  return { total, complete: type === 'sale' && total === document.totalTiyin };
 }
 
 function fiscalView(row: ReceiptRow): FiscalView | null {

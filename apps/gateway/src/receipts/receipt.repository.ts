@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService, type StoredReceiptDocument } from '#database';
+import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
 
 /** A receipt ready to be written: everything decided but its lane place, which the database draws. */
@@ -55,7 +55,17 @@ export interface ReceiptRow {
   ofd_sent_at: Date | null;
   ofd_error: string | null;
   rejection: { code: string; rule: string | null; detail: string; line: number | null } | null;
+  /** Sum of what refunds hold of it, also those that are still on their way. */
+  refunded_tiyin: bigint;
 }
+
+/** What a {@link ReceiptRow} is read from; the table goes by its own name. */
+export const RECEIPT_COLUMNS = Prisma.sql`
+  receipts.id, receipts.status, receipts.type, external_id, device_id, branch_id, cashier_id, document, refund_of,
+  payment_id, created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence, ofd_status,
+  ofd_deadline_at, ofd_sent_at, ofd_error, rejection,
+  (SELECT coalesce(sum(f.total_tiyin), 0)::bigint FROM receipts f
+    WHERE f.refund_of = receipts.id AND ${LEDGER_REFUND}) AS refunded_tiyin`;
 
 interface IdentityRow {
   id: string;
@@ -105,9 +115,12 @@ export class ReceiptRepository {
   }
 
   /** The stored receipts that hold one of these keys, external ids or ids; at most three per wanted row. */
-  async findIdentities(wanted: readonly StoredIdentity[]): Promise<StoredIdentity[]> {
+  async findIdentities(
+    wanted: readonly StoredIdentity[],
+    client: Pick<Prisma.TransactionClient, '$queryRaw'> = this.prisma,
+  ): Promise<StoredIdentity[]> {
     const column = <T>(pick: (row: StoredIdentity) => T): T[] => wanted.map(pick);
-    const rows = await this.prisma.$queryRaw<IdentityRow[]>`
+    const rows = await client.$queryRaw<IdentityRow[]>`
       WITH wanted AS (
         SELECT * FROM unnest(
           ${column((r) => r.id)}::text[], ${column((r) => r.merchantId)}::text[], ${column((r) => r.clientId)}::text[],
@@ -138,9 +151,7 @@ export class ReceiptRepository {
   /** A merchant's receipt; somebody else's is as absent as a missing one. */
   async find(merchantId: string, id: string): Promise<ReceiptRow | null> {
     const rows = await this.prisma.queryHot<ReceiptRow>(Prisma.sql`
-      SELECT id, status, type, external_id, device_id, branch_id, cashier_id, document, refund_of, payment_id,
-             created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
-             ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, rejection
+      SELECT ${RECEIPT_COLUMNS}
       FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`);
     return rows[0] ?? null;
   }

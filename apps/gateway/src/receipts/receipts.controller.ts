@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { isId } from '#fiscal-domain';
-import { Problem } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { notFound, ownId } from '../http/own-id.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
 import { CollectPayment } from '../payments/collect-payment.js';
+import { CancelReceipt } from './cancel-receipt.js';
 import { CreateReceipt, type CreatedReceipt, type CreateReceiptCommand } from './create-receipt.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { waitSeconds } from './prefer-header.js';
@@ -20,6 +20,7 @@ export class ReceiptsController {
   constructor(
     private readonly createReceipt: CreateReceipt,
     private readonly collecting: CollectPayment,
+    private readonly cancelReceipt: CancelReceipt,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
   ) {}
@@ -47,17 +48,25 @@ export class ReceiptsController {
     const answer = answerFor(row);
     if (answer.kind === 'rejected') throw answer.problem;
     reply.status(answer.status).headers(answer.headers);
-    return receiptView(row, this.urls.urlOf(row.id));
+    return this.viewOf(row);
   }
 
   @Get(':id')
   @Scopes('receipts:read')
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
-    const row = await this.find(client, id);
-    return receiptView(row, this.urls.urlOf(row.id));
+    const row = await this.receipts.find(client.merchantId, ownId('rcp', id, 'receipt'));
+    if (!row) throw notFound('receipt');
+    return this.viewOf(row);
   }
 
-  /** The gateway is to take the money: receipt and payment in one; GET /v1/payments/{payment_id} says what the customer does next. */
+  @Post(':id/cancel')
+  @HttpCode(200)
+  @Scopes('receipts:write')
+  async cancel(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
+    return this.viewOf(await this.cancelReceipt.execute(client.merchantId, ownId('rcp', id, 'receipt')));
+  }
+
+  /** The gateway is to take the money: GET /v1/payments/{payment_id} says what the customer does next. */
   private async collect(client: AuthenticatedClient, command: CreateReceiptCommand): Promise<CreatedReceipt> {
     if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
     const { row, replayed } = await this.collecting.execute(command, 'receipts');
@@ -66,9 +75,7 @@ export class ReceiptsController {
     return { row: receipt, replayed };
   }
 
-  private async find(client: AuthenticatedClient, id: string): Promise<ReceiptRow> {
-    const row = isId('rcp', id) ? await this.receipts.find(client.merchantId, id) : null;
-    if (!row) throw new Problem('not_found', 'There is no receipt with this id.');
-    return row;
+  private viewOf(row: ReceiptRow): ReceiptView {
+    return receiptView(row, this.urls.urlOf(row.id));
   }
 }

@@ -7,24 +7,32 @@ import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
+import { CancelReceipt } from './cancel-receipt.js';
 import { ComposeDocument } from './compose-document.js';
+import { CreateBatch } from './create-batch.js';
 import { CreateReceipt } from './create-receipt.js';
 import { PrepareReceipt } from './prepare-receipt.js';
+import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptUrls } from './receipt-url.js';
+import { ReceiptWait } from './receipt-wait.js';
 import { ReceiptRepository } from './receipt.repository.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
+  controllers: [ReceiptDraftsController],
   providers: [
     ReceiptRepository,
     GoodsCatalog,
     MerchantRules,
     ChooseDevice,
     ComposeDocument,
-    PrepareReceipt,
     AcceptReceipts,
+    PrepareReceipt,
     CreateReceipt,
+    CreateBatch,
+    CancelReceipt,
+    ReceiptWait,
     {
       provide: RingLanes,
       inject: [LaneBell, SettledReceipts],
@@ -43,6 +51,16 @@ import { SettledReceipts } from './settled-receipts.js';
         new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
     },
   ],
-  exports: [ReceiptRepository, ReceiptUrls, PrepareReceipt, CreateReceipt, RingLanes, SettledReceipts],
+  exports: [
+    ReceiptRepository,
+    ReceiptUrls,
+    ReceiptWait,
+    GoodsCatalog,
+    PrepareReceipt,
+    CreateReceipt,
+    CancelReceipt,
+    RingLanes,
+    SettledReceipts,
+  ],
 })
 export class ReceiptsModule {}

@@ -25,6 +25,7 @@ interface AnswerBody {
   code: string;
   errors: { pointer: string; code: string }[];
   attempt_id: string;
+  refund_id?: string | null;
   receipt: ReceiptView;
   data: UnknownView[];
   next_cursor: string | null;

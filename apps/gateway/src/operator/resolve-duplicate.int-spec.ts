@@ -1,0 +1,116 @@
+// Promise: a registration that is one too many is taken back at its own module, once, and no money moves with it.
+import 'reflect-metadata';
+import { link, OperatorFixture, type Answer, type TestAttempt } from './testing/operator-fixture.js';
+import { until } from '../../../../libs/queue/src/testing/until.js';
+
+const SIGN = '012345678901';
+
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  fixture = await OperatorFixture.start();
+}, 60_000);
+
+afterAll(() => fixture?.stop());
+
+const resolve = (attemptId: string, body: Record<string, unknown>): Promise<Answer> =>
+  fixture.post(`/v1/operator/attempts/${attemptId}/resolve`, body);
+
+const duplicate = ({ terminalId }: TestAttempt, more: Record<string, unknown> = {}): Record<string, unknown> => ({
+  decision: 'duplicate',
+  receipt_seq: 101,
+  fiscal_sign: SIGN,
+  verification_url: link(terminalId, 101, SIGN),
+  reason: 'seen in the register’s journal',
+  ...more,
+});
+
+test('registered, and this very registration is one too many', async () => {
+  const attempt = await fixture.createAttempt({ outcome: { difference: '+2 documents' } });
+  const answer = await resolve(attempt.attemptId, duplicate(attempt));
+  expect([answer.status, answer.body.receipt.status]).toEqual([200, 'registered']);
+  const { outcome } = await fixture.attempt(attempt.attemptId);
+  expect(outcome).toMatchObject({
+    difference: '+2 documents',
+    resolution: { decision: 'duplicate', receipt_seq: 101, surplus: { receipt_seq: 101, fiscal_sign: SIGN } },
+  });
+  const types = (await fixture.events(attempt.receiptId)).map(({ type }) => type);
+  expect(types).toEqual(['receipt.registered', 'receipt.duplicate_suspected']);
+  const refundId = answer.body.refund_id ?? '';
+  expect(await fixture.audited(attempt.attemptId)).toMatchObject([
+    { after: { decision: 'duplicate', refund_id: refundId } },
+  ]);
+  // Nothing of it is left to be refunded by the merchant.
+  expect((await fixture.get(`/v1/receipts/${attempt.receiptId}`)).body).toMatchObject({
+    refunded: { total: 112_000, complete: true },
+  });
+  expect(await fixture.receipt(refundId)).toMatchObject({ type: 'refund', status: 'accepted' });
+});
+
+test('registered twice: the other document is named', async () => {
+  const attempt = await fixture.createAttempt();
+  const other = '999999999999';
+  const surplus = { receipt_seq: 102, fiscal_sign: other, verification_url: link(attempt.terminalId, 102, other) };
+  const answer = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+  expect(answer.status).toBe(200);
+  expect(answer.body.receipt.fiscal?.receipt_seq).toBe(101);
+  const [, told] = await fixture.events(attempt.receiptId);
+  expect(told).toMatchObject({ data: { receipt_seq: 102, fiscal_sign: other, terminal_id: attempt.terminalId } });
+  // It is taken back whole, by the module that has it; the sale itself stays sold.
+  const refundId = answer.body.refund_id ?? '';
+  expect(await fixture.receipt(refundId)).toMatchObject({
+    ...{ type: 'refund', status: 'accepted', refundOf: attempt.receiptId, deviceId: attempt.deviceId },
+    document: {
+      lines: [{ line: 1, originalLine: 1, totalTiyin: 112_000 }],
+      payment: { method: 'cash', cashTiyin: 112_000 },
+      refundInfo: { terminalId: attempt.terminalId, receiptSeq: 102, dateTime: '20260102T080405', fiscalSign: other },
+    },
+  });
+  expect(await fixture.events(refundId)).toMatchObject([{ type: 'refund.accepted' }]);
+  expect((await fixture.get(`/v1/receipts/${attempt.receiptId}`)).body).toMatchObject({
+    refunded: { total: 0, complete: false },
+  });
+  await until(() => fixture.rung.includes(attempt.deviceId), 'the bell');
+});
+
+test('what has no sign, or is a refund itself, is left to people', async () => {
+  const refund = await fixture.createAttempt({ type: 'refund' });
+  const advance = await fixture.createAttempt({ type: 'advance' });
+  const unsigned = { fiscal_sign: undefined, verification_url: undefined };
+  for (const [attempt, more] of [
+    [refund, {}],
+    [advance, unsigned],
+  ] as const) {
+    const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
+    expect([answer.status, answer.body.refund_id]).toEqual([200, null]);
+  }
+});
+
+test('the surplus must be another document, its own and nobody else’s', async () => {
+  const attempt = await fixture.createAttempt();
+  const { deviceId, terminalId } = attempt;
+  await fixture.createReceipt(
+    attempt.merchantId,
+    { deviceId, terminalId },
+    {
+      status: 'registered',
+      fiscal: { receiptSeq: 105, sign: SIGN },
+    },
+  );
+  const surplus = (seq: number, of = seq): Record<string, unknown> => ({
+    surplus: { receipt_seq: seq, fiscal_sign: SIGN, verification_url: link(terminalId, of, SIGN) },
+  });
+  const before = await fixture.world();
+  const refusals = [
+    [surplus(101), 422, 'duplicate', '/surplus/receipt_seq'],
+    [surplus(102, 103), 422, 'contradicts_link', '/surplus/verification_url'],
+    [surplus(100), 422, 'contradicts_reading', '/surplus/receipt_seq'],
+    [surplus(105), 409, 'sequence_taken', '/surplus/receipt_seq'],
+    [{ surplus: { receipt_seq: 102 } }, 422, 'required', '/surplus/fiscal_sign'],
+  ] as const;
+  for (const [more, status, code, pointer] of refusals) {
+    const answer = await resolve(attempt.attemptId, duplicate(attempt, more));
+    expect([answer.status, answer.body.code, answer.body.errors[0]?.pointer]).toEqual([status, code, pointer]);
+  }
+  expect(await fixture.world()).toBe(before);
+});

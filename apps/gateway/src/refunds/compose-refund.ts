@@ -1,0 +1,233 @@
+import type { StoredReceiptDocument } from '#database';
+import {
+  allThatIsLeft,
+  checkLocalReceipt,
+  formatQuantity,
+  leftOf,
+  parseQuantity,
+  partsOf,
+  proportionalSplit,
+  resolvedTotals,
+  splitLeft,
+  thousandths,
+  tiyin,
+  toLocalReceipt,
+  type GoodsLookup,
+  type LineLeft,
+  type LineRequest,
+  type PaymentSplit,
+  type ReceiptLine,
+  type ReceiptPayment,
+  type RefundInfo,
+  type RefundRefusal,
+  type RuleViolation,
+  type Tiyin,
+  type VatRule,
+} from '#fiscal-domain';
+import type { ProblemError } from '#runtime';
+import type { PaymentBody } from '../receipts/receipt-body.js';
+import { faultOfViolation } from '../receipts/rule-faults.js';
+import type { RefundBody, RefundLineBody } from './refund-body.js';
+
+/** All that decides what a refund becomes. */
+export interface RefundQuestion {
+  sale: StoredReceiptDocument;
+  /** Of the sale, as its register knows it. */
+  refundInfo: RefundInfo;
+  /** Documents of the refunds that hold a part of the sale. */
+  ledger: readonly StoredReceiptDocument[];
+  body: RefundBody;
+}
+
+export type ComposedRefund =
+  | { kind: 'composed'; document: StoredReceiptDocument }
+  | { kind: 'nothing_left' }
+  | { kind: 'refused'; faults: ProblemError[] };
+
+/** The refund's document, or every reason why there is none. Pure: the caller holds the sale's row while it asks. */
+export function composeRefund({ sale, refundInfo, ledger, body }: RefundQuestion): ComposedRefund {
+  const left = leftOf(
+    sale.lines,
+    ledger.flatMap(({ lines }) => lines),
+  );
+  if (left.every((line) => line.totalTiyin === 0)) return { kind: 'nothing_left' };
+  const requested = requestedLines(sale.lines, left, body);
+  if (requested.kind === 'refused') return requested;
+  const { lines } = requested;
+  const totals = resolvedTotals(lines);
+  if (totals.totalTiyin === 0) {
+    const detail = `What is to be returned is worth nothing by itself. ${describeLeft(left)}`;
+    return { kind: 'refused', faults: [{ pointer: '/lines', code: 'out_of_range', detail }] };
+  }
+  const returned = ledger.map(({ payment }) => payment);
+  const paid = composePayment(sale.payment, returned, { body, totalTiyin: totals.totalTiyin });
+  if (paid.kind === 'refused') return paid;
+  const document: StoredReceiptDocument = {
+    type: 'refund',
+    lines,
+    payment: paid.payment,
+    ...totals,
+    customer: sale.customer,
+    refundInfo,
+    metadata: body.metadata ?? null,
+    callbackUrl: body.callback_url ?? null,
+  };
+  return { kind: 'composed', document };
+}
+
+/** What the register would refuse about it (promise 4), in pointers of the refund's body. */
+export function refundViolations(
+  document: StoredReceiptDocument,
+  register: { goods: GoodsLookup; vatRule: VatRule },
+  { lines }: RefundBody,
+): ProblemError[] {
+  const violations = checkLocalReceipt(toLocalReceipt(document, register.vatRule), register.goods, register.vatRule);
+  return violations.map((violation) => ({ ...faultOfViolation(violation), pointer: pointerOf(violation, lines) }));
+}
+
+function pointerOf({ itemIndex, field }: RuleViolation, lines: RefundBody['lines']): string {
+  if (field.startsWith('received')) return '/payment';
+  // Without lines the whole body, which may be none, asks for it.
+  return itemIndex === null || !lines ? '' : `/lines/${itemIndex}${field.startsWith('label') ? '/labels' : ''}`;
+}
+
+/** What is left, in words. */
+export function describeLeft(left: readonly LineLeft[]): string {
+  const rest = left.filter(({ quantityThousandths }) => quantityThousandths > 0);
+  if (rest.length === 0) return 'Nothing is left.';
+  const words = rest.slice(0, 10).map((line) => `line ${line.line}: ${amountLeft(line)}`);
+  return `Left: ${words.join('; ')}${rest.length > 10 ? '; …' : ''}.`;
+}
+
+function amountLeft({ quantityThousandths, totalTiyin }: LineLeft): string {
+  const quantity = quantityThousandths > 0 ? formatQuantity(thousandths(quantityThousandths)) : '0';
+  return `${quantity} (${totalTiyin} tiyin)`;
+}
+
+type Lines = { kind: 'lines'; lines: ReceiptLine[] } | { kind: 'refused'; faults: ProblemError[] };
+
+function requestedLines(sold: readonly ReceiptLine[], left: readonly LineLeft[], { lines }: RefundBody): Lines {
+  if (!lines) return { kind: 'lines', lines: allThatIsLeft(sold, left) };
+  const unclear = lines.flatMap(ambiguity);
+  if (unclear.length > 0) return { kind: 'refused', faults: unclear };
+  const parts = partsOf(sold, left, lines.map(requestOf));
+  if (parts.kind === 'lines') return parts;
+  return { kind: 'refused', faults: parts.refusals.map((refusal) => faultOf(refusal, lines[refusal.index])) };
+}
+
+function ambiguity(line: RefundLineBody, index: number): ProblemError[] {
+  const given = (['qty', 'sum'] as const).filter((field) => isGiven(line[field]));
+  if (given.length === 0) {
+    return [{ pointer: `/lines/${index}/qty`, code: 'required', detail: 'Say qty or sum: how much of the line.' }];
+  }
+  if (given.length === 1) return [];
+  return [{ pointer: `/lines/${index}/sum`, code: 'invalid_value', detail: 'Say qty or sum, not both.' }];
+}
+
+function requestOf({ line, qty, sum, labels }: RefundLineBody): LineRequest {
+  if (isGiven(sum)) return { by: 'sum', line, totalTiyin: tiyin(Number(sum)) };
+  const parsed = parseQuantity(qty ?? 0);
+  // The body's shape was checked before; a quantity that cannot be read here would be a fault of ours.
+  if (parsed.kind !== 'ok') throw new Error('An unreadable quantity passed the shape check');
+  return { by: 'quantity', line, quantity: parsed.thousandths, labels: labels ?? null };
+}
+
+/** Which field a refusal speaks of (null: the quantity or sum, whichever was given), with which code, and why. */
+const REFUSALS: Readonly<
+  Record<RefundRefusal['reason'], { code: string; field: 'line' | 'labels' | 'sum' | null; detail: string }>
+> = {
+  line_unknown: { code: 'line_unknown', field: 'line', detail: 'The sale has no such line.' },
+  line_repeated: { code: 'duplicate', field: 'line', detail: 'The line is named twice.' },
+  exceeds_left: { code: 'exceeds_left', field: null, detail: 'More than is left of the line.' },
+  indivisible: {
+    code: 'not_divisible',
+    field: null,
+    detail: 'No quantity in steps of 0.001 stands for this sum; refund all that is left of the line.',
+  },
+  labels_required: { code: 'required', field: 'labels', detail: 'Say by their labels which pieces come back.' },
+  labels_miscounted: { code: 'E-017', field: 'labels', detail: 'One label is needed for each piece that comes back.' },
+  label_not_left: {
+    code: 'label_not_left',
+    field: 'labels',
+    detail: 'A label is not of this line, has come back already, or is named twice.',
+  },
+  sum_of_pieces: {
+    code: 'not_divisible',
+    field: 'sum',
+    detail: 'Marked goods come back by the piece: say qty and labels.',
+  },
+};
+
+function faultOf({ reason, index, left }: RefundRefusal, asked: RefundLineBody | undefined): ProblemError {
+  const { code, field, detail } = REFUSALS[reason];
+  const named = field ?? (isGiven(asked?.sum) ? 'sum' : 'qty');
+  const rest = left === null ? '' : ` Left of line ${left.line}: ${amountLeft(left)}.`;
+  return { pointer: `/lines/${index}/${named}`, code, detail: detail + rest };
+}
+
+type Payment = { kind: 'payment'; payment: ReceiptPayment } | { kind: 'refused'; faults: ProblemError[] };
+
+function composePayment(
+  paid: ReceiptPayment,
+  returned: readonly PaymentSplit[],
+  { body, totalTiyin }: { body: RefundBody; totalTiyin: Tiyin },
+): Payment {
+  const left = splitLeft(paid, returned);
+  const { method, provider } = paid;
+  if (!body.payment) {
+    return { kind: 'payment', payment: { method, provider, ...proportionalSplit(paid, left, totalTiyin) } };
+  }
+  const split = toldSplit(body.payment, totalTiyin);
+  if (split.kind === 'refused') return split;
+  const faults = (['cash', 'card'] as const).flatMap((part) => {
+    const [back, rest] = part === 'cash' ? [split.cashTiyin, left.cashTiyin] : [split.cardTiyin, left.cardTiyin];
+    if (back <= rest) return [];
+    const pointer = body.payment?.method === 'mixed' ? `/payment/${part}` : '/payment';
+    const detail = `Only ${rest} tiyin of what was paid ${part === 'cash' ? 'in cash' : 'by card'} are left to return.`;
+    return [{ pointer, code: 'exceeds_left', detail }];
+  });
+  if (faults.length > 0) return { kind: 'refused', faults };
+  const told = { method: body.payment.method, provider: body.payment.provider ?? null };
+  const { cashTiyin, cardTiyin } = split;
+  return { kind: 'payment', payment: { ...told, cashTiyin, cardTiyin } };
+}
+
+type Told = ({ kind: 'split' } & PaymentSplit) | { kind: 'refused'; faults: ProblemError[] };
+
+function toldSplit({ method, cash, card }: PaymentBody, totalTiyin: Tiyin): Told {
+  const refused = (pointer: string, code: string, detail: string): Told => ({
+    kind: 'refused',
+    faults: [{ pointer, code, detail }],
+  });
+  if (method === 'online') {
+    const detail = 'Say how the money goes back; without payment it goes back as it came.';
+    return refused('/payment/method', 'payment_method_unsupported', detail);
+  }
+  if (method !== 'mixed') {
+    if (isGiven(cash) || isGiven(card)) {
+      const detail = `Only the method "mixed" splits the sum; "${method}" returns all of it.`;
+      return refused(`/payment/${isGiven(cash) ? 'cash' : 'card'}`, 'invalid_value', detail);
+    }
+    const none = tiyin(0);
+    return method === 'cash'
+      ? { kind: 'split', cashTiyin: totalTiyin, cardTiyin: none }
+      : { kind: 'split', cashTiyin: none, cardTiyin: totalTiyin };
+  }
+  if (!isGiven(cash) || !isGiven(card)) {
+    const field = isGiven(cash) ? 'card' : 'cash';
+    return refused(`/payment/${field}`, 'required', `The method "mixed" needs ${field} in tiyin.`);
+  }
+  const [cashTiyin, cardTiyin] = [tiyin(Number(cash)), tiyin(Number(card))];
+  if (cashTiyin < 0 || cardTiyin < 0) {
+    return refused(`/payment/${cashTiyin < 0 ? 'cash' : 'card'}`, 'E-008', 'A returned sum must not be negative.');
+  }
+  if (BigInt(cashTiyin) + BigInt(cardTiyin) !== BigInt(totalTiyin)) {
+    const detail = `cash + card must be ${totalTiyin} tiyin, the total of what comes back.`;
+    return refused('/payment', 'payment_mismatch', detail);
+  }
+  return { kind: 'split', cashTiyin, cardTiyin };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { SURPLUS_OPERATION, WITHDRAWAL_OPERATION, type Prisma, type StoredReceiptDocument } from '#database';
+import { allThatIsLeft, leftOf, parseVerificationLink, type ReceiptType } from '#fiscal-domain';
+import { canonicalJson, newId, sha256 } from '#runtime';
+import { RefundRepository } from './refund.repository.js';
+import { refundTime } from './refundable-sale.js';
+
+export interface DuplicateRegistration {
+  merchantId: string;
+  /** The client that decided. */
+  actor: string;
+  attemptId: string;
+  receiptId: string;
+  deviceId: string;
+  /** The document that is one too many. */
+  terminalId: string;
+  receiptSeq: number;
+  /** Null with an advance or credit. */
+  fiscalSign: string | null;
+  verificationUrl: string | null;
+  /** Beside the registration that stands; false: it is the only one, and should not have been made at all. */
+  isSurplus: boolean;
+}
+
+/**
+ * Takes back a registration that an operator calls one too many: the whole receipt, at the module that has it. No money moves
+ * and no hook is called: the customer paid once. A surplus document is outside of the ledger, its sale stays sold and can be
+ * refunded like any other; where the only registration is taken back, nothing of the sale is left.
+ * Written in the transaction of the decision: both happen or neither does.
+ */
+@Injectable()
+export class RefundDuplicate {
+  constructor(private readonly refunds: RefundRepository) {}
+
+  /**
+   * @returns the refund and its lane; null where none is possible: an advance or credit has no sign to be named by, a refund
+   * is not refunded, and where the module is gone nobody can take its document back
+   */
+  async execute(
+    tx: Prisma.TransactionClient,
+    one: DuplicateRegistration,
+  ): Promise<{ id: string; deviceId: string } | null> {
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl } = one;
+    const link = verificationUrl === null ? null : parseVerificationLink(verificationUrl);
+    if (fiscalSign === null || link === null) return null;
+    const [receipt] = await tx.$queryRaw<{ type: ReceiptType; document: StoredReceiptDocument }[]>`
+      SELECT type, document FROM receipts WHERE id = ${one.receiptId}`;
+    if (receipt?.type !== 'sale') return null;
+    const device = await this.refunds.findSellingDevice(one.merchantId, { terminalId, deviceId: one.deviceId }, tx);
+    if (device === null) return null;
+    const { document } = receipt;
+    const id = newId('rcp');
+    const dateTime = refundTime(link.compactTime);
+    const isWritten = await this.refunds.insert(tx, {
+      ...{ id, merchantId: one.merchantId, clientId: one.actor, saleId: one.receiptId, deviceId: device.deviceId },
+      operation: one.isSurplus ? SURPLUS_OPERATION : WITHDRAWAL_OPERATION,
+      idempotencyKey: one.attemptId,
+      externalId: null,
+      bodyHash: sha256(canonicalJson({ attempt_id: one.attemptId })),
+      document: {
+        ...document,
+        type: 'refund',
+        lines: allThatIsLeft(document.lines, leftOf(document.lines, [])),
+        refundInfo: { terminalId, receiptSeq, dateTime, fiscalSign },
+        metadata: null,
+      },
+    });
+    return isWritten ? { id, deviceId: device.deviceId } : null;
+  }
+}

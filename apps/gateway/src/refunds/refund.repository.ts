@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { LEDGER_REFUND, PrismaService, type Prisma, type StoredReceiptDocument } from '#database';
+import type { ReceiptStatus, ReceiptType, VatRule } from '#fiscal-domain';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
+
+type Tx = Prisma.TransactionClient;
+
+/** A sale as a refund needs it, its row locked: what may still change about it. */
+export interface LockedSale {
+  status: ReceiptStatus;
+  type: ReceiptType;
+  terminal_id: string | null;
+  receipt_seq: bigint | null;
+  fiscal_sign: string | null;
+  verification_url: string | null;
+}
+
+/** A refund ready to be written; its lane place is the database's. */
+export interface NewRefund {
+  id: string;
+  merchantId: string;
+  clientId: string;
+  operation: string;
+  idempotencyKey: string | null;
+  externalId: string | null;
+  bodyHash: Buffer;
+  saleId: string;
+  deviceId: string;
+  document: StoredReceiptDocument;
+}
+
+/** The device that has the terminal which sold. */
+export interface SellingDevice {
+  deviceId: string;
+  vatRule: VatRule;
+  /** It takes no new receipts: drained, disabled, or its module counts as replaced. */
+  isClosed: boolean;
+}
+
+@Injectable()
+export class RefundRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Until the end of the transaction nobody else refunds anything of this sale. */
+  async lockSale(tx: Tx, saleId: string): Promise<LockedSale | null> {
+    const rows = await tx.$queryRaw<LockedSale[]>`
+      SELECT status, type, terminal_id, receipt_seq, fiscal_sign, verification_url
+        FROM receipts WHERE id = ${saleId} FOR NO KEY UPDATE`;
+    return rows[0] ?? null;
+  }
+
+  /** Documents of all refunds that hold a part of the sale. In a statement after the lock: it sees who had it before. */
+  async ledgerOf(client: Pick<Tx, '$queryRaw'>, saleId: string): Promise<StoredReceiptDocument[]> {
+    const rows = await client.$queryRaw<{ document: StoredReceiptDocument }[]>`
+      SELECT f.document FROM receipts f WHERE f.refund_of = ${saleId} AND ${LEDGER_REFUND} ORDER BY f.id`;
+    return rows.map(({ document }) => document);
+  }
+
+  /** The same, outside of any transaction: what it says may be old when it arrives. */
+  readLedger(saleId: string): Promise<StoredReceiptDocument[]> {
+    return this.ledgerOf(this.prisma, saleId);
+  }
+
+  /**
+   * The refund in its lane, and its event. False: its key or external id is taken by somebody who has not been seen.
+   * Branch and cashier are those of the sale.
+   */
+  async insert(tx: Tx, refund: NewRefund): Promise<boolean> {
+    const { document } = refund;
+    const written = await tx.$executeRaw`
+      WITH written AS (
+        INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
+                              lane_place, device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin,
+                              refund_of)
+        SELECT ${refund.id}::text, s.merchant_id, ${refund.clientId}::text, ${refund.operation}::text,
+               ${refund.idempotencyKey}::text, ${refund.externalId}::text, ${refund.bodyHash}::bytea,
+               'refund'::receipt_type, 'accepted'::receipt_status, nextval('lane_place_seq'),
+               ${refund.deviceId}::text, s.branch_id, s.cashier_id, ${JSON.stringify(document)}::jsonb,
+               ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, s.id
+          FROM receipts s WHERE s.id = ${refund.saleId} AND s.merchant_id = ${refund.merchantId}
+        ON CONFLICT DO NOTHING
+        RETURNING id, merchant_id, refund_of
+      )
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${refund.id.replace('rcp_', 'evt_')}, merchant_id, 'refund.accepted', id,
+             jsonb_build_object('receipt_id', id, 'refund_of', refund_of)
+        FROM written`;
+    return written === 1;
+  }
+
+  /**
+   * Where the terminal that sold stands now: the live device that has it, else the one that sold if nobody has asked it for its
+   * terminal yet. Null: the terminal is gone.
+   */
+  async findSellingDevice(
+    merchantId: string,
+    sale: { deviceId: string | null; terminalId: string | null },
+    client: Pick<Tx, '$queryRaw'> = this.prisma,
+  ): Promise<SellingDevice | null> {
+    const [row] = await client.$queryRaw<{ id: string; vat_rule: VatRule | null; is_closed: boolean }[]>`
+      SELECT id, profile ->> 'vatRule' AS vat_rule,
+             (draining_since IS NOT NULL OR state IN ('disabled', 'replaced')) AS is_closed
+        FROM devices
+       WHERE merchant_id = ${merchantId} AND deleted_at IS NULL AND registered_at IS NOT NULL
+         AND (terminal_id = ${sale.terminalId} OR (terminal_id IS NULL AND id = ${sale.deviceId}))
+       ORDER BY terminal_id NULLS LAST LIMIT 1`;
+    return row ? { deviceId: row.id, vatRule: row.vat_rule ?? 'unit', isClosed: row.is_closed } : null;
+  }
+
+  /** Refunds of a sale by their ids, which sort by time; one more than fits. */
+  list(merchantId: string, saleId: string, page: { limit: number; afterId: string | null }): Promise<ReceiptRow[]> {
+    return this.prisma.$queryRaw<ReceiptRow[]>`
+      SELECT ${RECEIPT_COLUMNS} FROM receipts
+       WHERE refund_of = ${saleId} AND merchant_id = ${merchantId} AND id > ${page.afterId ?? ''}
+       ORDER BY id LIMIT ${page.limit + 1}::int4`;
+  }
+}

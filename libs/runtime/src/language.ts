@@ -1,0 +1,24 @@
+export const LANGUAGES = ['en', 'ru', 'uz'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+/** Longer headers are nobody's wish. */
+const MAX_LENGTH = 500;
+
+/** The language that an Accept-Language header (RFC 9110) likes best of those we have; English when it names none of them. */
+export function preferredLanguage(header: string | undefined): Language {
+  if (header === undefined || header.length > MAX_LENGTH) return 'en';
+  let best: { language: Language; weight: number } | null = null;
+  for (const part of header.toLowerCase().split(',')) {
+    const [range = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const language = LANGUAGES.find((each) => range === each || range.startsWith(`${each}-`));
+    const weight = weightOf(parameters);
+    if (language !== undefined && weight > 0 && weight > (best?.weight ?? 0)) best = { language, weight };
+  }
+  return best?.language ?? 'en';
+}
+
+function weightOf(parameters: readonly string[]): number {
+  const text = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+  if (text === undefined) return 1;
+  return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(text) ? Number(text) : 0;
+}
