@@ -5,7 +5,8 @@ import { isObject } from '#payments';
 export interface MerchantAccounts {
   payme: { url: string; key: string; account_field: string } | null;
   click: { url: string; service_id: string; secret_key: string } | null;
-  multicard: { secret: string; store_id: string } | null;
+  /** `url` instead of the callback_url that an invoice names. */
+  multicard: { secret: string; store_id: string; url?: string } | null;
 }
 
 export const NO_ACCOUNTS: MerchantAccounts = { payme: null, click: null, multicard: null };

@@ -84,7 +84,7 @@ export class MulticardBook {
     const signed = { uuid: payment.id, storeId, invoiceId: payment.ourRef, amount: String(payment.amountTiyin) };
     const sign = scheme === 'success' ? multicardSuccessSign(signed, secret) : multicardWebhookSign(signed, secret);
     const body = { uuid: payment.id, store_id: storeId, invoice_id: payment.ourRef, amount: payment.amountTiyin, sign };
-    return callMerchant(card.callbackUrl ?? '', JSON.stringify(body), { 'content-type': 'application/json' });
+    return callMerchant(multicard?.url ?? card.callbackUrl ?? '', JSON.stringify(body), { 'content-type': 'application/json' });
   }
 }
 

@@ -35,15 +35,11 @@ export class CollectPayment {
     this.worker.watch(receiptId, paymentId);
     try {
       await this.worker.now(paymentId);
-      if (!(await this.isAtRegister(paymentId))) return;
-      if (await waiter.settledWithin(waitSeconds)) await this.worker.now(paymentId);
+      if (await this.payments.isAtRegister(paymentId)) await waiter.settledWithin(waitSeconds);
+      // The notice may have been faster than the question.
+      await this.worker.now(paymentId);
     } finally {
       waiter.forget();
     }
-  }
-
-  private async isAtRegister(paymentId: string): Promise<boolean> {
-    const state = await this.payments.stateOf(paymentId);
-    return state === 'authorized' || state === 'captured';
   }
 }

@@ -77,9 +77,12 @@ export class PaymentRows {
     return rows[0] ?? null;
   }
 
-  async stateOf(id: string): Promise<PaymentState | null> {
-    const rows = await this.prisma.$queryRaw<{ state: PaymentState }[]>`SELECT state FROM payments WHERE id = ${id}`;
-    return rows[0]?.state ?? null;
+  /** Whether its receipt has left for its lane and is not settled there. */
+  async isAtRegister(id: string): Promise<boolean> {
+    const rows = await this.prisma.$queryRaw<unknown[]>`
+      SELECT FROM payments p JOIN receipts r ON r.id = p.receipt_id
+       WHERE p.id = ${id} AND r.status IN ('accepted', 'sending')`;
+    return rows.length > 0;
   }
 
   list(merchantId: string, { limit, afterId }: PageRequest): Promise<PaymentRow[]> {

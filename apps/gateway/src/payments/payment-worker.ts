@@ -18,7 +18,8 @@ const MAX_WATCHED = 10_000;
 @Injectable()
 export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | null = null;
-  private readonly atWork = new Map<string, Promise<void>>();
+  /** What is at work, by payment; whoever comes later stands behind. */
+  private readonly turns = new Map<string, Promise<void>>();
   private isStopping = false;
   private isLooking = false;
   private readonly paymentOf = new Map<string, string>();
@@ -44,7 +45,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
     if (this.timer) clearInterval(this.timer);
-    await Promise.all(this.atWork.values());
+    await Promise.all(this.turns.values());
   }
 
   /** The news about this receipt is of interest here. */
@@ -62,25 +63,26 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     if (!this.isStopping) void this.now(paymentId);
   }
 
-  /** Resolves when the payment has come as far as it can; at once when another process is at it. */
-  async now(paymentId: string): Promise<void> {
-    // What is under way here may have begun before the news: it is awaited, then looked at once more.
-    await this.atWork.get(paymentId);
-    const leaseId = newId('lse');
-    try {
-      for (const id of await this.payments.claim(leaseId, { ids: [paymentId] })) await this.run(id, leaseId);
-    } catch (error) {
-      this.logger.warn({ payment_id: paymentId, err: error }, 'payment: not claimed');
-    }
+  /**
+   * Resolves when the payment has come as far as it can; at once when another process is at it. What is under way here may have
+   * begun before the news, so it is awaited and then looked at once more.
+   */
+  now(paymentId: string): Promise<void> {
+    return this.inTurn(paymentId, async () => {
+      const leaseId = newId('lse');
+      const claimed = await this.payments.claim(leaseId, { ids: [paymentId] });
+      if (claimed.length > 0) await this.advance(paymentId, leaseId);
+    });
   }
 
   private async look(): Promise<void> {
-    const room = CONCURRENCY - this.atWork.size;
+    const room = CONCURRENCY - this.turns.size;
     if (this.isLooking || this.isStopping || room <= 0) return;
     this.isLooking = true;
     try {
       const leaseId = newId('lse');
-      for (const id of await this.payments.claim(leaseId, { limit: room })) void this.run(id, leaseId);
+      for (const id of await this.payments.claim(leaseId, { limit: room }))
+        void this.inTurn(id, () => this.advance(id, leaseId));
     } catch (error) {
       this.logger.warn({ err: error }, 'payment: could not look for what is due');
     } finally {
@@ -88,10 +90,19 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
-  private async run(paymentId: string, leaseId: string): Promise<void> {
-    const work = this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` });
-    this.atWork.set(paymentId, work);
-    await work;
-    if (this.atWork.get(paymentId) === work) this.atWork.delete(paymentId);
+  private advance(paymentId: string, leaseId: string): Promise<void> {
+    return this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` });
+  }
+
+  /** One after the other for each payment. */
+  private inTurn(paymentId: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.turns.get(paymentId) ?? Promise.resolve())
+      .then(work)
+      .catch((error: unknown) => this.logger.warn({ payment_id: paymentId, err: error }, 'payment: not claimed'))
+      .finally(() => {
+        if (this.turns.get(paymentId) === turn) this.turns.delete(paymentId);
+      });
+    this.turns.set(paymentId, turn);
+    return turn;
   }
 }

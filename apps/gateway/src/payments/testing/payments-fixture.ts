@@ -109,8 +109,8 @@ export class PaymentsFixture {
     const clickUrl = await make('click', { ...click, ...clickUrls });
     this.accounts.click = { url: clickUrl, service_id: '12345', secret_key: 'SECRET123' };
     const multicard = { application_id: 'app', secret: 'multi-secret', store_id: '6' };
-    await make('multicard', { ...multicard, api_url: `${simulatorUrl}/multicard` });
-    this.accounts.multicard = { secret: 'multi-secret', store_id: '6' };
+    const multicardUrl = await make('multicard', { ...multicard, api_url: `${simulatorUrl}/multicard` });
+    this.accounts.multicard = { secret: 'multi-secret', store_id: '6', url: multicardUrl };
   }
 
   async ask(
@@ -153,7 +153,7 @@ export class PaymentsFixture {
       const view = await this.read(id);
       if (view.status === wanted.status && (wanted.receipt ?? view.receipt.status) === view.receipt.status) return view;
       if (Date.now() > deadline)
-        throw new Error(`payment is ${view.status}, receipt ${view.receipt.status}, wanted ${JSON.stringify(wanted)}`);
+        throw new Error(`payment is ${view.status}, receipt ${view.receipt.status} (${String(view.reason)}), wanted ${JSON.stringify(wanted)}`);
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }
