@@ -24,7 +24,7 @@ export const SETTINGS = {
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   PROVIDER_ALLOWED_CIDRS: cidrList().default([]),
-  PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(15_000),
+  PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
   PAYMENT_SETTLE_MS: integer({ min: 200, max: 3_600_000 }).default(60_000),
   PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),
   PAYMENT_LOOK_MS: integer({ min: 50, max: 60_000 }).default(1_000),

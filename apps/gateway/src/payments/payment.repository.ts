@@ -1,13 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { newId } from '#runtime';
 import type { CallOutcome, PaymentState, ProviderCall } from '#payments';
+import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 
 type Tx = Prisma.TransactionClient;
 
-/** Longer than any call to a provider may take, with what is written around it. */
-const LEASE_SECONDS = 40;
 const MONEY_CALLS = ['authorize', 'capture', 'void', 'refund'];
 /** A sum that is to be asked back: a refund's once its receipt is registered. */
 const REFUND_DUE = Prisma.sql`
@@ -30,7 +29,14 @@ export interface PaymentChange {
 
 @Injectable()
 export class PaymentRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  private readonly leaseSeconds: number;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(PAYMENT_TIMING) { leaseSeconds }: PaymentTiming,
+  ) {
+    this.leaseSeconds = leaseSeconds;
+  }
 
   /** Takes the payments that are due, or these; nobody else works on them until the lease ends. */
   async claim(leaseId: string, which: { limit: number } | { ids: readonly string[] }): Promise<string[]> {
@@ -41,7 +47,7 @@ export class PaymentRepository {
                              ORDER BY due_at LIMIT ${which.limit}::int4 FOR UPDATE SKIP LOCKED)`;
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
       UPDATE payments SET lease_id = ${leaseId} || '/' || id,
-                          lease_until = now() + make_interval(secs => ${LEASE_SECONDS}::int4)
+                          lease_until = now() + make_interval(secs => ${this.leaseSeconds}::int4)
        WHERE ${due} AND (lease_until IS NULL OR lease_until < now())
       RETURNING id`;
     return rows.map((row) => row.id);
@@ -129,13 +135,18 @@ export class PaymentRepository {
       typeof lease === 'string' ? Prisma.sql`true` : Prisma.sql`lease_id = ${lease.leaseId} AND lease_until > now()`;
     const state = change.state ?? from;
     const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
-      UPDATE payments SET ${Prisma.join(assignments(change, state, from), ', ')}
+      UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
        WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
       RETURNING merchant_id`;
     const [row] = moved;
     if (!row) return false;
     if (state !== from) await tellOfPayment(tx, { id: paymentId, merchantId: row.merchant_id }, state, change.reason);
     return true;
+  }
+
+  private renewedLease(): Prisma.Sql {
+    return Prisma.sql`lease_until = CASE WHEN lease_id IS NULL THEN NULL
+                                         ELSE now() + make_interval(secs => ${this.leaseSeconds}::int4) END`;
   }
 
   /** Moves a payment that needs nobody to be asked; what an inbound provider still holds of it is closed with it. */
@@ -162,12 +173,7 @@ export class PaymentRepository {
 }
 
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
-  const list = [
-    Prisma.sql`state = ${state}::payment_state`,
-    Prisma.sql`updated_at = now()`,
-    Prisma.sql`lease_until = CASE WHEN lease_id IS NULL THEN NULL
-                                  ELSE now() + make_interval(secs => ${LEASE_SECONDS}::int4) END`,
-  ];
+  const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
   if (state !== from) list.push(Prisma.sql`state_since = now()`);
   if (change.providerRef !== undefined) list.push(Prisma.sql`provider_ref = ${change.providerRef}`);
   if (change.holdUntil !== undefined) list.push(Prisma.sql`hold_until = ${change.holdUntil}::timestamptz`);

@@ -153,7 +153,9 @@ export class PaymentsFixture {
       const view = await this.read(id);
       if (view.status === wanted.status && (wanted.receipt ?? view.receipt.status) === view.receipt.status) return view;
       if (Date.now() > deadline)
-        throw new Error(`payment is ${view.status}, receipt ${view.receipt.status} (${String(view.reason)}), wanted ${JSON.stringify(wanted)}`);
+        throw new Error(
+          `payment is ${view.status}, receipt ${view.receipt.status} (${String(view.reason)}), wanted ${JSON.stringify(wanted)}`,
+        );
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }
@@ -191,21 +193,29 @@ export class PaymentsFixture {
     const rows = await prisma.$queryRaw<{ id: string }[]>`
       SELECT id FROM receipts WHERE status = 'accepted' AND (dispatch_before IS NULL OR dispatch_before > now())
        ORDER BY lane_place`;
-    for (const { id } of rows) {
-      this.sequence += 1;
-      const sign = String(this.sequence).padStart(12, '0');
-      const url = `https://ofd.soliq.uz/check?t=UZ000000000001&r=${String(this.sequence)}&c=20260102080405&s=${sign}`;
-      if (this.register === 'rejects') {
-        const rejection = JSON.stringify({ code: 'E-013', rule: null, detail: 'refused', line: null });
-        await prisma.$executeRaw`
-          UPDATE receipts SET status = 'rejected', rejection = ${rejection}::jsonb WHERE id = ${id} AND status = 'accepted'`;
-      } else {
-        await prisma.$executeRaw`
-          UPDATE receipts SET status = 'registered', terminal_id = 'UZ000000000001', receipt_seq = ${this.sequence},
-                 fiscal_sign = ${sign}, verification_url = ${url}, registered_at = now(), evidence = 'answer',
-                 ofd_status = 'sent' WHERE id = ${id} AND status = 'accepted'`;
-      }
-      await prisma.$queryRaw`SELECT pg_notify('receipt_settled', ${id})::text`;
-    }
+    for (const { id } of rows) await (this.register === 'rejects' ? this.rejected(id) : this.registered(id));
+  }
+
+  /** The register has it, and it is known. */
+  async registered(id: string): Promise<void> {
+    this.sequence += 1;
+    const sign = String(this.sequence).padStart(12, '0');
+    const url = `https://ofd.soliq.uz/check?t=UZ000000000001&r=${String(this.sequence)}&c=20260102080405&s=${sign}`;
+    await this.gateway.prisma.$executeRaw`
+      UPDATE receipts SET status = 'registered', terminal_id = 'UZ000000000001', receipt_seq = ${this.sequence},
+             fiscal_sign = ${sign}, verification_url = ${url}, registered_at = now(), evidence = 'answer',
+             ofd_status = 'sent' WHERE id = ${id} AND status IN ('accepted', 'sending', 'unknown')`;
+    await this.tell(id);
+  }
+
+  private async rejected(id: string): Promise<void> {
+    const rejection = JSON.stringify({ code: 'E-013', rule: null, detail: 'refused', line: null });
+    await this.gateway.prisma.$executeRaw`
+      UPDATE receipts SET status = 'rejected', rejection = ${rejection}::jsonb WHERE id = ${id} AND status = 'accepted'`;
+    await this.tell(id);
+  }
+
+  private async tell(id: string): Promise<void> {
+    await this.gateway.prisma.$queryRaw`SELECT pg_notify('receipt_settled', ${id})::text`;
   }
 }
