@@ -4,6 +4,7 @@ import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
 import { benchLatency } from './latency.js';
+import { benchPayments } from './payments.js';
 import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
 
@@ -37,6 +38,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
             failovers: 10,
           },
     ),
+  payments: (quick) =>
+    benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),
 };
 /** `npm run bench` alone is the main job; the others are asked for by name. */
 const MAIN_JOB = ['accept', 'latency', 'dispatch'];

@@ -17,6 +17,8 @@ export interface RigPayment {
 export interface PaymentsRig {
   system: TestSystem;
   simulatorUrl: string;
+  /** Where Payme calls. */
+  paymeUrl: string;
   pay(payment: Record<string, unknown>, headers?: Record<string, string>): Promise<PaymentView | null>;
   press(view: PaymentView): Promise<void>;
   faults(rules: readonly Record<string, unknown>[]): Promise<void>;
@@ -47,15 +49,16 @@ export async function startPayments(options: SystemOptions & { simulatorPort: nu
   };
   try {
     await simulator.start();
-    writeFileSync(file, JSON.stringify(await openAccounts(system, simulatorUrl)));
-    return { system, simulatorUrl, ...handles(system, simulatorUrl), stop };
+    const accounts = await openAccounts(system, simulatorUrl);
+    writeFileSync(file, JSON.stringify(accounts));
+    return { system, simulatorUrl, paymeUrl: accounts.payme.url, ...handles(system, simulatorUrl), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function openAccounts(system: TestSystem, simulator: string): Promise<unknown> {
+async function openAccounts(system: TestSystem, simulator: string) {
   const make = async (provider: string, settings: Record<string, string>): Promise<string> => {
     const { status, body } = await system.client.post('/v1/provider-accounts', { provider, settings });
     if (status !== 201) throw new Error(JSON.stringify(body));
