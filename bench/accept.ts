@@ -98,12 +98,12 @@ async function fire(load: {
   return { perSecond: result.requests.average, p99: result.latency.p99 };
 }
 
-function threeItemSale(sale: Record<string, unknown>, goods: readonly string[]): Record<string, unknown> {
+export function threeItemSale(sale: Record<string, unknown>, goods: readonly string[]): Record<string, unknown> {
   const items = goods.slice(0, 3).map((name, index) => ({ name, price: 112_000 + index * 1_000, qty: index + 1 }));
   return { ...sale, items };
 }
 
-async function prepareTable(ownerUrl: string): Promise<void> {
+export async function prepareTable(ownerUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   await client.query('CREATE TABLE bench_receipts (id text PRIMARY KEY, body jsonb NOT NULL)');

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
+import { benchAuth } from './auth.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         ? { rounds: 1, receipts: 100, rows: 20_000, devices: 1_000, minutes: 0.2 }
         : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000, minutes: 10 },
     ),
+  auth: (quick) => benchAuth(quick ? { rounds: 3, requests: 3_000 } : { rounds: 5, requests: 12_000 }),
   fleet: (quick) =>
     benchFleet(
       quick

@@ -20,7 +20,6 @@ const OF_NO_PROGRAM = [
   'APP_PASSWORD',
   'GATEWAY_BIND',
   'VERSION',
-  'WEBHOOK_ALLOWED_CIDRS',
 ];
 
 const PROGRAMS: [string, SettingsTable][] = [
@@ -62,6 +61,7 @@ test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, tab
     'SECRETS_KEY',
     'TRUSTED_PROXIES',
     'DEVICE_ALLOWED_CIDRS',
+    'WEBHOOK_ALLOWED_CIDRS',
     'DATA_DIR',
     'LINK_URL',
   ];

@@ -2,12 +2,17 @@ import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '
 import { PrismaService } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
+import { CatalogModule } from './catalog/catalog.module.js';
+import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { LinksModule } from './links/links.module.js';
 import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
+import { EventsModule } from './events/events.module.js';
 import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
 import { RefundsModule } from './refunds/refunds.module.js';
+import { ReportsModule } from './reports/reports.module.js';
+import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 
@@ -27,11 +32,16 @@ export class GatewayModule implements OnApplicationShutdown {
       imports: [
         MetricsModule.register(metrics),
         OauthModule,
+        CatalogModule,
         ReceiptsApiModule,
         RefundsModule,
         OperatorModule,
         LinksModule,
         FleetModule,
+        SearchModule,
+        ReportsModule,
+        EventsModule,
+        ClientKeysModule,
         HealthModule.register({
           inject: [PrismaService, LaneBell],
           useFactory: (prisma: PrismaService, bell: LaneBell) => [

@@ -3,6 +3,7 @@ import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNes
 import { DeviceTasks } from './devices/device-tasks.js';
 import { GatewayModule } from './gateway.module.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
+import { ExportReceipts } from './search/export-receipts.js';
 import { loadSettings } from './settings.js';
 
 const STOP_TIMEOUT_MS = 9_500;
@@ -21,6 +22,7 @@ runProgram(async () => {
     stop: () => {
       app.get(SettledReceipts, { strict: false }).releaseAll();
       app.get(DeviceTasks, { strict: false }).releaseAll();
+      app.get(ExportReceipts, { strict: false }).abortAll();
       return stopFastifyNestApp(app);
     },
     timeoutMs: STOP_TIMEOUT_MS,

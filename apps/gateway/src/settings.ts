@@ -19,9 +19,11 @@ export const SETTINGS = {
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
+  PUBLIC_HOSTS: parsed(parseHosts).default([]),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: cidrList().default([]),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
+  WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   PROVIDER_ALLOWED_CIDRS: cidrList().default([]),
   PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
@@ -33,6 +35,13 @@ export const SETTINGS = {
 };
 
 export type GatewaySettings = Settings<typeof SETTINGS>;
+
+/** Comma-separated `host` or `host:port`. */
+function parseHosts(text: string): readonly string[] {
+  const hosts = text.split(',').map((host) => host.trim());
+  if (hosts.every((host) => /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/.test(host))) return hosts;
+  throw new Error('a list of hosts such as gateway.example.uz,10.0.0.5:8080');
+}
 
 /** @throws SettingsError naming every bad setting */
 export function loadSettings(): GatewaySettings {

@@ -17,3 +17,15 @@ export const DEVICE_TASK_DONE_CHANNEL = 'device_task_done';
  * device's id. Sent by triggers of `devices` and `link_keys`, and by a relay that took a link over.
  */
 export const LINK_CHANGED_CHANNEL = 'link_changed';
+
+/**
+ * NOTIFY channel on which a gateway says, after its commit, that goods have changed. Payload: the merchant's id, or `*`
+ * for the classification register. Lost: what is cached is believed for a few seconds only.
+ */
+export const CATALOG_CHANGED_CHANNEL = 'catalog_changed';
+
+/**
+ * NOTIFY channel that says: a client's keys or its signing policy have changed; read the rows. Payload: the client's id.
+ * Sent by triggers of `client_keys` and `oauth_clients`. Lost: gateways believe what they read for seconds only.
+ */
+export const SIGNING_CHANGED_CHANNEL = 'signing_changed';

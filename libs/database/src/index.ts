@@ -1,9 +1,11 @@
 export {
+  CATALOG_CHANGED_CHANNEL,
   DEVICE_TASK_CHANNEL,
   DEVICE_TASK_DONE_CHANNEL,
   LINK_CHANGED_CHANNEL,
   RECEIPT_SETTLED_CHANNEL,
   SETTLED_IDS_PER_NOTICE,
+  SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
@@ -19,9 +21,10 @@ export {
 } from './device-task.js';
 export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
+export { SnapshotCursor, type SnapshotOptions } from './snapshot-cursor.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
-export { apiKeyOwner } from './sealed-columns.js';
+export { apiKeyOwner, webhookSecretOwner } from './sealed-columns.js';
 export { credentialsOwner, instrumentOwner } from './payment-columns.js';

@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
+import { INT8_AS_BIGINT } from './column-types.js';
 import { PrismaClient, type Prisma } from './generated/client.js';
 
 export interface DatabaseSettings {
@@ -28,12 +29,6 @@ function statementNames(): (query: { sql: string }) => string {
     return name;
   };
 }
-
-/** int8 as BigInt, as Prisma reads it; everything else as `pg` does. */
-const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: (oid, format) =>
-    oid === pg.types.builtins.INT8 && format !== 'binary' ? BigInt : (pg.types.getTypeParser(oid, format) as unknown),
-};
 
 /**
  * The one way to PostgreSQL for queries. Statements are bounded by the server (statement_timeout) and by the pool
@@ -67,7 +62,7 @@ export class PrismaService extends PrismaClient {
    */
   async queryHot<Row>(statement: Prisma.Sql): Promise<Row[]> {
     const name = this.nameOf({ sql: statement.sql });
-    const query = { name, text: statement.text, values: [...statement.values], types: TYPES };
+    const query = { name, text: statement.text, values: [...statement.values], types: INT8_AS_BIGINT };
     const { rows } = await this.pool.query<Row & pg.QueryResultRow>(query);
     return rows;
   }

@@ -5,3 +5,8 @@
 export function apiKeyOwner(deviceId: string): string {
   return `devices|${deviceId}|api_key_sealed`;
 }
+
+/** As {@link apiKeyOwner}, for `secret_sealed` and `previous_sealed` of webhook_secrets: a secret moves from one to the other. */
+export function webhookSecretOwner(ownerId: string): string {
+  return `webhook_secrets|${ownerId}|secret_sealed`;
+}

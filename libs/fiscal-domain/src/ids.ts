@@ -1,6 +1,6 @@
 /**
  * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
- * shift; device group, device task, link key; provider account.
+ * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key; provider account.
  */
 export const ID_PREFIXES = [
   'mer',
@@ -17,6 +17,10 @@ export const ID_PREFIXES = [
   'grp',
   'tsk',
   'lnk',
+  'dlv',
+  'syn',
+  'imp',
+  'key',
   'pac',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];

@@ -44,6 +44,7 @@ export async function createFastifyNestApp(
   const adapter = createAdapter(options);
   addHooks(adapter.getInstance<FastifyInstance>(), routes, options);
   setMediaTypes(adapter);
+  addFileParsers(adapter.getInstance<FastifyInstance>());
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLogger(options.logger),
     rawBody: true,
@@ -105,6 +106,22 @@ function setMediaTypes(adapter: FastifyAdapter): void {
   });
 }
 
+/** Media types of files; each only where a route asks for it. */
+export const FILE_MEDIA_TYPES = {
+  csv: 'text/csv',
+  jsonl: 'application/x-ndjson',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+} as const;
+
+function addFileParsers(fastify: FastifyInstance): void {
+  const mediaTypes = Object.values(FILE_MEDIA_TYPES);
+  fastify.addContentTypeParser(mediaTypes, (request, payload, done) => {
+    const config: object = request.routeOptions.config;
+    if ('acceptsFile' in config) done(null, payload);
+    else done(new Problem('unsupported_media_type', 'Send the body as application/json.'), undefined);
+  });
+}
+
 /** On a handler: its body is `application/x-www-form-urlencoded`, parsed to URLSearchParams (also repeated names). */
 export function AcceptsForm(): MethodDecorator {
   return RouteConfig({ acceptsForm: true });
@@ -113,6 +130,11 @@ export function AcceptsForm(): MethodDecorator {
 /** On a handler: its body may be larger, or must be smaller, than others (contract.md "Errors"). Not beside AcceptsForm. */
 export function BodyLimit(bodyLimitBytes: number): MethodDecorator {
   return RouteConfig({ bodyLimitBytes });
+}
+
+/** On a handler: its body is a file of one of FILE_MEDIA_TYPES, handed over as the stream that it arrives in, of any size. */
+export function AcceptsFile(): MethodDecorator {
+  return RouteConfig({ acceptsFile: true });
 }
 
 function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics }: HttpAppOptions): void {

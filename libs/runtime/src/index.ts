@@ -3,9 +3,11 @@ export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, type Keyring } from './envelope.js';
 export {
+  AcceptsFile,
   AcceptsForm,
   BodyLimit,
   createFastifyNestApp,
+  FILE_MEDIA_TYPES,
   stopFastifyNestApp,
   type HttpAppOptions,
   type RootModule,

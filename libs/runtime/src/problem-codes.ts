@@ -40,6 +40,12 @@ export const PROBLEMS = {
   // Who is calling.
   unauthenticated: never(401, 'Authentication is needed'),
   invalid_token: never(401, 'The access token is invalid or expired'),
+  signature_missing: never(401, 'The request must be signed'),
+  signature_invalid: never(401, 'The signature cannot be accepted'),
+  signature_expired: never(401, 'The signature is too old, or from the future'),
+  component_missing: never(401, 'The signature does not cover enough'),
+  digest_mismatch: never(401, 'The body is not what was signed'),
+  nonce_replayed: never(401, 'The signature was used before'),
   insufficient_scope: never(403, 'The access token lacks the scope'),
   forbidden: never(403, 'Not allowed'),
 
@@ -107,10 +113,17 @@ export const PROBLEMS = {
   not_divisible: never(422, 'No part of the line is worth this sum'),
   line_unknown: never(422, 'The receipt has no such line'),
   label_not_left: never(422, 'The label is not among those that are left'),
+  // The catalogue.
+  differs_from_classifier: never(422, 'It differs from the classification register'),
+  precondition_failed: never(412, 'It has changed since it was read'),
+  sync_closed: never(409, 'The synchronisation is closed'),
+  import_unreadable: never(422, 'The file cannot be read'),
+  import_busy: later(503, 'Other imports are under way', 10),
 
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
-  address_not_allowed: never(422, 'The address lies outside the networks of registers'),
+  address_not_allowed: never(422, 'The address lies outside the networks that may be called'),
+  last_signing_key: never(409, 'It is the last signing key of the caller'),
   code_taken: never(409, 'The code belongs to another one'),
   in_use: never(409, 'Something still depends on it'),
   archived: never(409, 'It is archived'),
@@ -131,6 +144,10 @@ export const PROBLEMS = {
   device_disabled: never(409, 'The register is disabled'),
   device_not_at_rest: later(409, 'The register may still be given receipts', 10),
   device_lane_not_empty: later(409, 'Receipts still depend on the register', 30),
+
+  // Webhooks.
+  webhook_limit_reached: never(422, 'No more webhooks can be registered'),
+  webhook_disabled: never(409, 'The webhook is disabled'),
 
   // Decisions of an operator.
   attempt_open: never(409, 'The attempt is still open'),

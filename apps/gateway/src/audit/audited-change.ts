@@ -12,6 +12,12 @@ export interface Changed<T> {
   after: unknown;
 }
 
+/** What turned out to change nothing leaves no record. */
+export interface Unchanged<T> {
+  result: T;
+  action: null;
+}
+
 /** Longer than any change of this kind holds its rows; a person waits, not a till. */
 const LOCK_TIMEOUT = '5s';
 const TRANSACTION_TIMEOUT_MS = 10_000;
@@ -31,16 +37,20 @@ export class AuditedChange {
    * Whatever `change` throws rolls everything back.
    * @throws Problem `service_unavailable` when somebody else holds the same rows for long
    */
-  async execute<T>(caller: Caller, change: (tx: Prisma.TransactionClient) => Promise<Changed<T>>): Promise<T> {
+  async execute<T>(
+    caller: Caller,
+    change: (tx: Prisma.TransactionClient) => Promise<Changed<T> | Unchanged<T>>,
+    { timeoutMs = TRANSACTION_TIMEOUT_MS }: { timeoutMs?: number } = {},
+  ): Promise<T> {
     try {
       return await this.prisma.$transaction(
         async (tx) => {
           await tx.$queryRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
           const { result, ...record } = await change(tx);
-          await this.trail.append(tx, { ...caller, ...record });
+          if (record.action !== null) await this.trail.append(tx, { ...caller, ...record });
           return result;
         },
-        { timeout: TRANSACTION_TIMEOUT_MS, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
+        { timeout: timeoutMs, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
       );
     } catch (error) {
       if (!BUSY.has(sqlStateOf(error) ?? '')) throw error;

@@ -1,28 +1,38 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService } from '#database';
+import { CATALOG_CHANGED_CHANNEL, ChannelListener, PrismaService } from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
+import type { Logger } from '#runtime';
+import { ALL_MERCHANTS } from './catalog-notices.js';
+import { Freshness } from './freshness.js';
 
-/** A product as receipts need it. */
+/** Goods as receipts need them. */
 export interface Product {
-  sku: string;
+  /** Null: the merchant's default goods. */
+  sku: string | null;
   name: string;
   spic: string;
   packageCode: string;
   units: number;
   vatPercent: number;
   barcode: string | null;
+  commission: { tin?: string; pinfl?: string } | null;
 }
 
-/** What the caller knows of an item; the first that is given decides: sku, barcode, name. */
+/** What the caller knows of an item; asked in this order, the first that is known decides. */
 export interface ProductQuery {
   sku: string | null;
   barcode: string | null;
   name: string;
 }
 
+export type FoundBy = 'sku' | 'barcode' | 'name';
+
 export type ProductAnswer =
-  { kind: 'found'; product: Product } | { kind: 'unknown' } | { kind: 'ambiguous'; skus: string[] };
+  | { kind: 'found'; product: Product; by: FoundBy | 'default_goods' }
+  | { kind: 'unknown' }
+  /** `skus`: at most MAX_CANDIDATES of them. */
+  | { kind: 'ambiguous'; by: FoundBy; skus: string[] };
 
 /** A national classification code: what the register's rules ask of it, and what completes a line. */
 export interface ClassifiedGoods extends GoodsEntry {
@@ -30,15 +40,17 @@ export interface ClassifiedGoods extends GoodsEntry {
   vatPercents: readonly number[];
 }
 
-interface ProductRow {
+interface MatchRow {
+  by: FoundBy;
+  key: string;
   sku: string;
   name: string;
-  name_key: string;
   spic: string;
   package_code: string;
   units: number;
   vat_percent: number;
   barcode: string | null;
+  commission: { tin?: string; pinfl?: string } | null;
 }
 
 interface ClassifierRow {
@@ -51,47 +63,80 @@ interface ClassifierRow {
   active: boolean;
 }
 
-/** An edit of the catalogue shows within this time on every instance. */
-const PRODUCT_TTL_MS = 1_000;
-/** The classification register changes by import, at most daily. */
-const CLASSIFIER_TTL_MS = 30_000;
+interface Kept<T> {
+  value: T;
+  tick: number;
+  /** performance.now() */
+  readAtMs: number;
+}
+
+/** How long an entry is believed while notices of changes arrive: bounds what a lost notice can do. */
+const BELIEVED_MS = 5_000;
+/** The same while nobody tells us of changes. */
+const BELIEVED_DEAF_MS = 1_000;
 const MAX_CACHED = 50_000;
+const MAX_CANDIDATES = 10;
 
 /**
- * Goods by sku, barcode or name, and their classification codes. Found entries are cached for a moment, missing ones
- * never: a product that was just added is found by the next receipt.
+ * Goods by sku, barcode or name, and their classification codes. Found entries are cached until a notice says that the
+ * merchant's catalogue has changed; missing ones never: a product that was just added is found by the next receipt.
  */
 @Injectable()
-export class GoodsCatalog {
-  private readonly products = new LRUCache<string, ProductAnswer>({ max: MAX_CACHED, ttl: PRODUCT_TTL_MS });
-  private readonly goods = new LRUCache<string, ClassifiedGoods>({ max: MAX_CACHED, ttl: CLASSIFIER_TTL_MS });
+export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly products = new LRUCache<string, Kept<ProductAnswer>>({ max: MAX_CACHED });
+  private readonly goods = new LRUCache<string, Kept<ClassifiedGoods>>({ max: MAX_CACHED });
+  private readonly freshness = new Freshness();
+  private readonly channel: ChannelListener;
 
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    { databaseUrl }: { databaseUrl: string },
+    logger: Logger,
+  ) {
+    const options = {
+      ...{ databaseUrl, applicationName: 'gateway-catalog', channel: CATALOG_CHANGED_CHANNEL },
+      onNotice: (scope: string) => this.forget(scope),
+      onListening: () => this.freshness.allChanged(),
+    };
+    this.channel = new ChannelListener(options, logger);
+  }
+
+  onApplicationBootstrap(): void {
+    this.channel.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.channel.stop();
+  }
+
+  /** Whether changes made elsewhere are told at this moment. */
+  get isListening(): boolean {
+    return this.channel.isListening;
+  }
 
   /** Answers in the order of the queries. */
   async findProducts(merchantId: string, queries: readonly ProductQuery[]): Promise<ProductAnswer[]> {
-    const lookups = queries.map((query) => lookupOf(query));
-    const missing = lookups.filter((lookup) => !this.products.has(cacheKey(merchantId, lookup)));
-    const fresh = missing.length > 0 ? await this.readProducts(merchantId, missing) : new Map<string, ProductAnswer>();
-    return lookups.map((lookup) => {
-      const key = cacheKey(merchantId, lookup);
-      return fresh.get(key) ?? this.products.get(key) ?? { kind: 'unknown' };
-    });
+    const answers = queries.map((query) => this.believed(this.products.get(cacheKey(merchantId, query)), merchantId));
+    const missing = queries.filter((_, index) => answers[index] === undefined);
+    if (missing.length === 0) return answers.map((answer) => answer ?? UNKNOWN);
+    const fresh = await this.readProducts(merchantId, missing);
+    return queries.map((query, index) => answers[index] ?? fresh.get(cacheKey(merchantId, query)) ?? UNKNOWN);
   }
 
   async findGoods(spics: readonly string[]): Promise<Map<string, ClassifiedGoods>> {
-    const wanted = [...new Set(spics)];
     const found = new Map<string, ClassifiedGoods>();
     const missing: string[] = [];
-    for (const spic of wanted) {
-      const cached = this.goods.get(spic);
+    for (const spic of new Set(spics)) {
+      const cached = this.believed(this.goods.get(spic), ALL_MERCHANTS);
       if (cached) found.set(spic, cached);
       else missing.push(spic);
     }
     if (missing.length === 0) return found;
+    const tick = this.freshness.now();
     const rows = await this.prisma.$queryRaw<ClassifierRow[]>`
       SELECT spic, packages, units, marked, cash_allowed, vat_percents, active
       FROM classifier_entries WHERE spic = ANY(${missing}::text[])`;
+    const readAtMs = performance.now();
     for (const row of rows) {
       const goods: ClassifiedGoods = {
         packages: row.packages.map((each) => each.code),
@@ -101,37 +146,78 @@ export class GoodsCatalog {
         units: row.units,
         vatPercents: row.vat_percents,
       };
-      this.goods.set(row.spic, goods);
+      this.goods.set(row.spic, { value: goods, tick, readAtMs });
       found.set(row.spic, goods);
     }
     return found;
   }
 
-  private async readProducts(merchantId: string, lookups: readonly Lookup[]): Promise<Map<string, ProductAnswer>> {
-    const values = (by: Lookup['by']): string[] => lookups.filter((each) => each.by === by).map((each) => each.value);
-    const rows = await this.prisma.$queryRaw<ProductRow[]>`
-      SELECT sku, name, name_key, spic, package_code, units, vat_percent, barcode FROM products
-      WHERE merchant_id = ${merchantId} AND archived_at IS NULL
-        AND (sku = ANY(${values('sku')}::text[]) OR barcode = ANY(${values('barcode')}::text[])
-             OR name_key = ANY(${values('name')}::text[]))
-      ORDER BY sku LIMIT 5000`;
+  private forget(scope: string): void {
+    if (scope === ALL_MERCHANTS) this.freshness.allChanged();
+    else this.freshness.changed(scope);
+  }
+
+  private believed<T>(kept: Kept<T> | undefined, scope: string): T | undefined {
+    if (!kept || !this.freshness.isFresh(scope, kept.tick)) return undefined;
+    const limitMs = this.channel.isListening ? BELIEVED_MS : BELIEVED_DEAF_MS;
+    return performance.now() - kept.readAtMs < limitMs ? kept.value : undefined;
+  }
+
+  private async readProducts(
+    merchantId: string,
+    queries: readonly ProductQuery[],
+  ): Promise<Map<string, ProductAnswer>> {
+    const tick = this.freshness.now();
+    const matches = await this.readMatches(merchantId, queries.flatMap(lookupsOf));
+    const readAtMs = performance.now();
     const answers = new Map<string, ProductAnswer>();
-    for (const lookup of lookups) {
-      const answer = judge(rows.filter((row) => matches(row, lookup)));
-      const key = cacheKey(merchantId, lookup);
+    for (const query of queries) {
+      const answer = judge(query, matches);
+      const key = cacheKey(merchantId, query);
       answers.set(key, answer);
-      if (answer.kind === 'found') this.products.set(key, answer);
+      if (answer.kind === 'found') this.products.set(key, { value: answer, tick, readAtMs });
     }
     return answers;
   }
+
+  /** By `${by}\n${key}`; of each at most one more than are named as candidates. */
+  private async readMatches(merchantId: string, lookups: readonly Lookup[]): Promise<Map<string, MatchRow[]>> {
+    const rows = await this.prisma.$queryRaw<MatchRow[]>`
+      SELECT q.by, q.key, m.sku, m.name, m.spic, m.package_code, m.units, m.vat_percent, m.barcode, m.commission
+      FROM unnest(${lookups.map(({ by }) => by)}::text[], ${lookups.map(({ key }) => key)}::text[]) AS q(by, key)
+      CROSS JOIN LATERAL (
+        SELECT p.* FROM products p
+         WHERE q.by = 'sku' AND p.merchant_id = ${merchantId} AND p.sku = q.key AND p.archived_at IS NULL
+        UNION ALL
+        SELECT p.* FROM products p
+         WHERE q.by = 'barcode' AND p.merchant_id = ${merchantId} AND p.barcode = q.key AND p.archived_at IS NULL
+        UNION ALL
+        SELECT p.* FROM products p
+         WHERE q.by = 'name' AND p.merchant_id = ${merchantId} AND p.name_key = q.key AND p.archived_at IS NULL
+        UNION ALL
+        SELECT p.* FROM product_keys k JOIN products p ON p.merchant_id = k.merchant_id AND p.sku = k.sku
+         WHERE q.by <> 'sku' AND k.merchant_id = ${merchantId} AND k.kind = nullif(q.by, 'sku')::product_key_kind
+           AND k.key = q.key AND p.archived_at IS NULL
+        LIMIT ${MAX_CANDIDATES + 1}) AS m`;
+    const matches = new Map<string, MatchRow[]>();
+    for (const row of rows) {
+      const key = matchKey(row);
+      const others = matches.get(key);
+      if (others) others.push(row);
+      else matches.set(key, [row]);
+    }
+    return matches;
+  }
 }
+
+const UNKNOWN: ProductAnswer = { kind: 'unknown' };
 
 interface Lookup {
-  by: 'sku' | 'barcode' | 'name';
-  value: string;
+  by: FoundBy;
+  key: string;
 }
 
-/** Keys of names that were asked for: folding a name costs more than all the rest of a cached look-up. */
+/** Keys of names that were asked for: folding a name costs more than all the rest of a look-up. */
 const nameKeys = new LRUCache<string, string>({ max: MAX_CACHED });
 
 function keyOfName(name: string): string {
@@ -142,34 +228,48 @@ function keyOfName(name: string): string {
   return key;
 }
 
-function lookupOf(query: ProductQuery): Lookup {
-  if (query.sku !== null) return { by: 'sku', value: query.sku };
-  if (query.barcode !== null) return { by: 'barcode', value: query.barcode };
-  return { by: 'name', value: keyOfName(query.name) };
+function lookupsOf({ sku, barcode, name }: ProductQuery): Lookup[] {
+  const lookups: Lookup[] = [];
+  if (sku !== null) lookups.push({ by: 'sku', key: sku });
+  if (barcode !== null) lookups.push({ by: 'barcode', key: barcode });
+  const key = keyOfName(name);
+  if (key !== '') lookups.push({ by: 'name', key });
+  return lookups;
 }
 
-function cacheKey(merchantId: string, { by, value }: Lookup): string {
-  return `${merchantId}\n${by}\n${value}`;
+/** By what was asked and not by its key: no name needs to be folded to find it here. Clean texts have no line breaks. */
+function cacheKey(merchantId: string, { sku, barcode, name }: ProductQuery): string {
+  return `${merchantId}\n${sku ?? ''}\n${barcode ?? ''}\n${name}`;
 }
 
-function matches(row: ProductRow, { by, value }: Lookup): boolean {
-  return { sku: row.sku, barcode: row.barcode, name: row.name_key }[by] === value;
+function matchKey({ by, key }: Lookup): string {
+  return `${by}\n${key}`;
 }
 
-function judge(rows: readonly ProductRow[]): ProductAnswer {
-  const [row, ...others] = rows;
-  if (!row) return { kind: 'unknown' };
-  if (others.length > 0) return { kind: 'ambiguous', skus: rows.map((each) => each.sku) };
+/** The first way that finds anything decides, also when it finds too much: a later one would be a guess. */
+function judge(query: ProductQuery, matches: ReadonlyMap<string, MatchRow[]>): ProductAnswer {
+  for (const lookup of lookupsOf(query)) {
+    const [row, ...others] = matches.get(matchKey(lookup)) ?? [];
+    if (!row) continue;
+    const { by } = lookup;
+    if (others.length > 0) {
+      const skus = [row, ...others].map(({ sku }) => sku).sort();
+      return { kind: 'ambiguous', by, skus: skus.slice(0, MAX_CANDIDATES) };
+    }
+    return { kind: 'found', product: productOf(row), by };
+  }
+  return UNKNOWN;
+}
+
+function productOf(row: MatchRow): Product {
   return {
-    kind: 'found',
-    product: {
-      sku: row.sku,
-      name: row.name,
-      spic: row.spic,
-      packageCode: row.package_code,
-      units: row.units,
-      vatPercent: row.vat_percent,
-      barcode: row.barcode,
-    },
+    sku: row.sku,
+    name: row.name,
+    spic: row.spic,
+    packageCode: row.package_code,
+    units: row.units,
+    vatPercent: row.vat_percent,
+    barcode: row.barcode,
+    commission: row.commission,
   };
 }

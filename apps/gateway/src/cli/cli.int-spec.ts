@@ -6,6 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { createLogger, NestLogger, parseKeyring } from '#runtime';
+import { testGatewaySettings } from '../testing/gateway-settings.js';
 import { isClientSecret } from '../oauth/client-secret.js';
 import { VerifyAuditTrail } from '../audit/verify-audit-trail.js';
 import { CliModule } from './cli.module.js';
@@ -21,25 +22,7 @@ const run = (...args: string[]): Promise<Record<string, unknown>> =>
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const settings = {
-    ...{
-      DATABASE_URL: database.url,
-      QUEUE_URL: undefined,
-      SECRETS_KEY: keyring,
-      GATEWAY_PORT: 0,
-      PUBLIC_URL: 'http://x',
-      LINK_PUBLIC_URL: 'ws://x/link',
-    },
-    ...{
-      TRUSTED_PROXIES: [],
-      DEVICE_ALLOWED_CIDRS: [],
-      MAX_DEVICES_PER_MERCHANT: 1,
-      PROVIDER_ALLOWED_CIDRS: [],
-      ...{ PAYMENT_CALL_TIMEOUT_MS: 2_000, PAYMENT_SETTLE_MS: 3_000, PAYMENT_CUSTOMER_MS: 1_000, PAYMENT_LOOK_MS: 1_000 },
-      AUDIT_HEAD_FILE: undefined,
-      LOG_LEVEL: 'error' as const,
-    },
-  };
+  const settings = testGatewaySettings(database, { SECRETS_KEY: keyring });
   app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
     logger: new NestLogger(logger),
   });

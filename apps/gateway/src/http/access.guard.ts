@@ -6,16 +6,19 @@ import { Problem } from '#runtime';
 import { insufficientScope } from './bearer-problems.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CLIENT_PROPERTY, clientOf } from './current-client.js';
+import { SignatureGate } from '../signing/signature-gate.js';
 import { OWN_AUTHENTICATION, SCOPES_METADATA, type Scope } from './scopes.js';
 
 /**
  * Stands before every handler. A route with `@Scopes` needs a token with these scopes; a route below /v1 without
- * `@Scopes` is a mistake of ours and stays closed, unless its handler says that it authenticates its callers itself; everything else (token endpoint, probes) is public.
+ * `@Scopes` is a mistake of ours and stays closed, unless its handler says that it authenticates its callers itself;
+ * everything else (token endpoint, probes) is public.
  */
 @Injectable()
 export class AccessGuard extends AuthGuard() {
   constructor(
     strategy: BearerStrategy,
+    private readonly signatures: SignatureGate,
     private readonly reflector: Reflector,
   ) {
     // The instance instead of its name: passport keeps names in one global table, and a process may hold two gateways.
@@ -35,7 +38,9 @@ export class AccessGuard extends AuthGuard() {
       return true;
     }
     await super.canActivate(context);
-    const granted = clientOf(request)?.scopes ?? [];
+    const client = clientOf(request);
+    if (client) await this.signatures.check(request, client);
+    const granted = client?.scopes ?? [];
     if (needed.every((scope) => granted.includes(scope))) return true;
     throw insufficientScope(needed);
   }

@@ -51,7 +51,15 @@ async function startGateway(databaseUrl: string): Promise<NestFastifyApplication
   @Global()
   @Module({
     providers: [
-      { provide: SETTINGS_TOKEN, useValue: { SECRETS_KEY: keyring } },
+      {
+        provide: SETTINGS_TOKEN,
+        useValue: {
+          SECRETS_KEY: keyring,
+          DATABASE_URL: databaseUrl,
+          PUBLIC_URL: 'http://gateway.test',
+          PUBLIC_HOSTS: [],
+        },
+      },
       { provide: LOGGER, useValue: logger },
       {
         provide: PrismaService,

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AccessGuard } from '../http/access.guard.js';
 import { BearerStrategy } from '../http/bearer.strategy.js';
+import { SigningModule } from '../signing/signing.module.js';
 import { AccessTokens } from './access-tokens.js';
 import { ExpiredTokens } from './expired-tokens.js';
 import { IssueToken } from './issue-token.js';
@@ -10,6 +11,7 @@ import { TokenController } from './token.controller.js';
 
 /** Issues tokens and guards every route with them. */
 @Module({
+  imports: [SigningModule],
   controllers: [TokenController],
   providers: [
     OauthRepository,

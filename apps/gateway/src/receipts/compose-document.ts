@@ -20,7 +20,8 @@ import {
   type VatRule,
 } from '#fiscal-domain';
 import type { ProblemError } from '#runtime';
-import { GoodsCatalog, type ClassifiedGoods, type Product, type ProductAnswer } from '../catalog/goods-catalog.js';
+import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from '../catalog/goods-catalog.js';
+import { orDefaultGoods, resolveGoods, type ResolvedGoods } from '../catalog/resolve-goods.js';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { MerchantSettings } from '../merchants/merchant-settings.js';
 import { itemFaults } from './item-faults.js';
@@ -29,16 +30,6 @@ import { faultOfShape, faultOfViolation } from './rule-faults.js';
 
 export type Composed =
   { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] };
-
-/** Where a line's fiscal fields come from once catalogue and classification register have been asked. */
-interface Resolved {
-  spic: string;
-  packageCode: string;
-  units: number;
-  vatPercent: number;
-  sku: string | null;
-  barcode: string | null;
-}
 
 /**
  * Turns a well-shaped body into the complete fiscal document, or into all reasons why the register would refuse it:
@@ -52,13 +43,14 @@ export class ComposeDocument {
   ) {}
 
   async compose(merchantId: string, body: ReceiptBody, vatRule: VatRule): Promise<Composed> {
-    const products = await this.findProducts(merchantId, body.items);
+    const settings = await this.merchants.of(merchantId);
+    const products = await this.findProducts(merchantId, body.items, settings);
     const goods = await this.catalog.findGoods(spicsOf(body.items, products));
     const drafts = body.items.map((item, index) => draftLine(item, `/items/${index}`, products.get(index), goods));
     const lines = drafts.map((draft, index) => ({ line: index + 1, ...draft.line }));
     const faults = drafts.flatMap((draft) => draft.faults);
     faults.push(...itemFaults(body.items));
-    faults.push(...missingByRequirement(body, await this.merchants.of(merchantId)));
+    faults.push(...missingByRequirement(body, settings));
     const totals = safeTotals(lines);
     if (!totals) {
       const detail = 'The receipt total exceeds 9 007 199 254 740 991 tiyin.';
@@ -86,13 +78,22 @@ export class ComposeDocument {
   }
 
   /** Catalogue answers by item index; an item that names its SPIC needs none. */
-  private async findProducts(merchantId: string, items: readonly ItemBody[]): Promise<Map<number, ProductAnswer>> {
+  private async findProducts(
+    merchantId: string,
+    items: readonly ItemBody[],
+    { defaultGoods }: MerchantSettings,
+  ): Promise<Map<number, ProductAnswer>> {
     const asking = items.map((item, index) => ({ item, index })).filter(({ item }) => !item.spic);
     const answers = await this.catalog.findProducts(
       merchantId,
       asking.map(({ item }) => ({ sku: item.sku ?? null, barcode: item.barcode ?? null, name: item.name })),
     );
-    return new Map(asking.map(({ index }, position) => [index, answers[position] ?? { kind: 'unknown' }]));
+    return new Map(
+      asking.map(({ index }, position) => [
+        index,
+        orDefaultGoods(answers[position] ?? { kind: 'unknown' }, defaultGoods),
+      ]),
+    );
   }
 }
 
@@ -152,7 +153,6 @@ function draftLine(
       totalTiyin,
       vatTiyin: vatContained(totalTiyin, vatPercent),
       labels: item.labels ?? [],
-      commission: item.commission ? { ...item.commission } : null,
       ...codes,
       vatPercent: vatPercent as ReceiptLine['vatPercent'],
     },
@@ -161,7 +161,10 @@ function draftLine(
   };
 }
 
-const UNRESOLVED: Resolved = { spic: '', packageCode: '', units: 0, vatPercent: 0, sku: null, barcode: null };
+const UNRESOLVED: ResolvedGoods = {
+  ...{ spic: '', packageCode: '', units: 0, vatPercent: 0 },
+  ...{ sku: null, barcode: null, commission: null },
+};
 
 interface DraftAmounts extends LineAmounts {
   totalTiyin: Tiyin;
@@ -192,80 +195,6 @@ function draftAmounts(item: ItemBody, pointer: string): DraftAmounts {
       return { quantity, priceTiyin, discountTiyin: none, totalTiyin: none, faults: item.price > 0 ? [fault] : [] };
     }
   }
-}
-
-/** Given by the caller, else from the catalogue; what is still missing, from the classification register. */
-function resolveGoods(
-  item: ItemBody,
-  pointer: string,
-  answer: ProductAnswer | undefined,
-  goods: ReadonlyMap<string, ClassifiedGoods>,
-): Resolved | ProblemError[] {
-  const product = answer?.kind === 'found' ? answer.product : null;
-  if (!item.spic && !product) return [unknownGoods(item, pointer, answer)];
-  const spic = item.spic ?? product?.spic ?? '';
-  const classified = goods.get(spic);
-  const packageCode = item.package_code ?? product?.packageCode ?? onlyOne(classified?.packages);
-  const units = item.units ?? product?.units ?? classified?.units;
-  const vatPercent = item.vat_percent ?? product?.vatPercent ?? onlyOne(classified?.vatPercents);
-  if (packageCode === undefined || units === undefined || vatPercent === undefined) {
-    return classified
-      ? missingFields({ package_code: packageCode, units, vat_percent: vatPercent }, pointer)
-      : [unknownSpic(pointer)];
-  }
-  return {
-    spic,
-    packageCode,
-    units,
-    vatPercent,
-    sku: skuOf(item, product),
-    barcode: item.barcode ?? product?.barcode ?? null,
-  };
-}
-
-function skuOf(item: ItemBody, product: Product | null): string | null {
-  return item.sku ?? product?.sku ?? null;
-}
-
-function onlyOne<T>(values: readonly T[] | undefined): T | undefined {
-  return values?.length === 1 ? values[0] : undefined;
-}
-
-function unknownSpic(pointer: string): ProblemError {
-  return {
-    pointer: `${pointer}/spic`,
-    code: 'E-013',
-    rule: 'ITEM_SPIC_NOT_IN_TASNIF',
-    detail: 'The code is not in the national classification register.',
-  };
-}
-
-function unknownGoods(item: ItemBody, pointer: string, answer: ProductAnswer | undefined): ProblemError {
-  const field = item.sku ? 'sku' : item.barcode ? 'barcode' : 'name';
-  if (answer?.kind === 'ambiguous') {
-    const detail = `Several products match: ${answer.skus.slice(0, 10).join(', ')}. Name one by sku.`;
-    return { pointer: `${pointer}/${field}`, code: 'goods_ambiguous', detail };
-  }
-  if (field === 'name' && item.name.trim() === '') {
-    return {
-      pointer: `${pointer}/name`,
-      code: 'E-011',
-      rule: 'ITEM_NAME_EMPTY',
-      detail: 'The name must not be empty.',
-    };
-  }
-  const detail = `No product of the catalogue has this ${field}; give spic, package_code, units and vat_percent, or add it.`;
-  return { pointer: `${pointer}/${field}`, code: 'goods_unknown', detail };
-}
-
-function missingFields(fields: Record<string, unknown>, pointer: string): ProblemError[] {
-  return Object.entries(fields)
-    .filter(([, value]) => value === undefined)
-    .map(([field]) => ({
-      pointer: `${pointer}/${field}`,
-      code: 'required',
-      detail: `The classification code leaves a choice of ${field}; please say which.`,
-    }));
 }
 
 function safeTotals(lines: readonly ReceiptLine[]): ReceiptTotals | null {

@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
 import { LaneBell } from '#queue';
 import { deriveKey, type Logger } from '#runtime';
-import { GoodsCatalog } from '../catalog/goods-catalog.js';
+import { CatalogModule } from '../catalog/catalog.module.js';
 import { ChooseDevice } from '../devices/choose-device.js';
-import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
@@ -20,11 +19,10 @@ import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
+  imports: [CatalogModule],
   controllers: [ReceiptDraftsController],
   providers: [
     ReceiptRepository,
-    GoodsCatalog,
-    MerchantRules,
     ChooseDevice,
     ComposeDocument,
     AcceptReceipts,
@@ -55,7 +53,7 @@ import { SettledReceipts } from './settled-receipts.js';
     ReceiptRepository,
     ReceiptUrls,
     ReceiptWait,
-    GoodsCatalog,
+    CatalogModule,
     PrepareReceipt,
     CreateReceipt,
     CancelReceipt,

@@ -1,13 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PrismaService, type StoredReceiptDocument } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { buildVerificationLink, tiyin, type Baseline, type CounterReading, type ReceiptLine } from '#fiscal-domain';
 import { LaneListener, laneQueueBackend, QueueCounters } from '#queue';
-import { createFastifyNestApp, createLogger, Metrics, newId, parseKeyring } from '#runtime';
+import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 import { GatewayModule } from '../../gateway.module.js';
+import { testGatewaySettings } from '../../testing/gateway-settings.js';
 import { hashAccessToken, newAccessToken } from '../../oauth/access-token.js';
 import type { GatewaySettings } from '../../settings.js';
 import type { ReceiptView } from '../../receipts/receipt-view.js';
@@ -72,25 +72,7 @@ export class OperatorFixture {
 
   static async start(more: Partial<GatewaySettings> = {}): Promise<OperatorFixture> {
     const database = await createTestDatabase();
-    const settings = {
-      DATABASE_URL: database.url,
-      QUEUE_URL: undefined,
-      SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')),
-      GATEWAY_PORT: 0,
-      PUBLIC_URL: 'http://gateway.test',
-      LINK_PUBLIC_URL: 'wss://links.test/link',
-      TRUSTED_PROXIES: [],
-      DEVICE_ALLOWED_CIDRS: [],
-      MAX_DEVICES_PER_MERCHANT: 10_000,
-      PROVIDER_ALLOWED_CIDRS: [],
-      PAYMENT_CALL_TIMEOUT_MS: 1_000,
-      PAYMENT_SETTLE_MS: 3_000,
-      PAYMENT_CUSTOMER_MS: 3_600_000,
-      PAYMENT_LOOK_MS: 200,
-      AUDIT_HEAD_FILE: undefined,
-      LOG_LEVEL: 'error' as const,
-      ...more,
-    };
+    const settings = testGatewaySettings(database, more);
     const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
     await app.listen(0, '127.0.0.1');
     const { port } = app.getHttpServer().address() as AddressInfo;

@@ -60,7 +60,10 @@ export class PaymentsFixture {
     const { port } = simulator.server.address() as AddressInfo;
     const loopback = parseCidr('127.0.0.0/8');
     if (loopback.kind === 'invalid') throw new Error(loopback.reason);
-    const gateway = await OperatorFixture.start({ PROVIDER_ALLOWED_CIDRS: [loopback.cidr], ...more });
+    const gateway = await OperatorFixture.start({
+      ...{ PROVIDER_ALLOWED_CIDRS: [loopback.cidr], PAYMENT_CALL_TIMEOUT_MS: 1_000, PAYMENT_SETTLE_MS: 3_000 },
+      ...{ PAYMENT_LOOK_MS: 200, ...more },
+    });
     gateway.token = await gateway.createToken(gateway.merchantId, SCOPES);
     const fixture = new PaymentsFixture(gateway, simulator, `http://127.0.0.1:${String(port)}`);
     accounts.current = () => fixture.accounts;

@@ -1,0 +1,53 @@
+import { Module } from '@nestjs/common';
+import { PrismaService } from '#database';
+import type { Logger } from '#runtime';
+import { AuditModule } from '../audit/audit.module.js';
+import { MerchantRules } from '../merchants/merchant-rules.js';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { CatalogChanges } from './catalog-changes.js';
+import { CatalogController } from './catalog.controller.js';
+import { CatalogNotices } from './catalog-notices.js';
+import { CatalogWords } from './catalog-words.js';
+import { ChangeProduct } from './change-product.js';
+import { CheckProducts } from './check-products.js';
+import { CommitSync } from './commit-sync.js';
+import { GoodsCatalog } from './goods-catalog.js';
+import { Products } from './products.js';
+import { ResolveItems } from './resolve-items.js';
+import { SearchProducts } from './search-products.js';
+import { SimilarWords } from './similar-words.js';
+import { StoreProducts } from './store-products.js';
+import { SyncCatalog } from './sync-catalog.js';
+import { SyncsController } from './syncs.controller.js';
+import { UpsertProducts } from './upsert-products.js';
+
+/** Each merchant's goods: kept, found, synchronised. */
+@Module({
+  imports: [AuditModule],
+  controllers: [CatalogController, SyncsController],
+  providers: [
+    MerchantRules,
+    {
+      provide: GoodsCatalog,
+      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: PrismaService, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
+        new GoodsCatalog(prisma, { databaseUrl: DATABASE_URL }, logger),
+    },
+    CatalogWords,
+    CatalogNotices,
+    SimilarWords,
+    Products,
+    CheckProducts,
+    StoreProducts,
+    UpsertProducts,
+    ChangeProduct,
+    SearchProducts,
+    CatalogChanges,
+    ResolveItems,
+    CommitSync,
+    SyncCatalog,
+  ],
+  exports: [MerchantRules, GoodsCatalog, CatalogWords, CatalogNotices, SimilarWords, CheckProducts, StoreProducts],
+})
+export class CatalogModule {}

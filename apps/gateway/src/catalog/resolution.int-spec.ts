@@ -1,0 +1,152 @@
+// Promise: a line becomes the goods that were meant or is refused with the candidates, the same in receipts as in the preview, and every instance knows a change within a second.
+import 'reflect-metadata';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AddressInfo } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
+import { GatewayModule } from '../gateway.module.js';
+import { testGatewaySettings } from '../testing/gateway-settings.js';
+import { GoodsCatalog } from './goods-catalog.js';
+import { BREAD, CatalogFixture, type CatalogBody } from './testing/catalog-fixture.js';
+
+const MILK = '00401001001000003';
+const logger = createLogger('gateway', 'error', { write: () => undefined });
+let catalog: CatalogFixture;
+
+beforeAll(async () => {
+  catalog = await CatalogFixture.start();
+  await catalog.put([
+    catalog.product({
+      sku: 'bread',
+      name: { ru: 'Хлеб «Сельский»', uz: 'Qishloq noni' },
+      aliases: ['Буханка'],
+      barcodes: ['478001', '478002'],
+    }),
+    catalog.product({ sku: 'milk-1', name: 'Молоко', spic: MILK, package_code: '1500005', barcodes: ['478003'] }),
+    catalog.product({ sku: 'milk-2', name: 'МОЛОКО ', spic: MILK, package_code: '1500005', barcodes: ['478004'] }),
+    catalog.product({
+      sku: 'kefir',
+      name: 'Кефир',
+      aliases: ['Молоко кислое', 'Буханка кефира'],
+      commission: { tin: '301234567' },
+    }),
+  ]);
+}, 60_000);
+
+afterAll(() => catalog?.stop());
+
+type Item = CatalogBody['items'][number];
+
+async function resolve(item: Record<string, unknown>): Promise<Item> {
+  const { body } = await catalog.ask('POST', '/v1/catalog/resolve', { items: [item] });
+  const [resolved] = body.items;
+  if (!resolved) throw new Error(JSON.stringify(body));
+  return resolved;
+}
+
+test.each([
+  [{ sku: 'bread', name: 'anything' }, 'sku', 'bread'],
+  [{ sku: 'not known', barcode: '478002', name: 'x' }, 'barcode', 'bread'],
+  [{ barcode: '478001' }, 'barcode', 'bread'],
+  [{ name: 'хлеб  «сельский»' }, 'name', 'bread'],
+  // Latin X and e, other quotes.
+  [{ name: 'Xлeб "Сельский"' }, 'name', 'bread'],
+  [{ name: 'QISHLOQ NONI' }, 'name', 'bread'],
+  [{ name: 'буханка' }, 'name', 'bread'],
+  [{ sku: 'milk-2', name: 'Молоко' }, 'sku', 'milk-2'],
+  [{ name: 'Молоко', spic: BREAD, package_code: '1500001' }, 'spic', null],
+])('%j is found by %s', async (item, by, sku) => {
+  expect(await resolve(item)).toMatchObject({ by, sku, errors: by === 'spic' ? [expect.anything()] : [] });
+});
+
+test('what fits several is refused with their names, and never falls through to a default', async () => {
+  await setDefault({ spic: BREAD, package_code: '1500001', units: 796, vat_percent: 12 });
+  const answer = await resolve({ name: 'молоко' });
+  expect(answer).toMatchObject({ by: null, errors: [{ pointer: '/items/0/name', code: 'goods_ambiguous' }] });
+  expect(answer.errors[0]?.detail).toContain('milk-1, milk-2');
+  expect(await resolve({ name: 'Никогда не было' })).toMatchObject({
+    by: 'default_goods',
+    sku: null,
+    spic: BREAD,
+    errors: [],
+  });
+  expect(await resolve({ sku: 'nothing', barcode: '0', name: 'x' })).toMatchObject({ by: 'default_goods' });
+  await setDefault(null);
+  expect(await resolve({ name: 'Никогда не было' })).toMatchObject({ by: null, errors: [{ code: 'goods_unknown' }] });
+  expect(await resolve({})).toMatchObject({ by: null, errors: [{ code: 'E-011' }] });
+});
+
+async function setDefault(goods: unknown): Promise<void> {
+  expect((await catalog.ask('PATCH', '/v1/merchant', { default_goods: goods })).status).toBe(200);
+  // Settings are felt within a second.
+  await delay(1_100);
+}
+
+test('the receipt stores the line that the preview showed', async () => {
+  await setDefault({ spic: MILK, package_code: '1500005', units: 778, vat_percent: 0 });
+  const { deviceId } = await catalog.gateway.createDevice();
+  await catalog.ask('POST', '/v1/cashiers', { code: 'till', name: 'Till' });
+  const items = [
+    { name: 'буханка', price: 500_000, qty: 1 },
+    { name: 'кефир', price: 100_000, qty: 2 },
+    { name: 'Что-то ещё', price: 100_000, qty: 1 },
+  ];
+  const { status, body } = await catalog.ask(
+    'POST',
+    '/v1/receipts',
+    { items, payment: { method: 'card' }, cashier_id: 'till', device_id: deviceId },
+    { headers: { prefer: 'respond-async' } },
+  );
+  expect([status, body.items ?? body]).toMatchObject([
+    202,
+    [
+      { name: 'буханка', sku: 'bread', spic: BREAD, package_code: '1500001', vat_percent: 12, barcode: '478001' },
+      { sku: 'kefir', commission: { tin: '301234567' } },
+      { name: 'Что-то ещё', sku: null, spic: MILK, vat_percent: 0, units: 778 },
+    ],
+  ]);
+  await setDefault(null);
+});
+
+test('another instance knows of a change within a second; a read under way does not bring the old back', async () => {
+  const other = await startOther();
+  try {
+    const mine = catalog.gateway.app.get(GoodsCatalog, { strict: false });
+    const theirs = other.get(GoodsCatalog, { strict: false });
+    for (let tries = 0; !(mine.isListening && theirs.isListening); tries += 1) {
+      expect(tries).toBeLessThan(200);
+      await delay(50);
+    }
+    const vat = async (goods: GoodsCatalog): Promise<number | null> => {
+      const [answer] = await goods.findProducts(catalog.gateway.merchantId, [
+        { sku: 'kefir', barcode: null, name: 'k' },
+      ]);
+      return answer?.kind === 'found' ? answer.product.vatPercent : null;
+    };
+    for (const percent of [0, 12, 0, 12]) {
+      await vat(theirs);
+      await catalog.ask('PATCH', '/v1/catalog/products/kefir', { vat_percent: percent });
+      const changedAtMs = performance.now();
+      while ((await vat(theirs)) !== percent || (await vat(mine)) !== percent) {
+        expect(performance.now() - changedAtMs).toBeLessThan(1_000);
+        await delay(5);
+      }
+    }
+    await catalog.ask('DELETE', '/v1/catalog/products/kefir');
+    const goneAtMs = performance.now();
+    while ((await vat(theirs)) !== null) {
+      expect(performance.now() - goneAtMs).toBeLessThan(1_000);
+      await delay(5);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
+async function startOther(): Promise<NestFastifyApplication> {
+  const settings = testGatewaySettings(catalog.gateway.database);
+  const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), { logger });
+  await app.listen(0, '127.0.0.1');
+  expect((app.getHttpServer().address() as AddressInfo).port).toBeGreaterThan(0);
+  return app;
+}

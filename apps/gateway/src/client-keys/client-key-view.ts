@@ -1,0 +1,32 @@
+import type { Prisma } from '#database';
+
+export interface ClientKeyView {
+  id: string;
+  use: 'signing' | 'authentication';
+  algorithm: string;
+  name: string;
+  /** SPKI, PEM; null for an HMAC key. */
+  public_key: string | null;
+  created_at: string;
+  /** Null while it is active. */
+  disabled_at: string | null;
+}
+
+/** The answer to making an HMAC key: the only time that its secret is told. */
+export interface NewClientKeyView extends ClientKeyView {
+  secret?: string;
+}
+
+export function clientKeyView(
+  row: Omit<Prisma.ClientKeyGetPayload<object>, 'secretSealed' | 'clientId'>,
+): ClientKeyView {
+  return {
+    id: row.id,
+    use: row.use,
+    algorithm: row.algorithm,
+    name: row.name,
+    public_key: row.publicKey,
+    created_at: row.createdAt.toISOString(),
+    disabled_at: row.disabledAt?.toISOString() ?? null,
+  };
+}

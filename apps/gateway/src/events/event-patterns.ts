@@ -1,0 +1,12 @@
+/** One pattern: `receipt.registered`, `receipt.*` or `*`. */
+export const EVENT_PATTERN = /^(\*|[a-z]{1,32}\.(\*|[a-z_]{1,48}))$/;
+/** At most 20 of them, joined by commas. */
+export const EVENT_PATTERNS = /^(\*|[a-z]{1,32}\.(\*|[a-z_]{1,48}))(,(\*|[a-z]{1,32}\.(\*|[a-z_]{1,48}))){0,19}$/;
+
+/** Whether one of the patterns means events of this type. */
+export function wants(patterns: readonly string[], type: string): boolean {
+  return patterns.some(
+    (pattern) =>
+      pattern === '*' || pattern === type || (pattern.endsWith('.*') && type.startsWith(pattern.slice(0, -1))),
+  );
+}

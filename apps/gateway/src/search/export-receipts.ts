@@ -1,0 +1,132 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Prisma, SnapshotCursor } from '#database';
+import { Problem, type Logger } from '#runtime';
+import { receiptView } from '../receipts/receipt-view.js';
+import { ReceiptUrls } from '../receipts/receipt-url.js';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
+import type { ExportFormat } from './receipt-query.js';
+import { cellsOf, COLUMNS, csvLine, type Cell } from './spreadsheet-cells.js';
+import { xlsxFile } from './xlsx-file.js';
+
+/** At the same time in this process: each holds a connection and a snapshot, for as long as its reader takes. */
+const MAX_EXPORTS = 4;
+/** Receipts in memory per export; one may have 500 lines. */
+const BATCH_SIZE = 200;
+/** A reader that takes nothing for so long has gone; an old snapshot keeps the whole database from clearing up. */
+const IDLE_TIMEOUT_MS = 120_000;
+/** The first batch may have to sort what the filter finds. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+/** Tells Excel that the file is UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * GET /v1/receipts/export: everything that a filter finds, from one snapshot, oldest first, in flat memory whatever its
+ * size: a batch is fetched when the one before has been taken. Whatever ends the stream ends the cursor behind it.
+ */
+@Injectable()
+export class ExportReceipts implements OnModuleDestroy {
+  private readonly running = new Set<Readable>();
+  private opening = 0;
+
+  constructor(
+    private readonly urls: ReceiptUrls,
+    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'DATABASE_URL'>,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** The first batch is there when this resolves: what can go wrong with the query is answered as a problem. */
+  async open(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
+    if (this.running.size + this.opening >= MAX_EXPORTS) {
+      throw new Problem('too_many_requests', 'Too many exports are running; try again later.', {
+        headers: { 'Retry-After': '10' },
+      });
+    }
+    this.opening += 1;
+    try {
+      return await this.begin(filter, format);
+    } finally {
+      this.opening -= 1;
+    }
+  }
+
+  /** Cuts all exports off: the process is about to end. */
+  abortAll(): void {
+    for (const stream of this.running) stream.destroy(new Error('the gateway is shutting down'));
+  }
+
+  onModuleDestroy(): void {
+    this.abortAll();
+  }
+
+  private async begin(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
+    const options = {
+      ...{ databaseUrl: this.settings.DATABASE_URL, applicationName: 'gateway-export', batchSize: BATCH_SIZE },
+      ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    };
+    const cursor = await SnapshotCursor.open<ReceiptRow>(options, exportStatement(filter));
+    let first: ReceiptRow[];
+    try {
+      first = await cursor.next();
+    } catch (error) {
+      await cursor.close();
+      throw error;
+    }
+    const stream = this.streamOf(batchesOf(cursor, first), format);
+    this.running.add(stream);
+    // Also while nobody asks for the next batch: a reader that has stopped must not keep its place.
+    cursor.onLost((error) => stream.destroy(error));
+    stream.once('error', (error) => this.logger.info({ err: error }, 'an export was cut off'));
+    stream.once('close', () => {
+      this.running.delete(stream);
+      void cursor.close();
+    });
+    return stream;
+  }
+
+  private streamOf(batches: AsyncGenerator<ReceiptRow[]>, format: ExportFormat): Readable {
+    switch (format) {
+      case 'ndjson':
+        return Readable.from(this.ndjson(batches), { highWaterMark: 1 });
+      case 'csv':
+        return Readable.from(this.csv(batches), { highWaterMark: 1 });
+      case 'xlsx':
+        return xlsxFile(this.cells(batches));
+    }
+  }
+
+  private async *ndjson(batches: AsyncGenerator<ReceiptRow[]>): AsyncGenerator<string> {
+    for await (const rows of batches) {
+      yield rows.map((row) => `${JSON.stringify(receiptView(row, this.urls.urlOf(row.id)))}\n`).join('');
+    }
+  }
+
+  private async *csv(batches: AsyncGenerator<ReceiptRow[]>): AsyncGenerator<string> {
+    yield BYTE_ORDER_MARK + csvLine(COLUMNS.map(({ name }) => name));
+    for await (const cells of this.cells(batches)) yield cells.map(csvLine).join('');
+  }
+
+  private async *cells(batches: AsyncGenerator<ReceiptRow[]>): AsyncGenerator<Cell[][]> {
+    for await (const rows of batches) yield rows.map((row) => cellsOf(row, this.urls.urlOf(row.id)));
+  }
+}
+
+async function* batchesOf(cursor: SnapshotCursor<ReceiptRow>, first: ReceiptRow[]): AsyncGenerator<ReceiptRow[]> {
+  try {
+    for (let rows = first; rows.length > 0; rows = await cursor.next()) yield rows;
+  } finally {
+    await cursor.close();
+  }
+}
+
+/** Both kinds of receipts stand in an index by id: their rows are merged as they come, nothing is sorted. */
+function exportStatement(filter: ReceiptFilter): Prisma.Sql {
+  const order = isByRegistration(filter) ? Prisma.sql`registered_at, id` : Prisma.sql`id`;
+  const parts = conditionsOf(filter).map(
+    (condition) => Prisma.sql`SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE ${condition}`,
+  );
+  return Prisma.sql`SELECT * FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order}`;
+}

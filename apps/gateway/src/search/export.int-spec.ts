@@ -1,0 +1,123 @@
+// Promise: an export is everything that the filter finds, from one moment, in memory that does not grow; who leaves costs nothing.
+import { get, type IncomingMessage } from 'node:http';
+import { buffer, text } from 'node:stream/consumers';
+import { newId } from '#runtime';
+import { OperatorFixture } from '../operator/testing/operator-fixture.js';
+import { COLUMNS } from './spreadsheet-cells.js';
+import { readXlsx } from './testing/read-xlsx.js';
+import { writeReceipt } from './testing/receipt-rows.js';
+
+const MANY = 20_000;
+let fixture: OperatorFixture;
+let big: { merchantId: string; token: string };
+
+beforeAll(async () => {
+  fixture = await OperatorFixture.start();
+  const merchantId = await fixture.createMerchant();
+  big = { merchantId, token: await fixture.createToken(merchantId, ['receipts:read']) };
+  const id = await writeReceipt(fixture.prisma, { merchantId, name: 'N'.repeat(400) });
+  // Far more than the sockets between the two ends hold.
+  await fixture.prisma.$executeRaw`
+    INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, branch_id,
+                          cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq, registered_at)
+    SELECT left(id, 20) || lpad(n::text, 10, '0'), merchant_id, client_id, operation, body_hash, type, status, lane_place,
+           device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, 'UZ000000000099', n, registered_at
+      FROM receipts, generate_series(2, ${MANY}::int) AS n WHERE id = ${id}`;
+});
+afterAll(() => fixture.stop());
+
+function open(query: string, token = fixture.token): Promise<IncomingMessage> {
+  const headers = { authorization: `Bearer ${token}` };
+  return new Promise((resolve, reject) => {
+    get(`${fixture.base}/v1/receipts/export?${query}`, { headers, agent: false }, resolve).once('error', reject);
+  });
+}
+
+async function sessions(): Promise<number> {
+  const rows = await fixture.prisma.$queryRaw<{ n: number }[]>`
+    SELECT count(*)::int4 AS n FROM pg_stat_activity
+     WHERE application_name = 'gateway-export' AND datname = current_database()`;
+  return rows[0]!.n;
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test('the same receipts in every format, oldest first, texts harmless', async () => {
+  const device = newId('dev');
+  const common = { merchantId: fixture.merchantId, deviceId: device };
+  const ids = [
+    await writeReceipt(fixture.prisma, { ...common, externalId: '=cmd|calc', status: 'accepted' }),
+    await writeReceipt(fixture.prisma, { ...common, name: 'Non, "issiq"', totalTiyin: 700, cashTiyin: 200 }),
+    await writeReceipt(fixture.prisma, { ...common, status: 'rejected' }),
+  ];
+  const ndjson = await open(`device_id=${device}`);
+  expect(ndjson.headers['content-type']).toBe('application/x-ndjson');
+  const lines = (await text(ndjson)).trimEnd().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { id: string }).id)).toEqual(ids);
+
+  const csv = await open(`device_id=${device}&format=csv`);
+  expect(csv.headers['content-disposition']).toBe('attachment; filename="receipts.csv"');
+  // As bytes: a decoder would swallow the mark.
+  const rows = (await buffer(csv)).toString().split('\r\n');
+  expect(rows[0]).toBe(`\uFEFF${COLUMNS.map(({ name }) => name).join(',')}`);
+  expect(rows[1]).toContain(",'=cmd|calc,");
+  expect(rows[2]).toMatch(/,700,12000,200,500,mixed,.*"Non, ""issiq"" × 1"/);
+  expect(rows.slice(1, -1).map((row) => row.split(',')[0])).toEqual(ids);
+
+  const { sheets } = await readXlsx(await buffer(await open(`device_id=${device}&format=xlsx`)));
+  expect(sheets[0]!.map(([id]) => id)).toEqual(['id', ...ids]);
+  expect(sheets[0]![1]).toContain("'=cmd|calc");
+  expect((await text(await open(`device_id=${device}&status=rejected&format=csv`))).split('\r\n')).toHaveLength(3);
+});
+
+test('one snapshot, taken at the speed of the reader', async () => {
+  const response = await open('', big.token);
+  response.pause();
+  await until(async () => (await sessions()) === 1);
+  await writeReceipt(fixture.prisma, { merchantId: big.merchantId, id: newId('rcp') });
+  await fixture.prisma
+    .$executeRaw`DELETE FROM receipts WHERE merchant_id = ${big.merchantId} AND receipt_seq = ${MANY}`;
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  // Still there: what nobody has taken has not been read.
+  expect(await sessions()).toBe(1);
+  let count = 0;
+  for await (const chunk of response) count += (chunk as Buffer).reduce((sum, byte) => sum + (byte === 10 ? 1 : 0), 0);
+  expect(count).toBe(MANY);
+  await until(async () => (await sessions()) === 0);
+});
+
+test.each(['ndjson', 'csv', 'xlsx'])('%s: whoever leaves ends the session behind it', async (format) => {
+  const response = await open(`format=${format}`, big.token);
+  await new Promise((resolve) => response.once('data', resolve));
+  response.destroy();
+  await until(async () => (await sessions()) === 0);
+});
+
+test('a few at the same time; one more is told to come later', async () => {
+  const held = await Promise.all([1, 2, 3, 4].map(() => open('', big.token)));
+  const refused = await open('', big.token);
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '10']);
+  expect(JSON.parse(await text(refused))).toMatchObject({ code: 'too_many_requests' });
+  for (const response of held) response.destroy();
+  await until(async () => (await sessions()) === 0);
+  const again = await open('', big.token);
+  expect(again.statusCode).toBe(200);
+  again.destroy();
+});
+
+test('bad queries are problems, not half a file; HEAD reads nothing', async () => {
+  const bad = await open('format=pdf');
+  expect(bad.statusCode).toBe(422);
+  expect(JSON.parse(await text(bad))).toMatchObject({ errors: [{ pointer: '/format', code: 'invalid_value' }] });
+  expect(bad.headers['content-disposition']).toBeUndefined();
+  const paged = await open('limit=5');
+  expect(JSON.parse(await text(paged))).toMatchObject({ errors: [{ pointer: '/limit', code: 'unknown_field' }] });
+  const head = await fetch(`${fixture.base}/v1/receipts/export`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${big.token}` },
+  });
+  expect(head.status).toBe(200);
+  expect(await sessions()).toBe(0);
+});

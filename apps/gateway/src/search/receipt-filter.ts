@@ -1,0 +1,97 @@
+import { encodeTime } from 'ulid';
+import { Prisma } from '#database';
+import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
+
+/** What receipts are looked for by, read and resolved; null = whatever it is. Sums in tiyin. */
+export interface ReceiptFilter {
+  merchantId: string;
+  externalId: string | null;
+  status: ReceiptStatus | null;
+  type: ReceiptType | null;
+  deviceId: string | null;
+  branchId: string | null;
+  cashierId: string | null;
+  totalMin: bigint | null;
+  totalMax: bigint | null;
+  createdFrom: Date | null;
+  createdTo: Date | null;
+  registeredFrom: Date | null;
+  registeredTo: Date | null;
+}
+
+/**
+ * An id begins with the time at which a gateway made it, `created_at` is the database's: the two may differ by their clocks
+ * and by a write that was tried again. Ids narrow the search this far around the times asked for; `created_at` decides.
+ */
+const ID_SLACK_MS = 5 * 60_000;
+/** Largest time that a ULID holds. */
+const MAX_ULID_MS = 2 ** 48 - 1;
+
+/**
+ * The words stand in the statement itself: PostgreSQL proves that a partial index fits from constants, not from parameters.
+ */
+const STATUS_IS: Readonly<Record<ReceiptStatus, Prisma.Sql>> = {
+  awaiting_payment: Prisma.sql`status = 'awaiting_payment'`,
+  accepted: Prisma.sql`status = 'accepted'`,
+  sending: Prisma.sql`status = 'sending'`,
+  registered: Prisma.sql`status = 'registered'`,
+  rejected: Prisma.sql`status = 'rejected'`,
+  unknown: Prisma.sql`status = 'unknown'`,
+  cancelled: Prisma.sql`status = 'cancelled'`,
+};
+const TYPE_IS: Readonly<Record<ReceiptType, Prisma.Sql>> = {
+  sale: Prisma.sql`type = 'sale'`,
+  refund: Prisma.sql`type = 'refund'`,
+  advance: Prisma.sql`type = 'advance'`,
+  credit: Prisma.sql`type = 'credit'`,
+};
+const UNDER_WAY = Prisma.sql`status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')`;
+const SETTLED = Prisma.sql`status IN ('registered', 'rejected', 'cancelled')`;
+
+/** Receipts found by their registration come in its order, all others in that of their ids, which is that of their making. */
+export function isByRegistration(filter: ReceiptFilter): boolean {
+  return filter.registeredFrom !== null || filter.registeredTo !== null;
+}
+
+/**
+ * The conditions of the filter, once for each kind of index that its receipts stand in: a receipt under way is in one small
+ * index, a settled one in those of the filters. Each receipt fits exactly one of them.
+ */
+export function conditionsOf(filter: ReceiptFilter): Prisma.Sql[] {
+  const common = commonConditions(filter);
+  const kinds = kindsOf(filter);
+  return kinds.map((kind) => Prisma.join([kind, ...common], ' AND '));
+}
+
+function kindsOf(filter: ReceiptFilter): Prisma.Sql[] {
+  if (filter.status !== null) return [STATUS_IS[filter.status]];
+  if (isByRegistration(filter)) return [STATUS_IS.registered];
+  // One index says it all: at most one receipt.
+  if (filter.externalId !== null) return [Prisma.sql`true`];
+  return [SETTLED, UNDER_WAY];
+}
+
+function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
+  const conditions = [Prisma.sql`merchant_id = ${filter.merchantId}`];
+  const add = <T>(value: T | null, condition: (value: T) => Prisma.Sql): void => {
+    if (value !== null) conditions.push(condition(value));
+  };
+  add(filter.externalId, (value) => Prisma.sql`external_id = ${value}`);
+  add(filter.type, (value) => TYPE_IS[value]);
+  add(filter.deviceId, (value) => Prisma.sql`device_id = ${value}`);
+  add(filter.branchId, (value) => Prisma.sql`branch_id = ${value}`);
+  add(filter.cashierId, (value) => Prisma.sql`cashier_id = ${value}`);
+  add(filter.totalMin, (value) => Prisma.sql`total_tiyin >= ${value}::bigint`);
+  add(filter.totalMax, (value) => Prisma.sql`total_tiyin <= ${value}::bigint`);
+  add(filter.createdFrom, (value) => Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(value, -1)}`);
+  add(filter.createdTo, (value) => Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(value, 1)}`);
+  add(filter.registeredFrom, (value) => Prisma.sql`registered_at >= ${value}::timestamptz`);
+  add(filter.registeredTo, (value) => Prisma.sql`registered_at < ${value}::timestamptz`);
+  return conditions;
+}
+
+/** The first id that could be made at a time, the slack before (-1) or after (1) it. */
+function idAt(time: Date, direction: -1 | 1): string {
+  const ms = Math.min(Math.max(time.getTime() + direction * ID_SLACK_MS, 0), MAX_ULID_MS);
+  return `rcp_${encodeTime(ms, 10).toLowerCase()}${'0'.repeat(16)}`;
+}

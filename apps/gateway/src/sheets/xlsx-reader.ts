@@ -1,0 +1,256 @@
+import type { Readable } from 'node:stream';
+import { SaxesParser, type SaxesTagPlain } from 'saxes';
+import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { MAX_CELL_LENGTH, UnreadableFile, type SheetRow } from './sheet-row.js';
+
+/** What a workbook may unpack to. Sheets are streamed, so this bounds time; texts are kept, so theirs bounds memory. */
+const MAX_SHEET_BYTES = 4 * 1024 ** 3;
+const MAX_TEXTS_BYTES = 256 * 1024 ** 2;
+const MAX_ENTRIES = 1_000;
+/** Packed a thousandfold means that somebody wants it so; real sheets reach a tenth of this. */
+const MAX_RATIO = 250;
+const RATIO_COUNTS_FROM_BYTES = 10 * 1024 ** 2;
+const MAX_COLUMNS = 200;
+
+const SHARED_TEXTS = 'xl/sharedStrings.xml';
+const SHEET = /^xl\/worksheets\/[^/]+\.xml$/;
+
+/**
+ * The rows of a workbook's first sheet, streamed: memory holds the workbook's table of shared texts and one row.
+ * Cells are texts; numbers come as they are written in the file. Formulas are faults of their row: what they would
+ * come to depends on who opens the file.
+ * @throws UnreadableFile
+ */
+export async function* readXlsx(path: string): AsyncGenerator<SheetRow, void, undefined> {
+  const zip = await opened(path);
+  try {
+    const entries = await entriesOf(zip);
+    const sheets = [...entries.keys()].filter((name) => SHEET.test(name)).sort(byNumber);
+    const sheet = entries.get(sheets[0] ?? '');
+    if (!sheet) throw new UnreadableFile('The file is a ZIP archive without a worksheet, no XLSX workbook.');
+    const texts = entries.get(SHARED_TEXTS);
+    const shared = texts ? await sharedTexts(await contentOf(zip, texts, MAX_TEXTS_BYTES)) : [];
+    yield* rowsOf(await contentOf(zip, sheet, MAX_SHEET_BYTES), shared);
+  } catch (error) {
+    throw readable(error);
+  } finally {
+    zip.close();
+  }
+}
+
+function opened(path: string): Promise<ZipFile> {
+  return new Promise((resolve, reject) => {
+    yauzl.open(path, { lazyEntries: true, autoClose: false, validateEntrySizes: true }, (error, zip) => {
+      if (error) reject(new UnreadableFile('The file is no XLSX workbook.', { cause: error }));
+      else resolve(zip);
+    });
+  });
+}
+
+function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
+  if (zip.entryCount > MAX_ENTRIES) throw new UnreadableFile('The workbook has too many parts.');
+  const entries = new Map<string, Entry>();
+  return new Promise((resolve, reject) => {
+    zip.on('entry', (entry: Entry) => {
+      entries.set(entry.fileName, entry);
+      zip.readEntry();
+    });
+    zip.once('end', () => resolve(entries));
+    zip.once('error', reject);
+    zip.readEntry();
+  });
+}
+
+function contentOf(zip: ZipFile, entry: Entry, maxBytes: number): Promise<Readable> {
+  const { uncompressedSize, compressedSize } = entry;
+  const isBomb = uncompressedSize > RATIO_COUNTS_FROM_BYTES && uncompressedSize > compressedSize * MAX_RATIO;
+  if (isBomb || uncompressedSize > maxBytes)
+    throw new UnreadableFile(`${entry.fileName} unpacks to ${uncompressedSize} bytes, which no worksheet needs.`);
+  if (entry.isEncrypted()) throw new UnreadableFile('The workbook is protected by a password.');
+  return new Promise((resolve, reject) => {
+    zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
+  });
+}
+
+/** `sheet2` before `sheet10`. */
+function byNumber(a: string, b: string): number {
+  return Number(/\d+/.exec(a)?.[0] ?? 0) - Number(/\d+/.exec(b)?.[0] ?? 0) || (a < b ? -1 : 1);
+}
+
+async function sharedTexts(stream: Readable): Promise<string[]> {
+  const texts: string[] = [];
+  const parser = new SaxesParser({ position: false, xmlns: false });
+  const text = new CellText();
+  let isPhonetic = false;
+  parser.on('opentag', ({ name }: SaxesTagPlain) => {
+    if (local(name) === 'si') text.clear();
+    else if (local(name) === 'rPh') isPhonetic = true;
+    else if (local(name) === 't') text.isOpen = !isPhonetic;
+  });
+  parser.on('text', (part) => text.add(part));
+  parser.on('closetag', ({ name }) => {
+    if (local(name) === 't') text.isOpen = false;
+    else if (local(name) === 'rPh') isPhonetic = false;
+    else if (local(name) === 'si') texts.push(text.take());
+  });
+  await feed(stream, parser);
+  return texts;
+}
+
+/** Text of one cell, gathered up to the bound. */
+class CellText {
+  isOpen = false;
+  isTooLong = false;
+  private parts = '';
+
+  add(part: string): void {
+    if (!this.isOpen) return;
+    if (this.parts.length + part.length > MAX_CELL_LENGTH) this.isTooLong = true;
+    else this.parts += part;
+  }
+
+  clear(): void {
+    this.parts = '';
+    this.isTooLong = false;
+  }
+
+  /** A text that was too long to be kept is one that every check refuses. */
+  take(): string {
+    const text = this.isTooLong ? '\0' : this.parts;
+    this.clear();
+    return text;
+  }
+}
+
+async function* rowsOf(stream: Readable, shared: readonly string[]): AsyncGenerator<SheetRow, void, undefined> {
+  const reader = new RowReader(shared);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    reader.write(decoder.decode(chunk, { stream: true }));
+    yield* reader.take();
+  }
+  reader.write(decoder.decode());
+  reader.close();
+  yield* reader.take();
+}
+
+/** Turns a worksheet's XML into rows as it comes. */
+class RowReader {
+  private readonly parser = new SaxesParser({ position: false, xmlns: false });
+  private rows: SheetRow[] = [];
+  private row: SheetRow | null = null;
+  private last = 0;
+  private column = 0;
+  private type = '';
+  private readonly text = new CellText();
+
+  constructor(private readonly shared: readonly string[]) {
+    this.parser.on('opentag', (tag: SaxesTagPlain) => this.open(tag));
+    this.parser.on('text', (part) => this.text.add(part));
+    this.parser.on('closetag', ({ name }) => this.closeTag(local(name)));
+  }
+
+  write(xml: string): void {
+    this.parser.write(xml);
+  }
+
+  close(): void {
+    this.parser.close();
+  }
+
+  take(): SheetRow[] {
+    const rows = this.rows;
+    this.rows = [];
+    return rows;
+  }
+
+  private open({ name, attributes }: SaxesTagPlain): void {
+    switch (local(name)) {
+      case 'row':
+        this.last = Number(attributes['r'] ?? this.last + 1);
+        this.row = { number: this.last, cells: [], faults: [] };
+        this.column = -1;
+        return;
+      case 'c':
+        this.column = attributes['r'] === undefined ? this.column + 1 : columnOf(attributes['r']);
+        this.type = attributes['t'] ?? 'n';
+        this.text.clear();
+        return;
+      case 'f':
+        this.row?.faults.push(`column ${this.column + 1} holds a formula; put its value there`);
+        return;
+      case 'v':
+      case 't':
+        this.text.isOpen = true;
+    }
+  }
+
+  private closeTag(name: string): void {
+    if (name === 'v' || name === 't') this.text.isOpen = false;
+    else if (name === 'c') this.closeCell();
+    else if (name === 'row' && this.row) {
+      this.rows.push(this.row);
+      this.row = null;
+    }
+  }
+
+  private closeCell(): void {
+    const { row, column, text } = this;
+    if (!row) return;
+    if (text.isTooLong) row.faults.push(`column ${column + 1} is longer than ${MAX_CELL_LENGTH} characters`);
+    const value = text.isTooLong ? '' : text.take();
+    if (column >= MAX_COLUMNS || value === '') return;
+    while (row.cells.length < column) row.cells.push(null);
+    row.cells[column] = this.valueOf(value, row);
+  }
+
+  private valueOf(value: string, row: SheetRow): string | null {
+    switch (this.type) {
+      case 's':
+        return this.shared[Number(value)] ?? null;
+      case 'b':
+        return value === '1' ? 'true' : 'false';
+      case 'e':
+        row.faults.push(`column ${this.column + 1} holds the error ${value}`);
+        return value;
+      case 'n':
+        return plainNumber(value);
+      default:
+        return value;
+    }
+  }
+}
+
+/** `1.12E5` is how a spreadsheet writes 112000; a whole number is told as one. */
+function plainNumber(value: string): string {
+  if (!/[eE.]/.test(value)) return value;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? String(number) : value;
+}
+
+/** `AB12` → 27. */
+function columnOf(reference: string): number {
+  let column = 0;
+  for (const letter of /^[A-Z]{1,3}/.exec(reference)?.[0] ?? 'A') column = column * 26 + letter.charCodeAt(0) - 64;
+  return column - 1;
+}
+
+/** Some writers put a prefix before every name. */
+function local(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+async function feed(stream: Readable, parser: { write(xml: string): unknown; close(): unknown }): Promise<void> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    parser.write(decoder.decode(chunk, { stream: true }));
+  }
+  parser.write(decoder.decode());
+  parser.close();
+}
+
+/** What zip, inflate, decoder and XML parser throw about a broken file, as one kind. */
+function readable(error: unknown): unknown {
+  if (error instanceof UnreadableFile || !(error instanceof Error)) return error;
+  return new UnreadableFile(`The workbook is damaged: ${error.message.slice(0, 200)}`, { cause: error });
+}

@@ -1,0 +1,146 @@
+import { createPublicKey, createSecretKey } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import { ChannelListener, SIGNING_CHANGED_CHANNEL, type PrismaService } from '#database';
+import { open, type Keyring, type Logger } from '#runtime';
+import { signingSecretOwner } from './sealed-secret.js';
+import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
+
+export type SigningPolicy = 'auto' | 'off' | 'writes' | 'all';
+
+/** What of a client must be signed, and with what. */
+export interface ClientSigning {
+  policy: SigningPolicy;
+  /** A signing key was registered once, perhaps none is active any more. */
+  everHadKey: boolean;
+  /** Active signing keys by id. */
+  keys: ReadonlyMap<string, VerifyingKey>;
+}
+
+interface KeyRow {
+  policy: SigningPolicy;
+  everHadKey: boolean;
+  /** Null when the client has no active signing key. */
+  id: string | null;
+  algorithm: string;
+  publicKey: string | null;
+  secretSealed: Uint8Array | null;
+}
+
+interface Remembered {
+  signing: ClientSigning;
+  /** By this process's monotonic clock. */
+  readAtMs: number;
+}
+
+/** Believed this long while notices of changes arrive (one that was lost is healed by it), and while they do not. */
+const LISTENING_MS = 5_000;
+const DEAF_MS = 900;
+const CACHE_ENTRIES = 10_000;
+
+/** A client that does not exist signs nothing: its token is about to be refused. */
+const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new Map() };
+
+/**
+ * The signing keys and policies of clients, remembered for seconds. A change is told by trigger to every gateway and works
+ * within a second; while this process hears nothing, it reads again after less than one.
+ */
+export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly cache = new LRUCache<string, Remembered>({ max: CACHE_ENTRIES });
+  private readonly underWay = new Map<string, Promise<ClientSigning>>();
+  private readonly channel: ChannelListener;
+  /** Grows with each notice: what was read before it must not be remembered after it. */
+  private generation = 0;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly options: { databaseUrl: string; keyring: Keyring },
+    private readonly logger: Logger,
+  ) {
+    const { databaseUrl } = options;
+    this.channel = new ChannelListener(
+      {
+        ...{ databaseUrl, applicationName: 'gateway-signing', channel: SIGNING_CHANGED_CHANNEL },
+        onNotice: (clientId) => this.forget(clientId),
+        onListening: () => this.forgetAll(),
+      },
+      logger,
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    this.channel.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.channel.stop();
+  }
+
+  /** Rejects when the database cannot be asked. */
+  async of(clientId: string): Promise<ClientSigning> {
+    const known = this.cache.get(clientId);
+    const believedMs = this.channel.isListening ? LISTENING_MS : DEAF_MS;
+    if (known && performance.now() - known.readAtMs < believedMs) return known.signing;
+    // Requests that arrive together share one query.
+    const running = this.underWay.get(clientId);
+    if (running) return running;
+    const reading = this.readAndRemember(clientId).finally(() => {
+      if (this.underWay.get(clientId) === reading) this.underWay.delete(clientId);
+    });
+    this.underWay.set(clientId, reading);
+    return reading;
+  }
+
+  private forget(clientId: string): void {
+    this.generation += 1;
+    this.underWay.delete(clientId);
+    this.cache.delete(clientId);
+  }
+
+  private forgetAll(): void {
+    this.generation += 1;
+    this.underWay.clear();
+    this.cache.clear();
+  }
+
+  private async readAndRemember(clientId: string): Promise<ClientSigning> {
+    const { generation } = this;
+    // From before the question on: what was written while it was answered may be missing in it.
+    const readAtMs = performance.now();
+    const signing = await this.read(clientId);
+    if (generation === this.generation) this.cache.set(clientId, { signing, readAtMs });
+    return signing;
+  }
+
+  private async read(clientId: string): Promise<ClientSigning> {
+    const rows = await this.prisma.$queryRaw<KeyRow[]>`
+      SELECT c.signing_policy::text AS policy, k.id, k.algorithm, k.public_key AS "publicKey",
+             k.secret_sealed AS "secretSealed",
+             EXISTS (SELECT FROM client_keys WHERE client_id = c.id AND use = 'signing') AS "everHadKey"
+        FROM oauth_clients c
+        LEFT JOIN client_keys k ON k.client_id = c.id AND k.use = 'signing' AND k.disabled_at IS NULL
+       WHERE c.id = ${clientId}`;
+    const [first] = rows;
+    if (!first) return NO_SIGNING;
+    const keys = new Map<string, VerifyingKey>();
+    for (const row of rows) {
+      const key = this.verifyingKey(row);
+      if (row.id !== null && key) keys.set(row.id, key);
+    }
+    return { policy: first.policy, everHadKey: first.everHadKey, keys };
+  }
+
+  /** One row that cannot be used (its SECRETS_KEY is gone) verifies nothing, and does not take its neighbours along. */
+  private verifyingKey({ id, algorithm, publicKey, secretSealed }: KeyRow): VerifyingKey | null {
+    if (id === null || !isSignatureAlgorithm(algorithm)) return null;
+    try {
+      if (publicKey !== null) return { algorithm, key: createPublicKey(publicKey) };
+      if (secretSealed === null) return null;
+      const secret = open(secretSealed, signingSecretOwner(id), this.options.keyring);
+      return { algorithm, key: createSecretKey(Buffer.from(secret)) };
+    } catch (error) {
+      this.logger.error({ err: error, keyId: id }, 'a signing key cannot be used');
+      return null;
+    }
+  }
+}
