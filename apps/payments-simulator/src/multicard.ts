@@ -84,7 +84,9 @@ export class MulticardBook {
     const signed = { uuid: payment.id, storeId, invoiceId: payment.ourRef, amount: String(payment.amountTiyin) };
     const sign = scheme === 'success' ? multicardSuccessSign(signed, secret) : multicardWebhookSign(signed, secret);
     const body = { uuid: payment.id, store_id: storeId, invoice_id: payment.ourRef, amount: payment.amountTiyin, sign };
-    return callMerchant(multicard?.url ?? card.callbackUrl ?? '', JSON.stringify(body), { 'content-type': 'application/json' });
+    return callMerchant(multicard?.url ?? card.callbackUrl ?? '', JSON.stringify(body), {
+      'content-type': 'application/json',
+    });
   }
 }
 
@@ -124,22 +126,7 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
     }),
   );
   server.get(`${base}/payment/hold/:id`, (request, reply) => withCard(request, reply, (card) => done(holdOf(card))));
-  server.post(`${base}/payment/invoice`, (request) => {
-    const card = book.open(request.body as Body, 'invoice');
-    return done({ uuid: card.payment.id, checkout_url: `${ownUrl()}${base}/checkout/${card.payment.id}` });
-  });
-  server.get(`${base}/payment/invoice/:id`, (request, reply) =>
-    withCard(request, reply, (card) =>
-      card.payment.status === 'voided' ? refuse(reply, 404, 'ERROR_NOT_FOUND') : done({ uuid: card.payment.id }),
-    ),
-  );
-  server.delete(`${base}/payment/invoice/:id`, (request, reply) =>
-    withCard(request, reply, (card) => {
-      if (card.payment.status !== 'pending') return refuse(reply, 400, 'ERROR_PAYMENT_APPLIED');
-      card.payment.status = 'voided';
-      return done({ uuid: card.payment.id });
-    }),
-  );
+  addInvoices(server, { book, ownUrl, withCard });
   server.get(`${base}/payment/:id`, (request, reply) =>
     withCard(request, reply, (card) =>
       card.kind === 'invoice' && (card.payment.status === 'pending' || card.payment.status === 'voided')
@@ -158,6 +145,31 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
     withCard(request, reply, (card) => {
       card.payment.link = String((request.body as Body)['url']);
       return done(modelOf(card));
+    }),
+  );
+}
+
+type WithCard = (request: FastifyRequest, reply: FastifyReply, act: (card: Card) => unknown) => unknown;
+
+function addInvoices(
+  server: FastifyInstance,
+  { book, ownUrl, withCard }: { book: MulticardBook; ownUrl: () => string; withCard: WithCard },
+): void {
+  const base = '/multicard';
+  server.post(`${base}/payment/invoice`, (request) => {
+    const card = book.open(request.body as Body, 'invoice');
+    return done({ uuid: card.payment.id, checkout_url: `${ownUrl()}${base}/checkout/${card.payment.id}` });
+  });
+  server.get(`${base}/payment/invoice/:id`, (request, reply) =>
+    withCard(request, reply, (card) =>
+      card.payment.status === 'voided' ? refuse(reply, 404, 'ERROR_NOT_FOUND') : done({ uuid: card.payment.id }),
+    ),
+  );
+  server.delete(`${base}/payment/invoice/:id`, (request, reply) =>
+    withCard(request, reply, (card) => {
+      if (card.payment.status !== 'pending') return refuse(reply, 400, 'ERROR_PAYMENT_APPLIED');
+      card.payment.status = 'voided';
+      return done({ uuid: card.payment.id });
     }),
   );
 }

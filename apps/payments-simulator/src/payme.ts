@@ -29,12 +29,12 @@ export function addPaymeSubscribe(server: FastifyInstance, { money, faults }: { 
   });
 
   function handle(method: string, params: Params): RpcResult {
-    if (method === 'receipts.create') return create(params);
+    if (method === 'receipts.create') return create(params, money, receipts);
     const found = receipts.get(String(params['id']));
     if (!found) return failed(-31003, 'no such receipt');
     switch (method) {
       case 'receipts.pay':
-        return pay(found, params);
+        return pay(found, params, faults);
       case 'receipts.confirm_hold':
         return confirm(found);
       case 'receipts.cancel':
@@ -50,54 +50,54 @@ export function addPaymeSubscribe(server: FastifyInstance, { money, faults }: { 
         return failed(-32601, method);
     }
   }
+}
 
-  function create(params: Params): RpcResult {
-    const ourRef = String(Object.values(params['account'] as Params)[0]);
-    const id = randomBytes(12).toString('hex');
-    const payment = money.open({ provider: 'payme', id, ourRef, amountTiyin: Number(params['amount']) });
-    const receipt = {
-      payment,
-      hold: params['hold'] === true,
-      state: 0,
-      createTime: Date.now(),
-      payTime: 0,
-      cancelTime: 0,
-    };
-    receipts.set(id, receipt);
-    return shown(receipt);
-  }
+function create(params: Params, money: Money, receipts: Map<string, Receipt>): RpcResult {
+  const ourRef = String(Object.values(params['account'] as Params)[0]);
+  const id = randomBytes(12).toString('hex');
+  const payment = money.open({ provider: 'payme', id, ourRef, amountTiyin: Number(params['amount']) });
+  const receipt = {
+    payment,
+    hold: params['hold'] === true,
+    state: 0,
+    createTime: Date.now(),
+    payTime: 0,
+    cancelTime: 0,
+  };
+  receipts.set(id, receipt);
+  return shown(receipt);
+}
 
-  function pay(receipt: Receipt, params: Params): RpcResult {
-    if (receipt.state !== 0) return failed(-31008, 'not payable');
-    if (faults.draw(['decline'])) return failed(-31630, 'the card was refused');
-    // Only with the flag in both calls.
-    const isHold = receipt.hold && params['hold'] === true;
-    if (isHold) {
-      receipt.state = 5;
-      receipt.payment.status = 'held';
-    } else {
-      receipt.state = 4;
-      receipt.payTime = Date.now();
-      capture(receipt.payment);
-    }
-    return shown(receipt);
-  }
-
-  function confirm(receipt: Receipt): RpcResult {
-    if (receipt.state !== 5) return failed(-31008, 'not held');
+function pay(receipt: Receipt, params: Params, faults: Faults): RpcResult {
+  if (receipt.state !== 0) return failed(-31008, 'not payable');
+  if (faults.draw(['decline'])) return failed(-31630, 'the card was refused');
+  // Only with the flag in both calls.
+  const isHold = receipt.hold && params['hold'] === true;
+  if (isHold) {
+    receipt.state = 5;
+    receipt.payment.status = 'held';
+  } else {
     receipt.state = 4;
     receipt.payTime = Date.now();
     capture(receipt.payment);
-    return shown(receipt);
   }
+  return shown(receipt);
+}
 
-  function cancel(receipt: Receipt): RpcResult {
-    if (receipt.state === 50 || receipt.state === 21) return failed(-31007, 'cancelled before');
-    receipt.cancelTime = Date.now();
-    receipt.state = receipt.state === 0 ? 50 : 21;
-    giveBack(receipt.payment);
-    return shown(receipt);
-  }
+function confirm(receipt: Receipt): RpcResult {
+  if (receipt.state !== 5) return failed(-31008, 'not held');
+  receipt.state = 4;
+  receipt.payTime = Date.now();
+  capture(receipt.payment);
+  return shown(receipt);
+}
+
+function cancel(receipt: Receipt): RpcResult {
+  if (receipt.state === 50 || receipt.state === 21) return failed(-31007, 'cancelled before');
+  receipt.cancelTime = Date.now();
+  receipt.state = receipt.state === 0 ? 50 : 21;
+  giveBack(receipt.payment);
+  return shown(receipt);
 }
 
 /** A cancel of money is queued; whoever looks later finds it done. */

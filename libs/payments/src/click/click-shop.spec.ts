@@ -67,7 +67,7 @@ it.each([
   ['Complete with another sum', { ...done, amount: '1.00' }, prepared, -2, null],
   ['Complete that failed at Click', { ...done, error: '-5017' }, prepared, -9, 'cancel'],
   ['Complete of a cancelled order', done, { ...prepared, state: 'closed' }, -9, null],
-])('%s', (_name, more, order, error, change) => {
+])('%s', (...[, more, order, error, change]) => {
   expect(decideClick(read(more as Record<string, string>), order as ClickOrder | null)).toEqual({ error, change });
 });
 

@@ -201,7 +201,7 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         outOfTime: fc.boolean(),
       }),
       (now) => {
-        const step = nextStep(now as SagaSnapshot);
+        const step = nextStep(now);
         if (step.kind === 'move') expect(canMovePayment(now.state, step.to)).toBe(true);
         if (step.kind === 'call') {
           const during = stateDuring(step.call);

@@ -53,7 +53,11 @@ export class ProviderAccountsController {
   }
 
   @Patch(':id')
-  update(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() input: AccountChangeBody) {
+  update(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() input: AccountChangeBody,
+  ): Promise<AccountView> {
     return this.accounts.update(caller, ownId('pac', id, 'provider account'), input);
   }
 

@@ -157,7 +157,7 @@ export class InboundRepository {
     client: Pick<Tx, '$executeRaw'>,
     call: { accountId: string; address: string; body: string },
     answer: unknown,
-  ) {
+  ): Promise<void> {
     await client.$executeRaw`
       INSERT INTO provider_callbacks (account_id, address, body, answer)
       VALUES (${call.accountId}, ${call.address}, ${Buffer.from(call.body)}, ${JSON.stringify(answer)}::jsonb)`;

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { parseCidr, newId } from '#runtime';
-import { paymentsSimulator } from '../../../../payments-simulator/src/server.js';
-import type { MerchantAccounts } from '../../../../payments-simulator/src/accounts.js';
-import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
-import type { PaymentView } from '../payment-view.js';
+import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
+import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
+import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
+import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 
 export interface PaymentsAnswer {
   status: number;

@@ -1,5 +1,5 @@
 // Money and receipt travel together: nobody is charged without a receipt, and nobody has a receipt without having paid.
-import { PaymentsFixture, PRICE } from './testing/payments-fixture.js';
+import { PaymentsFixture, PRICE } from './payments-fixture.js';
 
 let fixture: PaymentsFixture;
 

@@ -1,7 +1,7 @@
 // What a provider tells us is believed once, answered in its words, and leaves money and receipt in agreement.
 import { randomBytes } from 'node:crypto';
 import { clickSignature, paymeAuthorization, tiyinToSom } from '#payments';
-import { PaymentsFixture, PRICE } from '../testing/payments-fixture.js';
+import { PaymentsFixture, PRICE } from './payments-fixture.js';
 
 let fixture: PaymentsFixture;
 
