@@ -64,7 +64,7 @@ export class CallProvider {
     const outcome = guard.isOpen
       ? await this.ask(call, context)
       : ({ kind: 'unsent', detail: 'too much time had passed since the intent' } satisfies CallOutcome);
-    const change = this.changeAfter(call, facts, outcome);
+    const change = this.changeAfter(call, context, outcome);
     const isRefunded = call === 'refund' || facts.state === 'refunding' || facts.state === 'refund_unknown';
     const refundDone = isRefunded && change.refundedTiyin !== undefined ? facts.refund_id : null;
     const written = await this.payments.closeCall(lease, callId, outcome, {
@@ -86,14 +86,14 @@ export class CallProvider {
   }
 
   /** What a client throws is a fault of ours after the intent: nobody knows what it did. */
-  private async ask(call: ProviderCall, { facts, account, client }: CallContext): Promise<CallOutcome> {
+  private async ask(call: ProviderCall, { facts, client }: CallContext): Promise<CallOutcome> {
     const ref = refOf(facts);
     try {
       switch (call) {
         case 'prepare':
-          return await given(client.prepare?.(this.orderOf(facts, account), facts.flow, this.instrumentOf(facts)));
+          return await given(client.prepare?.(this.orderOf(facts), facts.flow, this.instrumentOf(facts)));
         case 'authorize':
-          return await given(client.authorize?.(this.orderOf(facts, account), this.instrumentOf(facts), ref));
+          return await given(client.authorize?.(this.orderOf(facts), this.instrumentOf(facts), ref));
         case 'capture':
           return await given(client.capture?.(ref));
         case 'void':
@@ -111,7 +111,8 @@ export class CallProvider {
     }
   }
 
-  private changeAfter(call: ProviderCall, facts: PaymentFacts, outcome: CallOutcome): PaymentChange {
+  private changeAfter(call: ProviderCall, context: CallContext, outcome: CallOutcome): PaymentChange {
+    const { facts } = context;
     const checked = checkedAmount(facts, outcome);
     const settledMs = facts.now.getTime() - (facts.money_called_at ?? facts.state_since).getTime();
     const state = afterCall(call, {
@@ -124,7 +125,7 @@ export class CallProvider {
     const failures = isNews ? 0 : facts.failures + 1;
     const change: PaymentChange = { state: this.stateOrManual(call, state, failures), failures };
     if (outcome.kind !== 'status') return { ...change, ...reasonAfter(call, outcome, failures) };
-    return { ...change, ...this.factsAfter(call, facts, outcome, state) };
+    return { ...change, ...this.factsAfter(call, context, outcome, state) };
   }
 
   /** What is refused again and again cannot be done by asking once more. */
@@ -134,7 +135,7 @@ export class CallProvider {
 
   private factsAfter(
     call: ProviderCall,
-    facts: PaymentFacts,
+    { facts, account }: CallContext,
     outcome: StatusFacts,
     state: PaymentState,
   ): PaymentChange {
@@ -144,7 +145,7 @@ export class CallProvider {
     if (outcome.nextAction !== null) change.nextAction = outcome.nextAction;
     if (outcome.evidence !== null && (state === 'captured' || state === 'authorized'))
       change.evidence = outcome.evidence;
-    if (state === 'authorized' && facts.hold_until === null) change.holdUntil = this.holdEnd(facts, outcome);
+    if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
     if (call === 'attach_link') change.link = 'attached';
     const isBack = state === 'refunded' || (state === 'captured' && facts.state.startsWith('refund'));
     if (isBack && isRefundSeen(facts, outcome)) change.refundedTiyin = refundedAfter(facts);
@@ -154,17 +155,11 @@ export class CallProvider {
     return change;
   }
 
-  private holdEnd(facts: PaymentFacts, { holdExpiresAtMs }: StatusFacts): Date | null {
-    if (holdExpiresAtMs !== null) return new Date(holdExpiresAtMs);
-    const { holdSeconds } = CAPABILITIES[facts.provider];
-    return holdSeconds === null ? null : new Date(facts.now.getTime() + holdSeconds * 1_000);
-  }
-
-  private orderOf(facts: PaymentFacts, account: OpenAccount): PaymentOrder {
+  private orderOf(facts: PaymentFacts): PaymentOrder {
     return {
       ourRef: facts.id,
       amountTiyin: Number(facts.amount_tiyin),
-      description: `${valueOf(account, 'description') || 'Order'} ${facts.id}`,
+      description: `Order ${facts.id}`,
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
     };
@@ -235,4 +230,12 @@ function linkOf(facts: PaymentFacts): FiscalLink {
     ...{ url, terminalId: terminal_id, receiptSeq: Number(receipt_seq), fiscalSign: fiscal_sign ?? '', dateTime },
     isRefund: false,
   };
+}
+
+/** As the provider says, else as long as it is trusted to last. */
+function holdEnd(facts: PaymentFacts, account: OpenAccount, { holdExpiresAtMs }: StatusFacts): Date | null {
+  if (holdExpiresAtMs !== null) return new Date(holdExpiresAtMs);
+  const hours = Number(valueOf(account, 'hold_hours'));
+  const seconds = hours > 0 ? hours * 3_600 : CAPABILITIES[facts.provider].holdSeconds;
+  return seconds === null ? null : new Date(facts.now.getTime() + seconds * 1_000);
 }
