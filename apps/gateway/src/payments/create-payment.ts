@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
 import { paymeCheckoutLink, tiyinToSom, type NextAction, type PaymentFlow } from '#payments';
-import { newId, Problem, seal } from '#runtime';
+import { newId, Problem, seal, type ProblemError } from '#runtime';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { PrepareReceipt } from '../receipts/prepare-receipt.js';
@@ -22,6 +22,12 @@ export interface CreatedPayment {
   hasBegun: boolean;
   replayed: boolean;
 }
+
+const NO_ACCOUNT: ProblemError = {
+  pointer: '/payment/provider',
+  code: 'provider_unknown',
+  detail: 'The merchant has no account at this payment provider; set one up under /v1/provider-accounts.',
+};
 
 /**
  * POST /v1/payments, and POST /v1/receipts with the method "online": everything about the sale is checked before money moves, then
@@ -45,7 +51,12 @@ export class CreatePayment {
     if (known) return known;
     const account = await this.accountFor(command);
     const prepared = await this.preparing.prepare(command.merchantId, command.body, { collects: true });
-    if (prepared.kind === 'refused') throw prepared.problem;
+    if (prepared.kind === 'refused' && (account || prepared.problem.errors.length === 0)) throw prepared.problem;
+    if (!account || prepared.kind === 'refused') {
+      // All that is wrong at once, as with every sale.
+      const others = prepared.kind === 'refused' ? prepared.problem.errors : [];
+      throw Problem.fromErrors([...others, NO_ACCOUNT]);
+    }
     if (prepared.document.type !== 'sale') {
       throw fault('/type', 'invalid_value', 'Only the money of a sale can be collected online.');
     }
@@ -71,12 +82,9 @@ export class CreatePayment {
     return { receiptId, paymentId: payment.id, hasBegun: true, replayed: true };
   }
 
-  private async accountFor({ merchantId, body }: CreateReceiptCommand): Promise<OpenAccount> {
+  private async accountFor({ merchantId, body }: CreateReceiptCommand): Promise<OpenAccount | undefined> {
     const provider = body.payment.provider ?? '';
-    const account = isProvider(provider) ? await this.accounts.liveOf(merchantId, provider) : undefined;
-    if (account) return account;
-    const detail = 'The merchant has no account at this payment provider; set one up under /v1/provider-accounts.';
-    throw fault('/payment/provider', 'provider_unknown', detail);
+    return isProvider(provider) ? this.accounts.liveOf(merchantId, provider) : undefined;
   }
 
   private newPayment(account: OpenAccount, body: PaymentBody, document: StoredReceiptDocument): NewPayment {
@@ -130,6 +138,6 @@ function checkoutOf(
   return { type: 'redirect', url: url.href };
 }
 
-function fault(pointer: string, code: 'provider_unknown' | 'invalid_value', detail: string): Problem {
+function fault(pointer: string, code: 'invalid_value', detail: string): Problem {
   return Problem.fromErrors([{ pointer, code, detail }]);
 }
