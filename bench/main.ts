@@ -7,6 +7,7 @@ import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
 import { benchLatency } from './latency.js';
 import { benchReceipts } from './receipts.js';
+import { benchPayments } from './payments.js';
 import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
 
@@ -48,6 +49,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
             failovers: 10,
           },
     ),
+  payments: (quick) =>
+    benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),
 };
 /** `npm run bench` alone is the main job; the others are asked for by name. */
 const MAIN_JOB = ['accept', 'latency', 'dispatch'];

@@ -9,7 +9,7 @@ import { AGENT, PROGRAMS } from './lib/programs.mjs';
 import { ensureSecrets } from './lib/secrets.mjs';
 import { runProgram, UserError } from './lib/user-error.mjs';
 
-/** npm run start:db, start:gateway, start:relay, start:register, start:ofd, start:agent: one program, set up by the environment. */
+/** npm run start:db, start:gateway, start:relay, start:register, start:ofd, start:payments-sim, start:agent: one program, set up by the environment. */
 await runProgram(async () => {
   const name = process.argv[2] ?? '';
   await prepareWorkspace();

@@ -84,7 +84,8 @@ async function startPrograms(supervisor, dataDir, secrets, databases) {
         REGISTER_API_KEY: secrets.register_api_key,
       },
     });
-  await Promise.all([start(PROGRAMS.ofd), start(PROGRAMS.register), step('Setting up the demo merchant', seed)]);
+  const outside = [start(PROGRAMS.ofd), start(PROGRAMS.payments), start(PROGRAMS.register)];
+  await Promise.all([...outside, step('Setting up the demo merchant', seed)]);
   await Promise.all([start(PROGRAMS.gateway), start(PROGRAMS.relay)]);
 }
 

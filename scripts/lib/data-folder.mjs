@@ -5,7 +5,17 @@ import { UserError } from './user-error.mjs';
 
 const MARKER = 'installation.json';
 const PRODUCT = 'fiscal-receipt-gateway';
-const KNOWN = new Set(['postgres', 'postgres.json', 'logs', 'register', 'ofd', 'secrets.json', 'demo.json', MARKER]);
+const KNOWN = new Set([
+  'postgres',
+  'postgres.json',
+  'logs',
+  'register',
+  'ofd',
+  'payments-sim',
+  'secrets.json',
+  'demo.json',
+  MARKER,
+]);
 
 /**
  * Opens the data folder, or makes it. A folder with other people's files is refused before anything is written to it.

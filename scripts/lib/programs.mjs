@@ -9,9 +9,13 @@ import { portOf, ROOT } from './paths.mjs';
  * }} Program `probe`: the path that answers 200 when the program works; null: it is ready when its port is open
  */
 
-/** @type {Record<'gateway' | 'relay' | 'register' | 'ofd', Program>} */
+/** @type {Record<'gateway' | 'relay' | 'register' | 'ofd' | 'payments', Program>} */
 export const PROGRAMS = {
   ofd: program('ofd', 'OFD simulator', 'cash-register/src/ofd-simulator/main.js', ['OFD_PORT', 8756]),
+  payments: program('payments-sim', 'payments simulator', 'payments-simulator/src/main.js', [
+    'PAYMENTS_SIM_PORT',
+    8757,
+  ]),
   register: program('register', 'cash register', 'cash-register/src/main.js', ['REGISTER_PORT', 8765]),
   gateway: {
     ...program('gateway', 'gateway', 'gateway/src/main.js', ['GATEWAY_PORT', 8080]),

@@ -8,6 +8,7 @@ import { ROOT } from './paths.mjs';
  * @typedef {{
  *   gateway_url: string, token_url: string, client_id: string, client_secret: string, device_id: string,
  *   cashier_id: string, product_name: string, register_url: string, ofd_url: string, price?: number,
+ *   payments_sim_url: string,
  * }} Demo
  */
 
@@ -32,6 +33,7 @@ Running. Ctrl-C stops everything; the data stays in ${shown}/.
   Device relay   ${baseUrlOf(PROGRAMS.relay, env)}/readyz
   Cash register  ${demo.register_url}
   OFD simulator  ${demo.ofd_url}
+  Payments       ${demo.payments_sim_url} (Payme, Click, Multicard, simulated)
   Facts for programs ${shown}/demo.json · logs ${shown}/logs/
 
 1. Get a token:

@@ -5,6 +5,7 @@ import { readSettings, type SettingsTable } from '#runtime';
 import { OFD_SIMULATOR_SETTINGS, REGISTER_SETTINGS } from '../../apps/cash-register/src/settings.js';
 import { AGENT_SETTINGS } from '../../apps/link-agent/src/settings.js';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
+import { PAYMENTS_SIM_SETTINGS } from '../../apps/payments-simulator/src/settings.js';
 import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -19,9 +20,6 @@ const OF_NO_PROGRAM = [
   'APP_PASSWORD',
   'GATEWAY_BIND',
   'VERSION',
-  'PAYMENTS_SIM_PORT',
-  'WEBHOOK_ALLOWED_CIDRS',
-  'PROVIDER_ALLOWED_CIDRS',
 ];
 
 const PROGRAMS: [string, SettingsTable][] = [
@@ -30,6 +28,7 @@ const PROGRAMS: [string, SettingsTable][] = [
   ['cash-register', REGISTER_SETTINGS],
   ['OFD simulator', OFD_SIMULATOR_SETTINGS],
   ['link agent', AGENT_SETTINGS],
+  ['payments simulator', PAYMENTS_SIM_SETTINGS],
 ];
 
 function parse(text: string): Map<string, string> {

@@ -269,9 +269,9 @@ const GOODS: BadBody[] = [
 
 const PAYMENTS: BadBody[] = [
   refused(
-    'online',
+    'online, without an account at the provider',
     sale({ payment: { method: 'online', provider: 'click' } }),
-    '/payment/method payment_method_unsupported',
+    '/payment/provider provider_unknown',
   ),
   refused('mixed, too little', sale({ payment: { method: 'mixed', cash: 1, card: 1 } }), '/payment payment_mismatch'),
   refused(
@@ -328,7 +328,7 @@ const ALL_AT_ONCE: BadBody[] = [
     }),
     ...['/items/0/name goods_unknown', '/items/4/discount line_total_negative', '/items/1/price E-012'],
     ...['/items/2/vat_percent E-015', '/items/2/labels E-004', '/items/3/spic E-013'],
-    ...['/payment/method payment_method_unsupported', '/cashier_id cashier_unknown'],
+    ...['/cashier_id cashier_unknown', '/payment/provider provider_unknown'],
   ),
 ];
 

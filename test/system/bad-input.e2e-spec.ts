@@ -19,7 +19,7 @@ const keys: string[] = [];
 jest.setTimeout(60_000);
 
 beforeAll(async () => {
-  system = await startSystem();
+  system = await startSystem({ scopes: ['receipts:write', 'receipts:read', 'payments:write'] });
   authorization = await system.client.authorization();
   neighbour = await system.addMerchant({ registerUrls: ['http://127.0.0.1:9'] });
   rows = await RowCounter.connect(system.database);

@@ -13,7 +13,7 @@ import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { EventsModule } from './events/events.module.js';
-import { ReceiptsModule } from './receipts/receipts.module.js';
+import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
 import { RefundsModule } from './refunds/refunds.module.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SearchModule } from './search/search.module.js';
@@ -41,7 +41,7 @@ export class GatewayModule implements OnApplicationShutdown {
         ClassifierModule,
         ClassifierJobModule,
         ClientsModule,
-        ReceiptsModule,
+        ReceiptsApiModule,
         RefundsModule,
         OperatorModule,
         LinksModule,

@@ -32,6 +32,11 @@ export const SETTINGS = {
   CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),
   CLASSIFIER_CHANGES_URL: url(['http', 'https']).optional(),
   CLASSIFIER_FETCH_MS: integer({ min: 1_000, max: 604_800_000 }).default(86_400_000),
+  PROVIDER_ALLOWED_CIDRS: cidrList().default([]),
+  PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
+  PAYMENT_SETTLE_MS: integer({ min: 200, max: 3_600_000 }).default(60_000),
+  PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),
+  PAYMENT_LOOK_MS: integer({ min: 50, max: 60_000 }).default(1_000),
   AUDIT_HEAD_FILE: path().optional(),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };

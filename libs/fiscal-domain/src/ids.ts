@@ -1,6 +1,6 @@
 /**
  * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
- * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key.
+ * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key; provider account.
  */
 export const ID_PREFIXES = [
   'mer',
@@ -21,6 +21,7 @@ export const ID_PREFIXES = [
   'syn',
   'imp',
   'key',
+  'pac',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -1,1 +1,65 @@
-export {};
+export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
+export { decideClick, type ClickDecision, type ClickOrder } from './click/click-shop.decision.js';
+export {
+  clickAnswer,
+  clickNote,
+  readClickRequest,
+  type ClickCommand,
+  type ClickReading,
+} from './click/click-shop.wire.js';
+export { clickAuth, clickSignature } from './click/click.signature.js';
+export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
+export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';
+export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
+export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
+export { paymeCheckoutLink } from './payme/payme-checkout-link.js';
+export {
+  decidePayme,
+  isExpired,
+  PAYME_LIFETIME_MS,
+  PAYME_TIMEOUT_REASON,
+  paymeReport,
+  paymeStatementEntry,
+  type PaymeChange,
+  type PaymeDecision,
+  type PaymeFacts,
+  type PaymeTransaction,
+} from './payme/payme-merchant.decision.js';
+export {
+  PAYME_METHODS,
+  paymeAnswer,
+  paymeError,
+  readPaymeRequest,
+  type PaymeCommand,
+  type PaymeId,
+} from './payme/payme-merchant.wire.js';
+export { PaymeClient, PAYME_CAPABILITIES, type PaymeClientOptions } from './payme/payme.client.js';
+export { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
+export {
+  PROVIDERS,
+  statusOf,
+  type CallOutcome,
+  type FiscalLink,
+  type Instrument,
+  type MoneyStatus,
+  type NextAction,
+  type PaymentEvidence,
+  type PaymentFlow,
+  type PaymentOrder,
+  type PaymentProvider,
+  type PaymentRef,
+  type ProviderCapabilities,
+  type ProviderCode,
+  type StatusFacts,
+} from './port.js';
+export { afterCall, stateDuring, type AfterCall } from './saga/after-call.js';
+export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from './saga/next-step.js';
+export {
+  assertPaymentMove,
+  canMovePayment,
+  isWithoutMoney,
+  PAYMENT_STATES,
+  type PaymentState,
+} from './saga/payment-state.js';
+export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
+export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';

@@ -9,6 +9,7 @@ import { CLASSIFIER_SCOPE, wordKey, wordsOf } from '../catalog/words.js';
 import { writeProducts } from '../catalog/write-products.js';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
 import { SCOPES } from '../http/scopes.js';
+import { storeProviderAccounts, simulatorUrl } from './demo-providers.js';
 import { loadDemoSettings, type DemoSettings } from './settings.js';
 
 /**
@@ -27,6 +28,9 @@ interface DemoFacts {
   register_url: string;
   register_api_key: string;
   ofd_url: string;
+  payments_sim_url: string;
+  /** The demo merchant's inbound account at Payme. */
+  payme: { url: string; key: string; account_field: string };
 }
 
 const MERCHANT_CODE = 'demo';
@@ -51,6 +55,7 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
     await storeProducts(prisma, place.merchantId, goods);
     const deviceId = await storeDevice(prisma, settings, place);
     const client = await storeClient(prisma, settings, place.merchantId);
+    const payme = await storeProviderAccounts(prisma, settings, place.merchantId);
     const [first] = goods;
     if (!first) throw new Error('The classification sample has no plain goods.');
     const gatewayUrl = `http://127.0.0.1:${settings.GATEWAY_PORT}`;
@@ -65,6 +70,8 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
       register_url: registerUrl(settings),
       register_api_key: settings.REGISTER_API_KEY,
       ofd_url: `http://127.0.0.1:${settings.OFD_PORT}`,
+      payments_sim_url: simulatorUrl(settings),
+      payme,
     };
   } finally {
     await prisma.$disconnect();

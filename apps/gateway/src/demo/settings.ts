@@ -7,6 +7,9 @@ const DEMO_SETTINGS = {
   GATEWAY_PORT: port().default(8080),
   REGISTER_PORT: port().default(8765),
   OFD_PORT: port().default(8756),
+  PAYMENTS_SIM_PORT: port().default(8757),
+  PAYMENTS_SIM_ACCOUNTS: path().optional(),
+  PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
   REGISTER_API_KEY: text(),
   CLASSIFIER_SAMPLE: path().default('data/classifier-sample.jsonl'),
 };

@@ -9,11 +9,12 @@ import { AddressGate, originOf } from './address-gate.js';
 import { insufficientScope } from './bearer-problems.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { CLIENT_PROPERTY, clientOf, type KnownClient } from './current-client.js';
-import { SCOPES_METADATA, type Scope } from './scopes.js';
+import { OWN_AUTHENTICATION, SCOPES_METADATA, type Scope } from './scopes.js';
 
 /**
  * Stands before every handler. A route with `@Scopes` needs a token with these scopes; a route below /v1 without
- * `@Scopes` is a mistake of ours and stays closed; everything else (token endpoint, probes) is public.
+ * `@Scopes` is a mistake of ours and stays closed, unless its handler says that it authenticates its callers itself;
+ * everything else (token endpoint, probes) is public.
  */
 @Injectable()
 export class AccessGuard extends AuthGuard() {
@@ -60,6 +61,7 @@ export class AccessGuard extends AuthGuard() {
       context.getClass(),
     ]);
     if (needed) return needed;
+    if (this.reflector.get<boolean | undefined>(OWN_AUTHENTICATION, context.getHandler()) === true) return null;
     const route = request.routeOptions.url ?? '';
     if (route.startsWith('/v1')) throw new Error(`${request.method} ${route} has no @Scopes`);
     return null;

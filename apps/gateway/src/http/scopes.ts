@@ -22,3 +22,10 @@ export const SCOPES_METADATA = 'scopes';
 export function Scopes(...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator {
   return SetMetadata(SCOPES_METADATA, scopes);
 }
+
+export const OWN_AUTHENTICATION = 'ownAuthentication';
+
+/** On a handler below /v1 whose caller proves himself otherwise than by a token: payment providers, by their own protocols. */
+export function OwnAuthentication(): MethodDecorator & ClassDecorator {
+  return SetMetadata(OWN_AUTHENTICATION, true);
+}

@@ -216,10 +216,8 @@ function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: bool
     payment: { method, provider, cashTiyin: zero, cardTiyin: zero },
     faults,
   });
-  if (method === 'online') {
-    const detail = 'The gateway cannot collect payments itself yet; take the money first and name how it was paid.';
-    return refused({ pointer: '/payment/method', code: 'payment_method_unsupported', detail });
-  }
+  const strange = method === 'online' ? [] : onlineFieldFaults(body);
+  if (strange.length > 0) return refused(...strange);
   if (method === 'mixed') {
     const faults = mixedFaults(body, totalTiyin, isTotalKnown);
     if (faults.length > 0 || !isTotalKnown) return refused(...faults);
@@ -235,6 +233,18 @@ function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: bool
   }));
   const [cashTiyin, cardTiyin] = method === 'cash' ? [totalTiyin, zero] : [zero, totalTiyin];
   return { payment: { method, provider, cashTiyin, cardTiyin }, faults };
+}
+
+/** What only makes sense where the gateway collects: everything else means that the money has been taken. */
+function onlineFieldFaults(body: PaymentBody): ProblemError[] {
+  const fields = (['token', 'phone', 'otp', 'return_url', 'capture'] as const).filter(
+    (field) => body[field] !== undefined && body[field] !== null,
+  );
+  return fields.map((field) => ({
+    pointer: `/payment/${field}`,
+    code: 'invalid_value',
+    detail: `Only the method "online" collects money; "${body.method}" says that it has been taken.`,
+  }));
 }
 
 function mixedFaults(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): ProblemError[] {

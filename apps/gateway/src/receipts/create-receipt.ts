@@ -85,19 +85,23 @@ export class CreateReceipt {
   }
 }
 
-function identityOf({ merchantId, clientId, idempotencyKey, body }: CreateReceiptCommand): StoredIdentity {
+/** Who asks for what: the same for a receipt whose money has been taken and for one that the gateway is to collect. */
+export function identityOf(
+  { merchantId, clientId, idempotencyKey, body }: CreateReceiptCommand,
+  operation: string = OPERATION,
+): StoredIdentity {
   return {
     id: newId('rcp'),
     merchantId,
     clientId,
-    operation: OPERATION,
+    operation,
     idempotencyKey,
     externalId: body.external_id ?? null,
     bodyHash: sha256(canonicalJson(body)),
   };
 }
 
-function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kind: 'accepted' | 'replay' }> {
+export function storedOrThrow(acceptance: Acceptance): Extract<Acceptance, { kind: 'accepted' | 'replay' }> {
   switch (acceptance.kind) {
     case 'accepted':
     case 'replay':
@@ -114,7 +118,7 @@ function acceptedEventId(receiptId: string): string {
   return receiptId.replace('rcp_', 'evt_');
 }
 
-function newReceipt(identity: StoredIdentity, route: Route, document: StoredReceiptDocument): NewReceipt {
+export function newReceipt(identity: StoredIdentity, route: Route, document: StoredReceiptDocument): NewReceipt {
   return {
     id: identity.id,
     eventId: acceptedEventId(identity.id),

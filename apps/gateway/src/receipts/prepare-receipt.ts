@@ -16,7 +16,9 @@ export class PrepareReceipt {
     private readonly composer: ComposeDocument,
   ) {}
 
-  async prepare(merchantId: string, body: ReceiptBody): Promise<Prepared> {
+  /** @param options.collects whether a payment goes with it: else "online" would be a sale that nobody pays for */
+  async prepare(merchantId: string, body: ReceiptBody, options = { collects: false }): Promise<Prepared> {
+    if (body.payment.method === 'online' && !options.collects) return { kind: 'refused', problem: notCollected() };
     const routing = await this.devices.choose({
       merchantId,
       cashier: body.cashier_id,
@@ -43,4 +45,9 @@ function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: s
     field
   ];
   return { pointer: `/${field}`, code, detail };
+}
+
+function notCollected(): Problem {
+  const detail = 'Money is collected one sale at a time, by POST /v1/receipts or /v1/payments.';
+  return Problem.fromErrors([{ pointer: '/payment/method', code: 'payment_method_unsupported', detail }]);
 }

@@ -131,6 +131,33 @@ export class PaymentBody {
   @Min(MIN_TIYIN)
   @Max(MAX_TIYIN)
   card?: number;
+
+  /** Only with `online`, as all that follow: a token of the provider's for a card. Never a card's number. */
+  @IsOptional()
+  @Matches(/^[\x21-\x7e]{8,1024}$/)
+  token?: string;
+
+  /** Whom the provider asks to pay. */
+  @IsOptional()
+  @Matches(/^998\d{9}$/)
+  phone?: string;
+
+  /** What the provider has sent to the customer, where it wants it back. */
+  @IsOptional()
+  @Matches(/^\d{4,8}$/)
+  otp?: string;
+
+  /** Where the provider's page leads the customer afterwards. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  @IsWebUrl()
+  return_url?: string;
+
+  /** `manual`: the sale is made, and the money taken, only after POST /v1/payments/{id}/capture. */
+  @IsOptional()
+  @IsIn(['auto', 'manual'])
+  capture?: 'auto' | 'manual';
 }
 
 export class CustomerBody {

@@ -46,7 +46,7 @@ export class ReceiptDraftsController {
   @Post('validate')
   @HttpCode(200)
   async validate(@CurrentClient() client: AuthenticatedClient, @Body() body: ReceiptBody): Promise<ValidatedView> {
-    const prepared = await this.prepareReceipt.prepare(client.merchantId, body);
+    const prepared = await this.prepareReceipt.prepare(client.merchantId, body, { collects: true });
     if (prepared.kind === 'refused') throw prepared.problem;
     const { route, document } = prepared;
     return {

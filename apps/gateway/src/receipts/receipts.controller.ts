@@ -3,9 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
+import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
+import { CollectPayment } from '../payments/collect-payment.js';
 import { CancelReceipt } from './cancel-receipt.js';
-import { CreateReceipt } from './create-receipt.js';
+import { CreateReceipt, type CreatedReceipt, type CreateReceiptCommand } from './create-receipt.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { waitSeconds } from './prefer-header.js';
 import { answerFor } from './receipt-answer.js';
@@ -18,6 +20,7 @@ import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 export class ReceiptsController {
   constructor(
     private readonly createReceipt: CreateReceipt,
+    private readonly collecting: CollectPayment,
     private readonly cancelReceipt: CancelReceipt,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
@@ -33,13 +36,15 @@ export class ReceiptsController {
     @Body() body: ReceiptBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReceiptView> {
-    const created = await this.createReceipt.execute({
+    const command = {
       merchantId: client.merchantId,
       clientId: client.clientId,
       idempotencyKey: readIdempotencyKey(headers['idempotency-key'], client),
       body,
       waitSeconds: waitSeconds(headers['prefer']),
-    });
+    };
+    const isOnline = body.payment.method === 'online';
+    const created = isOnline ? await this.collect(client, command) : await this.createReceipt.execute(command);
     const { row } = created;
     if (created.replayed) reply.header('Idempotency-Replayed', 'true');
     const answer = answerFor(row);
@@ -61,6 +66,15 @@ export class ReceiptsController {
   @Scopes('receipts:write')
   async cancel(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {
     return this.viewOf(await this.cancelReceipt.execute(client.merchantId, ownId('rcp', id, 'receipt')));
+  }
+
+  /** The gateway is to take the money: GET /v1/payments/{payment_id} says what the customer does next. */
+  private async collect(client: AuthenticatedClient, command: CreateReceiptCommand): Promise<CreatedReceipt> {
+    if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
+    const { row, replayed } = await this.collecting.execute(command, 'receipts');
+    const receipt = await this.receipts.find(client.merchantId, row.receipt_id);
+    if (!receipt) throw new Error(`Receipt ${row.receipt_id} was stored and cannot be read`);
+    return { row: receipt, replayed };
   }
 
   private viewOf(row: ReceiptRow): ReceiptView {

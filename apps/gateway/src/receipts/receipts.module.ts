@@ -15,13 +15,12 @@ import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptUrls } from './receipt-url.js';
 import { ReceiptWait } from './receipt-wait.js';
 import { ReceiptRepository } from './receipt.repository.js';
-import { ReceiptsController } from './receipts.controller.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
   imports: [CatalogModule],
-  controllers: [ReceiptsController, ReceiptDraftsController],
+  controllers: [ReceiptDraftsController],
   providers: [
     ReceiptRepository,
     ChooseDevice,
@@ -50,6 +49,16 @@ import { SettledReceipts } from './settled-receipts.js';
         new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
     },
   ],
-  exports: [ReceiptRepository, ReceiptUrls, ReceiptWait, CatalogModule],
+  exports: [
+    ReceiptRepository,
+    ReceiptUrls,
+    ReceiptWait,
+    CatalogModule,
+    PrepareReceipt,
+    CreateReceipt,
+    CancelReceipt,
+    RingLanes,
+    SettledReceipts,
+  ],
 })
 export class ReceiptsModule {}

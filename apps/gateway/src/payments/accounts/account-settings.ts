@@ -1,0 +1,79 @@
+import { PROVIDERS, type ProviderCode } from '#payments';
+
+/** One field of a provider account: where it is kept, and what it must look like. */
+export interface AccountField {
+  secret: boolean;
+  required: boolean;
+  pattern: RegExp;
+  fallback?: string;
+}
+
+const URL_PATTERN = /^https?:\/\/[^\s]{1,500}$/;
+const TEXT = /^[\x21-\x7e]{1,200}$/;
+const field = (more: Partial<AccountField> = {}): AccountField => ({
+  secret: false,
+  required: true,
+  pattern: TEXT,
+  ...more,
+});
+const secret = field({ secret: true });
+const url = (fallback: string): AccountField => field({ pattern: URL_PATTERN, required: false, fallback });
+
+/** What each provider needs to be told about a merchant (docs/payments.md, "Provider accounts"). */
+export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<string, AccountField>>>> = {
+  payme: {
+    cashbox_id: field(),
+    key: secret,
+    /** For the sandbox, beside the key. */
+    test_key: field({ secret: true, required: false }),
+    account_field: field({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, required: false, fallback: 'order_id' }),
+    login: field({ required: false, fallback: 'Paycom' }),
+    api_url: url('https://checkout.paycom.uz/api'),
+    checkout_url: url('https://checkout.paycom.uz'),
+    /** Hours that a hold is trusted to last: no official number is known. */
+    hold_hours: field({ pattern: /^\d{1,3}$/, required: false, fallback: '24' }),
+  },
+  click: {
+    service_id: field({ pattern: /^\d{1,12}$/ }),
+    merchant_id: field({ pattern: /^\d{1,12}$/ }),
+    merchant_user_id: field({ pattern: /^\d{1,12}$/ }),
+    secret_key: secret,
+    api_url: url('https://api.click.uz/v2/merchant'),
+    checkout_url: url('https://my.click.uz/services/pay'),
+  },
+  multicard: {
+    application_id: field(),
+    secret,
+    store_id: field(),
+    api_url: url('https://mesh.multicard.uz'),
+    token_header: field({ pattern: /^(authorization|x-access-token)$/, required: false, fallback: 'authorization' }),
+    hold_minutes: field({ pattern: /^\d{1,5}$/, required: false, fallback: '60' }),
+  },
+};
+
+/** Addresses from which the provider's calls come; documented ones, for the operator to copy. */
+export const DOCUMENTED_SOURCES: Readonly<Record<ProviderCode, readonly string[]>> = {
+  payme: ['185.234.113.0/28'],
+  click: [],
+  multicard: ['195.158.26.90/32'],
+};
+
+export function isProvider(text: string): text is ProviderCode {
+  return (PROVIDERS as readonly string[]).includes(text);
+}
+
+/** An account with its secrets opened. */
+export interface OpenAccount {
+  id: string;
+  merchantId: string;
+  provider: ProviderCode;
+  /** Settings and credentials together, defaults filled in. */
+  values: Readonly<Record<string, string>>;
+  /** Networks from which its calls may come; empty = anywhere, the signature decides. */
+  sources: readonly string[];
+  isDisabled: boolean;
+}
+
+export function valueOf(account: OpenAccount, name: string): string {
+  return account.values[name] ?? ACCOUNT_FIELDS[account.provider][name]?.fallback ?? '';
+}

@@ -1,0 +1,252 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { credentialsOwner, isUniqueViolation, PrismaService, type Prisma } from '#database';
+import { newId, open, OutgoingGuard, parseCidr, Problem, seal, type ProblemError } from '#runtime';
+import type { ProviderCode } from '#payments';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
+import { notFound } from '../../http/own-id.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN } from '../../tokens.js';
+import { ACCOUNT_FIELDS, isProvider, type OpenAccount } from './account-settings.js';
+
+/** As the API shows it: no secret leaves. */
+export interface AccountView {
+  id: string;
+  provider: string;
+  name: string;
+  settings: Record<string, string>;
+  /** Names of the secrets that are set. */
+  secrets: string[];
+  sources: string[];
+  /** Where the provider has to call. */
+  callback_url: string;
+  disabled_at: string | null;
+  created_at: string;
+}
+
+export interface AccountInput {
+  name?: string | undefined;
+  settings?: Record<string, string> | undefined;
+  sources?: string[] | undefined;
+}
+
+interface AccountRow {
+  id: string;
+  merchant_id: string;
+  provider: ProviderCode;
+  name: string;
+  settings: { values: Record<string, string>; sources: string[]; secrets: string[] };
+  credentials_sealed: Uint8Array;
+  created_at: Date;
+  disabled_at: Date | null;
+}
+
+/** A changed key is used everywhere within this time. */
+const ACCOUNT_TTL_MS = 5_000;
+
+/** A merchant's accounts at payment providers. Every change is on the audit trail, secrets by name only. */
+@Injectable()
+export class ProviderAccounts {
+  private readonly guard: OutgoingGuard;
+  private readonly opened = new LRUCache<string, OpenAccount>({
+    max: 5_000,
+    ttl: ACCOUNT_TTL_MS,
+    fetchMethod: (id) => this.read(id),
+  });
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+    @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
+  ) {
+    this.guard = OutgoingGuard.forProviders(settings.PROVIDER_ALLOWED_CIDRS);
+  }
+
+  /** Also disabled ones: what they have begun is brought to its end. */
+  async open(id: string): Promise<OpenAccount | undefined> {
+    return this.opened.get(id) ?? (await this.opened.fetch(id));
+  }
+
+  /** The merchant's account for new payments. */
+  async liveOf(merchantId: string, provider: ProviderCode): Promise<OpenAccount | undefined> {
+    const [row] = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM provider_accounts
+       WHERE merchant_id = ${merchantId} AND provider = ${provider} AND disabled_at IS NULL`;
+    return row ? this.open(row.id) : undefined;
+  }
+
+  async list(merchantId: string): Promise<AccountView[]> {
+    const rows = await this.prisma.$queryRaw<AccountRow[]>`
+      SELECT * FROM provider_accounts WHERE merchant_id = ${merchantId} ORDER BY id LIMIT 100`;
+    return rows.map((row) => this.view(row));
+  }
+
+  async find(merchantId: string, id: string): Promise<AccountView> {
+    const [row] = await this.prisma.$queryRaw<AccountRow[]>`
+      SELECT * FROM provider_accounts WHERE id = ${id} AND merchant_id = ${merchantId}`;
+    if (!row) throw notFound('provider account');
+    return this.view(row);
+  }
+
+  /** @throws Problem 422; 409 code_taken when the provider has a live account already */
+  async create(caller: Caller, provider: string, input: AccountInput): Promise<AccountView> {
+    if (!isProvider(provider)) throw fault('/provider', 'invalid_value', 'There is no such payment provider.');
+    const id = newId('pac');
+    const given = input.settings ?? {};
+    await this.check(provider, given, input.sources ?? [], true);
+    const row = split(provider, given, input.sources ?? []);
+    try {
+      return await this.changes.execute(caller, async (tx) => {
+        const [made] = await tx.$queryRaw<AccountRow[]>`
+          INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
+          VALUES (${id}, ${caller.merchantId}, ${provider}, ${input.name ?? provider},
+                  ${JSON.stringify(row.settings)}::jsonb, ${this.sealed(id, row.credentials)}) RETURNING *`;
+        if (!made) throw new Error('the account was not written');
+        const result = this.view(made);
+        return { result, action: 'provider_account.create', targetId: id, before: null, after: audited(result) };
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('code_taken', 'The merchant has an account at this provider; disable it first.');
+    }
+  }
+
+  /** Fields that are not named stay. @throws Problem 404, 422 */
+  async update(caller: Caller, id: string, input: AccountInput): Promise<AccountView> {
+    const view = await this.changes.execute(caller, async (tx) => {
+      const before = await this.lock(tx, caller.merchantId, id);
+      const values = { ...before.settings.values, ...this.credentials(before), ...input.settings };
+      const sources = input.sources ?? before.settings.sources;
+      await this.check(before.provider, values, sources, true);
+      const row = split(before.provider, values, sources);
+      const [after] = await tx.$queryRaw<AccountRow[]>`
+        UPDATE provider_accounts SET name = ${input.name ?? before.name}, settings = ${JSON.stringify(row.settings)}::jsonb,
+               credentials_sealed = ${this.sealed(id, row.credentials)} WHERE id = ${id} RETURNING *`;
+      if (!after) throw notFound('provider account');
+      const result = this.view(after);
+      const changed = { ...audited(result), secrets_set: secretsAmong(before.provider, input.settings ?? {}) };
+      return {
+        result,
+        action: 'provider_account.update',
+        targetId: id,
+        before: audited(this.view(before)),
+        after: changed,
+      };
+    });
+    this.opened.delete(id);
+    return view;
+  }
+
+  async disable(caller: Caller, id: string): Promise<void> {
+    await this.changes.execute(caller, async (tx) => {
+      const before = await this.lock(tx, caller.merchantId, id);
+      await tx.$executeRaw`UPDATE provider_accounts SET disabled_at = coalesce(disabled_at, now()) WHERE id = ${id}`;
+      const [was, is] = [{ disabled: before.disabled_at !== null }, { disabled: true }];
+      return { result: undefined, action: 'provider_account.disable', targetId: id, before: was, after: is };
+    });
+    this.opened.delete(id);
+  }
+
+  private async lock(tx: Prisma.TransactionClient, merchantId: string, id: string): Promise<AccountRow> {
+    const [row] = await tx.$queryRaw<AccountRow[]>`
+      SELECT * FROM provider_accounts WHERE id = ${id} AND merchant_id = ${merchantId} FOR UPDATE`;
+    if (!row) throw notFound('provider account');
+    return row;
+  }
+
+  private async read(id: string): Promise<OpenAccount | undefined> {
+    const [row] = await this.prisma.$queryRaw<AccountRow[]>`SELECT * FROM provider_accounts WHERE id = ${id}`;
+    if (!row) return undefined;
+    const { provider, merchant_id: merchantId, settings, disabled_at } = row;
+    const values = { ...settings.values, ...this.credentials(row) };
+    return { id, merchantId, provider, values, sources: settings.sources, isDisabled: disabled_at !== null };
+  }
+
+  private credentials(row: AccountRow): Record<string, string> {
+    const text = open(row.credentials_sealed, credentialsOwner(row.id), this.settings.SECRETS_KEY);
+    return JSON.parse(text) as Record<string, string>;
+  }
+
+  private sealed(id: string, credentials: Record<string, string>): Uint8Array {
+    return seal(JSON.stringify(credentials), credentialsOwner(id), this.settings.SECRETS_KEY);
+  }
+
+  private async check(
+    provider: ProviderCode,
+    given: Record<string, string>,
+    sources: readonly string[],
+    isWhole: boolean,
+  ): Promise<void> {
+    const faults = fieldFaults(provider, given, isWhole);
+    for (const [name, value] of Object.entries(given)) {
+      if (!name.endsWith('_url') || faults.length > 0) continue;
+      const verdict = await this.guard.check(value);
+      if (verdict.kind === 'allowed') continue;
+      faults.push({ pointer: `/settings/${name}`, code: 'address_not_allowed', detail: verdict.reason });
+    }
+    sources.forEach((source, index) => {
+      if (parseCidr(source).kind !== 'invalid') return;
+      faults.push({
+        pointer: `/sources/${String(index)}`,
+        code: 'invalid_format',
+        detail: 'must be a network, a.b.c.d/n',
+      });
+    });
+    if (faults.length > 0) throw Problem.fromErrors(faults);
+  }
+
+  private view(row: AccountRow): AccountView {
+    return {
+      id: row.id,
+      provider: row.provider,
+      name: row.name,
+      settings: row.settings.values,
+      secrets: row.settings.secrets,
+      sources: row.settings.sources,
+      callback_url: callbackUrl(this.settings.PUBLIC_URL, row.provider, row.id),
+      disabled_at: row.disabled_at?.toISOString() ?? null,
+      created_at: row.created_at.toISOString(),
+    };
+  }
+}
+
+export function callbackUrl(publicUrl: string, provider: string, accountId: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/v1/providers/${provider}/${accountId}`;
+}
+
+function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWhole: boolean): ProblemError[] {
+  const fields = ACCOUNT_FIELDS[provider];
+  const faults: ProblemError[] = [];
+  for (const [name, value] of Object.entries(given)) {
+    const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const pointer = `/settings/${name}`;
+    if (!known) faults.push({ pointer, code: 'unknown_field', detail: `${provider} has no setting of this name` });
+    else if (typeof value !== 'string' || !known.pattern.test(value))
+      faults.push({ pointer, code: 'invalid_format', detail: 'has not the form that this provider gives it' });
+  }
+  for (const [name, { required }] of Object.entries(fields))
+    if (isWhole && required && given[name] === undefined)
+      faults.push({ pointer: `/settings/${name}`, code: 'required', detail: `${provider} needs ${name}` });
+  return faults;
+}
+
+function secretsAmong(provider: ProviderCode, values: Record<string, string>): string[] {
+  return Object.keys(values).filter((name) => ACCOUNT_FIELDS[provider][name]?.secret === true);
+}
+
+function split(provider: ProviderCode, values: Record<string, string>, sources: string[]) {
+  const secrets = secretsAmong(provider, values);
+  const pick = (isSecret: boolean): Record<string, string> =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => secrets.includes(name) === isSecret));
+  return { settings: { values: pick(false), sources, secrets }, credentials: pick(true) };
+}
+
+/** For the trail: everything but when it was made. */
+function audited({ id: _id, created_at: _at, ...rest }: AccountView): Record<string, unknown> {
+  return { ...rest, secrets: undefined, secret_names: rest.secrets };
+}
+
+function fault(pointer: string, code: 'invalid_value', detail: string): Problem {
+  return Problem.fromErrors([{ pointer, code, detail }]);
+}

@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { nextStep } from '#payments';
+import type { Logger } from '#runtime';
+import { LOGGER } from '../tokens.js';
+import { ProviderAccounts } from './accounts/provider-accounts.js';
+import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
+import { PaymentRepository } from './payment.repository.js';
+import type { Lease, PaymentFacts } from './payment.rows.js';
+import { CAPABILITIES } from './provider-clients.js';
+import { snapshotOf } from './saga-snapshot.js';
+import { patience, RECEIPT_LOOK_MS, SagaWork, type Progress } from './saga-work.js';
+
+/** More steps in a row than any way through the saga has: beyond that something turns in a circle. */
+const MAX_STEPS = 24;
+
+/**
+ * Brings one payment as far as it can go now: read → ask the table → do → again. Nothing is kept in memory between two steps,
+ * so whoever comes after a crash goes on from the same rows.
+ */
+@Injectable()
+export class AdvancePayment {
+  constructor(
+    private readonly payments: PaymentRepository,
+    private readonly accounts: ProviderAccounts,
+    private readonly work: SagaWork,
+    @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** Never rejects: what failed is logged and tried again later. */
+  async advance(lease: Lease): Promise<void> {
+    let facts: PaymentFacts | null = null;
+    let afterMs: number | null = RECEIPT_LOOK_MS;
+    try {
+      for (let steps = 0; steps < MAX_STEPS; steps += 1) {
+        facts = await this.payments.readFacts(lease.paymentId);
+        if (!facts) return;
+        const progress = await this.step(lease, facts);
+        if (progress.kind === 'rest') {
+          afterMs = progress.afterMs;
+          break;
+        }
+      }
+    } catch (error) {
+      this.logger.warn({ payment_id: lease.paymentId, err: error }, 'payment: a step failed');
+      afterMs = patience(facts?.failures ?? 3);
+    }
+    // A database that is away lets the lease run out: another worker takes it then.
+    await this.payments
+      .release(lease, afterMs, facts?.news ?? -1)
+      .catch((error: unknown) =>
+        this.logger.warn({ payment_id: lease.paymentId, err: error }, 'payment: not released'),
+      );
+  }
+
+  private async step(lease: Lease, facts: PaymentFacts): Promise<Progress> {
+    const account = await this.accounts.open(facts.account_id);
+    if (!account) throw new Error(`provider account ${facts.account_id} is missing`);
+    const client = this.work.clients.of(account);
+    const capabilities = CAPABILITIES[facts.provider];
+    const step = nextStep(snapshotOf(facts, capabilities, { prepares: client.prepare !== undefined }, this.timing));
+    return this.work.execute(step, { lease, facts, account, client });
+  }
+}

@@ -1,0 +1,241 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { instrumentOwner } from '#database';
+import { compactToIsoBasic, parseVerificationLink } from '#fiscal-domain';
+import {
+  afterCall,
+  isWithoutMoney,
+  stateDuring,
+  type CallOutcome,
+  type FiscalLink,
+  type Instrument,
+  type PaymentOrder,
+  type PaymentProvider,
+  type PaymentState,
+  type ProviderCall,
+  type StatusFacts,
+} from '#payments';
+import { open, systemClock, type Clock, type Logger } from '#runtime';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { valueOf, type OpenAccount } from './accounts/account-settings.js';
+import { callbackUrl } from './accounts/provider-accounts.js';
+import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
+import { PaymentRepository, type PaymentChange } from './payment.repository.js';
+import type { Lease, PaymentFacts } from './payment.rows.js';
+import { CAPABILITIES } from './provider-clients.js';
+import { refOf } from './saga-snapshot.js';
+
+export interface CallContext {
+  lease: Lease;
+  facts: PaymentFacts;
+  account: OpenAccount;
+  client: PaymentProvider;
+}
+
+/** `unchanged`: nothing new was learned. `lost`: the payment is in other hands. */
+export type CallResult = 'moved' | 'unchanged' | 'lost';
+
+const NO_INSTRUMENT: Instrument = { token: null, phone: null, otp: null };
+/** A refund or a link that was refused this often is a person's business. */
+const MAX_FAILURES = 8;
+
+/**
+ * One call to a provider: intent → commit → call → result → commit.
+ *
+ * Crash windows: after the intent, before the call: the payment stands in the state "during", its successor finds the open
+ * row, reads the status and learns that nothing arrived. After the call, before the result: the same, and the status says
+ * what happened. A worker that sleeps between intent and call sends nothing: the guard has run out, and his lease with it.
+ */
+@Injectable()
+export class CallProvider {
+  constructor(
+    private readonly payments: PaymentRepository,
+    @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
+    @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  async execute(call: ProviderCall, context: CallContext): Promise<CallResult> {
+    const { lease, facts } = context;
+    const guard = new SendGuard();
+    const during = stateDuring(call) ?? facts.state;
+    const callId = await this.payments.openCall(lease, call, facts.state, during);
+    if (callId === null) return 'lost';
+    const outcome = guard.isOpen
+      ? await this.ask(call, context)
+      : ({ kind: 'unsent', detail: 'too much time had passed since the intent' } satisfies CallOutcome);
+    const change = this.changeAfter(call, context, outcome);
+    const isRefunded = call === 'refund' || facts.state === 'refunding' || facts.state === 'refund_unknown';
+    const refundDone = isRefunded && change.refundedTiyin !== undefined ? facts.refund_id : null;
+    const written = await this.payments.closeCall(lease, callId, outcome, {
+      from: during,
+      change,
+      ...(refundDone !== null && { refundDone }),
+    });
+    if (outcome.kind !== 'status') {
+      const told = { payment_id: facts.id, call, outcome };
+      this.logger.info(told, 'payment: the provider did not answer as hoped');
+    }
+    if (!written) return 'lost';
+    return this.isProgress(facts, outcome, change) ? 'moved' : 'unchanged';
+  }
+
+  private isProgress(facts: PaymentFacts, outcome: CallOutcome, change: PaymentChange): boolean {
+    if (outcome.kind === 'unsent') return false;
+    return change.state !== facts.state || change.providerRef !== undefined || change.link !== undefined;
+  }
+
+  /** What a client throws is a fault of ours after the intent: nobody knows what it did. */
+  private async ask(call: ProviderCall, { facts, client }: CallContext): Promise<CallOutcome> {
+    const ref = refOf(facts);
+    try {
+      switch (call) {
+        case 'prepare':
+          return await given(client.prepare?.(this.orderOf(facts), facts.flow, this.instrumentOf(facts)));
+        case 'authorize':
+          return await given(client.authorize?.(this.orderOf(facts), this.instrumentOf(facts), ref));
+        case 'capture':
+          return await given(client.capture?.(ref));
+        case 'void':
+          return await given(client.void?.(ref));
+        case 'refund':
+          return await given(client.refund?.(ref, Number(facts.refund_tiyin ?? facts.amount_tiyin)));
+        case 'attach_link':
+          return await given(client.attachLink?.(ref, linkOf(facts)));
+        case 'read_status':
+          return await given(client.fetchStatus?.(ref));
+      }
+    } catch (error) {
+      this.logger.error({ payment_id: facts.id, call, err: error }, 'payment: a call failed within');
+      return { kind: 'unknown', detail: 'failed within' };
+    }
+  }
+
+  private changeAfter(call: ProviderCall, context: CallContext, outcome: CallOutcome): PaymentChange {
+    const { facts } = context;
+    const checked = checkedAmount(facts, outcome);
+    const settledMs = facts.now.getTime() - (facts.money_called_at ?? facts.state_since).getTime();
+    const state = afterCall(call, {
+      before: facts.state,
+      outcome: checked,
+      isSettled: settledMs > this.timing.settleMs,
+      isWholeRefund: (facts.refund_tiyin ?? facts.amount_tiyin) + facts.refunded_tiyin >= facts.amount_tiyin,
+    });
+    const isNews = state !== facts.state && !state.endsWith('_unknown');
+    const failures = isNews ? 0 : facts.failures + 1;
+    const change: PaymentChange = { state: this.stateOrManual(call, state, failures), failures };
+    if (outcome.kind !== 'status') return { ...change, ...reasonAfter(call, outcome, failures) };
+    return { ...change, ...this.factsAfter(call, context, outcome, state) };
+  }
+
+  /** What is refused again and again cannot be done by asking once more. */
+  private stateOrManual(call: ProviderCall, state: PaymentState, failures: number): PaymentState {
+    return call === 'refund' && state === 'refund_unknown' && failures > MAX_FAILURES ? 'manual' : state;
+  }
+
+  private factsAfter(
+    call: ProviderCall,
+    { facts, account }: CallContext,
+    outcome: StatusFacts,
+    state: PaymentState,
+  ): PaymentChange {
+    const change: PaymentChange = {};
+    const isNewRef = outcome.providerRef !== null && outcome.providerRef !== facts.provider_ref;
+    if (isNewRef && (call === 'prepare' || facts.provider_ref === null)) change.providerRef = outcome.providerRef;
+    if (outcome.nextAction !== null) change.nextAction = outcome.nextAction;
+    if (outcome.evidence !== null && (state === 'captured' || state === 'authorized'))
+      change.evidence = outcome.evidence;
+    if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
+    if (call === 'attach_link') change.link = 'attached';
+    const isBack = state === 'refunded' || (state === 'captured' && facts.state.startsWith('refund'));
+    if (isBack && isRefundSeen(facts, outcome)) change.refundedTiyin = refundedAfter(facts);
+    // A payment that began its refund from `captured` and is there again after a part was given back.
+    if (call === 'refund' && outcome.status === 'refunded') change.refundedTiyin = refundedAfter(facts);
+    if (isWithoutMoney(state) || state === 'captured') change.forgetInstrument = true;
+    return change;
+  }
+
+  private orderOf(facts: PaymentFacts): PaymentOrder {
+    return {
+      ourRef: facts.id,
+      amountTiyin: Number(facts.amount_tiyin),
+      description: `Order ${facts.id}`,
+      callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
+      returnUrl: facts.return_url,
+    };
+  }
+
+  private instrumentOf({ id, instrument_sealed: sealed }: PaymentFacts): Instrument {
+    if (sealed === null) return NO_INSTRUMENT;
+    return JSON.parse(open(sealed, instrumentOwner(id), this.settings.SECRETS_KEY)) as Instrument;
+  }
+}
+
+/** By both clocks: a paused process feels no time on the one, a set clock shows none on the other. */
+class SendGuard {
+  private readonly monotonicMs: number;
+  private readonly wallMs: number;
+
+  constructor(private readonly clock: Clock = systemClock) {
+    this.monotonicMs = clock.monotonicMs();
+    this.wallMs = Date.now();
+  }
+
+  get isOpen(): boolean {
+    const wall = Math.abs(Date.now() - this.wallMs);
+    return this.clock.monotonicMs() - this.monotonicMs < SEND_GUARD_MS && wall < SEND_GUARD_MS;
+  }
+}
+
+async function given(asked: Promise<CallOutcome> | undefined): Promise<CallOutcome> {
+  if (asked === undefined) throw new Error('the provider cannot be asked for this');
+  return asked;
+}
+
+/** Money of another sum than ours is never a success: people look at it. */
+function checkedAmount(facts: PaymentFacts, outcome: CallOutcome): CallOutcome {
+  if (outcome.kind !== 'status' || outcome.amountTiyin === null) return outcome;
+  if (BigInt(outcome.amountTiyin) === facts.amount_tiyin) return outcome;
+  const isMoney = outcome.status === 'captured' || outcome.status === 'authorized';
+  return isMoney ? { ...outcome, status: 'manual' } : outcome;
+}
+
+/** A part is back when the provider's sum says so; a whole when its status does. */
+function isRefundSeen(facts: PaymentFacts, outcome: StatusFacts): boolean {
+  if (outcome.status !== 'captured') return true;
+  return outcome.refundedTiyin !== null && BigInt(outcome.refundedTiyin) >= refundedAfter(facts);
+}
+
+function refundedAfter(facts: PaymentFacts): bigint {
+  const back = facts.refunded_tiyin + (facts.refund_tiyin ?? facts.amount_tiyin - facts.refunded_tiyin);
+  return back > facts.amount_tiyin ? facts.amount_tiyin : back;
+}
+
+function reasonAfter(
+  call: ProviderCall,
+  outcome: Exclude<CallOutcome, { kind: 'status' }>,
+  failures: number,
+): PaymentChange {
+  const isGivenUp = call === 'attach_link' && (outcome.kind === 'refused' || failures > MAX_FAILURES);
+  const reason = outcome.kind === 'refused' ? `${outcome.code}: ${outcome.detail}` : outcome.detail;
+  return { reason: reason.slice(0, 500), ...(isGivenUp && { link: 'refused' as const }) };
+}
+
+function linkOf(facts: PaymentFacts): FiscalLink {
+  const { verification_url: url, terminal_id, receipt_seq, fiscal_sign } = facts;
+  if (url === null || terminal_id === null || receipt_seq === null) throw new Error('the receipt has no link');
+  const dateTime = parseVerificationLink(url)?.compactTime ?? '';
+  if (compactToIsoBasic(dateTime) === null) throw new Error('the link names no time');
+  return {
+    ...{ url, terminalId: terminal_id, receiptSeq: Number(receipt_seq), fiscalSign: fiscal_sign ?? '', dateTime },
+    isRefund: false,
+  };
+}
+
+/** As the provider says, else as long as it is trusted to last. */
+function holdEnd(facts: PaymentFacts, account: OpenAccount, { holdExpiresAtMs }: StatusFacts): Date | null {
+  if (holdExpiresAtMs !== null) return new Date(holdExpiresAtMs);
+  const hours = Number(valueOf(account, 'hold_hours'));
+  const seconds = hours > 0 ? hours * 3_600 : CAPABILITIES[facts.provider].holdSeconds;
+  return seconds === null ? null : new Date(facts.now.getTime() + seconds * 1_000);
+}

@@ -1,0 +1,47 @@
+import { Problem, type ProblemError } from '#runtime';
+import type { ReceiptBody } from '../receipts/receipt-body.js';
+
+const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$/i;
+
+/**
+ * No card number and no CVC reaches us: whoever sends one has taken a wrong turn, and must hear of it without it being
+ * stored, logged or repeated in the answer. Looked for where a body has room for texts of the caller's own.
+ * @throws Problem 422 card_data_refused
+ */
+export function refuseCardData(body: ReceiptBody): void {
+  const { token, provider, return_url: returnUrl } = body.payment;
+  const texts: [string, string | undefined][] = [
+    ['/payment/token', token],
+    ['/payment/provider', provider],
+    ['/payment/return_url', returnUrl],
+    ...Object.entries(body.metadata ?? {}).map(([key, value]): [string, string] => [`/metadata/${key}`, value]),
+  ];
+  const faults = texts.flatMap(([pointer, text]): ProblemError[] =>
+    text !== undefined && (looksLikeCard(text) || NAMES.test(pointer.split('/').at(-1) ?? ''))
+      ? [
+          {
+            pointer,
+            code: 'card_data_refused',
+            detail: 'This looks like card data; send a token of the provider instead.',
+          },
+        ]
+      : [],
+  );
+  if (faults.length > 0) throw Problem.fromErrors(faults);
+}
+
+/** 15 to 19 digits, grouped or not, whose check digit is right. */
+export function looksLikeCard(text: string): boolean {
+  const candidates = text.match(/(?<![0-9A-Za-z])\d(?:[ -]?\d){14,18}(?![0-9A-Za-z])/g) ?? [];
+  return candidates.some((candidate) => hasLuhn(candidate.replace(/\D/g, '')));
+}
+
+function hasLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = Number(digits[digits.length - 1 - index]);
+    const doubled = index % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}

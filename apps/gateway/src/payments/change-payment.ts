@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import { isWithoutMoney, type PaymentState } from '#payments';
+import type { ReceiptStatus } from '#fiscal-domain';
+import { Problem } from '#runtime';
+import { notFound } from '../http/own-id.js';
+import { PaymentWorker } from './payment-worker.js';
+
+interface Locked {
+  state: PaymentState;
+  waits_for_capture: boolean;
+  receipt_status: ReceiptStatus;
+}
+
+/** What a client may still want of a payment. The wish is written down; the saga carries it out, now or after a crash. */
+@Injectable()
+export class ChangePayment {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly worker: PaymentWorker,
+  ) {}
+
+  /** One that ended without money is left as it is. @throws Problem 404; 409 payment_not_cancellable */
+  async cancel(merchantId: string, id: string): Promise<void> {
+    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt }) => {
+      if (isWithoutMoney(state)) return;
+      const isSold = receipt === 'registered' || receipt === 'sending' || receipt === 'unknown';
+      if (isSold) {
+        const detail =
+          receipt === 'registered'
+            ? 'The sale is registered; refund its receipt instead.'
+            : 'The receipt has left for its register, which may have it.';
+        throw new Problem('payment_not_cancellable', detail);
+      }
+      await tx.$executeRaw`
+        UPDATE payments SET cancel_requested_at = coalesce(cancel_requested_at, now()), due_at = now(), news = news + 1,
+                            updated_at = now() WHERE id = ${id}`;
+    });
+    await this.worker.now(id);
+  }
+
+  /** @throws Problem 404; 409 payment_not_capturable */
+  async capture(merchantId: string, id: string): Promise<void> {
+    await this.locked(merchantId, id, async (tx, { state, waits_for_capture: isAwaited }) => {
+      if (!isAwaited && (state === 'captured' || state === 'authorized')) return;
+      if (!isAwaited || state !== 'authorized') {
+        throw new Problem('payment_not_capturable', `The payment is ${state} and waits for no capture.`);
+      }
+      await tx.$executeRaw`
+        UPDATE payments SET waits_for_capture = false, due_at = now(), news = news + 1, updated_at = now()
+         WHERE id = ${id}`;
+    });
+    await this.worker.now(id);
+  }
+
+  /** Receipt first, then payment: the order in which everybody takes them. */
+  private locked(
+    merchantId: string,
+    id: string,
+    change: (tx: Prisma.TransactionClient, row: Locked) => Promise<void>,
+  ): Promise<void> {
+    return this.prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`
+        SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
+         WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF r`;
+      const [row] = await tx.$queryRaw<Locked[]>`
+        SELECT p.state, p.waits_for_capture, r.status AS receipt_status
+          FROM payments p JOIN receipts r ON r.id = p.receipt_id
+         WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF p`;
+      if (!row) throw notFound('payment');
+      await change(tx, row);
+    });
+  }
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import type { CreateReceiptCommand } from '../receipts/create-receipt.js';
+import { SettledReceipts } from '../receipts/settled-receipts.js';
+import { CreatePayment, type CreatedPayment } from './create-payment.js';
+import { PaymentWorker } from './payment-worker.js';
+import { PaymentRows } from './payment-rows.repository.js';
+import type { PaymentRow } from './payment-view.js';
+
+export interface CollectedPayment {
+  row: PaymentRow;
+  replayed: boolean;
+}
+
+/** A payment from its intent to the caller's answer: begun at once, followed as long as the caller waits. */
+@Injectable()
+export class CollectPayment {
+  constructor(
+    private readonly creating: CreatePayment,
+    private readonly worker: PaymentWorker,
+    private readonly settled: SettledReceipts,
+    private readonly payments: PaymentRows,
+  ) {}
+
+  async execute(command: CreateReceiptCommand, operation: 'receipts' | 'payments'): Promise<CollectedPayment> {
+    const created = await this.creating.execute(command, operation);
+    if (!created.hasBegun) await this.begin(created, command.waitSeconds);
+    const row = await this.payments.find(command.merchantId, created.paymentId);
+    if (!row) throw new Error(`Payment ${created.paymentId} was stored and cannot be read`);
+    return { row, replayed: created.replayed };
+  }
+
+  /** The customer's page or hold comes first, whatever the caller wants to wait; then the register, then the money. */
+  private async begin({ receiptId, paymentId }: CreatedPayment, waitSeconds: number): Promise<void> {
+    const waiter = this.settled.watch(receiptId);
+    this.worker.watch(receiptId, paymentId);
+    try {
+      await this.worker.now(paymentId);
+      if (await this.payments.isAtRegister(paymentId)) await waiter.settledWithin(waitSeconds);
+      // The notice may have been faster than the question.
+      await this.worker.now(paymentId);
+    } finally {
+      waiter.forget();
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import type { ReceiptStatus } from '#fiscal-domain';
+import type { PaymeTransaction, PaymentFlow, PaymentState } from '#payments';
+import { ReceiptMoves } from '../receipt-moves.js';
+import { PaymentRepository, type PaymentChange } from '../payment.repository.js';
+
+export type Tx = Prisma.TransactionClient;
+
+/** A payment and its receipt with both rows locked, receipt first. */
+export interface LockedPayment {
+  id: string;
+  number: bigint;
+  merchant_id: string;
+  receipt_id: string;
+  flow: PaymentFlow;
+  state: PaymentState;
+  amount_tiyin: bigint;
+  provider_ref: string | null;
+  cancel_requested: boolean;
+  is_in_time: boolean;
+  receipt_status: ReceiptStatus;
+  device_id: string;
+}
+
+interface TransactionRow {
+  id: string;
+  payment_id: string;
+  state: 1 | 2 | -1 | -2;
+  is_live: boolean;
+  amount_tiyin: bigint;
+  provider_time_ms: bigint;
+  create_time_ms: bigint;
+  perform_time_ms: bigint;
+  cancel_time_ms: bigint;
+  reason: number | null;
+}
+
+export interface NewTransaction {
+  accountId: string;
+  id: string;
+  paymentId: string;
+  amountTiyin: number;
+  providerTimeMs: number;
+  createTimeMs: number;
+  isLive: boolean;
+}
+
+/** What inbound protocols read and write, each call in one transaction. */
+@Injectable()
+export class InboundRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly payments: PaymentRepository,
+    private readonly receipts: ReceiptMoves,
+  ) {}
+
+  inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.prisma.$transaction(work, { timeout: 5_000, maxWait: 2_000, isolationLevel: 'ReadCommitted' });
+  }
+
+  /** Another account's payment is as absent as a missing one. */
+  async lock(tx: Tx, accountId: string, paymentId: string): Promise<LockedPayment | null> {
+    await tx.$queryRaw`
+      SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
+       WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF r`;
+    const rows = await tx.$queryRaw<LockedPayment[]>`
+      SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.flow, p.state, p.amount_tiyin, p.provider_ref,
+             p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
+             r.status AS receipt_status, r.device_id
+        FROM payments p JOIN receipts r ON r.id = p.receipt_id
+       WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF p`;
+    return rows[0] ?? null;
+  }
+
+  async findTransaction(tx: Pick<Tx, '$queryRaw'>, accountId: string, id: string): Promise<TransactionRow | null> {
+    const rows = await tx.$queryRaw<TransactionRow[]>`
+      SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
+             cancel_time_ms, reason FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}`;
+    return rows[0] ?? null;
+  }
+
+  async hasLive(tx: Tx, paymentId: string): Promise<boolean> {
+    const rows = await tx.$queryRaw<unknown[]>`
+      SELECT FROM provider_transactions WHERE payment_id = ${paymentId} AND is_live`;
+    return rows.length > 0;
+  }
+
+  async insertTransaction(tx: Tx, row: NewTransaction): Promise<void> {
+    await tx.$executeRaw`
+      INSERT INTO provider_transactions (account_id, id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms)
+      VALUES (${row.accountId}, ${row.id}, ${row.paymentId}, 1, ${row.isLive}, ${row.amountTiyin}::bigint,
+              ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint)`;
+  }
+
+  async moveTransaction(
+    tx: Tx,
+    where: { accountId: string; id: string },
+    to: { state: 2 | -1 | -2; atMs: number; reason: number | null },
+  ): Promise<void> {
+    const isPaid = to.state === 2;
+    await tx.$executeRaw`
+      UPDATE provider_transactions
+         SET state = ${to.state}::int2, is_live = ${isPaid}, reason = ${to.reason}::int2,
+             perform_time_ms = CASE WHEN ${isPaid} THEN ${to.atMs}::bigint ELSE perform_time_ms END,
+             cancel_time_ms = CASE WHEN ${isPaid} THEN cancel_time_ms ELSE ${to.atMs}::bigint END
+       WHERE account_id = ${where.accountId} AND id = ${where.id}`;
+  }
+
+  change(tx: Tx, payment: LockedPayment, change: PaymentChange): Promise<boolean> {
+    return this.payments.change(tx, payment.id, payment.state, change);
+  }
+
+  /** The customer has paid: the receipt enters its lane with the same commit. */
+  async confirm(tx: Tx, payment: LockedPayment, providerRef: string | null): Promise<void> {
+    const known = providerRef === null ? {} : { providerRef };
+    await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
+    await this.receipts.release(tx, payment.receipt_id, null);
+  }
+
+  /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */
+  async reverse(tx: Tx, payment: LockedPayment, reason: string): Promise<void> {
+    const refundedTiyin = payment.amount_tiyin;
+    await this.change(tx, payment, { state: 'refunded', reason, refundedTiyin });
+    await this.receipts.cancel(tx, payment.receipt_id, reason);
+    await this.due(tx, payment.id);
+  }
+
+  async due(tx: Tx, paymentId: string): Promise<void> {
+    await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
+  }
+
+  /** When the saga has to look at a reservation that its provider forgot. */
+  async dueAt(tx: Tx, paymentId: string, at: Date): Promise<void> {
+    await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
+  }
+
+  async statement(accountId: string, fromMs: number, toMs: number): Promise<PaymeTransaction[]> {
+    const rows = await this.prisma.$queryRaw<TransactionRow[]>`
+      SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
+             cancel_time_ms, reason FROM provider_transactions
+       WHERE account_id = ${accountId} AND provider_time_ms BETWEEN ${fromMs}::bigint AND ${toMs}::bigint
+       ORDER BY provider_time_ms, id LIMIT 10000`;
+    return rows.map(paymeTransaction);
+  }
+
+  async storeFiscalData(accountId: string, id: string, type: string, data: unknown): Promise<boolean> {
+    const written = await this.prisma.$executeRaw`
+      UPDATE provider_transactions
+         SET fiscal_data = coalesce(fiscal_data, '{}') || jsonb_build_object(${type}::text, ${JSON.stringify(data)}::jsonb)
+       WHERE account_id = ${accountId} AND id = ${id}`;
+    return written > 0;
+  }
+
+  /** Kept as it came, with what it was answered. */
+  async keep(
+    client: Pick<Tx, '$executeRaw'>,
+    call: { accountId: string; address: string; body: string },
+    answer: unknown,
+  ): Promise<void> {
+    await client.$executeRaw`
+      INSERT INTO provider_callbacks (account_id, address, body, answer)
+      VALUES (${call.accountId}, ${call.address}, ${Buffer.from(call.body)}, ${JSON.stringify(answer)}::jsonb)`;
+  }
+}
+
+export function paymeTransaction(row: TransactionRow): PaymeTransaction {
+  return {
+    ...{ id: row.id, timeMs: Number(row.provider_time_ms), amountTiyin: Number(row.amount_tiyin) },
+    ...{ account: row.payment_id, transaction: row.payment_id, state: row.state, reason: row.reason },
+    createTimeMs: Number(row.create_time_ms),
+    performTimeMs: Number(row.perform_time_ms),
+    cancelTimeMs: Number(row.cancel_time_ms),
+  };
+}

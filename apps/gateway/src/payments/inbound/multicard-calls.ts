@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { isId } from '#fiscal-domain';
+import { readMulticardCall, type MulticardCall, type WireObject } from '#payments';
+import { SettledReceipts } from '../../receipts/settled-receipts.js';
+import { valueOf } from '../accounts/account-settings.js';
+import { PaymentWorker } from '../payment-worker.js';
+import { InboundRepository, type LockedPayment } from './inbound.repository.js';
+import type { InboundCall } from './payme-calls.js';
+
+export interface MulticardVerdict {
+  status: 200 | 403 | 500;
+  body: WireObject;
+}
+
+/** How long the provider is let wait for the register; its own patience is two seconds. */
+const REGISTER_SECONDS = 1.4;
+
+const KEEP: MulticardVerdict = { status: 200, body: { success: true } };
+const LATER: MulticardVerdict = {
+  status: 500,
+  body: { success: false, message: 'The receipt is not registered yet.' },
+};
+const giveBack = (message: string): MulticardVerdict => ({ status: 200, body: { success: false, message } });
+
+/**
+ * Multicard's callbacks (facts §7). `success` asks whether the money may stay: it may when the receipt is registered. While
+ * nobody knows, HTTP 500 keeps the money frozen and brings the same question again. `webhook` is only a hint.
+ */
+@Injectable()
+export class MulticardCalls {
+  constructor(
+    private readonly rows: InboundRepository,
+    private readonly worker: PaymentWorker,
+    private readonly settled: SettledReceipts,
+  ) {}
+
+  async answer({ account, body, address, isKnownSource }: InboundCall): Promise<MulticardVerdict> {
+    const secrets = { storeId: valueOf(account, 'store_id'), secret: valueOf(account, 'secret') };
+    const reading = readMulticardCall(body, secrets);
+    if (reading.kind === 'fault' || !isKnownSource)
+      return { status: 403, body: { success: false, message: 'refused' } };
+    const { call } = reading;
+    const payment = await this.rows.inTransaction(async (tx) => {
+      await this.rows.keep(tx, { accountId: account.id, address, body }, { scheme: call.scheme });
+      const found = isId('pay', call.invoiceId) ? await this.rows.lock(tx, account.id, call.invoiceId) : null;
+      if (found && call.scheme === 'success' && isAnswerable(found, call) && found.state === 'pending') {
+        await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });
+      }
+      if (found) await this.rows.due(tx, found.id);
+      return found;
+    });
+    if (call.scheme === 'webhook') {
+      if (payment) this.worker.soon(payment.id);
+      return KEEP;
+    }
+    if (!payment || !isAnswerable(payment, call)) return giveBack('There is no such order.');
+    return this.verdict(account.id, payment);
+  }
+
+  private async verdict(accountId: string, payment: LockedPayment): Promise<MulticardVerdict> {
+    const waiter = this.settled.watch(payment.receipt_id);
+    try {
+      const first = await this.judge(accountId, payment.id);
+      if (first !== LATER) return first;
+      // Releases the receipt into its lane; the same call repeated finds it there.
+      void this.worker.now(payment.id);
+      await waiter.settledWithin(REGISTER_SECONDS);
+      return await this.judge(accountId, payment.id);
+    } finally {
+      waiter.forget();
+    }
+  }
+
+  /** The same answer however often it is asked, once there is one. */
+  private async judge(accountId: string, paymentId: string): Promise<MulticardVerdict> {
+    const payment = await this.rows.inTransaction((tx) => this.rows.lock(tx, accountId, paymentId));
+    if (!payment) return giveBack('There is no such order.');
+    if (payment.state === 'captured') return KEEP;
+    if (payment.state !== 'reserved') return giveBack('The order is closed.');
+    if (payment.receipt_status === 'registered') return KEEP;
+    const isOver = payment.receipt_status === 'rejected' || payment.receipt_status === 'cancelled';
+    return isOver ? giveBack('The sale could not be registered.') : LATER;
+  }
+}
+
+function isAnswerable(payment: LockedPayment, call: MulticardCall): boolean {
+  if (payment.flow !== 'veto' || Number(payment.amount_tiyin) !== call.amountTiyin) return false;
+  return payment.provider_ref === null || payment.provider_ref === call.uuid;
+}

@@ -1,0 +1,179 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { isId } from '#fiscal-domain';
+import {
+  decidePayme,
+  isPaymeCaller,
+  PAYME_LIFETIME_MS,
+  PAYME_TIMEOUT_REASON,
+  paymeAnswer,
+  paymeError,
+  paymeStatementEntry,
+  readPaymeRequest,
+  type PaymeChange,
+  type PaymeCommand,
+  type PaymeDecision,
+  type WireObject,
+} from '#payments';
+import { RingLanes } from '../../receipts/ring-lanes.js';
+import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import { PaymentWorker } from '../payment-worker.js';
+import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
+
+export interface InboundCall {
+  account: OpenAccount;
+  method: string;
+  authorization: string | undefined;
+  address: string;
+  body: string;
+  /** False: the address is none of the account's sources. */
+  isKnownSource: boolean;
+}
+
+type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetFiscalData' }>;
+
+/** Payme's Merchant API (facts §1): always HTTP 200, each call decided and written in one transaction. */
+@Injectable()
+export class PaymeCalls {
+  constructor(
+    private readonly rows: InboundRepository,
+    private readonly prisma: PrismaService,
+    private readonly lanes: RingLanes,
+    private readonly worker: PaymentWorker,
+  ) {}
+
+  async answer(call: InboundCall): Promise<WireObject> {
+    const { account } = call;
+    const accountField = valueOf(account, 'account_field');
+    const reading = readPaymeRequest(call.body, accountField);
+    if (call.method !== 'POST') return paymeAnswer(reading.id, { error: paymeError('notPost') });
+    const keys = [valueOf(account, 'key'), valueOf(account, 'test_key')].filter((key) => key !== '');
+    const isAllowed = call.isKnownSource && isPaymeCaller(call.authorization, valueOf(account, 'login'), keys);
+    if (!isAllowed) return paymeAnswer(reading.id, { error: paymeError('privilege') });
+    if (reading.kind === 'fault') return paymeAnswer(reading.id, { error: reading.error });
+    const { command, id } = reading;
+    switch (command.method) {
+      case 'GetStatement': {
+        const found = await this.rows.statement(account.id, command.fromMs, command.toMs);
+        const transactions = found.map((each) => paymeStatementEntry(each, accountField));
+        return paymeAnswer(id, { result: { transactions } });
+      }
+      case 'SetFiscalData': {
+        const isKnown = await this.rows.storeFiscalData(account.id, command.id, command.type, command.fiscalData);
+        return paymeAnswer(id, isKnown ? { result: { success: true } } : { error: paymeError('fiscalReceipt') });
+      }
+      case 'CheckTransaction': {
+        const row = await this.rows.findTransaction(this.prisma, account.id, command.id);
+        const facts = { order: null, transaction: row && paymeTransaction(row), accountField, isDelivered: false };
+        return paymeAnswer(id, decidePayme(command, { ...facts, nowMs: Date.now() }).answer);
+      }
+      default:
+        return paymeAnswer(id, await this.decide(command, call, accountField));
+    }
+  }
+
+  private async decide(command: TransactionCommand, call: InboundCall, accountField: string) {
+    const { account } = call;
+    let released: LockedPayment | null = null;
+    const decision = await this.rows.inTransaction(async (tx) => {
+      const isCheck = command.method === 'CheckPerformTransaction';
+      const before = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
+      const reference = 'account' in command ? command.account : null;
+      const payment = await this.lockPayment(tx, account, before?.payment_id ?? reference);
+      // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
+      const known = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
+      const made = decidePayme(command, {
+        order: payment && {
+          amountTiyin: Number(payment.amount_tiyin),
+          isPayable: isPayable(payment) && !(await this.rows.hasLive(tx, payment.id)),
+        },
+        transaction: known && paymeTransaction(known),
+        ...{ accountField, isDelivered: false, nowMs: Date.now() },
+      });
+      if (made.change && payment) {
+        await this.write(tx, { account, payment, command, change: made.change });
+        if (made.change.kind === 'perform' && drives(payment)) released = payment;
+        await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, made.answer);
+      }
+      return made;
+    });
+    this.afterCommit(decision, released);
+    return decision.answer;
+  }
+
+  private afterCommit({ change }: PaymeDecision, released: LockedPayment | null): void {
+    if (change?.kind !== 'perform' || released === null) return;
+    const { device_id: deviceId, receipt_id: receiptId, id } = released;
+    this.worker.watch(receiptId, id);
+    this.lanes.ring(deviceId, receiptId);
+  }
+
+  private lockPayment(tx: Tx, account: OpenAccount, reference: string | null): Promise<LockedPayment | null> {
+    // Malformed and unknown references cannot be told apart.
+    if (reference === null || !isId('pay', reference)) return Promise.resolve(null);
+    return this.rows.lock(tx, account.id, reference);
+  }
+
+  private async write(
+    tx: Tx,
+    at: { account: OpenAccount; payment: LockedPayment; command: TransactionCommand; change: PaymeChange },
+  ): Promise<void> {
+    const { account, payment, command, change } = at;
+    if (!('id' in command)) return;
+    const where = { accountId: account.id, id: command.id };
+    switch (change.kind) {
+      case 'create':
+        if (command.method === 'CreateTransaction')
+          await this.create(tx, payment, { ...where, ...command, createTimeMs: change.atMs });
+        return;
+      case 'perform':
+        await this.rows.moveTransaction(tx, where, { state: 2, atMs: change.atMs, reason: null });
+        if (drives(payment)) await this.rows.confirm(tx, payment, command.id);
+        return;
+      case 'cancel':
+        await this.rows.moveTransaction(tx, where, change);
+        if (drives(payment)) await this.cancelled(tx, payment, change);
+        return;
+      case 'expire':
+        await this.rows.moveTransaction(tx, where, { state: -1, atMs: change.atMs, reason: PAYME_TIMEOUT_REASON });
+        if (drives(payment)) await this.free(tx, payment);
+    }
+  }
+
+  private async create(
+    tx: Tx,
+    payment: LockedPayment,
+    made: { accountId: string; id: string; timeMs: number; amountTiyin: number; createTimeMs: number },
+  ): Promise<void> {
+    const { accountId, id, timeMs: providerTimeMs, amountTiyin, createTimeMs } = made;
+    const row = { accountId, id, paymentId: payment.id, amountTiyin, providerTimeMs, createTimeMs };
+    await this.rows.insertTransaction(tx, { ...row, isLive: true });
+    if (!drives(payment)) return;
+    const until = new Date(providerTimeMs + PAYME_LIFETIME_MS);
+    await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
+    await this.rows.dueAt(tx, payment.id, until);
+  }
+
+  private async cancelled(tx: Tx, payment: LockedPayment, { state, reason }: { state: -1 | -2; reason: number }) {
+    if (state === -1) return this.free(tx, payment);
+    if (payment.state !== 'captured') return;
+    await this.rows.reverse(tx, payment, `cancelled at Payme, reason ${String(reason)}`);
+  }
+
+  /** The customer may try again, until his time is over. */
+  private async free(tx: Tx, payment: LockedPayment): Promise<void> {
+    if (payment.state !== 'reserved') return;
+    await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
+    await this.rows.due(tx, payment.id);
+  }
+}
+
+/** Whether Payme's calls move the payment. Around a hold of ours they only follow it. */
+function drives({ flow }: LockedPayment): boolean {
+  return flow === 'inbound';
+}
+
+function isPayable(payment: LockedPayment): boolean {
+  if (!drives(payment)) return payment.state === 'authorizing' || payment.state === 'created';
+  return payment.state === 'pending' && payment.is_in_time && !payment.cancel_requested;
+}

@@ -1,0 +1,39 @@
+import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
+import { IsIn, IsString, MaxLength, MinLength } from 'class-validator';
+import { CurrentCaller, type Caller } from '../audit/caller.js';
+import { ownId } from '../http/own-id.js';
+import { Scopes } from '../http/scopes.js';
+import { IsCleanText } from '../receipts/body-constraints.js';
+import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
+
+class ReasonBody {
+  @IsString()
+  @MinLength(5)
+  @MaxLength(500)
+  @IsCleanText()
+  reason!: string;
+}
+
+class ResolveBody extends ReasonBody {
+  @IsIn(PAYMENT_OUTCOMES)
+  outcome!: PaymentOutcome;
+}
+
+/** What only a person can decide about money; on the audit trail with his reason. */
+@Controller('v1/operator/payments')
+@Scopes('operator:resolve')
+export class OperatorPaymentsController {
+  constructor(private readonly resolving: ResolvePayment) {}
+
+  @Post(':id/resolve')
+  @HttpCode(204)
+  resolve(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: ResolveBody): Promise<void> {
+    return this.resolving.resolve(caller, ownId('pay', id, 'payment'), body);
+  }
+
+  @Post(':id/retry')
+  @HttpCode(204)
+  retry(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() { reason }: ReasonBody): Promise<void> {
+    return this.resolving.retry(caller, ownId('pay', id, 'payment'), reason);
+  }
+}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import type { PaymentFlow, PaymentState } from '#payments';
+import { newId } from '#runtime';
+import type { PageRequest } from '../http/paging.js';
+import type { NewReceipt } from '../receipts/receipt.repository.js';
+import type { PaymentRow } from './payment-view.js';
+
+export interface NewPayment {
+  id: string;
+  accountId: string;
+  provider: string;
+  flow: PaymentFlow;
+  state: Extract<PaymentState, 'created' | 'pending'>;
+  instrumentSealed: Uint8Array | null;
+  returnUrl: string | null;
+  nextAction: unknown;
+  waitsForCapture: boolean;
+  customerMs: number;
+}
+
+const COLUMNS = Prisma.sql`
+  id, receipt_id, account_id, provider, flow, state, amount_tiyin, refunded_tiyin, next_action, reason, waits_for_capture,
+  expires_at, hold_until, state_since, created_at`;
+
+/** Payments as the API writes and reads them. */
+@Injectable()
+export class PaymentRows {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /**
+   * Receipt, payment and event in one statement: all of them or, where the key or the external id is taken, nothing.
+   * @returns whether it was written
+   */
+  async insert(receipt: NewReceipt, payment: NewPayment): Promise<boolean> {
+    const { document } = receipt;
+    const dueAt =
+      payment.state === 'pending'
+        ? Prisma.sql`now() + make_interval(secs => ${payment.customerMs / 1_000})`
+        : Prisma.sql`now()`;
+    const rows = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
+      WITH receipt AS (
+        INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
+                              device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, payment_id)
+        VALUES (${receipt.id}, ${receipt.merchantId}, ${receipt.clientId}, ${receipt.operation}, ${receipt.idempotencyKey},
+                ${receipt.externalId}, ${receipt.bodyHash}, ${receipt.type}::receipt_type, 'awaiting_payment',
+                ${receipt.deviceId}, ${receipt.branchId}, ${receipt.cashierId}, ${JSON.stringify(document)}::jsonb,
+                ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, ${payment.id})
+        ON CONFLICT DO NOTHING RETURNING id, merchant_id, total_tiyin
+      ), payment AS (
+        INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin,
+                              instrument_sealed, return_url, next_action, waits_for_capture, expires_at, due_at)
+        SELECT ${payment.id}, merchant_id, ${payment.accountId}, id, ${payment.provider}, ${payment.flow},
+               ${payment.state}::payment_state, total_tiyin, ${payment.instrumentSealed}, ${payment.returnUrl},
+               ${payment.nextAction === null ? null : JSON.stringify(payment.nextAction)}::jsonb,
+               ${payment.waitsForCapture}, now() + make_interval(secs => ${payment.customerMs / 1_000}), ${dueAt}
+          FROM receipt RETURNING id, merchant_id
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT ${newId('evt')}, merchant_id, ${`payment.${payment.state}`}, id,
+               jsonb_build_object('payment_id', id, 'receipt_id', ${receipt.id}::text, 'status', ${payment.state}::text)
+          FROM payment
+      )
+      SELECT id FROM payment`);
+    return rows.length === 1;
+  }
+
+  async find(merchantId: string, id: string): Promise<PaymentRow | null> {
+    const rows = await this.prisma.$queryRaw<PaymentRow[]>`
+      SELECT ${COLUMNS} FROM payments WHERE id = ${id} AND merchant_id = ${merchantId}`;
+    return rows[0] ?? null;
+  }
+
+  async findOfReceipt(merchantId: string, receiptId: string): Promise<PaymentRow | null> {
+    const rows = await this.prisma.$queryRaw<PaymentRow[]>`
+      SELECT ${COLUMNS} FROM payments WHERE receipt_id = ${receiptId} AND merchant_id = ${merchantId}`;
+    return rows[0] ?? null;
+  }
+
+  /** Whether its receipt has left for its lane and is not settled there. */
+  async isAtRegister(id: string): Promise<boolean> {
+    const rows = await this.prisma.$queryRaw<unknown[]>`
+      SELECT FROM payments p JOIN receipts r ON r.id = p.receipt_id
+       WHERE p.id = ${id} AND r.status IN ('accepted', 'sending')`;
+    return rows.length > 0;
+  }
+
+  list(merchantId: string, { limit, afterId }: PageRequest): Promise<PaymentRow[]> {
+    return this.prisma.$queryRaw<PaymentRow[]>`
+      SELECT ${COLUMNS} FROM payments WHERE merchant_id = ${merchantId} AND id > ${afterId ?? ''}
+       ORDER BY id LIMIT ${limit + 1}::int4`;
+  }
+}

@@ -1,0 +1,108 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { newId, type Logger } from '#runtime';
+import { SettledReceipts } from '../receipts/settled-receipts.js';
+import { LOGGER } from '../tokens.js';
+import { AdvancePayment } from './advance-payment.js';
+import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
+import { PaymentRepository } from './payment.repository.js';
+
+/** At work at the same time in one process. */
+const CONCURRENCY = 16;
+/** A finished receipt is news for a payment that this process released not long ago. */
+const MAX_WATCHED = 10_000;
+
+/**
+ * Finds what is due and brings it on: new payments at once, those whose receipt was settled by the notice about it, everything
+ * else (and what a dead process left) by looking every so often. Any number of gateways may do so at the same time.
+ */
+@Injectable()
+export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private timer: NodeJS.Timeout | null = null;
+  /** What is at work, by payment; whoever comes later stands behind. */
+  private readonly turns = new Map<string, Promise<void>>();
+  private isStopping = false;
+  private isLooking = false;
+  private readonly paymentOf = new Map<string, string>();
+
+  constructor(
+    private readonly payments: PaymentRepository,
+    private readonly saga: AdvancePayment,
+    private readonly settled: SettledReceipts,
+    @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.settled.onSettled((receiptId) => {
+      const paymentId = this.paymentOf.get(receiptId);
+      if (paymentId !== undefined) this.soon(paymentId);
+    });
+    this.timer = setInterval(() => void this.look(), this.timing.lookEveryMs);
+    this.timer.unref();
+  }
+
+  /** What is in hand is finished: a lease that runs out would cost its payment most of a minute. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
+    if (this.timer) clearInterval(this.timer);
+    await Promise.all(this.turns.values());
+  }
+
+  /** The news about this receipt is of interest here. */
+  watch(receiptId: string, paymentId: string): void {
+    this.paymentOf.set(receiptId, paymentId);
+    if (this.paymentOf.size <= MAX_WATCHED) return;
+    for (const oldest of this.paymentOf.keys()) {
+      this.paymentOf.delete(oldest);
+      break;
+    }
+  }
+
+  /** In the background. */
+  soon(paymentId: string): void {
+    if (!this.isStopping) void this.now(paymentId);
+  }
+
+  /**
+   * Resolves when the payment has come as far as it can; at once when another process is at it. What is under way here may have
+   * begun before the news, so it is awaited and then looked at once more.
+   */
+  now(paymentId: string): Promise<void> {
+    return this.inTurn(paymentId, async () => {
+      const leaseId = newId('lse');
+      const claimed = await this.payments.claim(leaseId, { ids: [paymentId] });
+      if (claimed.length > 0) await this.advance(paymentId, leaseId);
+    });
+  }
+
+  private async look(): Promise<void> {
+    const room = CONCURRENCY - this.turns.size;
+    if (this.isLooking || this.isStopping || room <= 0) return;
+    this.isLooking = true;
+    try {
+      const leaseId = newId('lse');
+      for (const id of await this.payments.claim(leaseId, { limit: room }))
+        void this.inTurn(id, () => this.advance(id, leaseId));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'payment: could not look for what is due');
+    } finally {
+      this.isLooking = false;
+    }
+  }
+
+  private advance(paymentId: string, leaseId: string): Promise<void> {
+    return this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` });
+  }
+
+  /** One after the other for each payment. */
+  private inTurn(paymentId: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.turns.get(paymentId) ?? Promise.resolve())
+      .then(work)
+      .catch((error: unknown) => this.logger.warn({ payment_id: paymentId, err: error }, 'payment: not claimed'))
+      .finally(() => {
+        if (this.turns.get(paymentId) === turn) this.turns.delete(paymentId);
+      });
+    this.turns.set(paymentId, turn);
+    return turn;
+  }
+}

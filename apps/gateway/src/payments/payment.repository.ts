@@ -1,0 +1,209 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import { newId } from '#runtime';
+import type { CallOutcome, PaymentState, ProviderCall } from '#payments';
+import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
+import type { Lease, PaymentFacts } from './payment.rows.js';
+
+type Tx = Prisma.TransactionClient;
+
+const MONEY_CALLS = ['authorize', 'capture', 'void', 'refund'];
+/** A sum that is to be asked back: a refund's once its receipt is registered. */
+const REFUND_DUE = Prisma.sql`
+  (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
+    SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
+
+/** What a call leaves behind: only the fields given are written. */
+export interface PaymentChange {
+  state?: PaymentState;
+  providerRef?: string | null;
+  holdUntil?: Date | null;
+  nextAction?: unknown;
+  evidence?: unknown;
+  reason?: string | null;
+  link?: PaymentFacts['link'];
+  failures?: number;
+  refundedTiyin?: bigint;
+  forgetInstrument?: boolean;
+}
+
+@Injectable()
+export class PaymentRepository {
+  private readonly leaseSeconds: number;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(PAYMENT_TIMING) { leaseSeconds }: PaymentTiming,
+  ) {
+    this.leaseSeconds = leaseSeconds;
+  }
+
+  /** Takes the payments that are due, or these; nobody else works on them until the lease ends. */
+  async claim(leaseId: string, which: { limit: number } | { ids: readonly string[] }): Promise<string[]> {
+    const due =
+      'ids' in which
+        ? Prisma.sql`id = ANY(${[...which.ids]}::text[])`
+        : Prisma.sql`id IN (SELECT id FROM payments WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+                             ORDER BY due_at LIMIT ${which.limit}::int4 FOR UPDATE SKIP LOCKED)`;
+    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+      UPDATE payments SET lease_id = ${leaseId} || '/' || id,
+                          lease_until = now() + make_interval(secs => ${this.leaseSeconds}::int4)
+       WHERE ${due} AND (lease_until IS NULL OR lease_until < now())
+      RETURNING id`;
+    return rows.map((row) => row.id);
+  }
+
+  /** Gives a payment back, to be looked at again; what happened to its receipts meanwhile makes it due at once. */
+  async release({ paymentId, leaseId }: Lease, afterMs: number | null, newsSeen: number): Promise<void> {
+    const due = afterMs === null ? null : afterMs / 1_000;
+    await this.prisma.$executeRaw`
+      UPDATE payments
+         SET lease_id = NULL, lease_until = NULL,
+             due_at = CASE WHEN news <> ${newsSeen}::int4 THEN now()
+                           ELSE now() + make_interval(secs => ${due}::float8) END
+       WHERE id = ${paymentId} AND lease_id = ${leaseId}`;
+  }
+
+  async readFacts(paymentId: string): Promise<PaymentFacts | null> {
+    const rows = await this.prisma.$queryRaw<PaymentFacts[]>`
+      SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
+             p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
+             p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
+             p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
+             r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
+             due.id AS refund_id, due.amount_tiyin AS refund_tiyin,
+             (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
+               AS money_called_at
+        FROM payments p
+        JOIN receipts r ON r.id = p.receipt_id
+        LEFT JOIN LATERAL (
+          SELECT CASE WHEN coalesce(sum(b.total_tiyin) FILTER (WHERE b.status = 'registered'), 0) >= r.total_tiyin
+                      THEN 'registered'
+                      WHEN bool_or(b.status IN ('accepted', 'sending', 'unknown')) THEN 'pending'
+                      WHEN bool_or(b.status IN ('rejected', 'cancelled')) THEN 'failed'
+                      ELSE 'none' END AS fiscal_refund
+            FROM receipts b WHERE b.refund_of = r.id AND b.type = 'refund') AS back ON true
+        LEFT JOIN LATERAL (
+          SELECT f.id, f.amount_tiyin FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
+           ORDER BY f.id LIMIT 1) AS due ON true
+       WHERE p.id = ${paymentId}`;
+    return rows[0] ?? null;
+  }
+
+  /**
+   * The intent: a row and the state that says so, before the first byte leaves. A call that an earlier worker left open is
+   * closed as lost; what it did only the provider can say.
+   * @returns null when somebody else has the payment, or it is no longer as it was read
+   */
+  async openCall(lease: Lease, call: ProviderCall, from: PaymentState, during: PaymentState): Promise<bigint | null> {
+    return this.prisma.$transaction(async (tx) => {
+      if (!(await this.change(tx, lease, from, { state: during }))) return null;
+      await tx.$executeRaw`
+        UPDATE payment_calls SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
+         WHERE payment_id = ${lease.paymentId} AND finished_at IS NULL`;
+      const [row] = await tx.$queryRaw<{ id: bigint }[]>`
+        INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${lease.paymentId}, ${call}, ${lease.leaseId})
+        RETURNING id`;
+      return row?.id ?? null;
+    });
+  }
+
+  /** The event after the call. @returns false when the payment has gone to somebody else: what he reads counts */
+  async closeCall(
+    lease: Lease,
+    callId: bigint,
+    outcome: CallOutcome,
+    move: { from: PaymentState; change: PaymentChange; refundDone?: bigint },
+  ): Promise<boolean> {
+    return this.prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`
+        UPDATE payment_calls SET finished_at = now(), outcome = ${JSON.stringify(outcome)}::jsonb
+         WHERE id = ${callId} AND finished_at IS NULL`;
+      if (!(await this.change(tx, lease, move.from, move.change))) return false;
+      if (move.refundDone !== undefined) await finishRefund(tx, move.refundDone);
+      return true;
+    });
+  }
+
+  /**
+   * Moves a payment and tells of it, if it still is where it was read and in this worker's hands. The lease is renewed.
+   * @param lease null: by a provider's call or a person, who hold the row's lock
+   */
+  async change(tx: Tx, lease: Lease | string, from: PaymentState, change: PaymentChange): Promise<boolean> {
+    const paymentId = typeof lease === 'string' ? lease : lease.paymentId;
+    const held =
+      typeof lease === 'string' ? Prisma.sql`true` : Prisma.sql`lease_id = ${lease.leaseId} AND lease_until > now()`;
+    const state = change.state ?? from;
+    const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
+      UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
+       WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
+      RETURNING merchant_id`;
+    const [row] = moved;
+    if (!row) return false;
+    if (state !== from) await tellOfPayment(tx, { id: paymentId, merchantId: row.merchant_id }, state, change.reason);
+    return true;
+  }
+
+  private renewedLease(): Prisma.Sql {
+    return Prisma.sql`lease_until = CASE WHEN lease_id IS NULL THEN NULL
+                                         ELSE now() + make_interval(secs => ${this.leaseSeconds}::int4) END`;
+  }
+
+  /** Moves a payment that needs nobody to be asked; what an inbound provider still holds of it is closed with it. */
+  moveAlone(lease: Lease, from: PaymentState, to: PaymentState): Promise<boolean> {
+    return this.prisma.$transaction(async (tx) => {
+      if (!(await this.change(tx, lease, from, { state: to, failures: 0, forgetInstrument: true }))) return false;
+      await tx.$executeRaw`
+        UPDATE provider_transactions
+           SET state = -1, is_live = false, reason = 4,
+               cancel_time_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+         WHERE payment_id = ${lease.paymentId} AND state = 1`;
+      return true;
+    });
+  }
+
+  /** Writes down that all that was taken has to go back. */
+  requestWholeRefund({ paymentId, leaseId }: Lease, reason: string): Promise<number> {
+    return this.prisma.$executeRaw`
+      INSERT INTO payment_refunds (payment_id, amount_tiyin, state, reason)
+      SELECT id, amount_tiyin - refunded_tiyin, 'requested', ${reason} FROM payments p
+       WHERE id = ${paymentId} AND lease_id = ${leaseId} AND amount_tiyin > refunded_tiyin
+         AND NOT EXISTS (SELECT FROM payment_refunds f WHERE f.payment_id = p.id AND f.state = 'requested')`;
+  }
+}
+
+function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
+  const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
+  if (state !== from) list.push(Prisma.sql`state_since = now()`);
+  if (change.providerRef !== undefined) list.push(Prisma.sql`provider_ref = ${change.providerRef}`);
+  if (change.holdUntil !== undefined) list.push(Prisma.sql`hold_until = ${change.holdUntil}::timestamptz`);
+  if (change.nextAction !== undefined) list.push(Prisma.sql`next_action = ${jsonOrNull(change.nextAction)}::jsonb`);
+  if (change.evidence !== undefined) list.push(Prisma.sql`evidence = ${jsonOrNull(change.evidence)}::jsonb`);
+  if (change.reason !== undefined) list.push(Prisma.sql`reason = ${change.reason}`);
+  if (change.link !== undefined) list.push(Prisma.sql`link = ${change.link}`);
+  if (change.failures !== undefined) list.push(Prisma.sql`failures = ${change.failures}::int4`);
+  if (change.refundedTiyin !== undefined) list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`);
+  if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
+  return list;
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}
+
+async function finishRefund(tx: Tx, refundId: bigint): Promise<void> {
+  await tx.$executeRaw`UPDATE payment_refunds SET state = 'done', finished_at = now() WHERE id = ${refundId}`;
+}
+
+/** `payment.<state>`, in the transaction of the move. */
+export async function tellOfPayment(
+  tx: Tx,
+  payment: { id: string; merchantId: string },
+  state: PaymentState,
+  reason: string | null = null,
+): Promise<void> {
+  const data = { payment_id: payment.id, status: state, ...(reason !== null && { reason }) };
+  await tx.$executeRaw`
+    INSERT INTO events (id, merchant_id, type, subject_id, data)
+    VALUES (${newId('evt')}, ${payment.merchantId}, ${`payment.${state}`}, ${payment.id}, ${JSON.stringify(data)}::jsonb)`;
+}

@@ -1,0 +1,54 @@
+import type { StoredReceiptDocument } from '#database';
+import type { ReceiptStatus } from '#fiscal-domain';
+import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
+
+/** `payments` with what the saga has to know of its receipt, read by one statement. */
+export interface PaymentFacts {
+  id: string;
+  number: bigint;
+  merchant_id: string;
+  account_id: string;
+  receipt_id: string;
+  provider: ProviderCode;
+  flow: PaymentFlow;
+  state: PaymentState;
+  amount_tiyin: bigint;
+  refunded_tiyin: bigint;
+  provider_ref: string | null;
+  instrument_sealed: Uint8Array | null;
+  return_url: string | null;
+  next_action: NextAction | null;
+  evidence: PaymentEvidence | null;
+  reason: string | null;
+  waits_for_capture: boolean;
+  cancel_requested: boolean;
+  expires_at: Date;
+  hold_until: Date | null;
+  link: 'missing' | 'attached' | 'refused';
+  failures: number;
+  /** Counts what happened to its receipts. */
+  news: number;
+  created_at: Date;
+  state_since: Date;
+  now: Date;
+  receipt_status: ReceiptStatus;
+  device_id: string;
+  document: StoredReceiptDocument;
+  terminal_id: string | null;
+  receipt_seq: bigint | null;
+  fiscal_sign: string | null;
+  verification_url: string | null;
+  /** Of the sale, over its whole sum. */
+  fiscal_refund: 'none' | 'pending' | 'registered' | 'failed';
+  /** The oldest sum that is to be asked back from the provider. */
+  refund_id: bigint | null;
+  refund_tiyin: bigint | null;
+  /** When the last call that moves money left here. */
+  money_called_at: Date | null;
+}
+
+/** Who works on a payment: everything that he writes is written only while this holds. */
+export interface Lease {
+  paymentId: string;
+  leaseId: string;
+}

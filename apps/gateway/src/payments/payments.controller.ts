@@ -1,0 +1,122 @@
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Problem } from '#runtime';
+import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { notFound, ownId } from '../http/own-id.js';
+import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
+import { Scopes } from '../http/scopes.js';
+import { readIdempotencyKey } from '../receipts/idempotency-key.js';
+import { waitSeconds } from '../receipts/prefer-header.js';
+import { ReceiptBody } from '../receipts/receipt-body.js';
+import { receiptView } from '../receipts/receipt-view.js';
+import { ReceiptUrls } from '../receipts/receipt-url.js';
+import { ReceiptRepository } from '../receipts/receipt.repository.js';
+import { ChangePayment } from './change-payment.js';
+import { CollectPayment } from './collect-payment.js';
+import { PaymentRows } from './payment-rows.repository.js';
+import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
+import { Reconciliation, type Disagreement } from './reconciliation.js';
+
+type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+
+@Controller('v1/payments')
+export class PaymentsController {
+  constructor(
+    private readonly collecting: CollectPayment,
+    private readonly changing: ChangePayment,
+    private readonly payments: PaymentRows,
+    private readonly receipts: ReceiptRepository,
+    private readonly urls: ReceiptUrls,
+    private readonly reconciliation: Reconciliation,
+  ) {}
+
+  @Post()
+  @Scopes('payments:write')
+  async create(
+    @CurrentClient() client: AuthenticatedClient,
+    @Headers() headers: Record<string, string | undefined>,
+    @Body() body: ReceiptBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PaymentView> {
+    if (body.payment.method !== 'online') {
+      const detail =
+        'A payment is collected by the method "online"; money that has been taken belongs to POST /v1/receipts.';
+      throw Problem.fromErrors([{ pointer: '/payment/method', code: 'payment_method_unsupported', detail }]);
+    }
+    const command = {
+      ...{ merchantId: client.merchantId, clientId: client.clientId, body },
+      idempotencyKey: readIdempotencyKey(headers['idempotency-key'], client),
+      waitSeconds: waitSeconds(headers['prefer']),
+    };
+    const { row, replayed } = await this.collecting.execute(command, 'payments');
+    if (replayed) reply.header('Idempotency-Replayed', 'true');
+    const view = await this.viewOf(client, row);
+    reply.status(statusFor(view)).header('Location', `/v1/payments/${row.id}`);
+    if (statusFor(view) === 202) reply.header('Retry-After', '2');
+    return view;
+  }
+
+  @Get()
+  @Scopes('payments:write')
+  async list(@CurrentClient() client: AuthenticatedClient, @Query() query: PageQuery): Promise<Page<PaymentSummary>> {
+    const request = pageRequest(query, 'pay');
+    const rows = await this.payments.list(client.merchantId, request);
+    return pageOf(rows, request.limit, summaryOf);
+  }
+
+  @Get('reconciliation')
+  @Scopes('payments:write')
+  async reconcile(
+    @CurrentClient() client: AuthenticatedClient,
+    @Query() query: PageQuery,
+  ): Promise<Page<Disagreement>> {
+    const request = pageRequest(query, 'pay');
+    const found = await this.reconciliation.list(client.merchantId, request);
+    return pageOf(found, request.limit, ({ id, ...rest }) => ({ id, ...rest }));
+  }
+
+  @Get(':id')
+  @Scopes('payments:write')
+  async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
+    return this.find(client, ownId('pay', id, 'payment'));
+  }
+
+  @Post(':id/cancel')
+  @HttpCode(200)
+  @Scopes('payments:write')
+  async cancel(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
+    await this.changing.cancel(client.merchantId, ownId('pay', id, 'payment'));
+    return this.find(client, id);
+  }
+
+  @Post(':id/capture')
+  @HttpCode(200)
+  @Scopes('payments:write')
+  async capture(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
+    await this.changing.capture(client.merchantId, ownId('pay', id, 'payment'));
+    return this.find(client, id);
+  }
+
+  private async find(client: AuthenticatedClient, id: string): Promise<PaymentView> {
+    const row = await this.payments.find(client.merchantId, id);
+    if (!row) throw notFound('payment');
+    return this.viewOf(client, row);
+  }
+
+  private async viewOf({ merchantId }: AuthenticatedClient, row: PaymentRow): Promise<PaymentView> {
+    const receipt = await this.receipts.find(merchantId, row.receipt_id);
+    if (!receipt) throw new Error(`receipt ${row.receipt_id} of payment ${row.id} cannot be read`);
+    return paymentView(row, receiptView(receipt, this.urls.urlOf(receipt.id)));
+  }
+}
+
+function summaryOf(row: PaymentRow): PaymentSummary {
+  const { receipt: _receipt, ...summary } = paymentView(row, {} as PaymentView['receipt']);
+  return { ...summary, receipt_id: row.receipt_id };
+}
+
+/** 201: money and receipt are there. 202: on the way. 200: it ended without money. */
+function statusFor({ status, receipt }: PaymentView): 200 | 201 | 202 {
+  if (status === 'captured' && receipt.status === 'registered') return 201;
+  return ['declined', 'expired', 'cancelled', 'voided', 'refunded'].includes(status) ? 200 : 202;
+}

@@ -1,0 +1,67 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit/audit.module.js';
+import { ReceiptsModule } from '../receipts/receipts.module.js';
+import { RefundsModule } from '../refunds/refunds.module.js';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
+import { ProviderAccounts } from './accounts/provider-accounts.js';
+import { ProviderAccountsController } from './accounts/provider-accounts.controller.js';
+import { AdvancePayment } from './advance-payment.js';
+import { CallProvider } from './call-provider.js';
+import { ChangePayment } from './change-payment.js';
+import { CollectPayment } from './collect-payment.js';
+import { ComparePayments } from './compare-payments.js';
+import { CreatePayment } from './create-payment.js';
+import { ClickCalls } from './inbound/click-calls.js';
+import { InboundRepository } from './inbound/inbound.repository.js';
+import { MulticardCalls } from './inbound/multicard-calls.js';
+import { PaymeCalls } from './inbound/payme-calls.js';
+import { ProviderBodies } from './inbound/provider-bodies.js';
+import { ProviderCallsController } from './inbound/provider-calls.controller.js';
+import { OperatorPaymentsController } from './operator-payments.controller.js';
+import { PaymentRows } from './payment-rows.repository.js';
+import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
+import { PaymentWorker } from './payment-worker.js';
+import { PaymentRepository } from './payment.repository.js';
+import { PaymentsController } from './payments.controller.js';
+import { ProviderClients } from './provider-clients.js';
+import { ReceiptMoves } from './receipt-moves.js';
+import { Reconciliation } from './reconciliation.js';
+import { RefundSale } from './refund-sale.js';
+import { ResolvePayment } from './resolve-payment.js';
+import { SagaWork } from './saga-work.js';
+
+@Module({
+  imports: [AuditModule, ReceiptsModule, RefundsModule],
+  controllers: [PaymentsController, ProviderAccountsController, ProviderCallsController, OperatorPaymentsController],
+  providers: [
+    {
+      provide: PAYMENT_TIMING,
+      inject: [SETTINGS_TOKEN],
+      useFactory: (settings: GatewaySettings) => paymentTiming(settings),
+    },
+    PaymentRepository,
+    PaymentRows,
+    ProviderAccounts,
+    ProviderClients,
+    ReceiptMoves,
+    RefundSale,
+    CallProvider,
+    SagaWork,
+    AdvancePayment,
+    PaymentWorker,
+    CreatePayment,
+    CollectPayment,
+    ChangePayment,
+    Reconciliation,
+    ComparePayments,
+    ResolvePayment,
+    ProviderBodies,
+    InboundRepository,
+    PaymeCalls,
+    ClickCalls,
+    MulticardCalls,
+  ],
+  exports: [CollectPayment, PaymentWorker],
+})
+export class PaymentsModule {}

@@ -1,0 +1,90 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { guardedRequest, OutgoingGuard } from '#runtime';
+import {
+  ClickClient,
+  CLICK_CAPABILITIES,
+  MulticardClient,
+  MULTICARD_CAPABILITIES,
+  PaymeClient,
+  PAYME_CAPABILITIES,
+  readAnswer,
+  type HttpAnswer,
+  type HttpRequest,
+  type PaymentProvider,
+  type ProviderCapabilities,
+  type ProviderCode,
+} from '#payments';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
+import { valueOf, type OpenAccount } from './accounts/account-settings.js';
+
+export const CAPABILITIES: Readonly<Record<ProviderCode, ProviderCapabilities>> = {
+  payme: PAYME_CAPABILITIES,
+  click: CLICK_CAPABILITIES,
+  multicard: MULTICARD_CAPABILITIES,
+};
+
+/** The client of an account at its provider; one per account, for the tokens that some of them keep. */
+@Injectable()
+export class ProviderClients {
+  private readonly clients = new LRUCache<string, { account: OpenAccount; client: PaymentProvider }>({ max: 1_000 });
+  private readonly guard: OutgoingGuard;
+  private readonly timeoutMs: number;
+
+  constructor(@Inject(SETTINGS_TOKEN) settings: GatewaySettings) {
+    this.guard = OutgoingGuard.forProviders(settings.PROVIDER_ALLOWED_CIDRS);
+    this.timeoutMs = settings.PAYMENT_CALL_TIMEOUT_MS;
+  }
+
+  of(account: OpenAccount): PaymentProvider {
+    const known = this.clients.get(account.id);
+    if (known?.account === account) return known.client;
+    const client = this.make(account);
+    this.clients.set(account.id, { account, client });
+    return client;
+  }
+
+  private make(account: OpenAccount): PaymentProvider {
+    const exchange = (request: HttpRequest): Promise<HttpAnswer> => this.exchange(request);
+    const value = (name: string): string => valueOf(account, name);
+    switch (account.provider) {
+      case 'payme': {
+        const [apiUrl, cashboxId, key] = [value('api_url'), value('cashbox_id'), value('key')];
+        return new PaymeClient({ apiUrl, cashboxId, key, accountField: value('account_field') }, exchange);
+      }
+      case 'click': {
+        const [apiUrl, serviceId, merchantUserId] = [value('api_url'), value('service_id'), value('merchant_user_id')];
+        return new ClickClient({ apiUrl, serviceId, merchantUserId, secretKey: value('secret_key') }, exchange);
+      }
+      case 'multicard': {
+        const tokenHeader = value('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization';
+        const options = { apiUrl: value('api_url'), applicationId: value('application_id'), secret: value('secret') };
+        const holdMinutes = Number(value('hold_minutes'));
+        return new MulticardClient({ ...options, storeId: value('store_id'), tokenHeader, holdMinutes }, exchange);
+      }
+    }
+  }
+
+  private async exchange({ method, url, headers, body }: HttpRequest): Promise<HttpAnswer> {
+    const payload = body === undefined ? undefined : JSON.stringify(body);
+    const answer = await guardedRequest(this.guard, {
+      url,
+      method,
+      headers: { accept: 'application/json', ...(payload && { 'content-type': 'application/json' }), ...headers },
+      ...(payload !== undefined && { body: payload }),
+      timeoutMs: this.timeoutMs,
+      maxAnswerBytes: 1024 * 1024,
+    });
+    switch (answer.kind) {
+      case 'refused':
+      case 'not_sent':
+        return { kind: 'unsent', detail: answer.reason };
+      case 'failed':
+        return { kind: 'unknown', detail: answer.reason };
+      case 'answered':
+        if (answer.truncated) return { kind: 'unknown', detail: 'the answer is too large' };
+        return readAnswer(answer.status, answer.body.toString('utf8'));
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import type { PageRequest } from '../http/paging.js';
+import type { PaymentState } from '#payments';
+import type { ReceiptStatus } from '#fiscal-domain';
+
+export type DisagreementKind =
+  /** Money was taken, and no receipt is registered for it. */
+  | 'money_without_receipt'
+  /** A receipt is registered whose money is not there, and it is not refunded. */
+  | 'receipt_without_money'
+  /** What became of a call is not known yet. */
+  | 'unknown'
+  /** Only a person can go on. */
+  | 'manual'
+  /** The provider says something else than we do. */
+  | 'provider_differs'
+  /** A sum that is to go back has not gone back. */
+  | 'refund_open';
+
+/** A payment whose money and receipt do not agree at this moment. */
+export interface Disagreement {
+  id: string;
+  receipt_id: string;
+  kind: DisagreementKind;
+  status: PaymentState;
+  receipt_status: ReceiptStatus;
+  amount: number;
+  age_seconds: number;
+  /** Who mends it and when. */
+  next_step: string;
+  next_at: string | null;
+  reason: string | null;
+  discrepancy: unknown;
+}
+
+interface Row {
+  id: string;
+  receipt_id: string;
+  kind: DisagreementKind;
+  state: PaymentState;
+  receipt_status: ReceiptStatus;
+  amount_tiyin: bigint;
+  age_seconds: number;
+  due_at: Date | null;
+  reason: string | null;
+  discrepancy: unknown;
+}
+
+const WITHOUT_MONEY = Prisma.sql`('voided', 'refunded', 'declined', 'expired', 'cancelled')`;
+
+/**
+ * Where money and receipt disagree, as the ledger has it now. A payment on its usual way (held while its receipt is at the register) is
+ * none; one that is being mended is one until it is mended.
+ */
+@Injectable()
+export class Reconciliation {
+  constructor(private readonly prisma: PrismaService) {}
+
+  async list(merchantId: string, { limit, afterId }: PageRequest): Promise<Disagreement[]> {
+    const rows = await this.prisma.$queryRaw<Row[]>`
+      SELECT * FROM (
+        SELECT p.id, p.receipt_id, p.state, r.status AS receipt_status, p.amount_tiyin, p.due_at, p.reason, p.discrepancy,
+               floor(extract(epoch FROM now() - p.state_since))::int4 AS age_seconds,
+               CASE
+                 WHEN p.state = 'manual' THEN 'manual'
+                 WHEN p.discrepancy IS NOT NULL THEN 'provider_differs'
+                 WHEN p.state::text LIKE '%\\_unknown' THEN 'unknown'
+                 WHEN p.state = 'captured' AND r.status <> 'registered' THEN 'money_without_receipt'
+                 WHEN (p.state = 'capture_refused' OR p.state IN ${WITHOUT_MONEY}) AND r.status = 'registered'
+                      AND (SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
+                            WHERE b.refund_of = r.id AND b.type = 'refund' AND b.status = 'registered') < r.total_tiyin
+                   THEN 'receipt_without_money'
+                 WHEN EXISTS (SELECT FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
+                               WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
+                                 AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled')
+                   THEN 'refund_open'
+               END AS kind
+          FROM payments p JOIN receipts r ON r.id = p.receipt_id
+         WHERE p.merchant_id = ${merchantId} AND p.id > ${afterId ?? ''}
+      ) AS judged
+      WHERE kind IS NOT NULL ORDER BY id LIMIT ${limit + 1}::int4`;
+    return rows.map(disagreement);
+  }
+}
+
+function disagreement(row: Row): Disagreement {
+  return {
+    ...{ id: row.id, receipt_id: row.receipt_id, kind: row.kind, status: row.state },
+    ...{ receipt_status: row.receipt_status, amount: Number(row.amount_tiyin), age_seconds: row.age_seconds },
+    next_step: nextStepOf(row),
+    next_at: row.due_at?.toISOString() ?? null,
+    ...{ reason: row.reason, discrepancy: row.discrepancy },
+  };
+}
+
+function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt }: Row): string {
+  if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
+  if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
+  if (kind === 'provider_differs') return 'operator: compare with the provider';
+  if (dueAt === null) return 'operator: nothing goes on by itself';
+  return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
+}

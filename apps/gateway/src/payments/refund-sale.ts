@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { RefundReceipt } from '../refunds/refund-receipt.js';
+import type { PaymentFacts } from './payment.rows.js';
+
+/** Who asks, where no client does: the key below is unique under this name. */
+const SAGA_CLIENT = 'payments';
+
+/**
+ * The fiscal refund of a sale whose money is not there. Exactly one: its key is the payment's id, and whoever comes after a
+ * crash finds the refund under it.
+ */
+@Injectable()
+export class RefundSale {
+  constructor(private readonly refunds: RefundReceipt) {}
+
+  /** @throws Problem 409, 422, 503 as POST /v1/receipts/{id}/refunds does */
+  async execute(facts: PaymentFacts): Promise<void> {
+    await this.refunds.execute({
+      ...{ merchantId: facts.merchant_id, clientId: SAGA_CLIENT, saleId: facts.receipt_id },
+      ...{ idempotencyKey: facts.id, body: {}, waitSeconds: 0 },
+    });
+  }
+}

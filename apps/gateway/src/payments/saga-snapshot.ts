@@ -1,0 +1,52 @@
+import { isWithoutMoney, type PaymentRef, type ProviderCapabilities, type SagaSnapshot } from '#payments';
+import type { PaymentFacts } from './payment.rows.js';
+
+/** Facts of the database as the saga's table wants them. */
+export function snapshotOf(
+  facts: PaymentFacts,
+  capabilities: ProviderCapabilities,
+  client: { prepares: boolean },
+  timing: { holdMarginMs: number },
+): SagaSnapshot {
+  return {
+    flow: facts.flow,
+    state: facts.state,
+    receipt: facts.receipt_status,
+    fiscalRefund: facts.fiscal_refund,
+    refundRequested: facts.refund_id !== null && facts.state === 'captured',
+    canRefund: capabilities.refundInitiator[facts.flow] === 'us',
+    isPrepared: facts.provider_ref !== null || !client.prepares,
+    link: linkOf(facts, capabilities),
+    waitsForCapture: facts.waits_for_capture,
+    cancelRequested: facts.cancel_requested,
+    outOfTime: isOutOfTime(facts, timing),
+  };
+}
+
+function linkOf(facts: PaymentFacts, { attachesLink }: ProviderCapabilities): SagaSnapshot['link'] {
+  if (facts.link === 'attached') return 'attached';
+  // A sign that nobody could read back has no link; a provider that refused it is not asked again.
+  const canAttach = attachesLink && facts.link === 'missing' && facts.verification_url !== null;
+  return canAttach && facts.flow !== 'inbound' ? 'missing' : 'none';
+}
+
+/** By the database's clock. Before the provider has begun, the customer's time; after that the hold's. */
+function isOutOfTime({ state, expires_at, hold_until, now }: PaymentFacts, timing: { holdMarginMs: number }): boolean {
+  if (state === 'created' || state === 'pending') return expires_at <= now;
+  if (isWithoutMoney(state) || hold_until === null) return false;
+  return hold_until.getTime() - marginOf(state, timing) <= now.getTime();
+}
+
+function marginOf(state: PaymentFacts['state'], { holdMarginMs }: { holdMarginMs: number }): number {
+  return state === 'authorized' ? holdMarginMs : 0;
+}
+
+export function refOf(facts: PaymentFacts): PaymentRef {
+  return {
+    ourRef: facts.id,
+    providerRef: facts.provider_ref,
+    flow: facts.flow,
+    amountTiyin: Number(facts.amount_tiyin),
+    createdAtMs: facts.created_at.getTime(),
+  };
+}

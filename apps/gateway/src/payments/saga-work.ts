@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { isWithoutMoney, type SagaStep } from '#payments';
+import { Problem } from '#runtime';
+import { RingLanes } from '../receipts/ring-lanes.js';
+import { CallProvider } from './call-provider.js';
+import { PaymentRepository } from './payment.repository.js';
+import type { PaymentFacts } from './payment.rows.js';
+import { ProviderClients } from './provider-clients.js';
+import { ReceiptMoves } from './receipt-moves.js';
+import { RefundSale } from './refund-sale.js';
+
+/** When to look again: null = only when something happens. */
+export type Rest = { kind: 'rest'; afterMs: number | null };
+export type Progress = { kind: 'go_on' } | Rest;
+
+const GO_ON: Progress = { kind: 'go_on' };
+/** Between two looks at something that has not changed, by how often it has not. */
+const PATIENCE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000];
+/** While a customer may pay at any moment. */
+const PENDING_LOOK_MS = 3_000;
+/** A receipt that moves wakes its payment; this is for the day on which it does not. */
+export const RECEIPT_LOOK_MS = 60_000;
+
+type At = Parameters<CallProvider['execute']>[1];
+
+/** What each step of the table does. */
+@Injectable()
+export class SagaWork {
+  constructor(
+    readonly clients: ProviderClients,
+    private readonly payments: PaymentRepository,
+    private readonly calls: CallProvider,
+    private readonly receipts: ReceiptMoves,
+    private readonly refunds: RefundSale,
+    private readonly lanes: RingLanes,
+  ) {}
+
+  async execute(step: SagaStep, at: At): Promise<Progress> {
+    const { lease, facts } = at;
+    switch (step.kind) {
+      case 'call':
+        return this.call(step.call, at);
+      case 'move':
+        return (await this.payments.moveAlone(lease, facts.state, step.to)) ? GO_ON : rest(facts);
+      case 'release_receipt':
+        return this.release(facts);
+      case 'cancel_receipt':
+        return (await this.receipts.cancelNow(facts.receipt_id, reasonOf(facts))) ? GO_ON : rest(facts);
+      case 'start_fiscal_refund':
+        return this.refundSale(facts);
+      case 'request_refund':
+        return (await this.payments.requestWholeRefund(lease, reasonOf(facts))) > 0 ? GO_ON : rest(facts);
+      case 'wait':
+        return { kind: 'rest', afterMs: restWhile(step.for, facts) };
+      case 'operator':
+      case 'done':
+        return { kind: 'rest', afterMs: null };
+    }
+  }
+
+  private async call(call: Parameters<CallProvider['execute']>[0], at: At): Promise<Progress> {
+    const result = await this.calls.execute(call, at);
+    if (result === 'moved') return GO_ON;
+    return result === 'unchanged' && at.facts.state === 'pending'
+      ? { kind: 'rest', afterMs: PENDING_LOOK_MS }
+      : rest(at.facts);
+  }
+
+  private async release(facts: PaymentFacts): Promise<Progress> {
+    const dispatchBefore = facts.state === 'authorized' ? facts.hold_until : null;
+    if (!(await this.receipts.releaseNow(facts.receipt_id, dispatchBefore))) return rest(facts);
+    this.lanes.ring(facts.device_id, facts.receipt_id);
+    return GO_ON;
+  }
+
+  private async refundSale(facts: PaymentFacts): Promise<Progress> {
+    try {
+      await this.refunds.execute(facts);
+      return GO_ON;
+    } catch (error) {
+      // Its register is gone, or a rule is against it: reconciliation names it, a person mends it.
+      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      return { kind: 'rest', afterMs: PATIENCE_MS.at(-1) ?? RECEIPT_LOOK_MS };
+    }
+  }
+}
+
+/** Nothing came of it: later, the later the more often that was so. */
+function rest(facts: PaymentFacts): Rest {
+  return { kind: 'rest', afterMs: patience(facts.failures) };
+}
+
+export function patience(failures: number): number {
+  const base = PATIENCE_MS[Math.min(failures, PATIENCE_MS.length - 1)] ?? RECEIPT_LOOK_MS;
+  return base * (0.9 + Math.random() * 0.2);
+}
+
+function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {
+  const end = facts.hold_until ?? facts.expires_at;
+  const leftMs = Math.max(end.getTime() - facts.now.getTime(), 0) + 50;
+  return what === 'register' ? Math.min(RECEIPT_LOOK_MS, Math.max(leftMs, 1_000)) : leftMs;
+}
+
+function reasonOf(facts: PaymentFacts): string {
+  if (facts.cancel_requested) return 'the payment was cancelled';
+  if (facts.receipt_status === 'rejected') return 'the register refused the receipt';
+  return isWithoutMoney(facts.state) ? `the payment is ${facts.state}` : 'the payment ran out of time';
+}

@@ -1,0 +1,129 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { clickSignature, somToTiyin, tiyinToSom } from '#payments';
+import type { MerchantAccounts } from './accounts.js';
+import type { Faults } from './faults.js';
+import { callMerchant } from './merchant-call.js';
+import { capture, giveBack, type Money, type SimPayment } from './money.js';
+
+const OK = { error_code: 0, error_note: 'Success' };
+
+/** Payments that Click knows, by its own number and by the merchant's reference. */
+export class ClickBook {
+  private readonly byId = new Map<string, SimPayment>();
+  private lastId = 1_000_000;
+
+  constructor(private readonly money: Money) {}
+
+  open(ourRef: string, amountTiyin: number): SimPayment {
+    this.lastId += 1;
+    const payment = this.money.open({ provider: 'click', id: String(this.lastId), ourRef, amountTiyin });
+    this.byId.set(payment.id, payment);
+    return payment;
+  }
+
+  find(id: string): SimPayment | undefined {
+    return this.byId.get(id);
+  }
+
+  /** One that moved money, else the last one. */
+  findByRef(ourRef: string): SimPayment | undefined {
+    const all = [...this.byId.values()].filter((payment) => payment.ourRef === ourRef);
+    return all.find(({ captures }) => captures > 0) ?? all.at(-1);
+  }
+}
+
+/** Click's Merchant API. */
+export function addClickMerchant(server: FastifyInstance, { book, faults }: { book: ClickBook; faults: Faults }): void {
+  const base = '/click/v2/merchant';
+  server.post(`${base}/invoice/create`, () => ({ ...OK, invoice_id: Math.floor(Math.random() * 1e9) }));
+  server.post(`${base}/card_token/payment`, (request) => {
+    const body = request.body as { amount: number; transaction_parameter: string };
+    const amount = somToTiyin(body.amount);
+    if (amount.kind !== 'ok') return { error_code: -2, error_note: 'amount' };
+    const payment = book.open(body.transaction_parameter, amount.tiyin);
+    if (faults.draw(['decline'])) payment.status = 'declined';
+    else capture(payment);
+    return { ...OK, payment_id: Number(payment.id), payment_status: statusOf(payment) };
+  });
+  server.get(`${base}/payment/status/:service/:id`, (request, reply) => {
+    const payment = book.find((request.params as { id: string }).id);
+    if (!payment) return notFound(reply);
+    return { ...OK, payment_id: Number(payment.id), payment_status: statusOf(payment) };
+  });
+  server.get(`${base}/payment/status_by_mti/:service/:ref/:day`, (request) => {
+    const payment = book.findByRef((request.params as { ref: string }).ref);
+    if (!payment) return { error_code: -1, error_note: 'not found' };
+    return { ...OK, payment_id: Number(payment.id), merchant_trans_id: payment.ourRef };
+  });
+  server.delete(`${base}/payment/reversal/:service/:id`, (request, reply) => {
+    const payment = book.find((request.params as { id: string }).id);
+    if (!payment) return notFound(reply);
+    if (payment.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
+    giveBack(payment);
+    return { ...OK, payment_id: Number(payment.id) };
+  });
+  server.post(`${base}/payment/ofd_data/submit_qrcode`, (request) => {
+    const body = request.body as { payment_id: number; qrcode: string };
+    const payment = book.find(String(body.payment_id));
+    if (payment) payment.link = body.qrcode;
+    return payment ? OK : { error_code: -1, error_note: 'not found' };
+  });
+}
+
+function notFound(reply: FastifyReply): FastifyReply {
+  return reply.code(404).send({ error_code: -404, error_note: 'not found' });
+}
+
+function statusOf({ status }: SimPayment): number {
+  if (status === 'captured') return 2;
+  return status === 'pending' || status === 'reserved' ? 1 : -1;
+}
+
+/** Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. */
+export class ClickDriver {
+  constructor(
+    private readonly accounts: () => MerchantAccounts,
+    private readonly book: ClickBook,
+    private readonly faults: Faults,
+  ) {}
+
+  async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
+    const payment = this.book.open(order.ourRef, order.amountTiyin);
+    const prepared = await this.call(payment, { action: '0' });
+    if (prepared?.['error'] !== 0) {
+      payment.status = 'declined';
+      return { paid: false, said: prepared };
+    }
+    payment.status = 'reserved';
+    const prepareId = String(prepared['merchant_prepare_id']);
+    const completed = await this.call(payment, { action: '1', merchant_prepare_id: prepareId });
+    const isPaid = completed?.['error'] === 0;
+    if (isPaid) capture(payment);
+    else payment.status = 'declined';
+    return { paid: isPaid, said: completed };
+  }
+
+  private async call(payment: SimPayment, more: Record<string, string>): Promise<Record<string, unknown> | null> {
+    const { click } = this.accounts();
+    if (!click) throw new Error('No Click account is set up.');
+    const signTime = new Date().toISOString().slice(0, 19).replace('T', ' ');
+    const signed = {
+      ...{ clickTransId: payment.id, serviceId: click.service_id, merchantTransId: payment.ourRef },
+      ...{ merchantPrepareId: more['merchant_prepare_id'] ?? null, amount: tiyinToSom(payment.amountTiyin) },
+      ...{ action: more['action'] ?? '', signTime },
+    };
+    const body = new URLSearchParams({
+      ...{ click_trans_id: payment.id, service_id: click.service_id, click_paydoc_id: payment.id },
+      ...{ merchant_trans_id: payment.ourRef, amount: signed.amount, error: '0', error_note: 'Success' },
+      ...{ sign_time: signTime, sign_string: clickSignature(signed, click.secret_key), ...more },
+    }).toString();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    if (this.faults.draw(['duplicate'])) await callMerchant(click.url, body, headers);
+    for (let tries = 0; tries < 20; tries += 1) {
+      if (tries > 0) await new Promise((resolve) => setTimeout(resolve, 250));
+      const answer = await callMerchant(click.url, body, headers);
+      if (answer?.status === 200 && answer.body['error'] !== -7) return answer.body;
+    }
+    return null;
+  }
+}

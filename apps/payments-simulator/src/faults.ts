@@ -1,0 +1,61 @@
+export const SIM_FAULTS = [
+  'delay',
+  'drop_before',
+  'drop_after',
+  'error_before',
+  'error_after',
+  'malformed',
+  'decline',
+  'duplicate',
+  'reorder',
+  'stale_webhook',
+] as const;
+export type SimFault = (typeof SIM_FAULTS)[number];
+
+export interface FaultRule {
+  fault: SimFault;
+  /** Share of the calls, 0–1. */
+  rate?: number;
+  /** The next so many calls. */
+  next?: number;
+  delay_ms?: number;
+}
+
+/** `drop_before`, `error_before`: nothing was done. `…_after`, `malformed`: it was done and nobody hears of it. */
+export class Faults {
+  private rules: FaultRule[] = [];
+
+  constructor(private readonly random: () => number = Math.random) {}
+
+  set(rules: readonly FaultRule[]): void {
+    this.rules = rules.map((rule) => ({ ...rule }));
+  }
+
+  show(): readonly FaultRule[] {
+    return this.rules;
+  }
+
+  /** The first rule of these faults that strikes this call. */
+  draw(among: readonly SimFault[]): FaultRule | null {
+    for (const rule of this.rules) {
+      if (!among.includes(rule.fault)) continue;
+      if (rule.next !== undefined) {
+        if (rule.next <= 0) continue;
+        rule.next -= 1;
+        return rule;
+      }
+      if (this.random() < (rule.rate ?? 0)) return rule;
+    }
+    return null;
+  }
+}
+
+/** @returns the rules, or what is wrong with them */
+export function readFaultRules(body: unknown): FaultRule[] | string {
+  const rules = (body as { rules?: unknown } | null)?.rules;
+  if (!Array.isArray(rules)) return 'the body must be {rules: [{fault, rate | next, delay_ms?}]}';
+  for (const rule of rules as Partial<FaultRule>[]) {
+    if (!SIM_FAULTS.includes(rule.fault as SimFault)) return `fault must be one of ${SIM_FAULTS.join(', ')}`;
+  }
+  return rules as FaultRule[];
+}

@@ -1,0 +1,13 @@
+import { createLogger, runProgram, stopOnSignals } from '#runtime';
+import { fileAccounts } from './accounts.js';
+import { paymentsSimulator } from './server.js';
+import { loadPaymentsSimSettings } from './settings.js';
+
+runProgram(async () => {
+  const settings = loadPaymentsSimSettings();
+  const logger = createLogger('payments-simulator', settings.LOG_LEVEL);
+  const server = paymentsSimulator({ accounts: fileAccounts(settings.PAYMENTS_SIM_ACCOUNTS) });
+  const url = await server.listen({ port: settings.PAYMENTS_SIM_PORT, host: settings.PAYMENTS_SIM_HOST });
+  stopOnSignals({ logger, stop: () => server.close(), timeoutMs: 5_000 });
+  logger.info({ url }, 'ready');
+});

@@ -1,0 +1,28 @@
+/** A page with one button: what a customer sees at a provider. */
+export function payPage(facts: { provider: string; order: string; amountTiyin: number; action: string }): string {
+  const som = (facts.amountTiyin / 100).toFixed(2);
+  return page(
+    `${facts.provider} (simulated)`,
+    `<p>Order <code>${escaped(facts.order)}</code></p><p class="sum">${som} so'm</p>
+     <form method="post" action="${escaped(facts.action)}"><button>Pay</button></form>`,
+  );
+}
+
+export function resultPage(paid: boolean, said: unknown, back: string | null): string {
+  const link = back === null ? '' : `<p><a href="${escaped(back)}">Back to the shop</a></p>`;
+  const title = paid ? 'Paid' : 'Not paid';
+  return page(title, `<pre>${escaped(JSON.stringify(said, null, 2))}</pre>${link}`);
+}
+
+function page(title: string, body: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${escaped(title)}</title>
+<style>body{font:16px system-ui;max-width:30rem;margin:3rem auto;padding:0 1rem}.sum{font-size:2rem}
+button{font:inherit;padding:.7rem 2rem;cursor:pointer}pre{white-space:pre-wrap}</style>
+<h1>${escaped(title)}</h1>${body}</html>`;
+}
+
+function escaped(text: string): string {
+  const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  return text.replace(/[&<>"]/g, (char) => entities[char] ?? char);
+}

@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { paymeAuthorization } from '#payments';
+import type { MerchantAccounts } from './accounts.js';
+import type { Faults } from './faults.js';
+import { callMerchant, type MerchantAnswer } from './merchant-call.js';
+import { capture, giveBack, type Money, type SimPayment } from './money.js';
+
+interface Receipt {
+  payment: SimPayment;
+  hold: boolean;
+  state: number;
+  createTime: number;
+  payTime: number;
+  cancelTime: number;
+}
+
+type Params = Record<string, unknown>;
+type RpcResult = { result: unknown } | { error: { code: number; message: string } };
+
+/** Payme's Subscribe API as far as a merchant's server uses it: receipts.* */
+export function addPaymeSubscribe(server: FastifyInstance, { money, faults }: { money: Money; faults: Faults }): void {
+  const receipts = new Map<string, Receipt>();
+  server.post('/payme/api', (request) => {
+    const { id, method, params } = request.body as { id: number; method: string; params: Params };
+    const isKnown = /^[^:]+:.+/.test(String(request.headers['x-auth'] ?? ''));
+    const answer = isKnown ? handle(method, params) : failed(-32504, 'privilege');
+    return { jsonrpc: '2.0', id, ...answer };
+  });
+
+  function handle(method: string, params: Params): RpcResult {
+    if (method === 'receipts.create') return create(params, money, receipts);
+    const found = receipts.get(String(params['id']));
+    if (!found) return failed(-31003, 'no such receipt');
+    switch (method) {
+      case 'receipts.pay':
+        return pay(found, params, faults);
+      case 'receipts.confirm_hold':
+        return confirm(found);
+      case 'receipts.cancel':
+        return cancel(found);
+      case 'receipts.get':
+        return shown(found);
+      case 'receipts.check':
+        return { result: { state: settled(found).state } };
+      case 'receipts.set_fiscal_data':
+        found.payment.link = String((params['fiscal_data'] as Params)['qr_code_url']);
+        return { result: { success: true } };
+      default:
+        return failed(-32601, method);
+    }
+  }
+}
+
+function create(params: Params, money: Money, receipts: Map<string, Receipt>): RpcResult {
+  const ourRef = String(Object.values(params['account'] as Params)[0]);
+  const id = randomBytes(12).toString('hex');
+  const payment = money.open({ provider: 'payme', id, ourRef, amountTiyin: Number(params['amount']) });
+  const receipt = {
+    payment,
+    hold: params['hold'] === true,
+    state: 0,
+    createTime: Date.now(),
+    payTime: 0,
+    cancelTime: 0,
+  };
+  receipts.set(id, receipt);
+  return shown(receipt);
+}
+
+function pay(receipt: Receipt, params: Params, faults: Faults): RpcResult {
+  if (receipt.state !== 0) return failed(-31008, 'not payable');
+  if (faults.draw(['decline'])) return failed(-31630, 'the card was refused');
+  // Only with the flag in both calls.
+  const isHold = receipt.hold && params['hold'] === true;
+  if (isHold) {
+    receipt.state = 5;
+    receipt.payment.status = 'held';
+  } else {
+    receipt.state = 4;
+    receipt.payTime = Date.now();
+    capture(receipt.payment);
+  }
+  return shown(receipt);
+}
+
+function confirm(receipt: Receipt): RpcResult {
+  if (receipt.state !== 5) return failed(-31008, 'not held');
+  receipt.state = 4;
+  receipt.payTime = Date.now();
+  capture(receipt.payment);
+  return shown(receipt);
+}
+
+function cancel(receipt: Receipt): RpcResult {
+  if (receipt.state === 50 || receipt.state === 21) return failed(-31007, 'cancelled before');
+  receipt.cancelTime = Date.now();
+  receipt.state = receipt.state === 0 ? 50 : 21;
+  giveBack(receipt.payment);
+  return shown(receipt);
+}
+
+/** A cancel of money is queued; whoever looks later finds it done. */
+function settled(receipt: Receipt): Receipt {
+  if (receipt.state === 21) receipt.state = 50;
+  return receipt;
+}
+
+function shown(receipt: Receipt): RpcResult {
+  const { payment, state, createTime, payTime, cancelTime } = receipt;
+  const times = { create_time: createTime, pay_time: payTime, cancel_time: cancelTime };
+  const answer = { receipt: { _id: payment.id, ...times, state, amount: payment.amountTiyin, currency: 860 } };
+  settled(receipt);
+  return { result: answer };
+}
+
+function failed(code: number, message: string): RpcResult {
+  return { error: { code, message } };
+}
+
+/** Payme's own side of a payment on its page: calls the merchant as its Merchant API says. */
+export class PaymeDriver {
+  private lastId = 0;
+
+  constructor(
+    private readonly accounts: () => MerchantAccounts,
+    private readonly money: Money,
+    private readonly faults: Faults,
+  ) {}
+
+  /** Check, Create, Perform; a call without an answer is repeated, as often as Payme would. */
+  async pay(order: { account: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
+    const { account_field } = this.known();
+    const account = { [account_field]: order.account };
+    const checked = await this.call('CheckPerformTransaction', { amount: order.amountTiyin, account });
+    if (!isAllowed(checked)) return { paid: false, said: checked };
+    const id = randomBytes(12).toString('hex');
+    const payment = this.money.open({ provider: 'payme', id, ourRef: order.account, amountTiyin: order.amountTiyin });
+    const created = await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
+    if (stateOf(created) !== 1) {
+      payment.status = 'declined';
+      return { paid: false, said: created };
+    }
+    payment.status = 'reserved';
+    if (this.faults.draw(['reorder'])) await this.call('CheckTransaction', { id });
+    const performed = await this.call('PerformTransaction', { id });
+    if (stateOf(performed) === 2) capture(payment);
+    return { paid: stateOf(performed) === 2, said: performed };
+  }
+
+  async cancel(id: string, payment: SimPayment | null, reason = 5): Promise<unknown> {
+    const answer = await this.call('CancelTransaction', { id, reason });
+    if (payment && (stateOf(answer) ?? 0) < 0) giveBack(payment);
+    return answer;
+  }
+
+  private async call(method: string, params: Params): Promise<Record<string, unknown> | null> {
+    const { url, key } = this.known();
+    this.lastId += 1;
+    const body = JSON.stringify({ method, params, id: this.lastId });
+    const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: paymeAuthorization('Paycom', key) };
+    if (this.faults.draw(['duplicate'])) await callMerchant(url, body, headers);
+    let answer: MerchantAnswer | null = null;
+    for (let tries = 0; tries < 20 && !isFinal(answer); tries += 1) {
+      if (tries > 0) await new Promise((resolve) => setTimeout(resolve, 250));
+      answer = await callMerchant(url, body, headers);
+    }
+    return answer?.body ?? null;
+  }
+
+  private known(): NonNullable<MerchantAccounts['payme']> {
+    const { payme } = this.accounts();
+    if (!payme) throw new Error('No Payme account is set up.');
+    return payme;
+  }
+}
+
+/** -32400 and silence are repeated. */
+function isFinal(answer: MerchantAnswer | null): boolean {
+  if (answer?.status !== 200) return false;
+  return (answer.body['error'] as { code?: number } | undefined)?.code !== -32400;
+}
+
+function isAllowed(answer: Record<string, unknown> | null): boolean {
+  return (answer?.['result'] as { allow?: boolean } | undefined)?.allow === true;
+}
+
+function stateOf(answer: Record<string, unknown> | null): number | null {
+  return (answer?.['result'] as { state?: number } | undefined)?.state ?? null;
+}

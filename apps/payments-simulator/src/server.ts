@@ -1,0 +1,137 @@
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { somToTiyin } from '#payments';
+import { NO_ACCOUNTS, type MerchantAccounts } from './accounts.js';
+import { addClickMerchant, ClickBook, ClickDriver } from './click.js';
+import { Faults, readFaultRules, type FaultRule } from './faults.js';
+import { Money } from './money.js';
+import { addMulticard, MulticardBook } from './multicard.js';
+import { payPage, resultPage } from './pages.js';
+import { addPaymeSubscribe, PaymeDriver } from './payme.js';
+
+export interface PaymentsSimulatorOptions {
+  /** Where the providers call the merchant; may change while it runs. */
+  accounts?: () => MerchantAccounts;
+  random?: () => number;
+}
+
+/** Calls of a merchant's server, which faults may strike; pages and lists always answer. */
+const API = /^\/(payme\/api|click\/v2\/|multicard\/payment)/;
+
+/**
+ * Payme, Click and Multicard to test against, in one process and in memory: their APIs, the calls that they make to a merchant,
+ * a page on which a person pays, and faults on demand.
+ */
+export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): FastifyInstance {
+  const { accounts = () => NO_ACCOUNTS } = options;
+  const server = Fastify({ logger: false, keepAliveTimeout: 72_000, forceCloseConnections: true });
+  const faults = new Faults(options.random);
+  const money = new Money();
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as unknown) : {});
+  });
+  strike(server, faults);
+  addPaymeSubscribe(server, { money, faults });
+  const clickBook = new ClickBook(money);
+  addClickMerchant(server, { book: clickBook, faults });
+  const cards = new MulticardBook(money, faults, accounts);
+  addMulticard(server, cards, faults, () => addressOf(server));
+  addPages(server, {
+    payme: new PaymeDriver(accounts, money, faults),
+    click: new ClickDriver(accounts, clickBook, faults),
+    cards,
+  });
+  server.post('/faults', (request, reply) => {
+    const rules = readFaultRules(request.body);
+    if (typeof rules === 'string') return reply.code(400).send({ error: rules });
+    faults.set(rules);
+    return { rules: faults.show() };
+  });
+  server.get('/faults', () => ({ rules: faults.show() }));
+  server.get('/payments', () => money.list());
+  server.get('/healthz', () => ({ status: 'ok' }));
+  return server;
+}
+
+function addressOf(server: FastifyInstance): string {
+  const address = server.server.address();
+  return typeof address === 'object' && address ? `http://127.0.0.1:${String(address.port)}` : '';
+}
+
+/** Faults around a call: before it nothing is done, after it nobody hears of what was done. */
+function strike(server: FastifyInstance, faults: Faults): void {
+  const struck = new WeakMap<object, FaultRule>();
+  server.addHook('preHandler', async (request, reply) => {
+    if (!API.test(request.url)) return;
+    const rule = faults.draw(['delay', 'drop_before', 'drop_after', 'error_before', 'error_after', 'malformed']);
+    if (!rule) return;
+    if (rule.fault === 'delay') await new Promise((resolve) => setTimeout(resolve, rule.delay_ms ?? 1_000));
+    else if (rule.fault === 'drop_before') {
+      request.raw.socket.destroy();
+      reply.hijack();
+    } else if (rule.fault === 'error_before') await reply.code(500).send({ error: 'simulated failure' });
+    else struck.set(request, rule);
+  });
+  server.addHook('onSend', (request, reply, payload, done) => {
+    const rule = struck.get(request);
+    if (rule?.fault === 'drop_after') {
+      request.raw.socket.destroy();
+      done(null, payload);
+    } else if (rule?.fault === 'malformed') done(null, '{"half": ');
+    else if (rule?.fault === 'error_after') {
+      void reply.code(500);
+      done(null, '{"error":"simulated failure"}');
+    } else done(null, payload);
+  });
+}
+
+interface Drivers {
+  payme: PaymeDriver;
+  click: ClickDriver;
+  cards: MulticardBook;
+}
+
+function addPages(server: FastifyInstance, { payme, click, cards }: Drivers): void {
+  const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
+  const provider = (name: string, order: string, amountTiyin: number, action: string): string =>
+    payPage({ provider: name, order, amountTiyin, action });
+  server.get('/payme/:link', (request, reply) => {
+    const link = readPaymeLink((request.params as { link: string }).link);
+    return html(reply, provider('Payme', link.account, link.amountTiyin, request.url));
+  });
+  server.post('/payme/:link', async (request, reply) => {
+    const link = readPaymeLink((request.params as { link: string }).link);
+    const { paid, said } = await payme.pay(link);
+    return html(reply, resultPage(paid, said, link.returnUrl));
+  });
+  server.get('/click/pay', (request, reply) => {
+    const order = readClickLink(request.query as Record<string, string>);
+    return html(reply, provider('Click', order.ourRef, order.amountTiyin, request.url));
+  });
+  server.post('/click/pay', async (request, reply) => {
+    const query = request.query as Record<string, string>;
+    const { paid, said } = await click.pay(readClickLink(query));
+    return html(reply, resultPage(paid, said, query['return_url'] ?? null));
+  });
+  server.get('/multicard/checkout/:id', (request, reply) => {
+    const card = cards.find((request.params as { id: string }).id);
+    if (!card) return reply.code(404).send('no such invoice');
+    return html(reply, provider('Multicard', card.payment.ourRef, card.payment.amountTiyin, request.url));
+  });
+  server.post('/multicard/checkout/:id', async (request, reply) => {
+    const { paid, said } = await cards.payInvoice((request.params as { id: string }).id);
+    return html(reply, resultPage(paid, said, null));
+  });
+}
+
+function readPaymeLink(link: string): { account: string; amountTiyin: number; returnUrl: string | null } {
+  const pairs = Buffer.from(link, 'base64').toString('utf8').split(';');
+  const at = (prefix: string): string | undefined =>
+    pairs.find((pair) => pair.startsWith(prefix))?.replace(/^[^=]*=/, '');
+  return { account: at('ac.') ?? '', amountTiyin: Number(at('a=') ?? 0), returnUrl: at('c=') ?? null };
+}
+
+function readClickLink(query: Record<string, string>): { ourRef: string; amountTiyin: number } {
+  const amount = somToTiyin(query['amount'] ?? '');
+  return { ourRef: query['transaction_param'] ?? '', amountTiyin: amount.kind === 'ok' ? amount.tiyin : 0 };
+}

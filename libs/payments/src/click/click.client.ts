@@ -1,0 +1,140 @@
+import { clickAuth } from './click.signature.js';
+import { clickFailure, clickPaymentStatus, toTashkentDate } from './click.transform.js';
+import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
+import {
+  statusOf,
+  type CallOutcome,
+  type FiscalLink,
+  type Instrument,
+  type PaymentOrder,
+  type PaymentProvider,
+  type PaymentRef,
+  type ProviderCapabilities,
+} from '../port.js';
+import { tiyinToSomNumber } from '../som.js';
+import { integerAt, isObject, textAt, type WireObject } from '../wire.js';
+
+export interface ClickClientOptions {
+  /** `https://api.click.uz/v2/merchant` */
+  apiUrl: string;
+  serviceId: string;
+  merchantUserId: string;
+  secretKey: string;
+  nowMs?: () => number;
+}
+
+export const CLICK_CAPABILITIES: ProviderCapabilities = {
+  flows: { token: 'charge', phone: 'invoice', none: 'inbound' },
+  holdSeconds: null,
+  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+  partialRefund: false,
+  statusByOurRef: true,
+  fiscalModes: ['gateway', 'provider'],
+  markingSupported: true,
+  attachesLink: true,
+  amountUnit: 'som',
+  qrPaymentProvider: 64,
+};
+
+type ClickAnswer = { kind: 'body'; body: WireObject } | Exclude<CallOutcome, { kind: 'status' }>;
+
+/** Click's Merchant API (facts §3.2). Nothing of it is idempotent: what was not answered is looked up by our reference. */
+export class ClickClient implements PaymentProvider {
+  readonly code = 'click';
+  readonly capabilities = CLICK_CAPABILITIES;
+
+  constructor(
+    private readonly options: ClickClientOptions,
+    private readonly exchange: HttpExchange,
+  ) {}
+
+  /** Charges a card token, or asks the customer on the phone. */
+  async authorize(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome> {
+    const service_id = Number(this.options.serviceId);
+    const amount = tiyinToSomNumber(order.amountTiyin);
+    if (ref.flow === 'invoice') {
+      const body = { service_id, amount, phone_number: instrument.phone, merchant_trans_id: order.ourRef };
+      const answer = await this.call('POST', 'invoice/create', body);
+      return answer.kind === 'body' ? statusOf('pending', { nextAction: { type: 'push' } }) : answer;
+    }
+    const body = { service_id, card_token: instrument.token, amount, transaction_parameter: order.ourRef };
+    return paymentOf(await this.call('POST', 'card_token/payment', body));
+  }
+
+  /** Click cannot withdraw an invoice: closed here, its Prepare is refused. Money that came before is found by the status. */
+  async void(ref: PaymentRef): Promise<CallOutcome> {
+    const status = await this.fetchStatus(ref);
+    if (status.kind !== 'status') return status;
+    if (status.status === 'not_found' || status.status === 'pending' || status.status === 'declined')
+      return statusOf('voided');
+    return status;
+  }
+
+  async refund(ref: PaymentRef): Promise<CallOutcome> {
+    const found = await this.idOf(ref);
+    if (typeof found !== 'string') return found;
+    const answer = await this.call('DELETE', `payment/reversal/${this.options.serviceId}/${found}`);
+    if (answer.kind !== 'body') return answer;
+    return statusOf('refunded', { providerRef: found, refundedTiyin: ref.amountTiyin });
+  }
+
+  async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {
+    const found = await this.idOf(ref);
+    if (typeof found !== 'string') {
+      const isOpenInvoice = found.kind === 'status' && found.status === 'not_found' && ref.flow === 'invoice';
+      return isOpenInvoice ? statusOf('pending') : found;
+    }
+    const answer = await this.call('GET', `payment/status/${this.options.serviceId}/${found}`);
+    return paymentOf(answer, found);
+  }
+
+  async attachLink(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome> {
+    const found = await this.idOf(ref);
+    if (typeof found !== 'string') return found;
+    const body = { service_id: Number(this.options.serviceId), payment_id: Number(found), qrcode: link.url };
+    const answer = await this.call('POST', 'payment/ofd_data/submit_qrcode', body);
+    return answer.kind === 'body' ? statusOf('captured', { providerRef: found }) : answer;
+  }
+
+  /** Click's id of the payment: kept, or looked up by ours on the day, the day after and the day before. */
+  private async idOf(ref: PaymentRef): Promise<string | CallOutcome> {
+    if (ref.providerRef !== null) return ref.providerRef;
+    for (const days of [0, 1, -1]) {
+      const day = toTashkentDate(ref.createdAtMs + days * 86_400_000);
+      const { serviceId } = this.options;
+      const path = `payment/status_by_mti/${serviceId}/${encodeURIComponent(ref.ourRef)}/${day}`;
+      const answer = await this.call('GET', path);
+      if (answer.kind === 'body') {
+        const id = textAt(answer.body, 'payment_id');
+        if (id !== null && id !== '0') return id;
+      } else if (answer.kind !== 'refused') return answer;
+    }
+    return statusOf('not_found');
+  }
+
+  private async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: WireObject): Promise<ClickAnswer> {
+    const { apiUrl, merchantUserId, secretKey, nowMs = Date.now } = this.options;
+    const headers = { auth: clickAuth(merchantUserId, secretKey, Math.floor(nowMs() / 1_000)) };
+    const answer = await this.exchange({ method, url: `${apiUrl}/${path}`, headers, ...(body && { body }) });
+    return bodyOf(answer, method === 'GET');
+  }
+}
+
+/** Error codes other than 0 are not published: on a reading they mean "no", on anything else nothing is known. */
+function bodyOf(answer: HttpAnswer, isReading: boolean): ClickAnswer {
+  if (answer.kind !== 'answered') return answer;
+  const failure = clickFailure(answer.status);
+  if (failure) return failure;
+  if (!isObject(answer.body)) return { kind: 'unknown', detail: 'the answer is no object' };
+  const code = integerAt(answer.body, 'error_code');
+  if (code === 0) return { kind: 'body', body: answer.body };
+  const detail = textAt(answer.body, 'error_note') ?? 'no note';
+  if (code !== null && isReading) return { kind: 'refused', code: String(code), detail };
+  return { kind: 'unknown', detail: `error_code ${String(code)}: ${detail}` };
+}
+
+function paymentOf(answer: ClickAnswer, knownId: string | null = null): CallOutcome {
+  if (answer.kind !== 'body') return answer;
+  const status = clickPaymentStatus(integerAt(answer.body, 'payment_status'));
+  return statusOf(status, { providerRef: textAt(answer.body, 'payment_id') ?? knownId });
+}

@@ -1,0 +1,182 @@
+import { tashkentDateTime } from '#fiscal-domain';
+import type { HttpExchange, HttpRequest } from '../http-exchange.js';
+import {
+  statusOf,
+  type CallOutcome,
+  type FiscalLink,
+  type Instrument,
+  type PaymentFlow,
+  type PaymentOrder,
+  type PaymentProvider,
+  type PaymentRef,
+  type ProviderCapabilities,
+} from '../port.js';
+import { textAt, type WireObject } from '../wire.js';
+import {
+  multicardAnswer,
+  multicardHoldStatus,
+  multicardPaymentStatus,
+  type MulticardAnswer,
+} from './multicard.transform.js';
+
+export interface MulticardClientOptions {
+  /** `https://mesh.multicard.uz` */
+  apiUrl: string;
+  applicationId: string;
+  secret: string;
+  storeId: string;
+  /** Some pages of the documentation name the other one. */
+  tokenHeader?: 'authorization' | 'x-access-token';
+  /** How long a hold is asked for, minutes; short, so that one that nobody knows of lets go by itself. */
+  holdMinutes?: number;
+  nowMs?: () => number;
+}
+
+export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
+  flows: { token: 'hold', phone: null, none: 'veto' },
+  holdSeconds: 3_600,
+  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+  // It exists, has to be enabled, and wants the provider's own receipt: not with receipts of ours.
+  partialRefund: false,
+  statusByOurRef: false,
+  fiscalModes: ['gateway', 'provider'],
+  markingSupported: true,
+  attachesLink: true,
+  amountUnit: 'tiyin',
+  qrPaymentProvider: null,
+};
+
+const DEFAULT_HOLD_MINUTES = 60;
+const INVOICE_SECONDS = 86_400;
+/** A token that ends within this time is replaced before it is used. */
+const TOKEN_MARGIN_MS = 60_000;
+
+/** Multicard (facts §7): cards by token with a hold, and invoices whose callback we may refuse. */
+export class MulticardClient implements PaymentProvider {
+  readonly code = 'multicard';
+  readonly capabilities = MULTICARD_CAPABILITIES;
+  private token: { value: string; expiry: string } | null = null;
+
+  constructor(
+    private readonly options: MulticardClientOptions,
+    private readonly exchange: HttpExchange,
+  ) {}
+
+  /** A draft holds nothing; one that nobody knows of ends with its expiry. */
+  async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {
+    const common = { store_id: this.storeId, amount: order.amountTiyin, invoice_id: order.ourRef };
+    if (flow === 'hold') {
+      const expiry = this.options.holdMinutes ?? DEFAULT_HOLD_MINUTES;
+      const answer = await this.call('POST', '/payment/hold', { ...common, card: { token }, expiry });
+      return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
+    }
+    const { callbackUrl: callback_url, returnUrl } = order;
+    const answer = await this.call('POST', '/payment/invoice', {
+      ...{ ...common, callback_url, lang: 'ru', ttl: INVOICE_SECONDS },
+      ...(returnUrl !== null && { return_url: returnUrl, return_error_url: returnUrl }),
+    });
+    if (answer.kind !== 'data') return answer;
+    const url = textAt(answer.data, 'checkout_url');
+    const providerRef = textAt(answer.data, 'uuid');
+    if (url === null || providerRef === null) return { kind: 'unknown', detail: 'the invoice has no address' };
+    return statusOf('pending', { providerRef, nextAction: { type: 'redirect', url } });
+  }
+
+  async authorize(_order: PaymentOrder, { otp }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
+    const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}`, otp === null ? {} : { otp });
+    return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
+  }
+
+  async capture(ref: PaymentRef): Promise<CallOutcome> {
+    const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}/charge`, {});
+    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : readInstead(answer);
+  }
+
+  async void(ref: PaymentRef): Promise<CallOutcome> {
+    const path = ref.flow === 'hold' ? `/payment/hold/${idOf(ref)}` : `/payment/invoice/${idOf(ref)}`;
+    const answer = await this.call('DELETE', path);
+    return answer.kind === 'data' ? statusOf('voided', { providerRef: ref.providerRef }) : readInstead(answer);
+  }
+
+  async refund(ref: PaymentRef): Promise<CallOutcome> {
+    const answer = await this.call('DELETE', `/payment/${idOf(ref)}`);
+    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : answer;
+  }
+
+  async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {
+    if (ref.providerRef === null) return statusOf('not_found');
+    const payment = await this.call('GET', `/payment/${idOf(ref)}`);
+    if (payment.kind === 'data') {
+      const facts = multicardPaymentStatus(payment.data);
+      if (ref.flow !== 'hold' || ['captured', 'refunded', 'declined'].includes(facts.status)) return facts;
+    } else if (payment.kind !== 'refused') return payment;
+    if (ref.flow !== 'hold') return this.invoiceStatus(ref);
+    const hold = await this.call('GET', `/payment/hold/${idOf(ref)}`);
+    if (hold.kind === 'data') return multicardHoldStatus(hold.data, this.nowMs());
+    return hold.kind === 'refused' ? statusOf('not_found') : hold;
+  }
+
+  async attachLink(ref: PaymentRef, { url, isRefund }: FiscalLink): Promise<CallOutcome> {
+    const answer = await this.call('PATCH', `/payment/${idOf(ref)}/fiscal`, { url, is_refund: isRefund });
+    return answer.kind === 'data' ? statusOf('captured') : answer;
+  }
+
+  /** Nobody has opened the invoice yet, or it was withdrawn. */
+  private async invoiceStatus(ref: PaymentRef): Promise<CallOutcome> {
+    const answer = await this.call('GET', `/payment/invoice/${idOf(ref)}`);
+    if (answer.kind === 'data') return statusOf('pending', { providerRef: ref.providerRef });
+    return answer.kind === 'refused' ? statusOf('voided') : answer;
+  }
+
+  private async call(method: HttpRequest['method'], path: string, body?: WireObject): Promise<MulticardAnswer> {
+    const token = await this.currentToken();
+    if (typeof token !== 'string') return token;
+    const headers: Record<string, string> =
+      this.options.tokenHeader === 'x-access-token'
+        ? { 'x-access-token': token }
+        : { authorization: `Bearer ${token}` };
+    const url = `${this.options.apiUrl}${path}`;
+    const answer = await this.exchange({ method, url, headers, ...(body && { body }) });
+    if (answer.kind !== 'answered') return answer;
+    if (answer.status === 401) {
+      // Turned away at the door: the next try brings a new token.
+      this.token = null;
+      return { kind: 'unsent', detail: 'the token was refused' };
+    }
+    return multicardAnswer(answer.status, answer.body);
+  }
+
+  private async currentToken(): Promise<string | Extract<MulticardAnswer, { detail: string }>> {
+    const soon = tashkentDateTime(this.nowMs() + TOKEN_MARGIN_MS);
+    // Both are "YYYY-MM-DD HH:mm:ss" in Tashkent: they compare as text.
+    if (this.token && this.token.expiry > soon) return this.token.value;
+    const { apiUrl, applicationId: application_id, secret } = this.options;
+    const answer = await this.exchange({ method: 'POST', url: `${apiUrl}/auth`, body: { application_id, secret } });
+    if (answer.kind !== 'answered') return { kind: 'unsent', detail: `no token: ${answer.detail}` };
+    const body = answer.body as WireObject | null;
+    const value = textAt(body ?? {}, 'token');
+    const expiry = textAt(body ?? {}, 'expiry');
+    if (answer.status !== 200 || value === null || expiry === null)
+      return { kind: 'unsent', detail: `no token: HTTP ${String(answer.status)}` };
+    this.token = { value, expiry };
+    return value;
+  }
+
+  private get storeId(): number | string {
+    const { storeId } = this.options;
+    return /^\d{1,15}$/.test(storeId) ? Number(storeId) : storeId;
+  }
+
+  private nowMs(): number {
+    return (this.options.nowMs ?? Date.now)();
+  }
+}
+
+/** "Not there" or "applied" may mean that it has happened already: the status tells. */
+function readInstead(answer: Exclude<MulticardAnswer, { kind: 'data' }>): CallOutcome {
+  return answer.kind === 'refused' ? { kind: 'unknown', detail: `${answer.code}: ${answer.detail}` } : answer;
+}
+
+function idOf(ref: PaymentRef): string {
+  return encodeURIComponent(ref.providerRef ?? '');
+}

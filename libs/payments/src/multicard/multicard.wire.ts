@@ -1,0 +1,44 @@
+import { isObject, textAt, type WireObject } from '../wire.js';
+import { multicardScheme } from './multicard.signature.js';
+
+export interface MulticardCall {
+  /** `success`: the answer decides whether the money stays. `webhook`: a hint that something changed. */
+  scheme: 'success' | 'webhook';
+  uuid: string;
+  /** Our payment's id. */
+  invoiceId: string;
+  amountTiyin: number;
+}
+
+export type MulticardReading = { kind: 'call'; call: MulticardCall } | { kind: 'fault'; detail: string };
+
+/** @param body as it came; its fields go into the signature exactly as they stand there */
+export function readMulticardCall(body: string, account: { storeId: string; secret: string }): MulticardReading {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    // Answered as a fault of the caller.
+    return { kind: 'fault', detail: 'the body is not JSON' };
+  }
+  if (!isObject(parsed)) return { kind: 'fault', detail: 'the body is no object' };
+  const signed = fieldsOf(parsed);
+  const sign = textAt(parsed, 'sign');
+  if (!signed || sign === null) return { kind: 'fault', detail: 'a field is missing' };
+  if (signed.storeId !== account.storeId) return { kind: 'fault', detail: 'another store' };
+  const scheme = multicardScheme(signed, sign, account.secret);
+  if (!scheme) return { kind: 'fault', detail: 'the signature is wrong' };
+  const { uuid, invoiceId, amount } = signed;
+  return { kind: 'call', call: { scheme, uuid, invoiceId, amountTiyin: Number(amount) } };
+}
+
+function fieldsOf(parsed: WireObject) {
+  const uuid = textAt(parsed, 'uuid');
+  const storeId = textAt(parsed, 'store_id');
+  const invoiceId = textAt(parsed, 'invoice_id');
+  const amount = textAt(parsed, 'amount');
+  if (uuid === null || uuid.length > 64 || storeId === null || invoiceId === null || invoiceId.length > 255)
+    return null;
+  if (amount === null || !/^\d{1,15}$/.test(amount)) return null;
+  return { uuid, storeId, invoiceId, amount };
+}

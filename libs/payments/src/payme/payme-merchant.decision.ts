@@ -1,0 +1,167 @@
+import type { WireObject } from '../wire.js';
+import { paymeError, type PaymeCommand, type PaymeError, type PaymeFault } from './payme-merchant.wire.js';
+
+/** A transaction of Payme as we keep it. Times are milliseconds UTC; 0 = has not happened. */
+export interface PaymeTransaction {
+  /** Payme's. */
+  id: string;
+  /** Payme's clock, from the request: the 12 hours count from here. */
+  timeMs: number;
+  amountTiyin: number;
+  account: string;
+  /** Ours, as text. */
+  transaction: string;
+  state: 1 | 2 | -1 | -2;
+  createTimeMs: number;
+  performTimeMs: number;
+  cancelTimeMs: number;
+  reason: number | null;
+}
+
+/** The order that the account names; null where nobody of this cashbox has it. */
+export interface PaymeOrder {
+  amountTiyin: number;
+  /** Waits for money, and no other transaction is at it. */
+  isPayable: boolean;
+}
+
+export interface PaymeFacts {
+  order: PaymeOrder | null;
+  transaction: PaymeTransaction | null;
+  accountField: string;
+  /** The cashbox refuses to give back what was delivered. */
+  isDelivered: boolean;
+  nowMs: number;
+}
+
+/** What has to be written before the answer may leave. */
+export type PaymeChange =
+  | { kind: 'create'; atMs: number }
+  | { kind: 'perform'; atMs: number }
+  | { kind: 'cancel'; state: -1 | -2; atMs: number; reason: number }
+  /** Too old: cancelled with reason 4, whoever asks. */
+  | { kind: 'expire'; atMs: number };
+
+export interface PaymeDecision {
+  change: PaymeChange | null;
+  answer: { result: WireObject } | { error: PaymeError };
+}
+
+export const PAYME_LIFETIME_MS = 43_200_000;
+export const PAYME_TIMEOUT_REASON = 4;
+
+type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetFiscalData' }>;
+
+/** The decision table of a correct merchant: a pure function, so that a repeat is answered from what was written. */
+export function decidePayme(command: TransactionCommand, facts: PaymeFacts): PaymeDecision {
+  switch (command.method) {
+    case 'CheckPerformTransaction': {
+      const fault = orderFault(command.amountTiyin, facts);
+      return fault ?? { change: null, answer: { result: { allow: true } } };
+    }
+    case 'CreateTransaction':
+      return decideCreate(command, facts);
+    case 'PerformTransaction':
+      return decidePerform(facts);
+    case 'CancelTransaction':
+      return decideCancel(command.reason, facts);
+    case 'CheckTransaction':
+      return facts.transaction ? said({ ...paymeReport(facts.transaction) }) : refused('transaction');
+  }
+}
+
+function orderFault(amountTiyin: number, { order, accountField }: PaymeFacts): PaymeDecision | null {
+  if (!order) return refused('account', accountField);
+  if (order.amountTiyin !== amountTiyin) return refused('amount');
+  return order.isPayable ? null : refused('impossible');
+}
+
+function decideCreate(
+  { id, timeMs, amountTiyin, account }: Extract<PaymeCommand, { method: 'CreateTransaction' }>,
+  facts: PaymeFacts,
+): PaymeDecision {
+  const { transaction: known, nowMs } = facts;
+  if (known) {
+    if (known.state !== 1) return refused('impossible');
+    return isExpired(known, nowMs) ? expired(nowMs) : said(createResult(known));
+  }
+  const fault = orderFault(amountTiyin, facts);
+  if (fault) return fault;
+  if (nowMs - timeMs > PAYME_LIFETIME_MS) return refused('impossible');
+  const made: PaymeTransaction = {
+    ...{ id, timeMs, amountTiyin, account: account ?? '', transaction: account ?? '' },
+    ...{ state: 1, createTimeMs: nowMs, performTimeMs: 0, cancelTimeMs: 0, reason: null },
+  };
+  return { change: { kind: 'create', atMs: nowMs }, answer: { result: createResult(made) } };
+}
+
+function decidePerform({ transaction: known, nowMs }: PaymeFacts): PaymeDecision {
+  if (!known) return refused('transaction');
+  if (known.state === 2) return said(performResult(known));
+  if (known.state !== 1) return refused('impossible');
+  if (isExpired(known, nowMs)) return expired(nowMs);
+  const performed = { ...known, state: 2, performTimeMs: nowMs } as const;
+  return { change: { kind: 'perform', atMs: nowMs }, answer: { result: performResult(performed) } };
+}
+
+function decideCancel(reason: number, { transaction: known, isDelivered, nowMs }: PaymeFacts): PaymeDecision {
+  if (!known) return refused('transaction');
+  if (known.state < 0) return said(cancelResult(known));
+  if (known.state === 2 && isDelivered) return refused('delivered');
+  const state = known.state === 1 ? -1 : -2;
+  const cancelled = { ...known, state, cancelTimeMs: nowMs } as const;
+  return { change: { kind: 'cancel', state, atMs: nowMs, reason }, answer: { result: cancelResult(cancelled) } };
+}
+
+/** Strictly older than 12 hours, by Payme's own time of the transaction. */
+export function isExpired({ timeMs }: Pick<PaymeTransaction, 'timeMs'>, nowMs: number): boolean {
+  return nowMs - timeMs > PAYME_LIFETIME_MS;
+}
+
+function createResult({ createTimeMs, transaction }: PaymeTransaction): WireObject {
+  return { create_time: createTimeMs, transaction, state: 1, receivers: null };
+}
+
+function performResult({ performTimeMs, transaction }: PaymeTransaction): WireObject {
+  return { transaction, perform_time: performTimeMs, state: 2 };
+}
+
+function cancelResult({ cancelTimeMs, transaction, state }: PaymeTransaction): WireObject {
+  return { transaction, cancel_time: cancelTimeMs, state };
+}
+
+/** CheckTransaction's answer. */
+export function paymeReport(known: PaymeTransaction): WireObject {
+  return {
+    create_time: known.createTimeMs,
+    perform_time: known.performTimeMs,
+    cancel_time: known.cancelTimeMs,
+    transaction: known.transaction,
+    state: known.state,
+    reason: known.reason,
+  };
+}
+
+/** One entry of GetStatement. */
+export function paymeStatementEntry(known: PaymeTransaction, accountField: string): WireObject {
+  return {
+    id: known.id,
+    time: known.timeMs,
+    amount: known.amountTiyin,
+    account: { [accountField]: known.account },
+    ...paymeReport(known),
+    receivers: null,
+  };
+}
+
+function said(result: WireObject): PaymeDecision {
+  return { change: null, answer: { result } };
+}
+
+function refused(fault: PaymeFault, data: string | null = null): PaymeDecision {
+  return { change: null, answer: { error: paymeError(fault, data) } };
+}
+
+function expired(nowMs: number): PaymeDecision {
+  return { change: { kind: 'expire', atMs: nowMs }, answer: { error: paymeError('impossible') } };
+}

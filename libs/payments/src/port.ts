@@ -1,0 +1,157 @@
+/** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
+
+export const PROVIDERS = ['payme', 'click', 'multicard'] as const;
+export type ProviderCode = (typeof PROVIDERS)[number];
+
+/**
+ * How the money of one payment moves.
+ * `hold`: we reserve, later capture (pattern A). `charge`: we take it at once (B). `invoice`: the customer pays on the
+ * provider's page or phone, we read the status (B). `inbound`: the provider drives and calls us (B with validation
+ * before money). `veto`: the provider asks us within its call whether it may keep the money (C).
+ */
+export type PaymentFlow = 'hold' | 'charge' | 'invoice' | 'inbound' | 'veto';
+
+export interface ProviderCapabilities {
+  /** Flows by what the caller gave: a card token, a phone, or neither. Null: not possible. */
+  readonly flows: {
+    readonly token: PaymentFlow | null;
+    readonly phone: PaymentFlow | null;
+    readonly none: PaymentFlow;
+  };
+  /** How long a hold lasts unless the provider says otherwise; null = none. */
+  readonly holdSeconds: number | null;
+  /** Who can give money back after capture. `provider`: only its own cabinet; an operator has to ask there. */
+  readonly refundInitiator: Readonly<Record<PaymentFlow, 'us' | 'provider'>>;
+  readonly partialRefund: boolean;
+  /** Whether a status can be asked without the provider's id of the payment. */
+  readonly statusByOurRef: boolean;
+  /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
+  readonly fiscalModes: readonly ('gateway' | 'provider')[];
+  readonly markingSupported: boolean;
+  /** Whether the fiscal link can be attached to the payment there. */
+  readonly attachesLink: boolean;
+  readonly amountUnit: 'tiyin' | 'som';
+  /** Code of the payment service in the receipt's extra information; null = none known. */
+  readonly qrPaymentProvider: number | null;
+}
+
+/** What a provider is told of a payment. */
+export interface PaymentOrder {
+  /** Our payment's id: the reference that the provider keeps. */
+  ourRef: string;
+  amountTiyin: number;
+  description: string;
+  /** Where the provider reports; null where its cabinet says so. */
+  callbackUrl: string | null;
+  returnUrl: string | null;
+}
+
+/** What the customer pays with. A token is the provider's, never a card number. */
+export interface Instrument {
+  token: string | null;
+  phone: string | null;
+  otp: string | null;
+}
+
+export interface PaymentRef {
+  ourRef: string;
+  providerRef: string | null;
+  flow: PaymentFlow;
+  amountTiyin: number;
+  /** When the payment was made here: some providers ask for the day. */
+  createdAtMs: number;
+}
+
+/** Where the money is, as a provider says. */
+export type MoneyStatus =
+  /** Nobody there knows the payment. */
+  | 'not_found'
+  /** Waits for the customer. */
+  | 'pending'
+  /** Something is at work there. */
+  | 'in_flight'
+  /** Frozen until we answer the provider's call. */
+  | 'reserved'
+  | 'authorized'
+  | 'captured'
+  | 'declined'
+  | 'voided'
+  | 'refunded'
+  /** People of the provider are at it. */
+  | 'manual';
+
+export interface StatusFacts {
+  kind: 'status';
+  status: MoneyStatus;
+  providerRef: string | null;
+  /** As the provider has it; null when it does not say. A difference from ours is never a success. */
+  amountTiyin: number | null;
+  refundedTiyin: number | null;
+  /** When a hold ends by itself. */
+  holdExpiresAtMs: number | null;
+  nextAction: NextAction | null;
+  evidence: PaymentEvidence | null;
+}
+
+export type NextAction =
+  | { type: 'redirect'; url: string }
+  | { type: 'qr'; data: string }
+  /** The provider has asked the customer on the phone. */
+  | { type: 'push' };
+
+/** For the receipt's extra information. */
+export interface PaymentEvidence {
+  rrn: string | null;
+  phone: string | null;
+  cardType: 'corporate' | 'personal' | 'social' | null;
+}
+
+/**
+ * What became of one call. `unsent`: nothing was done (not a byte left, or it was turned away at the door), the same may be
+ * tried again. `unknown`: it may have happened; only reading the status tells. A code that the provider's list does not call definitive is `unknown`.
+ */
+export type CallOutcome =
+  | StatusFacts
+  | { kind: 'refused'; code: string; detail: string }
+  | { kind: 'unsent'; detail: string }
+  | { kind: 'unknown'; detail: string };
+
+export interface FiscalLink {
+  url: string;
+  terminalId: string;
+  receiptSeq: number;
+  fiscalSign: string;
+  /** YYYYMMDDHHmmss, Tashkent. */
+  dateTime: string;
+  isRefund: boolean;
+}
+
+/** One of the calls that we make. An absent method means that the provider cannot. */
+export interface PaymentProvider {
+  readonly code: ProviderCode;
+  readonly capabilities: ProviderCapabilities;
+  /** Makes the payment known there. No money can move by it alone, so it may be repeated. */
+  prepare?(order: PaymentOrder, flow: PaymentFlow, instrument: Instrument): Promise<CallOutcome>;
+  /** Holds or takes the money, or asks the customer for it. */
+  authorize?(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome>;
+  capture?(ref: PaymentRef): Promise<CallOutcome>;
+  void?(ref: PaymentRef): Promise<CallOutcome>;
+  refund?(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome>;
+  fetchStatus?(ref: PaymentRef): Promise<CallOutcome>;
+  attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;
+}
+
+/** A status without the facts that a provider left out. */
+export function statusOf(status: MoneyStatus, facts: Partial<Omit<StatusFacts, 'kind' | 'status'>> = {}): StatusFacts {
+  return {
+    kind: 'status',
+    status,
+    providerRef: null,
+    amountTiyin: null,
+    refundedTiyin: null,
+    holdExpiresAtMs: null,
+    nextAction: null,
+    evidence: null,
+    ...facts,
+  };
+}

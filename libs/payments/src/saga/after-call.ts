@@ -1,0 +1,209 @@
+import type { CallOutcome, MoneyStatus } from '../port.js';
+import type { ProviderCall } from './next-step.js';
+import type { PaymentState } from './payment-state.js';
+
+/** The state while a call is open: what a successor finds when the caller dies. Null: the call moves no money. */
+export function stateDuring(call: ProviderCall): PaymentState | null {
+  return DURING[call];
+}
+
+const DURING: Readonly<Record<ProviderCall, PaymentState | null>> = {
+  prepare: null,
+  authorize: 'authorizing',
+  capture: 'capturing',
+  void: 'voiding',
+  refund: 'refunding',
+  attach_link: null,
+  read_status: null,
+};
+
+export interface AfterCall {
+  /** As it was when the call was decided on. */
+  before: PaymentState;
+  outcome: CallOutcome;
+  /** A status of `not_found` counts as "never arrived" only when this long has passed without a trace. */
+  isSettled: boolean;
+  /** What was taken, and what is given back by the open refund: parts lead back to `captured`. */
+  isWholeRefund: boolean;
+}
+
+/**
+ * Where a payment stands after a call was answered or not. Whatever is odd is unknown: never success, never failure.
+ * @returns the same state when nothing was learned
+ */
+export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
+  switch (call) {
+    case 'prepare':
+      return afterPrepare(after);
+    case 'attach_link':
+      return after.before;
+    case 'read_status':
+      return after.outcome.kind === 'status' ? afterReading(after, after.outcome.status) : after.before;
+    case 'authorize':
+    case 'capture':
+    case 'void':
+    case 'refund':
+      return afterMoneyCall(call, after);
+  }
+}
+
+function afterPrepare({ before, outcome }: AfterCall): PaymentState {
+  // Without an answer it is made again: alone it moves no money.
+  if (outcome.kind === 'refused') return 'declined';
+  return before;
+}
+
+type MoneyCall = 'authorize' | 'capture' | 'void' | 'refund';
+
+const UNKNOWN: Readonly<Record<MoneyCall, PaymentState>> = {
+  authorize: 'authorize_unknown',
+  capture: 'capture_unknown',
+  void: 'void_unknown',
+  refund: 'refund_unknown',
+};
+/** A void that is refused has met something that is not as we believed: the status is read. */
+const REFUSED: Readonly<Record<MoneyCall, PaymentState>> = {
+  authorize: 'declined',
+  capture: 'capture_refused',
+  void: 'void_unknown',
+  refund: 'manual',
+};
+
+function afterMoneyCall(call: MoneyCall, after: AfterCall): PaymentState {
+  const { outcome, before } = after;
+  if (outcome.kind === 'unsent') return before;
+  if (outcome.kind === 'unknown') return UNKNOWN[call];
+  if (outcome.kind === 'refused') return REFUSED[call];
+  const { status } = outcome;
+  if (status === 'manual') return 'manual';
+  return AFTER_ANSWER[call](status, after) ?? UNKNOWN[call];
+}
+
+/** What a call's own answer may say; anything else has to be read. */
+const AFTER_ANSWER: Readonly<Record<MoneyCall, (status: MoneyStatus, after: AfterCall) => PaymentState | null>> = {
+  authorize: (status) => {
+    if (status === 'authorized' || status === 'captured' || status === 'pending' || status === 'declined')
+      return status;
+    return null;
+  },
+  capture: (status) => (status === 'captured' ? 'captured' : null),
+  void: (status) => (status === 'voided' || status === 'refunded' ? 'voided' : null),
+  refund: (status, { isWholeRefund }) => {
+    if (status === 'refunded') return isWholeRefund ? 'refunded' : 'captured';
+    return null;
+  },
+};
+
+function afterReading(after: AfterCall, status: MoneyStatus): PaymentState {
+  if (status === 'manual') return 'manual';
+  return READ[groupOf(after.before)](status, after) ?? after.before;
+}
+
+type Group = 'starting' | 'pending' | 'reserved' | 'capturing' | 'voiding' | 'refunding' | 'other';
+
+function groupOf(state: PaymentState): Group {
+  switch (state) {
+    case 'authorizing':
+    case 'authorize_unknown':
+      return 'starting';
+    case 'pending':
+    case 'reserved':
+      return state;
+    case 'capturing':
+    case 'capture_unknown':
+      return 'capturing';
+    case 'voiding':
+    case 'void_unknown':
+      return 'voiding';
+    case 'refunding':
+    case 'refund_unknown':
+      return 'refunding';
+    default:
+      return 'other';
+  }
+}
+
+/** What a status says to somebody who was in the middle of something; null: nothing yet. */
+const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => PaymentState | null>> = {
+  starting: (status, { isSettled }) => {
+    switch (status) {
+      case 'authorized':
+      case 'captured':
+      case 'declined':
+      case 'refunded':
+      case 'voided':
+        return status;
+      // Known there and nothing taken, long after: the request never reached the card.
+      case 'pending':
+      case 'not_found':
+        return isSettled ? 'declined' : null;
+      default:
+        return null;
+    }
+  },
+  pending: (status) => {
+    switch (status) {
+      case 'reserved':
+      case 'authorized':
+      case 'captured':
+      case 'declined':
+      case 'refunded':
+        return status;
+      case 'voided':
+        return 'cancelled';
+      default:
+        return null;
+    }
+  },
+  reserved: (status) => {
+    switch (status) {
+      case 'captured':
+      case 'refunded':
+      case 'voided':
+      case 'declined':
+        return status;
+      default:
+        return null;
+    }
+  },
+  capturing: (status) => {
+    switch (status) {
+      case 'captured':
+      case 'authorized':
+        return status;
+      case 'voided':
+      case 'refunded':
+        return 'voided';
+      case 'declined':
+        return 'capture_refused';
+      default:
+        return null;
+    }
+  },
+  voiding: (status, { isSettled }) => {
+    switch (status) {
+      case 'voided':
+      case 'refunded':
+      case 'declined':
+        return 'voided';
+      // Not let go: it may be asked again once nothing can be under way any more.
+      case 'authorized':
+      case 'pending':
+        return isSettled ? status : null;
+      // Taken before it could be let go: saga of money without a receipt.
+      case 'captured':
+        return isSettled ? 'captured' : null;
+      case 'not_found':
+        return isSettled ? 'voided' : null;
+      default:
+        return null;
+    }
+  },
+  refunding: (status, { isWholeRefund, isSettled }) => {
+    // Some providers call what was given back simply failed.
+    if (status === 'refunded' || status === 'voided' || status === 'declined')
+      return isWholeRefund ? 'refunded' : 'captured';
+    return status === 'captured' && isSettled ? 'captured' : null;
+  },
+  other: () => null,
+};

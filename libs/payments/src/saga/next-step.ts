@@ -1,0 +1,186 @@
+import type { ReceiptStatus } from '#fiscal-domain';
+import type { PaymentFlow } from '../port.js';
+import type { PaymentState } from './payment-state.js';
+
+/** Everything about a payment and its receipt that decides what happens next. */
+export interface SagaSnapshot {
+  flow: PaymentFlow;
+  state: PaymentState;
+  receipt: ReceiptStatus;
+  /** The sale's refund receipts, taken together over its whole sum. `failed`: refused by the register. */
+  fiscalRefund: 'none' | 'pending' | 'registered' | 'failed';
+  /** A sum is to be given back and has not been asked of the provider yet. */
+  refundRequested: boolean;
+  /** Whether we can ask the provider to give money back. */
+  canRefund: boolean;
+  /** The provider knows the payment by an id that we have, or needs none. */
+  isPrepared: boolean;
+  /** `none`: the provider takes no link. */
+  link: 'none' | 'missing' | 'attached';
+  /** The merchant wants to say when the sale is made. */
+  waitsForCapture: boolean;
+  cancelRequested: boolean;
+  /** The customer, or the hold, has no time left to begin anything new. */
+  outOfTime: boolean;
+}
+
+/** Calls to the provider; each is written down before it is made. */
+export type ProviderCall = 'prepare' | 'authorize' | 'capture' | 'void' | 'refund' | 'attach_link' | 'read_status';
+
+export type SagaStep =
+  | { kind: 'call'; call: ProviderCall }
+  /** Nobody has to be asked. */
+  | { kind: 'move'; to: PaymentState }
+  /** awaiting_payment → accepted: the lane may have it. */
+  | { kind: 'release_receipt' }
+  /** awaiting_payment or accepted → cancelled, if it still is. */
+  | { kind: 'cancel_receipt' }
+  | { kind: 'start_fiscal_refund' }
+  /** Writes down that all of the money must go back. */
+  | { kind: 'request_refund' }
+  /** For the customer, the provider's call or the register. */
+  | { kind: 'wait'; for: 'customer' | 'provider' | 'register' | 'merchant' }
+  /** Only a person can go on. */
+  | { kind: 'operator'; reason: string }
+  | { kind: 'done' };
+
+const call = (name: ProviderCall): SagaStep => ({ kind: 'call', call: name });
+const move = (to: PaymentState): SagaStep => ({ kind: 'move', to });
+const waitFor = (what: 'customer' | 'provider' | 'register' | 'merchant'): SagaStep => ({ kind: 'wait', for: what });
+const operator = (reason: string): SagaStep => ({ kind: 'operator', reason });
+const DONE: SagaStep = { kind: 'done' };
+
+/** The saga: a pure function of what is known, asked again after every step and every piece of news. */
+export function nextStep(now: SagaSnapshot): SagaStep {
+  return STEPS[now.state](now);
+}
+
+const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
+  created: (now) => {
+    if (now.cancelRequested) return move('cancelled');
+    if (now.outOfTime) return move('expired');
+    if (now.flow === 'inbound') return move('pending');
+    if (!now.isPrepared) return call('prepare');
+    return now.flow === 'veto' ? move('pending') : call('authorize');
+  },
+  pending: whilePending,
+  reserved: whileReserved,
+  // A call is open: its caller is at work, or has died and nobody knows what it did.
+  authorizing: () => call('read_status'),
+  authorize_unknown: () => call('read_status'),
+  authorized: whileAuthorized,
+  capturing: () => call('read_status'),
+  capture_unknown: () => call('read_status'),
+  capture_refused: (now) => {
+    if (now.receipt !== 'registered' || now.fiscalRefund === 'registered') return call('void');
+    return refundReceipt(now);
+  },
+  captured: whileCaptured,
+  voiding: () => call('read_status'),
+  void_unknown: () => call('read_status'),
+  refunding: () => call('read_status'),
+  refund_unknown: () => call('read_status'),
+  voided: withoutMoney,
+  refunded: withoutMoney,
+  declined: withoutMoney,
+  expired: withoutMoney,
+  cancelled: withoutMoney,
+  manual: () => operator('The provider handles this payment by hand; say what became of it.'),
+};
+
+function whilePending(now: SagaSnapshot): SagaStep {
+  const isOver = now.cancelRequested || now.outOfTime;
+  // The provider may begin at any moment: what nobody reserved there can be closed here, it will be refused at its call.
+  if (now.flow === 'inbound') {
+    if (!isOver) return waitFor('customer');
+    return move(now.cancelRequested ? 'cancelled' : 'expired');
+  }
+  return isOver ? call('void') : call('read_status');
+}
+
+function whileReserved(now: SagaSnapshot): SagaStep {
+  if (now.flow !== 'veto') {
+    // Closed here: the provider is refused when it wants to take the money, and closes it there.
+    if (now.cancelRequested) return move('cancelled');
+    return now.outOfTime ? move('expired') : waitFor('provider');
+  }
+  switch (now.receipt) {
+    case 'awaiting_payment':
+      return now.cancelRequested || now.outOfTime ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };
+    case 'accepted':
+      return now.cancelRequested ? { kind: 'cancel_receipt' } : waitFor('register');
+    case 'sending':
+    case 'unknown':
+      return waitFor('register');
+    // The provider hears our verdict when it asks; what it made of it is read there.
+    case 'registered':
+    case 'rejected':
+    case 'cancelled':
+      return call('read_status');
+  }
+}
+
+function whileAuthorized(now: SagaSnapshot): SagaStep {
+  switch (now.receipt) {
+    case 'awaiting_payment':
+      if (now.cancelRequested || now.outOfTime) return { kind: 'cancel_receipt' };
+      return now.waitsForCapture ? waitFor('merchant') : { kind: 'release_receipt' };
+    case 'accepted':
+      return now.cancelRequested || now.outOfTime ? { kind: 'cancel_receipt' } : waitFor('register');
+    case 'sending':
+      return waitFor('register');
+    // Nobody knows whether it is registered, and the hold ends: rather a receipt to refund than money without a receipt.
+    case 'unknown':
+      return now.outOfTime ? call('void') : waitFor('register');
+    case 'registered':
+      // A receipt that was refunded meanwhile (the capture was refused once) is not to be paid for any more.
+      if (now.fiscalRefund === 'none') return call('capture');
+      return now.fiscalRefund === 'registered' ? call('void') : refundReceipt(now);
+    case 'rejected':
+    case 'cancelled':
+      return call('void');
+  }
+}
+
+function whileCaptured(now: SagaSnapshot): SagaStep {
+  if (now.refundRequested)
+    return now.canRefund ? call('refund') : operator('Only the provider can give this money back.');
+  switch (now.receipt) {
+    case 'awaiting_payment':
+      return now.cancelRequested ? { kind: 'cancel_receipt' } : { kind: 'release_receipt' };
+    case 'accepted':
+      return now.cancelRequested ? { kind: 'cancel_receipt' } : waitFor('register');
+    case 'sending':
+    case 'unknown':
+      return waitFor('register');
+    case 'registered':
+      if (now.fiscalRefund === 'registered') return { kind: 'request_refund' };
+      return now.link === 'missing' ? call('attach_link') : DONE;
+    case 'rejected':
+    case 'cancelled':
+      return { kind: 'request_refund' };
+  }
+}
+
+/** No money, so there must be no receipt either, or one that was refunded. */
+function withoutMoney(now: SagaSnapshot): SagaStep {
+  switch (now.receipt) {
+    case 'awaiting_payment':
+    case 'accepted':
+      return { kind: 'cancel_receipt' };
+    case 'sending':
+    case 'unknown':
+      return waitFor('register');
+    case 'registered':
+      return now.fiscalRefund === 'registered' ? DONE : refundReceipt(now);
+    case 'rejected':
+    case 'cancelled':
+      return DONE;
+  }
+}
+
+function refundReceipt({ fiscalRefund }: SagaSnapshot): SagaStep {
+  if (fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
+  if (fiscalRefund === 'failed') return operator('The register refused the refund of a receipt without money.');
+  return waitFor('register');
+}

@@ -1,0 +1,81 @@
+/** Where the money of a payment is, as far as we know (docs/payments.md). */
+export const PAYMENT_STATES = [
+  'created',
+  'pending',
+  'reserved',
+  'authorizing',
+  'authorize_unknown',
+  'authorized',
+  'capturing',
+  'capture_unknown',
+  'capture_refused',
+  'captured',
+  'voiding',
+  'void_unknown',
+  'voided',
+  'refunding',
+  'refund_unknown',
+  'refunded',
+  'declined',
+  'expired',
+  'cancelled',
+  'manual',
+] as const;
+export type PaymentState = (typeof PAYMENT_STATES)[number];
+
+const MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
+  created: ['pending', 'authorizing', 'declined', 'expired', 'cancelled'],
+  // Waits for the customer, or for the provider to call.
+  pending: ['reserved', 'authorized', 'captured', 'voiding', 'refunded', 'declined', 'expired', 'cancelled', 'manual'],
+  // The provider has begun: it keeps the order for itself, or the money frozen until it hears from us. Back to pending when it
+  // gave up and the customer may try again.
+  reserved: ['pending', 'captured', 'refunded', 'voided', 'declined', 'expired', 'cancelled', 'manual'],
+  // Only while a call is open; whoever finds it without its caller treats it as unknown.
+  authorizing: ['created', 'pending', 'authorized', 'captured', 'declined', 'authorize_unknown', 'manual'],
+  authorize_unknown: ['pending', 'authorized', 'captured', 'declined', 'voided', 'refunded', 'manual'],
+  authorized: ['capturing', 'captured', 'voiding', 'voided', 'manual'],
+  capturing: ['authorized', 'captured', 'capture_unknown', 'capture_refused', 'voided', 'manual'],
+  capture_unknown: ['authorized', 'captured', 'capture_refused', 'voided', 'manual'],
+  // The receipt is registered and its money cannot be had: the receipt is refunded, then the hold let go.
+  capture_refused: ['voiding', 'voided', 'manual'],
+  captured: ['refunding', 'refunded', 'manual'],
+  voiding: ['authorized', 'pending', 'capture_refused', 'captured', 'voided', 'void_unknown', 'manual'],
+  void_unknown: ['authorized', 'pending', 'captured', 'voided', 'manual'],
+  // Back to captured after a part was given back, or when nothing was sent.
+  refunding: ['captured', 'refunded', 'refund_unknown', 'manual'],
+  refund_unknown: ['captured', 'refunded', 'manual'],
+  // A person of ours found out, with a reason on the audit trail.
+  manual: ['captured', 'refunded', 'voided', 'declined'],
+  voided: [],
+  refunded: [],
+  // Money that shows up later, against all rules, is given back from here (reconciliation).
+  declined: ['captured', 'authorized'],
+  expired: ['captured', 'authorized'],
+  cancelled: [],
+};
+
+export class IllegalPaymentMoveError extends Error {
+  constructor(
+    readonly from: PaymentState,
+    readonly to: PaymentState,
+  ) {
+    super(`A payment cannot move from ${from} to ${to}`);
+    this.name = 'IllegalPaymentMoveError';
+  }
+}
+
+export function canMovePayment(from: PaymentState, to: PaymentState): boolean {
+  return MOVES[from].includes(to);
+}
+
+/** @throws IllegalPaymentMoveError */
+export function assertPaymentMove(from: PaymentState, to: PaymentState): void {
+  if (!canMovePayment(from, to)) throw new IllegalPaymentMoveError(from, to);
+}
+
+/** No money of the customer is held or taken, and none will be. */
+export function isWithoutMoney(state: PaymentState): boolean {
+  return WITHOUT_MONEY.has(state);
+}
+
+const WITHOUT_MONEY: ReadonlySet<PaymentState> = new Set(['voided', 'refunded', 'declined', 'expired', 'cancelled']);

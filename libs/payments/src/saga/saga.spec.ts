@@ -1,0 +1,219 @@
+// Promise 1 of payments: a payment that can be reached can also be ended, with money and receipt in agreement, or names the person who must.
+import fc from 'fast-check';
+import { RECEIPT_STATUSES, type ReceiptStatus } from '#fiscal-domain';
+import { statusOf, type CallOutcome, type MoneyStatus, type PaymentFlow } from '../port.js';
+import { afterCall, stateDuring } from './after-call.js';
+import { nextStep, type SagaSnapshot, type SagaStep } from './next-step.js';
+import { canMovePayment, isWithoutMoney, PAYMENT_STATES, type PaymentState } from './payment-state.js';
+
+const FLOWS: readonly PaymentFlow[] = ['hold', 'charge', 'invoice', 'inbound', 'veto'];
+const STATUSES: readonly MoneyStatus[] = [
+  'not_found',
+  'pending',
+  'in_flight',
+  'reserved',
+  'authorized',
+  'captured',
+  'declined',
+  'voided',
+  'refunded',
+  'manual',
+];
+const OUTCOMES: readonly CallOutcome[] = [
+  ...STATUSES.map((status) => statusOf(status)),
+  { kind: 'refused', code: 'x', detail: '' },
+  { kind: 'unknown', detail: '' },
+  { kind: 'unsent', detail: '' },
+];
+
+function start(flow: PaymentFlow, canRefund: boolean): SagaSnapshot {
+  return {
+    flow,
+    canRefund,
+    state: 'created',
+    receipt: 'awaiting_payment',
+    fiscalRefund: 'none',
+    refundRequested: false,
+    isPrepared: false,
+    link: 'missing',
+    waitsForCapture: false,
+    cancelRequested: false,
+    outOfTime: false,
+  };
+}
+
+const RECEIPT_MOVES: Partial<Record<ReceiptStatus, readonly ReceiptStatus[]>> = {
+  accepted: ['sending', 'cancelled'],
+  sending: ['registered', 'rejected', 'accepted', 'unknown'],
+  unknown: ['registered', 'accepted', 'rejected'],
+};
+
+/** What the world may do by itself: the register, the customer, the merchant, the provider, time. */
+function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
+  const after: SagaSnapshot[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
+  if (!now.cancelRequested) after.push({ ...now, cancelRequested: true });
+  if (!now.outOfTime) after.push({ ...now, outOfTime: true });
+  if (now.fiscalRefund === 'pending')
+    after.push({ ...now, fiscalRefund: 'registered' }, { ...now, fiscalRefund: 'failed' });
+  // An invoice on the phone is paid through the provider's calls as well.
+  if (now.flow === 'inbound' || now.flow === 'invoice') {
+    if (now.state === 'pending') after.push({ ...now, state: 'reserved' });
+    if (now.state === 'reserved') after.push({ ...now, state: 'pending' });
+    if (now.state === 'reserved' && now.receipt === 'awaiting_payment')
+      after.push({ ...now, state: 'captured', receipt: 'accepted' });
+    if (now.state === 'captured') after.push({ ...now, state: 'refunded', refundRequested: false });
+  }
+  if (now.flow === 'veto' && now.state === 'pending') after.push({ ...now, state: 'reserved' });
+  return after;
+}
+
+function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
+  switch (step.kind) {
+    case 'move':
+      expectLegal(now.state, step.to);
+      return [{ ...now, state: step.to }];
+    case 'release_receipt':
+      expect(now.receipt).toBe('awaiting_payment');
+      return [{ ...now, receipt: 'accepted' }];
+    case 'cancel_receipt':
+      expect(['awaiting_payment', 'accepted']).toContain(now.receipt);
+      return [{ ...now, receipt: 'cancelled' }];
+    case 'start_fiscal_refund':
+      expect(now).toMatchObject({ receipt: 'registered', fiscalRefund: 'none' });
+      return [{ ...now, fiscalRefund: 'pending' }];
+    case 'request_refund':
+      return [{ ...now, refundRequested: true }];
+    case 'call':
+      return OUTCOMES.flatMap((outcome) =>
+        [true, false].map((isSettled) => called(now, step.call, outcome, isSettled)),
+      );
+    case 'wait':
+    case 'operator':
+    case 'done':
+      return [];
+  }
+}
+
+function called(
+  now: SagaSnapshot,
+  name: Extract<SagaStep, { kind: 'call' }>['call'],
+  outcome: CallOutcome,
+  isSettled: boolean,
+): SagaSnapshot {
+  const during = stateDuring(name);
+  if (during) expectLegal(now.state, during);
+  const state = afterCall(name, { before: now.state, outcome, isSettled, isWholeRefund: true });
+  if (state !== now.state) expectLegal(during ?? now.state, state);
+  return {
+    ...now,
+    state,
+    isPrepared: now.isPrepared || (name === 'prepare' && outcome.kind === 'status'),
+    link: name === 'attach_link' && outcome.kind === 'status' ? 'attached' : now.link,
+    refundRequested: state === 'refunded' ? false : now.refundRequested,
+  };
+}
+
+function expectLegal(from: PaymentState, to: PaymentState): void {
+  if (!canMovePayment(from, to)) throw new Error(`illegal move ${from} → ${to}`);
+}
+
+function successors(now: SagaSnapshot): SagaSnapshot[] {
+  return [...byTheSaga(now, nextStep(now)), ...byTheWorld(now)];
+}
+
+function reachable(from: SagaSnapshot): Map<string, SagaSnapshot> {
+  const seen = new Map([[JSON.stringify(from), from]]);
+  const open = [from];
+  for (let now = open.pop(); now; now = open.pop()) {
+    for (const next of successors(now)) {
+      const key = JSON.stringify(next);
+      if (!seen.has(key)) {
+        seen.set(key, next);
+        open.push(next);
+      }
+    }
+  }
+  return seen;
+}
+
+/** Done and right: paid with a receipt, or neither, or a receipt that was refunded. */
+function agrees(now: SagaSnapshot): boolean {
+  if (now.state === 'captured') return now.receipt === 'registered' && now.fiscalRefund !== 'registered';
+  if (!isWithoutMoney(now.state)) return false;
+  if (now.receipt === 'registered') return now.fiscalRefund === 'registered';
+  return now.receipt === 'rejected' || now.receipt === 'cancelled';
+}
+
+describe.each(FLOWS.flatMap((flow) => [true, false].map((canRefund) => ({ flow, canRefund }))))(
+  'flow $flow, refunds by us: $canRefund',
+  ({ flow, canRefund }) => {
+    const all = reachable(start(flow, canRefund));
+
+    it('says done only where money and receipt agree', () => {
+      const wrong = [...all.values()].filter((now) => nextStep(now).kind === 'done' && !agrees(now));
+      expect(wrong).toEqual([]);
+    });
+
+    it('never stands still anywhere else: there is a way to an end, or a person is named', () => {
+      // Backwards from every end over the edges: what cannot reach one is stuck.
+      const before = new Map<string, string[]>();
+      for (const [key, now] of all)
+        for (const next of successors(now).map((each) => JSON.stringify(each)))
+          before.set(next, [...(before.get(next) ?? []), key]);
+      const ends = [...all].filter(([, now]) => ['done', 'operator'].includes(nextStep(now).kind)).map(([key]) => key);
+      const ending = new Set(ends);
+      for (let key = ends.pop(); key !== undefined; key = ends.pop())
+        for (const earlier of before.get(key) ?? [])
+          if (!ending.has(earlier)) {
+            ending.add(earlier);
+            ends.push(earlier);
+          }
+      const stuck = [...all.keys()].filter((key) => !ending.has(key));
+      expect(stuck).toEqual([]);
+    });
+
+    it('takes no money for a receipt that was refunded, cancelled or refused', () => {
+      const wrong = [...all.values()].filter((now) => {
+        const step = nextStep(now);
+        const isTaking = step.kind === 'call' && (step.call === 'capture' || step.call === 'authorize');
+        const isVoid = now.receipt === 'rejected' || now.receipt === 'cancelled' || now.fiscalRefund === 'registered';
+        return isTaking && isVoid;
+      });
+      expect(wrong).toEqual([]);
+    });
+  },
+);
+
+it('answers any snapshot at all with a step, also one that should not exist', () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        flow: fc.constantFrom(...FLOWS),
+        state: fc.constantFrom(...PAYMENT_STATES),
+        receipt: fc.constantFrom(...RECEIPT_STATUSES),
+        fiscalRefund: fc.constantFrom('none', 'pending', 'registered', 'failed'),
+        refundRequested: fc.boolean(),
+        canRefund: fc.boolean(),
+        isPrepared: fc.boolean(),
+        link: fc.constantFrom('none', 'missing', 'attached'),
+        waitsForCapture: fc.boolean(),
+        cancelRequested: fc.boolean(),
+        outOfTime: fc.boolean(),
+      }),
+      (now) => {
+        const step = nextStep(now);
+        if (step.kind === 'move') expect(canMovePayment(now.state, step.to)).toBe(true);
+        if (step.kind === 'call') {
+          const during = stateDuring(step.call);
+          if (during) expect(canMovePayment(now.state, during)).toBe(true);
+        }
+      },
+    ),
+  );
+});
+
+it('asks again only by reading while it does not know what a call did', () => {
+  const unknown = PAYMENT_STATES.filter((state) => state.endsWith('_unknown') || /(ing)$/.test(state));
+  for (const state of unknown.filter((each) => each !== 'pending'))
+    expect(nextStep({ ...start('hold', true), state })).toEqual({ kind: 'call', call: 'read_status' });
+});

@@ -1,0 +1,224 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { parseCidr, newId } from '#runtime';
+import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
+import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
+import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
+import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
+
+export interface PaymentsAnswer {
+  status: number;
+  headers: Headers;
+  body: PaymentView & Record<string, unknown> & { code: string; errors: { pointer: string; code: string }[] };
+}
+
+export interface SimulatedPayment {
+  id: string;
+  our_ref: string;
+  provider: string;
+  status: string;
+  captures: number;
+  refunds: number;
+  link: string | null;
+}
+
+const SCOPES = [
+  'payments:write',
+  'receipts:write',
+  'receipts:read',
+  'refunds:write',
+  'clients:admin',
+  'operator:resolve',
+];
+const SPIC = '01905001001000001';
+export const PRICE = 112_000;
+
+/** The gateway as it runs, the providers' simulator beside it, and what a relay would do with the receipts. */
+export class PaymentsFixture {
+  readonly accounts: MerchantAccounts = { payme: null, click: null, multicard: null };
+  readonly accountIds: Record<string, string> = {};
+  deviceId = '';
+  cashierId = '';
+  private sequence = 0;
+  private isStopped = false;
+  private registering: Promise<void> = Promise.resolve();
+  /** What the register does with what reaches its lane. */
+  register: 'registers' | 'rejects' | 'sleeps' = 'registers';
+
+  private constructor(
+    readonly gateway: OperatorFixture,
+    readonly simulator: FastifyInstance,
+    readonly simulatorUrl: string,
+  ) {}
+
+  static async start(more: Record<string, unknown> = {}): Promise<PaymentsFixture> {
+    const accounts: { current: () => MerchantAccounts } = {
+      current: () => ({ payme: null, click: null, multicard: null }),
+    };
+    const simulator = paymentsSimulator({ accounts: () => accounts.current() });
+    await simulator.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = simulator.server.address() as AddressInfo;
+    const loopback = parseCidr('127.0.0.0/8');
+    if (loopback.kind === 'invalid') throw new Error(loopback.reason);
+    const gateway = await OperatorFixture.start({
+      ...{ PROVIDER_ALLOWED_CIDRS: [loopback.cidr], PAYMENT_CALL_TIMEOUT_MS: 1_000, PAYMENT_SETTLE_MS: 3_000 },
+      ...{ PAYMENT_LOOK_MS: 200, ...more },
+    });
+    gateway.token = await gateway.createToken(gateway.merchantId, SCOPES);
+    const fixture = new PaymentsFixture(gateway, simulator, `http://127.0.0.1:${String(port)}`);
+    accounts.current = () => fixture.accounts;
+    await fixture.setUp();
+    return fixture;
+  }
+
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.registering;
+    await this.gateway.stop();
+    await this.simulator.close();
+  }
+
+  private async setUp(): Promise<void> {
+    const { prisma, merchantId } = this.gateway;
+    ({ deviceId: this.deviceId } = await this.gateway.createDevice());
+    this.cashierId = newId('csh');
+    const branch = await prisma.branch.findFirstOrThrow({ where: { merchantId } });
+    await prisma.cashier.create({
+      data: { id: this.cashierId, merchantId, branchId: branch.id, code: 'till', name: 'Till' },
+    });
+    await prisma.classifierEntry.create({
+      data: {
+        ...{ spic: SPIC, name: { ru: 'Хлеб', uz: 'Non', en: 'Bread' }, packages: [{ code: '1500001', name: 'dona' }] },
+        ...{ units: 796, marked: false, cashAllowed: true, vatPercents: [12], active: true, version: 1 },
+      },
+    });
+    await this.openAccounts();
+    this.registering = this.registerReceipts();
+  }
+
+  private async openAccounts(): Promise<void> {
+    const { simulatorUrl } = this;
+    const make = async (provider: string, settings: Record<string, string>): Promise<string> => {
+      const { status, body } = await this.ask('POST', '/v1/provider-accounts', { provider, settings });
+      if (status !== 201) throw new Error(JSON.stringify(body));
+      this.accountIds[provider] = body.id;
+      return `${this.gateway.base}/v1/providers/${provider}/${body.id}`;
+    };
+    const payme = { cashbox_id: 'box', key: 'payme-key', checkout_url: `${simulatorUrl}/payme` };
+    const paymeUrl = await make('payme', { ...payme, api_url: `${simulatorUrl}/payme/api` });
+    this.accounts.payme = { url: paymeUrl, key: 'payme-key', account_field: 'order_id' };
+    const click = { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' };
+    const clickUrls = { api_url: `${simulatorUrl}/click/v2/merchant`, checkout_url: `${simulatorUrl}/click/pay` };
+    const clickUrl = await make('click', { ...click, ...clickUrls });
+    this.accounts.click = { url: clickUrl, service_id: '12345', secret_key: 'SECRET123' };
+    const multicard = { application_id: 'app', secret: 'multi-secret', store_id: '6' };
+    const multicardUrl = await make('multicard', { ...multicard, api_url: `${simulatorUrl}/multicard` });
+    this.accounts.multicard = { secret: 'multi-secret', store_id: '6', url: multicardUrl };
+  }
+
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<PaymentsAnswer> {
+    const response = await fetch(`${this.gateway.base}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.gateway.token}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const parsed = (text === '' ? {} : JSON.parse(text)) as PaymentsAnswer['body'];
+    return { status: response.status, headers: response.headers, body: parsed };
+  }
+
+  sale(payment: Record<string, unknown>, more: Record<string, unknown> = {}): Record<string, unknown> {
+    const item = { name: 'Non', price: PRICE, qty: 1, spic: SPIC };
+    return { items: [item], payment: { method: 'online', ...payment }, cashier_id: this.cashierId, ...more };
+  }
+
+  pay(payment: Record<string, unknown>, headers: Record<string, string> = {}): Promise<PaymentsAnswer> {
+    return this.ask('POST', '/v1/payments', this.sale(payment), headers);
+  }
+
+  async read(id: string): Promise<PaymentView> {
+    return (await this.ask('GET', `/v1/payments/${id}`)).body;
+  }
+
+  /** Waits until the payment is as wanted. */
+  async until(id: string, wanted: { status: string; receipt?: string }, deadlineMs = 30_000): Promise<PaymentView> {
+    const deadline = Date.now() + deadlineMs;
+    for (;;) {
+      const view = await this.read(id);
+      if (view.status === wanted.status && (wanted.receipt ?? view.receipt.status) === view.receipt.status) return view;
+      if (Date.now() > deadline)
+        throw new Error(
+          `payment is ${view.status}, receipt ${view.receipt.status} (${String(view.reason)}), wanted ${JSON.stringify(wanted)}`,
+        );
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+
+  async faults(...rules: { fault: string; next?: number; rate?: number; delay_ms?: number }[]): Promise<void> {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ rules }) };
+    await (await fetch(`${this.simulatorUrl}/faults`, init)).text();
+  }
+
+  async simulated(ourRef: string): Promise<SimulatedPayment[]> {
+    const response = await fetch(`${this.simulatorUrl}/payments`);
+    const { data } = (await response.json()) as { data: SimulatedPayment[] };
+    return data.filter((payment) => payment.our_ref === ourRef);
+  }
+
+  /** A person on the provider's page. */
+  async press(url: string): Promise<string> {
+    return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();
+  }
+
+  async events(paymentId: string): Promise<string[]> {
+    return (await this.gateway.events(paymentId)).map(({ type }) => type);
+  }
+
+  private async registerReceipts(): Promise<void> {
+    while (!this.isStopped) {
+      if (this.register !== 'sleeps') await this.registerOnce();
+      await new Promise((resolve) => setTimeout(resolve, 15));
+    }
+  }
+
+  /** Takes what is accepted to its end, as a relay leaves it, and tells of it. */
+  async registerOnce(): Promise<void> {
+    const { prisma } = this.gateway;
+    const rows = await prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM receipts WHERE status = 'accepted' AND (dispatch_before IS NULL OR dispatch_before > now())
+       ORDER BY lane_place`;
+    for (const { id } of rows) await (this.register === 'rejects' ? this.rejected(id) : this.registered(id));
+  }
+
+  /** The register has it, and it is known. */
+  async registered(id: string): Promise<void> {
+    this.sequence += 1;
+    const sign = String(this.sequence).padStart(12, '0');
+    const url = `https://ofd.soliq.uz/check?t=UZ000000000001&r=${String(this.sequence)}&c=20260102080405&s=${sign}`;
+    await this.gateway.prisma.$executeRaw`
+      UPDATE receipts SET status = 'registered', terminal_id = 'UZ000000000001', receipt_seq = ${this.sequence},
+             fiscal_sign = ${sign}, verification_url = ${url}, registered_at = now(), evidence = 'answer',
+             ofd_status = 'sent' WHERE id = ${id} AND status IN ('accepted', 'sending', 'unknown')`;
+    await this.tell(id);
+  }
+
+  private async rejected(id: string): Promise<void> {
+    const rejection = JSON.stringify({ code: 'E-013', rule: null, detail: 'refused', line: null });
+    await this.gateway.prisma.$executeRaw`
+      UPDATE receipts SET status = 'rejected', rejection = ${rejection}::jsonb WHERE id = ${id} AND status = 'accepted'`;
+    await this.tell(id);
+  }
+
+  private async tell(id: string): Promise<void> {
+    await this.gateway.prisma.$queryRaw`SELECT pg_notify('receipt_settled', ${id})::text`;
+  }
+}
