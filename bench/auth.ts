@@ -25,7 +25,11 @@ interface Round {
  * disturb least; and what is left of the rate of accepting (figure (a)) with all locks on.
  */
 export async function benchAuth({ rounds, requests }: { rounds: number; requests: number }): Promise<Figure[]> {
-  const system = await startSystem({ registers: 10, relays: 0, env: { PUBLIC_HOSTS: HOST, CLIENT_LIMIT: NEVER_REACHED } });
+  const system = await startSystem({
+    registers: 10,
+    relays: 0,
+    env: { PUBLIC_HOSTS: HOST, CLIENT_LIMIT: NEVER_REACHED },
+  });
   const port = await freePorts(2);
   const route = benchProgram('guarded-route', port, { ...system.programEnv, GATEWAY_PORT: String(port) }, 'readyz');
   const barePort = port + 1;

@@ -48,7 +48,14 @@ let merchantId: string;
 const PUBLIC_URL = 'https://gateway.test/';
 
 const settingsOf = (databaseUrl: string) => ({
-  ...{ SECRETS_KEY: keyring, DATABASE_URL: databaseUrl, PUBLIC_URL, PUBLIC_HOSTS: [], ADDRESS_LIMIT: null, CLIENT_LIMIT: null },
+  ...{
+    SECRETS_KEY: keyring,
+    DATABASE_URL: databaseUrl,
+    PUBLIC_URL,
+    PUBLIC_HOSTS: [],
+    ADDRESS_LIMIT: null,
+    CLIENT_LIMIT: null,
+  },
 });
 
 async function startGateway(databaseUrl: string): Promise<NestFastifyApplication> {

@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Body, Controller, Module, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
 import { GatewayModule } from '../gateway.module.js';
 import { Scopes } from '../http/scopes.js';
