@@ -1,4 +1,4 @@
-import { All, Controller, Inject, Param, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
 import { paymeAnswer, paymeError } from '#payments';
@@ -24,7 +24,19 @@ export class ProviderCallsController {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  @All(':provider/:account')
+  /** Payme wants to hear in its own words that this is no way to call. */
+  @Get(':provider/:account')
+  @OwnAuthentication()
+  callWithGet(
+    @Param('provider') provider: string,
+    @Param('account') accountId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.call(provider, accountId, request, reply);
+  }
+
+  @Post(':provider/:account')
   @OwnAuthentication()
   async call(
     @Param('provider') provider: string,
