@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual, type Hash } from 'node:crypto';
+import { createHash, hash, timingSafeEqual } from 'node:crypto';
 import { pipeline, Transform, type Readable, type TransformCallback } from 'node:stream';
 import { bytesOf, readCanonicalDictionary } from './structured-dictionary.js';
 
@@ -7,7 +7,8 @@ const HASHES = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const;
 
 interface ClaimedDigest {
   name: string;
-  hash: Hash;
+  /** By the name of `node:crypto`. */
+  algorithm: string;
   claimed: Buffer | null;
 }
 
@@ -21,7 +22,7 @@ export function readContentDigest(field: string): DigestReading {
   if (!dictionary) return { kind: 'unusable', detail: 'Content-Digest is not a dictionary in canonical form.' };
   const digests = Object.entries(HASHES)
     .filter(([name]) => dictionary.has(name))
-    .map(([name, hash]) => ({ name, hash: createHash(hash), claimed: bytesOf(dictionary, name) }));
+    .map(([name, algorithm]) => ({ name, algorithm, claimed: bytesOf(dictionary, name) }));
   if (digests.length > 0) return { kind: 'digests', digests };
   return { kind: 'unusable', detail: 'Content-Digest needs sha-256 or sha-512.' };
 }
@@ -30,8 +31,7 @@ export function readContentDigest(field: string): DigestReading {
 export function checkContentDigest(field: string, body: Buffer): DigestVerdict {
   const reading = readContentDigest(field);
   if (reading.kind === 'unusable') return { kind: 'differs', detail: reading.detail };
-  for (const { hash } of reading.digests) hash.update(body);
-  return compare(reading.digests);
+  return compare(reading.digests, (algorithm) => hash(algorithm, body, 'buffer'));
 }
 
 /**
@@ -42,14 +42,17 @@ export function checkContentDigest(field: string, body: Buffer): DigestVerdict {
 export function digestChecked(source: Readable, field: string, refuse: (detail: string) => Error): Readable {
   const reading = readContentDigest(field);
   const digests = reading.kind === 'digests' ? reading.digests : [];
+  const hashes = new Map(digests.map(({ algorithm }) => [algorithm, createHash(algorithm)]));
   const check = new Transform({
     transform: (chunk: Buffer, _encoding, done: TransformCallback) => {
-      for (const { hash } of digests) hash.update(chunk);
+      for (const each of hashes.values()) each.update(chunk);
       done(null, chunk);
     },
     flush: (done) => {
       const verdict: DigestVerdict =
-        reading.kind === 'unusable' ? { kind: 'differs', detail: reading.detail } : compare(digests);
+        reading.kind === 'unusable'
+          ? { kind: 'differs', detail: reading.detail }
+          : compare(digests, (algorithm) => hashes.get(algorithm)?.digest());
       done(verdict.kind === 'matches' ? null : refuse(verdict.detail));
     },
   });
@@ -58,10 +61,13 @@ export function digestChecked(source: Readable, field: string, refuse: (detail: 
   return check;
 }
 
-function compare(digests: readonly ClaimedDigest[]): DigestVerdict {
-  for (const { name, hash, claimed } of digests) {
-    const actual = hash.digest();
-    if (claimed?.length !== actual.length || !timingSafeEqual(claimed, actual)) {
+function compare(
+  digests: readonly ClaimedDigest[],
+  digestOf: (algorithm: string) => Buffer | undefined,
+): DigestVerdict {
+  for (const { name, algorithm, claimed } of digests) {
+    const actual = digestOf(algorithm);
+    if (!actual || claimed?.length !== actual.length || !timingSafeEqual(claimed, actual)) {
       return { kind: 'differs', detail: `Content-Digest ${name} is not that of the body received.` };
     }
   }

@@ -1,5 +1,5 @@
 import { isInnerList, serializeInnerList, type InnerList } from 'structured-headers';
-import { fieldValue, isComponentName, type SignedRequest } from './signed-request.js';
+import { isComponentName, type SignedRequest } from './signed-request.js';
 import { bytesOf, readCanonicalDictionary } from './structured-dictionary.js';
 
 /** Marks the one signature that is meant for this gateway; all others are none of its business. */
@@ -31,9 +31,9 @@ export type SignatureReading =
   | { kind: 'signature'; signature: PresentedSignature };
 
 /** Finds the signature with our tag in Signature-Input and Signature (RFC 9421 §4). */
-export function readSignature(request: SignedRequest): SignatureReading {
-  const inputField = fieldValue(request, 'signature-input');
-  if (inputField === null) return { kind: 'none' };
+export function readSignature({ fields }: SignedRequest): SignatureReading {
+  const inputField = fields.get('signature-input');
+  if (inputField === undefined) return { kind: 'none' };
   const inputs = readCanonicalDictionary(inputField);
   if (!inputs) return malformed('Signature-Input is not a dictionary in canonical form, or repeats a name.');
   const ours = [...inputs].filter(([, member]) => member[1].get('tag') === SIGNATURE_TAG);
@@ -42,7 +42,7 @@ export function readSignature(request: SignedRequest): SignatureReading {
   if (more.length > 0) return malformed(`Send exactly one signature with tag="${SIGNATURE_TAG}".`);
   const [label, input] = first;
   if (!isInnerList(input)) return malformed('A member of Signature-Input must be a list of components.');
-  const signatures = readCanonicalDictionary(fieldValue(request, 'signature') ?? '');
+  const signatures = readCanonicalDictionary(fields.get('signature') ?? '');
   const bytes = signatures && bytesOf(signatures, label);
   if (!bytes) return malformed(`Signature holds no byte sequence with the label ${label}.`);
   return readInput(input, bytes);

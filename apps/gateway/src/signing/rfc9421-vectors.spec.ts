@@ -4,7 +4,7 @@ import { parseDictionary, serializeInnerList, type InnerList } from 'structured-
 import { checkContentDigest } from './content-digest.js';
 import { readSignature } from './read-signature.js';
 import { isSignatureOf, type VerifyingKey } from './signature-algorithms.js';
-import { signatureBase, type SignedRequest } from './signed-request.js';
+import { signatureBase, signedRequest, type SignedRequest } from './signed-request.js';
 
 /** RFC 9421 appendix B.1. */
 const RSA_PSS_KEY = `-----BEGIN PUBLIC KEY-----
@@ -32,20 +32,17 @@ const SHARED_SECRET = Buffer.from(
 
 /** Appendix B.2: the request that all examples sign. */
 const DIGEST = 'sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+AbwAgBWnrIiYllu7BNNyealdVLvRwEmTHWXvJwew==:';
-const REQUEST: SignedRequest = {
-  method: 'POST',
-  target: '/foo?param=Value&Pet=dog',
-  rawHeaders: [
-    ...['Host', 'example.com', 'Date', 'Tue, 20 Apr 2021 02:07:55 GMT', 'Content-Type', 'application/json'],
-    ...['Content-Digest', DIGEST, 'Content-Length', '18'],
-  ],
-};
+const TARGET = '/foo?param=Value&Pet=dog';
+const HEADERS = [
+  ...['Host', 'example.com', 'Date', 'Tue, 20 Apr 2021 02:07:55 GMT', 'Content-Type', 'application/json'],
+  ...['Content-Digest', DIGEST, 'Content-Length', '18'],
+];
+const REQUEST = signedRequest('POST', TARGET, HEADERS);
 const PROXY_CERTIFICATE =
   ':MIIBqDCCAU6gAwIBAgIBBzAKBggqhkjOPQQDAjA6MRswGQYDVQQKDBJMZXQncyBBdXRoZW50aWNhdGUxGzAZBgNVBAMMEkxBIEludGVybWVkaWF0ZSBDQTAeFw0yMDAxMTQyMjU1MzNaFw0yMTAxMjMyMjU1MzNaMA0xCzAJBgNVBAMMAkJDMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8YnXXfaUgmnMtOXU/IncWalRhebrXmckC8vdgJ1p5Be5F/3YC8OthxM4+k1M6aEAEFcGzkJiNy6J84y7uzo9M6NyMHAwCQYDVR0TBAIwADAfBgNVHSMEGDAWgBRm3WjLa38lbEYCuiCPct0ZaSED2DAOBgNVHQ8BAf8EBAMCBsAwEwYDVR0lBAwwCgYIKwYBBQUHAwIwHQYDVR0RAQH/BBMwEYEPYmRjQGV4YW1wbGUuY29tMAoGCCqGSM49BAMCA0gAMEUCIBHda/r1vaL6G3VliL4/Di6YK0Q6bMjeSkC3dFCOOB8TAiEAx/kHSB4urmiZ0NX5r5XarmPk0wmuydBVoU4hBVZ1yhk=:';
-const PROXY_REQUEST: SignedRequest = {
-  ...REQUEST,
-  rawHeaders: ['Host', 'service.internal.example', 'Client-Cert', PROXY_CERTIFICATE],
-};
+const PROXY_REQUEST = signedRequest('POST', TARGET, [
+  ...['Host', 'service.internal.example', 'Client-Cert', PROXY_CERTIFICATE],
+]);
 
 interface Vector {
   request: SignedRequest;
@@ -155,8 +152,8 @@ test('B.2.4 signs an answer: its key and bytes verify, though this gateway reads
 
 test('B.2.2 covers a single query parameter: outside of the profile, refused by name', () => {
   const input = 'sig=("@authority" "content-digest" "@query-param";name="Pet");created=1618884473;tag="fgw-v1"';
-  const rawHeaders = [...REQUEST.rawHeaders, 'Signature-Input', input, 'Signature', 'sig=:AAAA:'];
-  expect(readSignature({ ...REQUEST, rawHeaders })).toEqual({
+  const signed = [...HEADERS, 'Signature-Input', input, 'Signature', 'sig=:AAAA:'];
+  expect(readSignature(signedRequest('POST', TARGET, signed))).toEqual({
     kind: 'malformed',
     detail: 'Component parameters are not supported: sign the whole of "@query-param".',
   });

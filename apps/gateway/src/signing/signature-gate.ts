@@ -7,7 +7,7 @@ import { digestChecked } from './content-digest.js';
 import { readSignature } from './read-signature.js';
 import type { RefusedSignatures } from './refused-signatures.js';
 import { signatureProblem } from './signature-problems.js';
-import { fieldValue, normalizeAuthority, type SignedRequest } from './signed-request.js';
+import { normalizeAuthority, signedRequest, type SignedRequest } from './signed-request.js';
 import type { ClientSigning, SigningKeys } from './signing-keys.js';
 import type { UsedNonces } from './used-nonces.js';
 import { verifySignature } from './verify-signature.js';
@@ -60,7 +60,7 @@ export class SignatureGate {
     if (!(await this.tools.nonces.use(verdict.keyId, verdict.nonce))) {
       throw signatureProblem('nonce_replayed', 'This signature was used before. Sign each request anew, repeats too.');
     }
-    if (body === 'unread') checkWhileRead(request, fieldValue(signed, 'content-digest') ?? '');
+    if (body === 'unread') checkWhileRead(request, signed.fields.get('content-digest') ?? '');
   }
 }
 
@@ -74,7 +74,7 @@ function isRequired({ policy }: ClientSigning, method: string): boolean {
 }
 
 function signedRequestOf({ raw }: FastifyRequest): SignedRequest {
-  return { method: raw.method ?? '', target: raw.url ?? '', rawHeaders: raw.rawHeaders };
+  return signedRequest(raw.method ?? '', raw.url ?? '', raw.rawHeaders);
 }
 
 /** The body's bytes; `unread` when its handler takes it as a stream. */

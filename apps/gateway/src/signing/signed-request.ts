@@ -3,8 +3,20 @@ export interface SignedRequest {
   method: string;
   /** Path and query of the request line, byte for byte. */
   target: string;
-  /** Names and values in turn, as received: Node folds repeated headers away elsewhere. */
-  rawHeaders: readonly string[];
+  /** Each header field by its lower-case name: all its values in order, joined (RFC 9421 §2.1); Node took the spaces around them. */
+  fields: ReadonlyMap<string, string>;
+}
+
+/** @param rawHeaders names and values in turn, as received: Node folds repeated headers away elsewhere */
+export function signedRequest(method: string, target: string, rawHeaders: readonly string[]): SignedRequest {
+  const fields = new Map<string, string>();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase();
+    const value = rawHeaders[at + 1] ?? '';
+    const before = fields.get(name);
+    fields.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return { method, target, fields };
 }
 
 /** The derived components (RFC 9421 §2.2) that this gateway knows. Those that name the scheme break at TLS proxies. */
@@ -25,18 +37,7 @@ export function isComponentName(name: string): boolean {
 /** A component's value for the signature base (RFC 9421 §2.1, §2.2); null when the request does not have it. */
 export function componentValue(request: SignedRequest, name: string): string | null {
   const derive = DERIVED[name];
-  return derive ? derive(request) : fieldValue(request, name);
-}
-
-/** All values of a header field in order, trimmed, joined (RFC 9421 §2.1); null when there is none. */
-export function fieldValue({ rawHeaders }: SignedRequest, name: string): string | null {
-  let joined: string | null = null;
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.toLowerCase() !== name) continue;
-    const value = (rawHeaders[at + 1] ?? '').replace(/^[ \t]+|[ \t]+$/g, '');
-    joined = joined === null ? value : `${joined}, ${value}`;
-  }
-  return joined;
+  return derive ? derive(request) : (request.fields.get(name) ?? null);
 }
 
 /** The host as both sides write it: lower case, without a default port. */
@@ -45,9 +46,9 @@ export function normalizeAuthority(host: string): string {
 }
 
 /** From the Host header alone: X-Forwarded-Host is whatever the caller likes. Several of them are none. */
-function authorityOf(request: SignedRequest): string | null {
-  const host = fieldValue(request, 'host');
-  return host === null || host.includes(',') ? null : normalizeAuthority(host);
+function authorityOf({ fields }: SignedRequest): string | null {
+  const host = fields.get('host');
+  return host === undefined || host.includes(',') ? null : normalizeAuthority(host);
 }
 
 /** RFC 9421 §2.5. Latin-1, as Node reads header bytes. */

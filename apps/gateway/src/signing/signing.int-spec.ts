@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Body, Controller, Module, Post } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
 import { GatewayModule } from '../gateway.module.js';
 import { Scopes } from '../http/scopes.js';
@@ -249,7 +248,7 @@ describe('a route that reads its body itself', () => {
     })
     class FilesModule {}
     const app = await createFastifyNestApp(FilesModule, { logger });
-    const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+    const fastify = app.getHttpAdapter().getInstance();
     fastify.addContentTypeParser('text/plain', (_request, payload, done) => done(null, payload));
     await app.listen(0, '127.0.0.1');
     return app;

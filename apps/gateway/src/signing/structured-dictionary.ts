@@ -12,7 +12,8 @@ export function readCanonicalDictionary(text: string): Dictionary | null {
   if (text.length > MAX_CHARACTERS) return null;
   try {
     const dictionary = parseDictionary(text);
-    return withoutSpaces(serializeDictionary(dictionary)) === withoutSpaces(text) ? dictionary : null;
+    const written = serializeDictionary(dictionary);
+    return written === text || withoutSpaces(written) === withoutSpaces(text) ? dictionary : null;
   } catch {
     return null; // no dictionary: said by the caller, who knows the field
   }

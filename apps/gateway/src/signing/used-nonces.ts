@@ -10,8 +10,9 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Statements at work at the same time; more only make groups smaller (docs/adr/0003-grouped-accept.md). */
+/** As for receipts (docs/adr/0003-grouped-accept.md): a second statement only beside many that wait. */
 const MAX_STATEMENTS = 2;
+const WORTH_A_SECOND = 8;
 const MAX_ROWS = 500;
 /**
  * How long a nonce is kept, by the database's clock. A signature is good for 360 s at most (300, and a signer 60 ahead):
@@ -88,7 +89,7 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private pump(): void {
-    while (this.statements < MAX_STATEMENTS && this.waiting.size > 0) {
+    while (this.statements < MAX_STATEMENTS && this.waiting.size > this.statements * WORTH_A_SECOND) {
       const group = [...this.waiting].slice(0, MAX_ROWS);
       for (const [name] of group) this.waiting.delete(name);
       this.statements += 1;

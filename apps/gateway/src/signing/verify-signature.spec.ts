@@ -11,6 +11,7 @@ import {
   rawHeadersOf,
   type OutgoingRequest,
 } from './testing/foreign-signer.js';
+import { signedRequest } from './signed-request.js';
 import { verifySignature, type SignatureVerdict } from './verify-signature.js';
 
 const ALGORITHMS: readonly SignatureAlgorithm[] = ['ed25519', 'ecdsa-p256-sha256', 'rsa-pss-sha512', 'hmac-sha256'];
@@ -25,7 +26,7 @@ type Received = Omit<OutgoingRequest, 'headers'> & { headers: Headers };
 function verify(request: Received, now = new Date(), rawHeaders = rawHeadersOf(request.headers)): SignatureVerdict {
   const body = Buffer.from(request.body);
   const { method, target } = request;
-  return verifySignature({ method, target, rawHeaders }, { body, keys, publicHosts, now });
+  return verifySignature(signedRequest(method, target, rawHeaders), { body, keys, publicHosts, now });
 }
 
 const codeOf = (verdict: SignatureVerdict): string => (verdict.kind === 'valid' ? 'valid' : verdict.code);
@@ -345,8 +346,8 @@ describe('a body that its handler reads', () => {
     const request = await signed();
     const { method, target } = request;
     const verifyUnread = (headers: Headers): SignatureVerdict => {
-      const signedRequest = { method, target, rawHeaders: rawHeadersOf(headers) };
-      return verifySignature(signedRequest, { body: 'unread', keys, publicHosts, now: new Date() });
+      const request = signedRequest(method, target, rawHeadersOf(headers));
+      return verifySignature(request, { body: 'unread', keys, publicHosts, now: new Date() });
     };
     expect(codeOf(verifyUnread(request.headers))).toBe('valid');
     expect(codeOf(verifyUnread((await signed(outgoing())).headers))).toBe('component_missing');
