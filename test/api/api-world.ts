@@ -36,6 +36,28 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
     const body = { name: 'K', algorithm: 'hmac-sha256' };
     return created(gateway, `/v1/clients/${await aClient(gateway)}/keys`, body);
   },
+  imports: async (gateway) => {
+    const id = newId('imp');
+    await gateway.prisma.$executeRaw`
+      INSERT INTO catalog_imports (id, merchant_id, format, mode, state, finished_at)
+      VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
+    return id;
+  },
+  /** Belongs to nobody, and is in no register. */
+  classifier: () => Promise.resolve('00000000000000000'),
+  webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
+  'provider-accounts': anAccount,
+  payments: async (gateway) => {
+    const id = newId('pay');
+    const receiptId = await gateway.createReceipt(gateway.merchantId, await gateway.createDevice(), {
+      status: 'accepted',
+    });
+    await gateway.prisma.$executeRaw`
+      INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at)
+      SELECT ${id}, merchant_id, id, ${receiptId}, provider, 'inbound', 'declined', 100, now()
+        FROM provider_accounts WHERE merchant_id = ${gateway.merchantId}`;
+    return id;
+  },
   syncs: (gateway) => created(gateway, '/v1/catalog/syncs', {}),
   groups: (gateway) => created(gateway, '/v1/groups', { code: 'g', name: 'G' }),
   tasks: async (gateway) => {
@@ -51,6 +73,9 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
 const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /v1/catalog/products': { products: [{}] },
   'PUT /v1/catalog/syncs/{id}/products': { products: [{}] },
+  'POST /v1/clients': { name: 'C', scopes: ['clients:admin'], ip_policy: 'any' },
+  'POST /v1/receipts': { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { method: 'cash' }, cashier_id: 'c' },
+  'POST /v1/webhooks/{id}/replay': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
   'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
@@ -69,7 +94,12 @@ export class ApiWorld {
     const gateway = await OperatorFixture.start();
     const world = new ApiWorld(gateway, await gateway.createToken(gateway.merchantId, [...SCOPES]));
     gateway.token = world.allScopes;
-    for (const [segment, create] of Object.entries(OBJECTS)) world.ids.set(segment, await create(gateway));
+    try {
+      for (const [segment, create] of Object.entries(OBJECTS)) world.ids.set(segment, await create(gateway));
+    } catch (error) {
+      await gateway.stop();
+      throw error;
+    }
     return world;
   }
 
@@ -87,7 +117,8 @@ export class ApiWorld {
 
   /** The path with this merchant's ids, or with such that nobody has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'nobody'): string {
-    return path.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
+    const named = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
+    return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);
       if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);
       return `${segment}/${whose === 'own' ? own : sameKindOf(own)}`;
@@ -130,6 +161,11 @@ export class ApiWorld {
 function sameKindOf(id: string): string {
   const kind = id.slice(0, 3);
   return /^[a-z]{3}_[0-9a-z]{26}$/.test(id) ? `${kind}_${newId('rcp').slice(4)}` : `${id.slice(0, 8)}-of-nobody`;
+}
+
+function anAccount(gateway: OperatorFixture): Promise<string> {
+  const body = { provider: 'payme', name: 'Payme', settings: { cashbox_id: 'cashbox', key: 'a-key' } };
+  return created(gateway, '/v1/provider-accounts', body);
 }
 
 /** One that asks for nothing here: a key of its own may oblige it to sign. */

@@ -6,13 +6,18 @@ import { apiDescription, type Endpoint } from './api-document.js';
 
 /** What may be called without a token. Whoever adds a route here has thought about it. */
 const PUBLIC = [
+  'GET /.well-known/oauth-authorization-server',
   'GET /docs',
   'GET /docs/{file}',
   'GET /healthz',
   'GET /metrics',
   'GET /openapi.json',
   'GET /readyz',
+  'GET /v1/providers/{provider}/{account}',
+  'POST /oauth/introspect',
+  'POST /oauth/revoke',
   'POST /oauth/token',
+  'POST /v1/providers/{provider}/{account}',
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 

@@ -10,14 +10,14 @@ const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$
  */
 export function refuseCardData(body: ReceiptBody): void {
   const { token, provider, return_url: returnUrl } = body.payment;
-  const texts: [string, string | undefined][] = [
+  const texts: [string, string | null | undefined][] = [
     ['/payment/token', token],
     ['/payment/provider', provider],
     ['/payment/return_url', returnUrl],
     ...Object.entries(body.metadata ?? {}).map(([key, value]): [string, string] => [`/metadata/${key}`, value]),
   ];
   const faults = texts.flatMap(([pointer, text]): ProblemError[] =>
-    text !== undefined && (looksLikeCard(text) || NAMES.test(pointer.split('/').at(-1) ?? ''))
+    typeof text === 'string' && (looksLikeCard(text) || NAMES.test(pointer.split('/').at(-1) ?? ''))
       ? [
           {
             pointer,

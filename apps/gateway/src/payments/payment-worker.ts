@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { newId, type Logger } from '#runtime';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
@@ -8,6 +9,9 @@ import { PaymentRepository } from './payment.repository.js';
 
 /** At work at the same time in one process. */
 const CONCURRENCY = 16;
+/** Between a claim's commit and its answer nobody here knows who has it. */
+const CLAIM_TRIES = 4;
+const CLAIM_PAUSE_MS = 25;
 /** A finished receipt is news for a payment that this process released not long ago. */
 const MAX_WATCHED = 10_000;
 
@@ -64,15 +68,27 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   /**
-   * Resolves when the payment has come as far as it can; at once when another process is at it. What is under way here may have
-   * begun before the news, so it is awaited and then looked at once more.
+   * Resolves when the payment has come as far as it can, or another process is at it. What is under way here may have begun before
+   * the news, so it is awaited and then looked at once more; what was claimed by the look at all that is due is awaited too.
    */
-  now(paymentId: string): Promise<void> {
-    return this.inTurn(paymentId, async () => {
+  async now(paymentId: string): Promise<void> {
+    for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
+      if (await this.tryNow(paymentId)) return;
+      const other = this.turns.get(paymentId);
+      if (other) return other;
+      await delay(CLAIM_PAUSE_MS);
+    }
+  }
+
+  private async tryNow(paymentId: string): Promise<boolean> {
+    let isClaimed = false;
+    await this.inTurn(paymentId, async () => {
       const leaseId = newId('lse');
       const claimed = await this.payments.claim(leaseId, { ids: [paymentId] });
-      if (claimed.length > 0) await this.advance(paymentId, leaseId);
+      isClaimed = claimed.length > 0;
+      if (isClaimed) await this.advance(paymentId, leaseId);
     });
+    return isClaimed;
   }
 
   private async look(): Promise<void> {

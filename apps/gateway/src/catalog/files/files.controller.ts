@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Controller, Get, HttpCode, Param, Post, Query, Req, Res, StreamableFile } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AcceptsFile, FILE_MEDIA_TYPES, Problem } from '#runtime';
+import { AcceptsFile, Answers, FILE_MEDIA_TYPES, Problem } from '#runtime';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { Scopes } from '../../http/scopes.js';
@@ -11,6 +11,7 @@ import { ImportJobs, type ImportView } from './import-jobs.js';
 import type { ImportMode } from './import-products.js';
 import { FILE_FORMATS, type FileFormat } from './product-table.js';
 
+const FILE_TYPES = Object.values(FILE_MEDIA_TYPES);
 /** How long an import is waited for before it is answered with 202. */
 const IMPORT_WAIT_MS = 10_000;
 
@@ -36,6 +37,7 @@ export class CatalogFilesController {
   ) {}
 
   @Get('export')
+  @Answers({ statuses: [200], mediaTypes: FILE_TYPES })
   @Scopes('catalog:read')
   export(@CurrentCaller() { merchantId }: Caller, @Query() { format = 'csv' }: ExportQuery): StreamableFile {
     return fileOf(this.files.products(merchantId, format), format, 'products');
@@ -46,6 +48,7 @@ export class CatalogFilesController {
   @HttpCode(200)
   @Scopes('catalog:write')
   @AcceptsFile()
+  @Answers({ statuses: [200, 202] })
   async import(
     @CurrentCaller() caller: Caller,
     @Query() { mode = 'upsert' }: ImportQuery,
@@ -68,6 +71,7 @@ export class CatalogFilesController {
 
   /** The rows that were not taken, in the format in which they came, with reasons. */
   @Get('imports/:id/rejected')
+  @Answers({ statuses: [200], mediaTypes: FILE_TYPES })
   @Scopes('catalog:write')
   async rejected(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<StreamableFile> {
     const file = await this.jobs.fileOf(merchantId, ownId('imp', id, 'import'));

@@ -50,6 +50,8 @@ const ACCOUNT_TTL_MS = 5_000;
 export class ProviderAccounts {
   private readonly guard: OutgoingGuard;
   private readonly opened = new LRUCache<string, OpenAccount>({
+    // A change drops what is being read at that moment: its reader gets it, and nobody keeps it.
+    ignoreFetchAbort: true,
     max: 5_000,
     ttl: ACCOUNT_TTL_MS,
     fetchMethod: (id) => this.read(id),
