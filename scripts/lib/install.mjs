@@ -20,10 +20,18 @@ export function assertNodeVersion() {
 export async function ensureInstalled() {
   const reason = findReasonToInstall();
   if (reason === null) return;
+  refuseLinkedFolder();
   await step(`Installing the packages (${reason})`, async () => {
     const { code, output } = await runNpm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']);
     if (code !== 0) throw new UserError(`npm ci failed:\n${output.trim()}`);
   });
+}
+
+/** `npm ci` would empty the folder that the link leads to, which belongs to somebody else. */
+function refuseLinkedFolder() {
+  const folder = path.join(ROOT, 'node_modules');
+  if (fs.lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new UserError('node_modules is a link to another folder: install there, or remove the link.');
 }
 
 /**
