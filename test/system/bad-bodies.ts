@@ -245,8 +245,9 @@ const PLACES: BadBody[] = [
 
 const GOODS: BadBody[] = [
   ofItem('unknown name', { name: 'Unobtainium' }, '/name goods_unknown'),
-  ofItem('unknown sku', { sku: 'nope' }, '/sku goods_unknown'),
-  ofItem('unknown barcode', { barcode: '404' }, '/barcode goods_unknown'),
+  // What the catalogue does not know by its sku or barcode it may know by its name (docs/catalog.md); here by nothing.
+  ofItem('unknown sku', { sku: 'nope', name: 'Unobtainium' }, '/sku goods_unknown'),
+  ofItem('unknown barcode', { barcode: '404', name: 'Unobtainium' }, '/barcode goods_unknown'),
   ofItem('empty name', { name: '' }, '/name E-011'),
   ofItem('blank name', { name: '   ' }, '/name E-011'),
   ofItem('unknown spic', { ...BY_CODE, spic: '9'.repeat(17) }, '/spic E-013'),

@@ -40,7 +40,7 @@ test('a synchronisation archives what it did not see, keeps what it refused, and
   await catalog.put(SKUS.map((sku) => bread(sku, 1)));
   const before = await live();
   const copy = new Map<string, ProductView>();
-  const { cursor } = await catalog.follow(copy, null);
+  const { cursor } = await catalog.followAll(copy, null);
   expect(copy).toEqual(before);
   const { body } = await catalog.ask('POST', '/v1/catalog/syncs');
   const path = `/v1/catalog/syncs/${body.id}`;
@@ -49,7 +49,7 @@ test('a synchronisation archives what it did not see, keeps what it refused, and
   });
   expect(page.body.results.map(({ result }) => result)).toEqual(['kept', 'kept', 'rejected', 'kept']);
   expect(await live()).toEqual(before);
-  expect((await catalog.follow(copy, cursor)).seen).toEqual([]);
+  expect((await catalog.followAll(copy, cursor)).seen).toEqual([]);
   const done = await catalog.ask('POST', `${path}/commit`);
   expect(done.body).toMatchObject({
     state: 'committed',
@@ -57,7 +57,7 @@ test('a synchronisation archives what it did not see, keeps what it refused, and
   });
   const after = await live();
   expect([...after.keys()].sort()).toEqual(['a', 'b', 'c', 'new']);
-  const { seen } = await catalog.follow(copy, cursor);
+  const { seen } = await catalog.followAll(copy, cursor);
   expect(copy).toEqual(after);
   expect(
     seen
@@ -105,7 +105,7 @@ test('a change that commits late is not skipped by a reader who came between', a
   await sync([]);
   const copy = new Map<string, ProductView>();
   await catalog.put([bread('late', 1), bread('early', 1)]);
-  let { cursor } = await catalog.follow(copy, null);
+  let { cursor } = await catalog.followAll(copy, null);
   const client = new pg.Client({ connectionString: catalog.gateway.database.url });
   await client.connect();
   // A writer that has drawn its place and does not commit yet.
@@ -118,7 +118,7 @@ test('a change that commits late is not skipped by a reader who came between', a
   ({ cursor } = await catalog.follow(copy, cursor));
   await client.query('COMMIT');
   await client.end();
-  await catalog.follow(copy, cursor);
+  await catalog.followAll(copy, cursor);
   expect([copy.get('late')?.price, copy.get('early')?.price]).toEqual([99, 2]);
 });
 
@@ -152,7 +152,7 @@ test('any interleaving of writers and a reader: the reader’s copy equals the c
           };
           await Promise.all([reading(), ...writes.map(write)]);
         }
-        await catalog.follow(copy, cursor);
+        await catalog.followAll(copy, cursor);
         expect(copy).toEqual(await live());
       },
     ),

@@ -51,9 +51,14 @@ async function session(): Promise<pg.Client> {
 }
 
 /** Asks until so many have come; other tests' transactions on the same server may put the newest off for a moment. */
-async function follow(token: string, query: string, count: number): Promise<{ ids: string[]; cursor: string }> {
+async function follow(
+  token: string,
+  query: string,
+  count: number,
+  from = '',
+): Promise<{ ids: string[]; cursor: string }> {
   const ids: string[] = [];
-  let cursor = '';
+  let cursor = from;
   while (ids.length < count) {
     const { body } = await ask(`${query}${cursor && `&cursor=${cursor}`}`, token);
     ids.push(...body.data.map(({ id }) => id));
@@ -119,8 +124,8 @@ test('shape, filter by type, and a cursor that is good at the end too', async ()
   });
   await write(null, merchantId, 'device.online');
   const three = await write(null, merchantId, 'refund.accepted');
-  const { body } = await ask('limit=1', token);
   expect((await follow(token, 'limit=2', 3)).ids).toHaveLength(3);
+  const { body } = await ask('limit=1', token);
   expect(body.data[0]).toEqual({
     ...{ id: one, type: 'receipt.registered', timestamp: expect.any(String), merchant_id: merchantId },
     data: { receipt_id: 'rcp_1', z_report: { total_sale_vat: 1 } },
@@ -132,7 +137,7 @@ test('shape, filter by type, and a cursor that is good at the end too', async ()
     next_cursor: filtered.cursor,
   });
   const four = await write(null, merchantId);
-  expect((await follow(token, `limit=5&cursor=${filtered.cursor}`, 1)).ids).toEqual([four]);
+  expect((await follow(token, 'limit=5', 1, filtered.cursor)).ids).toEqual([four]);
 });
 
 test('numbers of transactions that a restored dump has put in order anew do not move a cursor', async () => {
@@ -141,7 +146,7 @@ test('numbers of transactions that a restored dump has put in order anew do not 
   const { cursor } = await follow(token, 'limit=1', 1);
   await fixture.prisma.$executeRaw`
     UPDATE events SET transaction_id = pg_current_xact_id() WHERE merchant_id = ${merchantId}`;
-  expect((await follow(token, `limit=5&cursor=${cursor}`, 2)).ids).toEqual(ids.slice(1));
+  expect((await follow(token, 'limit=5', 2, cursor)).ids).toEqual(ids.slice(1));
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ClassifierEntry } from '#fiscal-domain';
@@ -94,6 +95,23 @@ export class CatalogFixture {
 
   product(more: Record<string, unknown> = {}): Record<string, unknown> {
     return { sku: 'bread', name: 'Хлеб', spic: BREAD, package_code: '1500001', vat_percent: 12, ...more };
+  }
+
+  /**
+   * Follows the feed when it shows everything that has been committed: transactions of other tests on the same server put the
+   * newest changes off for a moment.
+   */
+  async followAll(
+    copy: Map<string, ProductView>,
+    cursor: string | null,
+  ): Promise<{ cursor: string | null; seen: CatalogChange[] }> {
+    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await delay(10)) {
+      const [row] = await this.gateway.prisma.$queryRaw<{ is_shown: boolean }[]>`
+        SELECT coalesce(max(change_transaction::text::bigint), 0)
+                 < pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS is_shown FROM products`;
+      if (row?.is_shown === true) return this.follow(copy, cursor);
+    }
+    throw new Error('a transaction elsewhere has been open for half a minute');
   }
 
   /** What a reader has who follows the feed from the cursor until nothing more comes. */
