@@ -64,7 +64,8 @@ export interface Exchange {
   text: string;
 }
 
-const FILE = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json');
+/** Tests, benches and the fault suite run in the project's root, from the sources or compiled. */
+const FILE = join(process.cwd(), 'docs', 'openapi.json');
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 const FORMATS = {
   'date-time': DATE_TIME,
