@@ -41,7 +41,6 @@ async function benchCommitToSend({ receipts, rows }: { receipts: number; rows: n
     await client.query(MANY_RECEIPTS, [rows]);
     // The rows stand there as after a month, not as after a minute: what cleaning up after them costs is not the lane's.
     await client.query('VACUUM (FREEZE, ANALYZE) receipts');
-    await client.query('CHECKPOINT');
     await timesOf(system, client, Math.ceil(receipts / 4));
     const beside = await timesOf(system, client, receipts);
     return [
