@@ -3,7 +3,11 @@ import { getMetadataStorage } from 'class-validator';
 
 /** @typedef {import('./type-schemas.mjs').Schema} Schema */
 /** @typedef {import('./explore.mjs').BodyClass} BodyClass */
-/** @typedef {{ name?: string, type: string, each?: boolean, constraints: any[], propertyName: string }} Rule */
+/**
+ * What class-validator keeps of a decorator's arguments: a number, a pattern or a list, by its rule. Its own typings say `any[]` too.
+ * @typedef {any[]} Constraints
+ */
+/** @typedef {{ name?: string, type: string, each?: boolean, constraints: Constraints, propertyName: string }} Rule */
 
 /** C0 and C1 controls and DEL: what `IsCleanText` refuses beside lone surrogates, which no pattern can name. */
 const CLEAN_TEXT = String.raw`^[^\u0000-\u001F\u007F-\u009F]*$`;
@@ -14,7 +18,7 @@ const MAX_SAFE = Number.MAX_SAFE_INTEGER;
 const MAX_BODY = 262_144;
 
 /** What a rule of class-validator, or one of our own, says in a schema. Unknown ones limit more than is described. */
-const SAYINGS = /** @type {Record<string, (constraints: any[]) => Schema>} */ ({
+const SAYINGS = /** @type {Record<string, (constraints: Constraints) => Schema>} */ ({
   isString: () => ({ type: 'string' }),
   isBoolean: () => ({ type: 'boolean' }),
   isInt: () => ({ type: 'integer', format: 'int64' }),

@@ -11,7 +11,7 @@ import { SETTINGS_TOKEN } from '../tokens.js';
 import type { ClientKeyBody } from './client-key-bodies.js';
 import { clientKeyView, type NewClientKeyView } from './client-key-view.js';
 import { algorithmsOf, HMAC_ALGORITHM, type KeyAlgorithm } from './key-algorithms.js';
-import { lockOwnClient } from './lock-own-client.js';
+import { lockClient } from '../clients/lock-client.js';
 import { readPublicKey } from './public-key.js';
 
 const SECRET_PREFIX = 'fgw_sk_';
@@ -47,7 +47,7 @@ export class CreateClientKey {
     const id = newId('key');
     const secretSealed = secret === null ? null : sealed(secret, id, this.settings);
     const view = await this.changes.execute(caller, async (tx) => {
-      const client = await lockOwnClient(tx, caller.merchantId, clientId);
+      const client = await lockClient(tx, caller.merchantId, clientId);
       const beyond = SCOPES.filter((scope) => client.scopes.includes(scope) && !grantedScopes.includes(scope));
       if (use === 'authentication' && beyond.length > 0) throw insufficientScope(beyond);
       const active = await tx.clientKey.count({ where: { clientId, use, disabledAt: null } });

@@ -4,7 +4,7 @@ import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
 import { clientKeyView } from './client-key-view.js';
-import { lockOwnClient } from './lock-own-client.js';
+import { lockClient } from '../clients/lock-client.js';
 
 /** DELETE /v1/clients/{id}/keys/{key}: it verifies nothing any more, within a second on every gateway. The row stays. */
 @Injectable()
@@ -14,7 +14,7 @@ export class DisableClientKey {
   /** Again: nothing changes. @throws Problem 404; 409 last_signing_key when the caller would shut himself out */
   async execute(caller: Caller, clientId: string, keyId: string): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
-      const client = await lockOwnClient(tx, caller.merchantId, clientId);
+      const client = await lockClient(tx, caller.merchantId, clientId);
       const row = await tx.clientKey.findFirst({ where: { id: keyId, clientId } });
       if (!row) throw notFound('key');
       const others = await tx.clientKey.count({
