@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { MAX_GROUPED_ROWS, StatementPump } from '#database';
 import { isDatabaseUnavailable, Problem } from '#runtime';
 import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
 
@@ -19,12 +20,6 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Statements at work at the same time; more do not help, they only make groups smaller. */
-const MAX_STATEMENTS = 2;
-/** Rows that must wait before a second statement runs beside the first: small groups cost each row more. */
-const WORTH_A_SECOND = 8;
-/** Rows of one statement: bounds its parameters (500 × 16 KiB) and what one failure repeats row by row. */
-const MAX_ROWS = 500;
 /** Rows written alone at the same time after a group failed. */
 const ALONE_AT_ONCE = 4;
 /** Before a group whose connection died is written again with the same ids. */
@@ -44,8 +39,10 @@ const RECONNECT_PAUSE_MS = 150;
 @Injectable()
 export class AcceptReceipts {
   private readonly waiting: Waiting[] = [];
-  private statements = 0;
-  private isPumpDue = false;
+  private readonly pump = new StatementPump(
+    () => this.waiting.length,
+    () => this.write(this.waiting.splice(0, MAX_GROUPED_ROWS).sort(byKey)),
+  );
 
   constructor(private readonly receipts: ReceiptRepository) {}
 
@@ -53,29 +50,8 @@ export class AcceptReceipts {
   accept(row: NewReceipt): Promise<Acceptance> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ row, resolve, reject });
-      this.pumpSoon();
+      this.pump.soon();
     });
-  }
-
-  /** After everything that this turn of the event loop has read: requests that came together are written together. */
-  private pumpSoon(): void {
-    if (this.isPumpDue) return;
-    this.isPumpDue = true;
-    setImmediate(() => {
-      this.isPumpDue = false;
-      this.pump();
-    });
-  }
-
-  private pump(): void {
-    while (this.statements < MAX_STATEMENTS && this.waiting.length > this.statements * WORTH_A_SECOND) {
-      const group = this.waiting.splice(0, MAX_ROWS).sort(byKey);
-      this.statements += 1;
-      void this.write(group).finally(() => {
-        this.statements -= 1;
-        this.pumpSoon();
-      });
-    }
   }
 
   private async write(group: readonly Waiting[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { MAX_GROUPED_ROWS, Prisma, PrismaService, StatementPump } from '#database';
 import { isDatabaseUnavailable, Problem, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 
@@ -10,10 +10,6 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** As for receipts (docs/adr/0003-grouped-accept.md): a second statement only beside many that wait. */
-const MAX_STATEMENTS = 2;
-const WORTH_A_SECOND = 8;
-const MAX_ROWS = 500;
 /**
  * How long a nonce is kept, by the database's clock. A signature is good for 360 s at most (300, and a signer 60 ahead):
  * gateways may differ by four minutes before one that is forgotten could still be good somewhere.
@@ -33,8 +29,10 @@ const SWEPT_AT_ONCE = 5_000;
 @Injectable()
 export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly waiting = new Map<string, Waiting>();
-  private statements = 0;
-  private isPumpDue = false;
+  private readonly pump = new StatementPump(
+    () => this.waiting.size,
+    () => this.write(this.takeGroup()),
+  );
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -60,7 +58,7 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.waiting.has(name)) return Promise.resolve(false);
     return new Promise((resolve, reject) => {
       this.waiting.set(name, { keyId, nonce, resolve, reject });
-      this.pumpSoon();
+      this.pump.soon();
     });
   }
 
@@ -78,26 +76,10 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** After everything that this turn of the event loop has read: requests that came together are written together. */
-  private pumpSoon(): void {
-    if (this.isPumpDue) return;
-    this.isPumpDue = true;
-    setImmediate(() => {
-      this.isPumpDue = false;
-      this.pump();
-    });
-  }
-
-  private pump(): void {
-    while (this.statements < MAX_STATEMENTS && this.waiting.size > this.statements * WORTH_A_SECOND) {
-      const group = [...this.waiting].slice(0, MAX_ROWS);
-      for (const [name] of group) this.waiting.delete(name);
-      this.statements += 1;
-      void this.write(group).finally(() => {
-        this.statements -= 1;
-        this.pumpSoon();
-      });
-    }
+  private takeGroup(): [string, Waiting][] {
+    const group = [...this.waiting].slice(0, MAX_GROUPED_ROWS);
+    for (const [name] of group) this.waiting.delete(name);
+    return group;
   }
 
   /** Sorted, so that two groups that hold the same nonces wait for one another in one order. */

@@ -1,0 +1,44 @@
+/** Statements at work at the same time; more do not help, they only make groups smaller. */
+const MAX_STATEMENTS = 2;
+/** Rows that must wait before a second statement runs beside the first: small groups cost each row more. */
+const WORTH_A_SECOND = 8;
+/** Rows of one statement: bounds its parameters, and what one failure repeats row by row. */
+export const MAX_GROUPED_ROWS = 500;
+
+/**
+ * When rows that wait are written together (docs/adr/0003-grouped-accept.md): each statement takes all that wait at that
+ * moment, so the group's size follows the load by itself.
+ */
+export class StatementPump {
+  private statements = 0;
+  private isDue = false;
+
+  /**
+   * @param waiting how many rows wait
+   * @param writeNext takes the next group of them and settles each of its rows; never rejects
+   */
+  constructor(
+    private readonly waiting: () => number,
+    private readonly writeNext: () => Promise<void>,
+  ) {}
+
+  /** After everything that this turn of the event loop has read: what came together is written together. */
+  soon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(() => {
+      this.isDue = false;
+      this.run();
+    });
+  }
+
+  private run(): void {
+    while (this.statements < MAX_STATEMENTS && this.waiting() > this.statements * WORTH_A_SECOND) {
+      this.statements += 1;
+      void this.writeNext().finally(() => {
+        this.statements -= 1;
+        this.soon();
+      });
+    }
+  }
+}
