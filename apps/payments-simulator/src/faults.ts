@@ -9,6 +9,7 @@ export const SIM_FAULTS = [
   'duplicate',
   'reorder',
   'stale_webhook',
+  'refuse_refund',
 ] as const;
 export type SimFault = (typeof SIM_FAULTS)[number];
 

@@ -4,7 +4,7 @@ import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callMerchant } from './merchant-call.js';
-import { capture, giveBack, type Money, type SimPayment } from './money.js';
+import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
 
 interface Card {
   payment: SimPayment;
@@ -141,6 +141,14 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
       return done(modelOf(card));
     }),
   );
+  server.delete(`${base}/payment/:id/partial`, (request, reply) =>
+    withCard(request, reply, (card) => {
+      const { refund_amount: amount, ofd } = request.body as Body;
+      if (faults.draw(['refuse_refund'])) return refuse(reply, 400, 'ERROR_FIELDS');
+      if (!Array.isArray(ofd) || !giveBackPart(card.payment, Number(amount))) return refuse(reply, 400, 'ERROR_FIELDS');
+      return done(modelOf(card));
+    }),
+  );
   server.patch(`${base}/payment/:id/fiscal`, (request, reply) =>
     withCard(request, reply, (card) => {
       card.payment.link = String((request.body as Body)['url']);
@@ -194,6 +202,7 @@ const HOLD = {
 function modelOf({ payment }: Card): Body {
   return {
     ...{ uuid: payment.id, status: MODEL[payment.status], payment_amount: payment.amountTiyin },
+    ...(payment.refundedTiyin > 0 && { refund_amount: payment.refundedTiyin }),
     ...{ store_invoice_id: payment.ourRef, ps: 'uzcard', ps_uniq_id: '123456789012', phone: '998901234567' },
   };
 }

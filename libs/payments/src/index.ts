@@ -9,7 +9,12 @@ export {
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
-export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';
+export {
+  MulticardClient,
+  MULTICARD_CAPABILITIES,
+  multicardCapabilities,
+  type MulticardClientOptions,
+} from './multicard/multicard.client.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
 export { paymeCheckoutLink } from './payme/payme-checkout-link.js';

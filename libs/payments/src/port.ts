@@ -86,6 +86,7 @@ export interface StatusFacts {
   providerRef: string | null;
   /** As the provider has it; null when it does not say. A difference from ours is never a success. */
   amountTiyin: number | null;
+  /** All that was given back so far; null when it does not say. */
   refundedTiyin: number | null;
   /** When a hold ends by itself. */
   holdExpiresAtMs: number | null;
@@ -136,6 +137,10 @@ export interface PaymentProvider {
   authorize?(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome>;
   capture?(ref: PaymentRef): Promise<CallOutcome>;
   void?(ref: PaymentRef): Promise<CallOutcome>;
+  /**
+   * Gives money back; less than the payment's own sum only where `partialRefund` says so. `refunded` in its answer means that
+   * this very sum is back.
+   */
   refund?(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome>;
   fetchStatus?(ref: PaymentRef): Promise<CallOutcome>;
   attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;

@@ -12,7 +12,7 @@ import { SETTINGS_TOKEN } from '../tokens.js';
 import { isProvider, valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { refuseCardData } from './card-data.js';
-import { CAPABILITIES } from './provider-clients.js';
+import { capabilitiesOf } from './provider-clients.js';
 import { PaymentRows, type NewPayment } from './payment-rows.repository.js';
 
 export interface CreatedPayment {
@@ -111,8 +111,9 @@ export class CreatePayment {
   }
 }
 
-function flowFor({ provider }: OpenAccount, { token, phone }: PaymentBody): PaymentFlow {
-  const { flows } = CAPABILITIES[provider];
+function flowFor(account: OpenAccount, { token, phone }: PaymentBody): PaymentFlow {
+  const { provider } = account;
+  const { flows } = capabilitiesOf(account);
   const given = token !== undefined ? 'token' : phone !== undefined ? 'phone' : 'none';
   const flow = flows[given];
   if (flow !== null) return flow;

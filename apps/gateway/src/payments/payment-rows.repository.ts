@@ -21,7 +21,12 @@ export interface NewPayment {
 
 const COLUMNS = Prisma.sql`
   id, receipt_id, account_id, provider, flow, state, amount_tiyin, refunded_tiyin, next_action, reason, waits_for_capture,
-  expires_at, hold_until, state_since, created_at`;
+  expires_at, hold_until, state_since, created_at,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('receipt_id', f.receipt_id, 'amount', f.amount_tiyin, 'status',
+                     CASE WHEN f.state = 'waiting' AND b.status = 'registered' THEN 'requested'
+                          WHEN f.state = 'waiting' AND b.status IN ('rejected', 'cancelled') THEN 'dropped'
+                          ELSE f.state::text END) ORDER BY f.id), '[]')
+     FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id WHERE f.payment_id = payments.id) AS refunds`;
 
 /** Payments as the API writes and reads them. */
 @Injectable()

@@ -38,11 +38,13 @@ export interface PaymentFacts {
   receipt_seq: bigint | null;
   fiscal_sign: string | null;
   verification_url: string | null;
-  /** Of the sale, over its whole sum. */
+  /** Of the sale, over its whole sum. `failed`: the one that the saga itself asked for. */
   fiscal_refund: 'none' | 'pending' | 'registered' | 'failed';
-  /** The oldest sum that is to be asked back from the provider. */
+  /** The sum that is being asked back from the provider, else the oldest that is to be. */
   refund_id: bigint | null;
   refund_tiyin: bigint | null;
+  /** How often it was asked for. */
+  refund_calls: number;
   /** When the last call that moves money left here. */
   money_called_at: Date | null;
 }

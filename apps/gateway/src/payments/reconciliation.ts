@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
@@ -69,7 +69,8 @@ export class Reconciliation {
                  WHEN p.state = 'captured' AND r.status <> 'registered' THEN 'money_without_receipt'
                  WHEN (p.state = 'capture_refused' OR p.state IN ${WITHOUT_MONEY}) AND r.status = 'registered'
                       AND (SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
-                            WHERE b.refund_of = r.id AND b.type = 'refund' AND b.status = 'registered') < r.total_tiyin
+                            WHERE b.refund_of = r.id AND b.operation <> ${SURPLUS_OPERATION}
+                              AND b.status = 'registered') < r.total_tiyin
                    THEN 'receipt_without_money'
                  WHEN EXISTS (SELECT FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
                                WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')

@@ -29,6 +29,8 @@ export interface MulticardClientOptions {
   tokenHeader?: 'authorization' | 'x-access-token';
   /** How long a hold is asked for, minutes; short, so that one that nobody knows of lets go by itself. */
   holdMinutes?: number;
+  /** Whether Multicard has enabled partial refunds for this store. */
+  refundsParts?: boolean;
   nowMs?: () => number;
 }
 
@@ -36,7 +38,7 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
   flows: { token: 'hold', phone: null, none: 'veto' },
   holdSeconds: 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-  // It exists, has to be enabled, and wants the provider's own receipt: not with receipts of ours.
+  // It has to be enabled there: `multicardCapabilities`.
   partialRefund: false,
   statusByOurRef: false,
   fiscalModes: ['gateway', 'provider'],
@@ -46,6 +48,10 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
   qrPaymentProvider: null,
 };
 
+export function multicardCapabilities({ refundsParts }: { refundsParts: boolean }): ProviderCapabilities {
+  return refundsParts ? { ...MULTICARD_CAPABILITIES, partialRefund: true } : MULTICARD_CAPABILITIES;
+}
+
 const DEFAULT_HOLD_MINUTES = 60;
 const INVOICE_SECONDS = 86_400;
 /** A token that ends within this time is replaced before it is used. */
@@ -54,13 +60,15 @@ const TOKEN_MARGIN_MS = 60_000;
 /** Multicard (facts §7): cards by token with a hold, and invoices whose callback we may refuse. */
 export class MulticardClient implements PaymentProvider {
   readonly code = 'multicard';
-  readonly capabilities = MULTICARD_CAPABILITIES;
+  readonly capabilities: ProviderCapabilities;
   private token: { value: string; expiry: string } | null = null;
 
   constructor(
     private readonly options: MulticardClientOptions,
     private readonly exchange: HttpExchange,
-  ) {}
+  ) {
+    this.capabilities = multicardCapabilities({ refundsParts: options.refundsParts ?? false });
+  }
 
   /** A draft holds nothing; one that nobody knows of ends with its expiry. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {
@@ -98,9 +106,17 @@ export class MulticardClient implements PaymentProvider {
     return answer.kind === 'data' ? statusOf('voided', { providerRef: ref.providerRef }) : readInstead(answer);
   }
 
-  async refund(ref: PaymentRef): Promise<CallOutcome> {
+  async refund(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
+    if (amountTiyin < ref.amountTiyin) return this.refundPart(ref, amountTiyin);
     const answer = await this.call('DELETE', `/payment/${idOf(ref)}`);
     return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : answer;
+  }
+
+  /** Without lines: the receipt of a part is ours, and Multicard is to make none beside it. */
+  private async refundPart(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
+    const body = { refund_amount: amountTiyin, ofd: [] };
+    const answer = await this.call('DELETE', `/payment/${idOf(ref)}/partial`, body);
+    return answer.kind === 'data' ? statusOf('refunded', { providerRef: ref.providerRef }) : answer;
   }
 
   async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {

@@ -24,9 +24,15 @@ export function multicardPaymentStatus(payment: WireObject): StatusFacts {
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid'),
     amountTiyin,
-    refundedTiyin: status === 'refunded' ? amountTiyin : null,
+    refundedTiyin: refundedOf(payment, status, amountTiyin),
     evidence: { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null },
   });
+}
+
+/** The sum of the parts has a field that no page confirms: where it is missing, nothing is said about parts. */
+function refundedOf(payment: WireObject, status: MoneyStatus, amountTiyin: number | null): number | null {
+  const parts = integerAt(payment, 'refund_amount');
+  return status === 'refunded' ? (parts ?? amountTiyin) : parts;
 }
 
 /** A hold: `{id, status, expiry, payment}`. */

@@ -19,6 +19,10 @@ const STATUSES: readonly MoneyStatus[] = [
   'refunded',
   'manual',
 ];
+/** Of one call: how long ago it was, and what the provider's sums show of a refund. */
+const READINGS = [true, false].flatMap((isSettled) =>
+  [true, false, null].map((isRefundSeen) => ({ isSettled, isRefundSeen })),
+);
 const OUTCOMES: readonly CallOutcome[] = [
   ...STATUSES.map((status) => statusOf(status)),
   { kind: 'refused', code: 'x', detail: '' },
@@ -85,7 +89,7 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
       return [{ ...now, refundRequested: true }];
     case 'call':
       return OUTCOMES.flatMap((outcome) =>
-        [true, false].map((isSettled) => called(now, step.call, outcome, isSettled)),
+        READINGS.map((reading) => called(now, step.call, outcome, reading)),
       );
     case 'wait':
     case 'operator':
@@ -98,11 +102,11 @@ function called(
   now: SagaSnapshot,
   name: Extract<SagaStep, { kind: 'call' }>['call'],
   outcome: CallOutcome,
-  isSettled: boolean,
+  reading: (typeof READINGS)[number],
 ): SagaSnapshot {
   const during = stateDuring(name);
   if (during) expectLegal(now.state, during);
-  const state = afterCall(name, { before: now.state, outcome, isSettled, isWholeRefund: true });
+  const state = afterCall(name, { before: now.state, outcome, isWholeRefund: true, ...reading });
   if (state !== now.state) expectLegal(during ?? now.state, state);
   return {
     ...now,

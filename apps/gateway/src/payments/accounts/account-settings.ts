@@ -48,6 +48,8 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     api_url: url('https://mesh.multicard.uz'),
     token_header: field({ pattern: /^(authorization|x-access-token)$/, required: false, fallback: 'authorization' }),
     hold_minutes: field({ pattern: /^\d{1,5}$/, required: false, fallback: '60' }),
+    /** Has to be enabled by Multicard. */
+    partial_refunds: field({ pattern: /^(on|off)$/, required: false, fallback: 'off' }),
   },
 };
 
@@ -74,6 +76,6 @@ export interface OpenAccount {
   isDisabled: boolean;
 }
 
-export function valueOf(account: OpenAccount, name: string): string {
+export function valueOf(account: Pick<OpenAccount, 'provider' | 'values'>, name: string): string {
   return account.values[name] ?? ACCOUNT_FIELDS[account.provider][name]?.fallback ?? '';
 }
