@@ -21,6 +21,7 @@ export interface SimulatedPayment {
   refunds: number;
   refunded: number;
   link: string | null;
+  documents: { type: string; url: string }[];
 }
 
 const SCOPES = [

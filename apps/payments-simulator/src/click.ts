@@ -7,6 +7,12 @@ import { capture, giveBack, type Money, type SimPayment } from './money.js';
 
 const OK = { error_code: 0, error_note: 'Success' };
 
+interface ClickParts {
+  book: ClickBook;
+  faults: Faults;
+  money: Money;
+}
+
 /** Payments that Click knows, by its own number and by the merchant's reference. */
 export class ClickBook {
   private readonly byId = new Map<string, SimPayment>();
@@ -33,8 +39,9 @@ export class ClickBook {
 }
 
 /** Click's Merchant API. */
-export function addClickMerchant(server: FastifyInstance, { book, faults }: { book: ClickBook; faults: Faults }): void {
+export function addClickMerchant(server: FastifyInstance, { book, faults, money }: ClickParts): void {
   const base = '/click/v2/merchant';
+  addClickRegister(server, { book, faults, money });
   server.post(`${base}/invoice/create`, () => ({ ...OK, invoice_id: Math.floor(Math.random() * 1e9) }));
   server.post(`${base}/card_token/payment`, (request) => {
     const body = request.body as { amount: number; transaction_parameter: string };
@@ -67,6 +74,26 @@ export function addClickMerchant(server: FastifyInstance, { book, faults }: { bo
     const payment = book.find(String(body.payment_id));
     if (payment) payment.link = body.qrcode;
     return payment ? OK : { error_code: -1, error_note: 'not found' };
+  });
+}
+
+/** Click's register: sells what is handed in, whoever hands it in twice has two; its link can be read a moment later. */
+function addClickRegister(server: FastifyInstance, { book, money }: ClickParts): void {
+  const base = '/click/v2/merchant/payment/ofd_data';
+  const readable = new Map<string, number>();
+  server.post(`${base}/submit_items`, (request) => {
+    const body = request.body as { payment_id: number; items: { Price: number; Discount: number }[] };
+    const payment = book.find(String(body.payment_id));
+    if (payment?.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
+    const totalTiyin = body.items.reduce((sum, { Price, Discount }) => sum + Price - Discount, 0);
+    money.register(payment, 'sale', { count: body.items.length, totalTiyin });
+    readable.set(payment.id, Date.now() + 300);
+    return OK;
+  });
+  server.get(`${base}/:service/:id`, (request) => {
+    const { id } = request.params as { id: string };
+    const isReadable = (readable.get(id) ?? Infinity) <= Date.now();
+    return { paymentId: Number(id), qrCodeURL: isReadable ? (book.find(id)?.documents[0]?.url ?? '') : '' };
   });
 }
 

@@ -10,6 +10,7 @@ export const SIM_FAULTS = [
   'reorder',
   'stale_webhook',
   'refuse_refund',
+  'no_fiscal_data',
 ] as const;
 export type SimFault = (typeof SIM_FAULTS)[number];
 

@@ -10,15 +10,43 @@ export interface SimPayment {
   refunds: number;
   refundedTiyin: number;
   link: string | null;
+  /** What the provider itself had registered: its receipt, or the refund of it. */
+  documents: SimDocument[];
+}
+
+export interface SimDocument {
+  type: 'sale' | 'refund';
+  url: string;
+}
+
+/** What the merchant wants registered: tiyin, with the sum that all of it makes. */
+export interface SimLines {
+  count: number;
+  totalTiyin: number;
 }
 
 export class Money {
+  private lastDocument = 0;
   private readonly payments: SimPayment[] = [];
 
   open(payment: Pick<SimPayment, 'provider' | 'id' | 'ourRef' | 'amountTiyin'>): SimPayment {
-    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, refundedTiyin: 0, link: null };
+    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, refundedTiyin: 0, link: null, documents: [] };
     this.payments.push(made);
     return made;
+  }
+
+  /** The provider's own register. @throws when the lines do not add up: no real one would take them */
+  register(payment: SimPayment, type: SimDocument['type'], lines: SimLines | null): SimDocument {
+    if (lines && (lines.count === 0 || lines.totalTiyin !== payment.amountTiyin))
+      throw new Error(`the lines make ${String(lines.totalTiyin)}, the payment is ${String(payment.amountTiyin)}`);
+    this.lastDocument += 1;
+    const time = new Date(Date.now() + 5 * 3_600_000).toISOString().replace(/\D/g, '').slice(0, 14);
+    const sign = String(this.lastDocument).padStart(12, '7');
+    const terminal = payment.provider === 'payme' ? 'EP000000000141' : 'EP000000000064';
+    const url = `https://ofd.soliq.uz/check?t=${terminal}&r=${String(this.lastDocument)}&c=${time}&s=${sign}`;
+    const document = { type, url };
+    payment.documents.push(document);
+    return document;
   }
 
   list(): { data: unknown[] } {

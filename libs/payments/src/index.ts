@@ -8,6 +8,7 @@ export {
   type ClickReading,
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
+export { providerDocument, type FiscalLines, type ProviderDocument } from './fiscal.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
 export {
   MulticardClient,
@@ -17,6 +18,7 @@ export {
 } from './multicard/multicard.client.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
+export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
 export { paymeCheckoutLink } from './payme/payme-checkout-link.js';
 export {
   decidePayme,

@@ -1,3 +1,5 @@
+import type { FiscalLines, ProviderDocument } from './fiscal.js';
+
 /** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
 
 export const PROVIDERS = ['payme', 'click', 'multicard'] as const;
@@ -28,6 +30,8 @@ export interface ProviderCapabilities {
   /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
   readonly fiscalModes: readonly ('gateway' | 'provider')[];
   readonly markingSupported: boolean;
+  /** How the provider's own document gets here: it calls us, or we hand the lines in and look for it. Null: not at all. */
+  readonly providerDocuments: 'told' | 'fetched' | null;
   /** Whether the fiscal link can be attached to the payment there. */
   readonly attachesLink: boolean;
   readonly amountUnit: 'tiyin' | 'som';
@@ -44,6 +48,8 @@ export interface PaymentOrder {
   /** Where the provider reports; null where its cabinet says so. */
   callbackUrl: string | null;
   returnUrl: string | null;
+  /** What the provider is to register itself; null where our own register does: then no line may reach it. */
+  lines: FiscalLines | null;
 }
 
 /** What the customer pays with. A token is the provider's, never a card number. */
@@ -92,6 +98,8 @@ export interface StatusFacts {
   holdExpiresAtMs: number | null;
   nextAction: NextAction | null;
   evidence: PaymentEvidence | null;
+  /** The provider's own fiscal document of the sale. */
+  document: ProviderDocument | null;
 }
 
 export type NextAction =
@@ -144,6 +152,10 @@ export interface PaymentProvider {
   refund?(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome>;
   fetchStatus?(ref: PaymentRef): Promise<CallOutcome>;
   attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;
+  /** Hands in what the provider is to register. Only where it does so at all, once. */
+  submitLines?(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome>;
+  /** Looks for the provider's document of the sale: a status with or without it. */
+  fetchDocument?(ref: PaymentRef): Promise<CallOutcome>;
 }
 
 /** A status without the facts that a provider left out. */
@@ -157,6 +169,7 @@ export function statusOf(status: MoneyStatus, facts: Partial<Omit<StatusFacts, '
     holdExpiresAtMs: null,
     nextAction: null,
     evidence: null,
+    document: null,
     ...facts,
   };
 }

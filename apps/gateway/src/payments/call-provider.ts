@@ -86,6 +86,7 @@ export class CallProvider {
 
   private isProgress(facts: PaymentFacts, outcome: CallOutcome, change: PaymentChange): boolean {
     if (outcome.kind === 'unsent') return false;
+    if (change.saleDocument !== undefined || change.linesSubmitted === true) return true;
     return change.state !== facts.state || change.providerRef !== undefined || change.link !== undefined;
   }
 
@@ -108,6 +109,10 @@ export class CallProvider {
           return await given(client.attachLink?.(ref, linkOf(facts)));
         case 'read_status':
           return await given(client.fetchStatus?.(ref));
+        case 'submit_lines':
+          return await given(client.submitLines?.(ref, facts.document.lines, Number(facts.amount_tiyin)));
+        case 'fetch_document':
+          return await given(client.fetchDocument?.(ref));
       }
     } catch (error) {
       this.logger.error({ payment_id: facts.id, call, err: error }, 'payment: a call failed within');
@@ -129,6 +134,9 @@ export class CallProvider {
     const isNews = state !== facts.state && !state.endsWith('_unknown');
     const failures = isNews ? 0 : facts.failures + 1;
     const change: PaymentChange = { state: this.stateOrManual(facts, outcome, state), failures };
+    // Without an answer they may be there: from here on their document is looked for, and nothing handed in twice.
+    if (call === 'submit_lines' && (outcome.kind === 'status' || outcome.kind === 'unknown'))
+      Object.assign(change, { linesSubmitted: true, failures: 0 });
     if (outcome.kind !== 'status') return { ...change, ...reasonAfter(call, outcome, failures) };
     return { ...change, ...this.factsAfter(call, context, outcome, state) };
   }
@@ -153,6 +161,7 @@ export class CallProvider {
       change.evidence = outcome.evidence;
     if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
     if (call === 'attach_link') change.link = 'attached';
+    if (outcome.document !== null) change.saleDocument = outcome.document;
     if (state === 'refunded' || isPartBack(call, facts, outcome, state)) change.refundedTiyin = refundedAfter(facts);
     if (isWithoutMoney(state) || state === 'captured') change.forgetInstrument = true;
     return change;
@@ -165,6 +174,7 @@ export class CallProvider {
       description: `Order ${facts.id}`,
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
+      lines: facts.fiscal_mode === 'provider' ? facts.document.lines : null,
     };
   }
 

@@ -10,7 +10,11 @@ interface Locked {
   state: PaymentState;
   waits_for_capture: boolean;
   receipt_status: ReceiptStatus;
+  fiscal_mode: 'gateway' | 'provider';
 }
+
+/** Nothing is taken yet, and nothing is being taken. */
+const UNTAKEN: ReadonlySet<PaymentState> = new Set(['created', 'pending', 'reserved', 'authorized']);
 
 /** What a client may still want of a payment. The wish is written down; the saga carries it out, now or after a crash. */
 @Injectable()
@@ -22,8 +26,10 @@ export class ChangePayment {
 
   /** One that ended without money is left as it is. @throws Problem 404; 409 payment_not_cancellable */
   async cancel(merchantId: string, id: string): Promise<void> {
-    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt }) => {
+    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode }) => {
       if (isWithoutMoney(state)) return;
+      if (mode === 'provider' && !UNTAKEN.has(state))
+        throw new Problem('payment_not_cancellable', 'The provider registers the sale with the money; refund it instead.');
       const isSold = receipt === 'registered' || receipt === 'sending' || receipt === 'unknown';
       if (isSold) {
         const detail =
@@ -64,7 +70,7 @@ export class ChangePayment {
         SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF r`;
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.waits_for_capture, r.status AS receipt_status
+        SELECT p.state, p.waits_for_capture, p.fiscal_mode, r.status AS receipt_status
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');

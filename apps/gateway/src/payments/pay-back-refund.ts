@@ -11,6 +11,7 @@ interface PaidSale {
   state: PaymentState;
   amount_tiyin: bigint;
   values: Record<string, string>;
+  fiscal_mode: 'gateway' | 'provider';
 }
 
 const ON_ITS_WAY: ReadonlySet<PaymentState> = new Set(['authorized', 'capturing', 'capture_unknown']);
@@ -25,7 +26,7 @@ export class PayBackRefund implements RefundHook {
   async onAccepted(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
     if (refund.salePaymentId === null) return;
     const [payment] = await tx.$queryRaw<PaidSale[]>`
-      SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, a.settings -> 'values' AS "values"
+      SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values"
         FROM payments p JOIN provider_accounts a ON a.id = p.account_id
        WHERE p.id = ${refund.salePaymentId} FOR UPDATE OF p`;
     if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
@@ -35,9 +36,13 @@ export class PayBackRefund implements RefundHook {
     refuseUnlessPossible(payment, amountTiyin);
     if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
       throw new Problem('nothing_left', 'So much of the money is on its way back, or back, that this is not left of it.');
+    // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
+    const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
     await tx.$executeRaw`
       INSERT INTO payment_refunds (payment_id, receipt_id, amount_tiyin, state, reason)
-      VALUES (${payment.id}, ${refund.id}, ${amountTiyin}::bigint, 'waiting', 'refund of the receipt')`;
+      VALUES (${payment.id}, ${refund.id}, ${amountTiyin}::bigint, ${state}::payment_refund_state, 'refund of the receipt')`;
+    if (state === 'requested')
+      await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${payment.id}`;
   }
 }
 
@@ -59,7 +64,7 @@ function refuseUnlessPossible(sale: PaidSale, amountTiyin: number): void {
     const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} tells of it.`;
     throw new Problem('refund_by_provider', detail);
   }
-  if (!partialRefund && BigInt(amountTiyin) !== paid) {
+  if ((!partialRefund || sale.fiscal_mode === 'provider') && BigInt(amountTiyin) !== paid) {
     const detail = `Through this account ${provider} gives back the whole sum of a payment or nothing.`;
     throw new Problem('partial_refund_unsupported', detail);
   }

@@ -24,6 +24,7 @@ export interface PaymentRow {
   refunds: MoneyRefund[];
   reason: string | null;
   waits_for_capture: boolean;
+  fiscal_mode: 'gateway' | 'provider';
   expires_at: Date;
   hold_until: Date | null;
   state_since: Date;
@@ -39,6 +40,8 @@ export interface PaymentView {
   amount: number;
   refunded: number;
   refunds: MoneyRefund[];
+  /** Who registers the receipt: a register of the merchant, or the provider. */
+  fiscalised_by: 'gateway' | 'provider';
   /** Whether POST …/capture is awaited. */
   capture: 'auto' | 'manual';
   next_action: NextAction | { type: 'none' };
@@ -62,6 +65,7 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     amount: Number(row.amount_tiyin),
     refunded: Number(row.refunded_tiyin),
     refunds: row.refunds,
+    fiscalised_by: row.fiscal_mode,
     capture: row.waits_for_capture ? 'manual' : 'auto',
     next_action: (isOpen ? row.next_action : null) ?? { type: 'none' },
     account: row.provider === 'payme' && row.flow === 'inbound' && isOpen ? row.id : null,

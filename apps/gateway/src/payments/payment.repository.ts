@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
 import { newId } from '#runtime';
-import type { CallOutcome, PaymentState, ProviderCall } from '#payments';
+import type { CallOutcome, PaymentState, ProviderCall, ProviderDocument } from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 
@@ -28,6 +28,9 @@ export interface PaymentChange {
   failures?: number;
   refundedTiyin?: bigint;
   forgetInstrument?: boolean;
+  /** The provider's own document of the sale; the first one that is told stays. */
+  saleDocument?: ProviderDocument;
+  linesSubmitted?: boolean;
 }
 
 interface OpeningCall {
@@ -79,7 +82,7 @@ export class PaymentRepository {
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
-             p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
+             p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
              due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
@@ -177,6 +180,12 @@ export class PaymentRepository {
     });
   }
 
+  /** Something that only a person can judge; reconciliation shows it. */
+  async noteDifference(paymentId: string, discrepancy: unknown, tx: Pick<Tx, '$executeRaw'> = this.prisma): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE payments SET discrepancy = ${JSON.stringify(discrepancy)}::jsonb WHERE id = ${paymentId}`;
+  }
+
   /** Writes down that all that was taken has to go back. */
   requestWholeRefund({ paymentId, leaseId }: Lease, reason: string): Promise<number> {
     return this.prisma.$executeRaw`
@@ -200,8 +209,16 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   // Another sum than the one that was compared with the provider's.
   if (change.refundedTiyin !== undefined)
     list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`, Prisma.sql`compared_at = NULL`);
+  if (change.saleDocument !== undefined) list.push(documentKept('sale', change.saleDocument));
+  if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
   if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
   return list;
+}
+
+/** What is there already stays: a document is told again and again. */
+export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
+  return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)
+                                       || coalesce(fiscal_documents, '{}')`;
 }
 
 function jsonOrNull(value: unknown): string | null {

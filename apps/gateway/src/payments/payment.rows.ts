@@ -1,6 +1,6 @@
 import type { StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
+import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
 
 /** `payments` with what the saga has to know of its receipt, read by one statement. */
 export interface PaymentFacts {
@@ -21,6 +21,10 @@ export interface PaymentFacts {
   evidence: PaymentEvidence | null;
   reason: string | null;
   waits_for_capture: boolean;
+  fiscal_mode: 'gateway' | 'provider';
+  /** The provider's own, as far as they are known. */
+  fiscal_documents: { sale?: ProviderDocument; refund?: ProviderDocument } | null;
+  lines_submitted: boolean;
   cancel_requested: boolean;
   expires_at: Date;
   hold_until: Date | null;
@@ -32,7 +36,8 @@ export interface PaymentFacts {
   state_since: Date;
   now: Date;
   receipt_status: ReceiptStatus;
-  device_id: string;
+  /** Null: the provider registers it. */
+  device_id: string | null;
   document: StoredReceiptDocument;
   terminal_id: string | null;
   receipt_seq: bigint | null;

@@ -60,7 +60,9 @@ export class ProviderClients {
       }
       case 'click': {
         const [apiUrl, serviceId, merchantUserId] = [value('api_url'), value('service_id'), value('merchant_user_id')];
-        return new ClickClient({ apiUrl, serviceId, merchantUserId, secretKey: value('secret_key') }, exchange);
+        const sellerTin = value('tin');
+        const more = { secretKey: value('secret_key'), ...(sellerTin !== '' && { sellerTin }) };
+        return new ClickClient({ apiUrl, serviceId, merchantUserId, ...more }, exchange);
       }
       case 'multicard': {
         const tokenHeader = value('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization';

@@ -4,8 +4,8 @@ import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
-import type { PaymentState } from '#payments';
-import { PaymentRepository, type PaymentChange } from './payment.repository.js';
+import { providerDocument, type PaymentState } from '#payments';
+import { documentKept, PaymentRepository, type PaymentChange } from './payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
 
 /** `part_refunded`: the part that was being given back is back, the rest is still taken. */
@@ -44,6 +44,33 @@ export class ResolvePayment {
     await this.worker.now(id);
   }
 
+  /** A document that the provider registered and did not tell of. @throws Problem 404; 409 payment_not_manual; 422 */
+  async giveDocument(
+    caller: Caller,
+    id: string,
+    said: { document: 'sale' | 'refund'; verification_url: string; reason: string },
+  ): Promise<void> {
+    const told = { url: said.verification_url, terminalId: null, receiptSeq: null, fiscalSign: null, compactTime: null };
+    const document = providerDocument(told);
+    if (!document) {
+      const detail = 'The link must name terminal, number, time and sign: t, r, c and s.';
+      throw Problem.fromErrors([{ pointer: '/verification_url', code: 'invalid_format', detail }]);
+    }
+    await this.changes.execute(caller, async (tx) => {
+      const [row] = await tx.$queryRaw<{ fiscal_mode: string; known: boolean }[]>`
+        SELECT fiscal_mode, (fiscal_documents -> ${said.document}::text) IS NOT NULL AS known FROM payments
+         WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
+      if (!row) throw notFound('payment');
+      if (row.fiscal_mode !== 'provider' || row.known)
+        throw new Problem('payment_not_manual', `No document of the ${said.document} is missing.`);
+      await tx.$executeRaw`
+        UPDATE payments SET ${documentKept(said.document, document)}, due_at = now(), news = news + 1 WHERE id = ${id}`;
+      const after = { document: said.document, verification_url: said.verification_url, reason: said.reason };
+      return { result: undefined, action: 'payment.document', targetId: id, before: { document: null }, after };
+    });
+    await this.worker.now(id);
+  }
+
   private async changeFor(
     tx: Prisma.TransactionClient,
     id: string,
@@ -68,6 +95,7 @@ export class ResolvePayment {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
         UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, compared_at = NULL,
+                            lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
                             link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
          WHERE id = ${id} AND merchant_id = ${caller.merchantId} RETURNING state`;
       if (!row) throw notFound('payment');

@@ -17,16 +17,32 @@ export function snapshotOf(
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),
+    fiscalisedBy: facts.fiscal_mode === 'provider' ? 'provider' : 'register',
+    documents: documentsOf(facts, capabilities),
     waitsForCapture: facts.waits_for_capture,
     cancelRequested: facts.cancel_requested,
     outOfTime: isOutOfTime(facts, timing),
   };
 }
 
+/** A provider that has told of no sale this long after its money went back will not: nothing was registered. */
+const DOCUMENT_PATIENCE_MS = 24 * 3_600_000;
+
+function documentsOf(facts: PaymentFacts, { providerDocuments }: ProviderCapabilities): SagaSnapshot['documents'] {
+  const toFetch = facts.lines_submitted ? 'look' : 'submit';
+  return {
+    next: providerDocuments === 'fetched' ? toFetch : 'await',
+    sale: facts.fiscal_documents?.sale !== undefined,
+    refund: facts.fiscal_documents?.refund !== undefined,
+    isOverdue: facts.now.getTime() - facts.state_since.getTime() > DOCUMENT_PATIENCE_MS,
+  };
+}
+
 function linkOf(facts: PaymentFacts, { attachesLink }: ProviderCapabilities): SagaSnapshot['link'] {
   if (facts.link === 'attached') return 'attached';
   // A sign that nobody could read back has no link; a provider that refused it is not asked again.
-  const canAttach = attachesLink && facts.link === 'missing' && facts.verification_url !== null;
+  const canAttach =
+    facts.fiscal_mode === 'gateway' && attachesLink && facts.link === 'missing' && facts.verification_url !== null;
   return canAttach && facts.flow !== 'inbound' ? 'missing' : 'none';
 }
 

@@ -21,6 +21,9 @@ const PENDING_LOOK_MS = 3_000;
 /** A receipt that moves wakes its payment; this is for the day on which it does not. */
 export const RECEIPT_LOOK_MS = 60_000;
 
+/** A provider tells of its document by a call; this is for the day on which patience with it ends. */
+const DOCUMENT_LOOK_MS = 30 * 60_000;
+
 type At = Parameters<CallProvider['execute']>[1];
 
 /** What each step of the table does. */
@@ -44,6 +47,8 @@ export class SagaWork {
         return (await this.payments.moveAlone(lease, facts.state, step.to)) ? GO_ON : rest(facts);
       case 'release_receipt':
         return this.release(facts);
+      case 'register_receipt':
+        return this.register(facts, step.document);
       case 'cancel_receipt':
         return (await this.receipts.cancelNow(facts.receipt_id, reasonOf(facts))) ? GO_ON : rest(facts);
       case 'start_fiscal_refund':
@@ -69,8 +74,17 @@ export class SagaWork {
   private async release(facts: PaymentFacts): Promise<Progress> {
     const dispatchBefore = facts.state === 'authorized' ? facts.hold_until : null;
     if (!(await this.receipts.releaseNow(facts.receipt_id, dispatchBefore))) return rest(facts);
-    this.lanes.ring(facts.device_id, facts.receipt_id);
+    if (facts.device_id !== null) this.lanes.ring(facts.device_id, facts.receipt_id);
     return GO_ON;
+  }
+
+  private async register(facts: PaymentFacts, which: 'sale' | 'refund'): Promise<Progress> {
+    const document = facts.fiscal_documents?.[which];
+    if (document === undefined) throw new Error(`payment ${facts.id} has no document of its ${which}`);
+    const registered = await this.receipts.registerByProvider(facts.receipt_id, which, document);
+    if (registered.kind === 'registered') return GO_ON;
+    if (registered.kind === 'taken') await this.payments.noteDifference(facts.id, { document_taken: document });
+    return rest(facts);
   }
 
   private async refundSale(facts: PaymentFacts): Promise<Progress> {
@@ -96,6 +110,8 @@ export function patience(failures: number): number {
 }
 
 function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {
+  // For its document: it will tell, and reconciliation shows how long it has not.
+  if (what === 'provider' && (facts.state === 'captured' || isWithoutMoney(facts.state))) return DOCUMENT_LOOK_MS;
   const end = facts.hold_until ?? facts.expires_at;
   const leftMs = Math.max(end.getTime() - facts.now.getTime(), 0) + 50;
   return what === 'register' ? Math.min(RECEIPT_LOOK_MS, Math.max(leftMs, 1_000)) : leftMs;

@@ -1,5 +1,7 @@
+import { clickItems, readClickDocument } from './click-ofd.js';
 import { clickAuth } from './click.signature.js';
 import { clickFailure, clickPaymentStatus, toTashkentDate } from './click.transform.js';
+import type { FiscalLines } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
   statusOf,
@@ -20,6 +22,8 @@ export interface ClickClientOptions {
   serviceId: string;
   merchantUserId: string;
   secretKey: string;
+  /** The merchant's own number at the tax office, for lines that Click registers. */
+  sellerTin?: string;
   nowMs?: () => number;
 }
 
@@ -31,11 +35,13 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
   statusByOurRef: true,
   fiscalModes: ['gateway', 'provider'],
   markingSupported: true,
+  providerDocuments: 'fetched',
   attachesLink: true,
   amountUnit: 'som',
   qrPaymentProvider: 64,
 };
 
+type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 type ClickAnswer = { kind: 'body'; body: WireObject } | Exclude<CallOutcome, { kind: 'status' }>;
 
 /** Click's Merchant API (facts §3.2). Nothing of it is idempotent: what was not answered is looked up by our reference. */
@@ -96,6 +102,31 @@ export class ClickClient implements PaymentProvider {
     return answer.kind === 'body' ? statusOf('captured', { providerRef: found }) : answer;
   }
 
+  /** Read before write: whether handing in twice makes two documents is nowhere said. */
+  async submitLines(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome> {
+    const known = await this.fetchDocument(ref);
+    if (known.kind !== 'status' || known.document !== null) return known;
+    const { serviceId, sellerTin = null } = this.options;
+    const body = {
+      ...{ service_id: Number(serviceId), payment_id: Number(known.providerRef), items: clickItems(lines, sellerTin) },
+      ...{ received_ecash: totalTiyin, received_cash: 0, received_card: 0 },
+    };
+    const answer = await this.call('POST', 'payment/ofd_data/submit_items', body);
+    return answer.kind === 'body' ? statusOf('captured', { providerRef: known.providerRef }) : answer;
+  }
+
+  /** This one answer has no error_code: whatever has no readable link is "not there yet". */
+  async fetchDocument(ref: PaymentRef): Promise<CallOutcome> {
+    const found = await this.idOf(ref);
+    if (typeof found !== 'string') return found;
+    const answer = await this.request('GET', `payment/ofd_data/${this.options.serviceId}/${found}`);
+    if (answer.kind !== 'answered') return answer;
+    const failure = answer.status === 404 ? null : clickFailure(answer.status);
+    if (failure) return failure;
+    const document = isObject(answer.body) ? readClickDocument(answer.body) : null;
+    return statusOf('captured', { providerRef: found, document });
+  }
+
   /** Click's id of the payment: kept, or looked up by ours on the day, the day after and the day before. */
   private async idOf(ref: PaymentRef): Promise<string | CallOutcome> {
     if (ref.providerRef !== null) return ref.providerRef;
@@ -112,11 +143,14 @@ export class ClickClient implements PaymentProvider {
     return statusOf('not_found');
   }
 
-  private async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: WireObject): Promise<ClickAnswer> {
+  private async call(method: ClickMethod, path: string, body?: WireObject): Promise<ClickAnswer> {
+    return bodyOf(await this.request(method, path, body), method === 'GET');
+  }
+
+  private request(method: ClickMethod, path: string, body?: WireObject): Promise<HttpAnswer> {
     const { apiUrl, merchantUserId, secretKey, nowMs = Date.now } = this.options;
     const headers = { auth: clickAuth(merchantUserId, secretKey, Math.floor(nowMs() / 1_000)) };
-    const answer = await this.exchange({ method, url: `${apiUrl}/${path}`, headers, ...(body && { body }) });
-    return bodyOf(answer, method === 'GET');
+    return this.exchange({ method, url: `${apiUrl}/${path}`, headers, ...(body && { body }) });
   }
 }
 

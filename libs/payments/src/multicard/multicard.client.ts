@@ -41,8 +41,10 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
   // It has to be enabled there: `multicardCapabilities`.
   partialRefund: false,
   statusByOurRef: false,
-  fiscalModes: ['gateway', 'provider'],
+  // It could register itself (`ofd`); where its answer then says so is not known for sure, so it is not asked to.
+  fiscalModes: ['gateway'],
   markingSupported: true,
+  providerDocuments: null,
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: null,

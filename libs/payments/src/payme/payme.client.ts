@@ -11,6 +11,7 @@ import {
   type ProviderCapabilities,
 } from '../port.js';
 import { integerAt, isObject, objectAt, type WireObject } from '../wire.js';
+import { paymeDetail } from './payme-detail.js';
 import { paymeFiscalData, paymeReceiptStatus } from './payme.transform.js';
 
 export interface PaymeClientOptions {
@@ -32,6 +33,7 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   fiscalModes: ['gateway', 'provider'],
   // `detail` has no field for marking codes.
   markingSupported: false,
+  providerDocuments: 'told',
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: 141,
@@ -59,6 +61,7 @@ export class PaymeClient implements PaymentProvider {
       amount: order.amountTiyin,
       account: { [this.options.accountField]: order.ourRef },
       description: order.description,
+      ...(order.lines && { detail: paymeDetail(order.lines) }),
       // Must stand in both calls.
       ...(flow === 'hold' && { hold: true }),
     });

@@ -15,6 +15,8 @@ const DURING: Readonly<Record<ProviderCall, PaymentState | null>> = {
   refund: 'refunding',
   attach_link: null,
   read_status: null,
+  submit_lines: null,
+  fetch_document: null,
 };
 
 export interface AfterCall {
@@ -38,6 +40,8 @@ export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
     case 'prepare':
       return afterPrepare(after);
     case 'attach_link':
+    case 'submit_lines':
+    case 'fetch_document':
       return after.before;
     case 'read_status':
       return after.outcome.kind === 'status' ? afterReading(after, after.outcome.status) : after.before;
