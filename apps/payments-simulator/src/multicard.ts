@@ -202,7 +202,7 @@ const HOLD = {
 function modelOf({ payment }: Card): Body {
   return {
     ...{ uuid: payment.id, status: MODEL[payment.status], payment_amount: payment.amountTiyin },
-    ...(payment.refundedTiyin > 0 && { refund_amount: payment.refundedTiyin }),
+    refund_amount: payment.refundedTiyin,
     ...{ store_invoice_id: payment.ourRef, ps: 'uzcard', ps_uniq_id: '123456789012', phone: '998901234567' },
   };
 }

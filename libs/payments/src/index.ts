@@ -38,6 +38,7 @@ export {
   paymeError,
   readPaymeRequest,
   type PaymeCommand,
+  type PaymeError,
   type PaymeId,
 } from './payme/payme-merchant.wire.js';
 export { PaymeClient, PAYME_CAPABILITIES, type PaymeClientOptions } from './payme/payme.client.js';
