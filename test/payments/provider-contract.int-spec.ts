@@ -68,7 +68,7 @@ const PROVIDERS: [string, 'hold' | 'charge', Make][] = [
 ];
 
 describe.each(PROVIDERS)('%s', (_name, flow, make) => {
-  const instrument = { token: 'token-0001', phone: null, otp: null };
+  const instrument = { token: 'token-0001', phone: null, qr: null, otp: null };
 
   async function begun(provider: PaymentProvider): Promise<{ order: PaymentOrder; ref: PaymentRef }> {
     orders += 1;

@@ -78,7 +78,7 @@ it('asks for the part that is under way first, also when an older one has become
   const older = await refund(receipt.id, 1, 0);
   const younger = await refund(receipt.id, 2, 0);
   // Its fate can be read only later.
-  await fixture.faults({ fault: 'drop_after', next: 1 }, { fault: 'error_before', next: 4 });
+  await fixture.faults({ fault: 'drop_after', next: 1 }, { fault: 'error_before', next: 2 });
   await fixture.registered(younger.body.id);
   await fixture.until(id, { status: 'refund_unknown' });
   await fixture.registered(older.body.id);

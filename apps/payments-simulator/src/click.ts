@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { clickSignature, somToTiyin, tiyinToSom } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
-import type { Faults } from './faults.js';
+import type { FaultRule, Faults } from './faults.js';
 import { callMerchant } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimPayment } from './money.js';
 
@@ -42,6 +42,7 @@ export class ClickBook {
 export function addClickMerchant(server: FastifyInstance, { book, faults, money }: ClickParts): void {
   const base = '/click/v2/merchant';
   addClickRegister(server, { book, faults, money });
+  addClickPass(server, { book, faults, money });
   server.post(`${base}/invoice/create`, () => ({ ...OK, invoice_id: Math.floor(Math.random() * 1e9) }));
   server.post(`${base}/card_token/payment`, (request) => {
     const body = request.body as { amount: number; transaction_parameter: string };
@@ -77,6 +78,53 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
   });
 }
 
+/** How long an unconfirmed payment stays. */
+const PASS_MS = 30_000;
+
+/** Click Pass: a payment that nobody confirms in time is given back by itself. */
+function addClickPass(server: FastifyInstance, { book, faults }: ClickParts): void {
+  const base = '/click/v2/merchant/click_pass';
+  let confirms = false;
+  server.put(`${base}/confirmation/:service`, () => {
+    confirms = true;
+    return OK;
+  });
+  server.delete(`${base}/confirmation/:service`, () => {
+    confirms = false;
+    return OK;
+  });
+  server.post(`${base}/payment`, (request) => {
+    const body = request.body as { amount: number; otp_data: string; transaction_id: string };
+    const amount = somToTiyin(body.amount);
+    if (amount.kind !== 'ok') return { error_code: -2, error_note: 'amount' };
+    const payment = book.open(body.transaction_id, amount.tiyin);
+    if (faults.draw(['decline'])) payment.status = 'declined';
+    else if (confirms) hold(payment, lifeOf(faults.draw(['expire_hold'])));
+    else capture(payment);
+    const more = { card_type: 'private', processing_type: 'UZCARD', phone_number: '998901234567' };
+    const said = { payment_id: Number(payment.id), payment_status: statusOf(payment), confirm_mode: confirms ? 1 : 0 };
+    return { ...OK, ...said, ...more };
+  });
+  server.post(`${base}/confirm`, (request) => {
+    const payment = book.find(String((request.body as { payment_id: number }).payment_id));
+    if (payment?.status !== 'held') return { error_code: -9, error_note: 'not confirmable' };
+    capture(payment);
+    return OK;
+  });
+}
+
+function lifeOf(rule: FaultRule | null): number {
+  return rule ? (rule.delay_ms ?? 0) : PASS_MS;
+}
+
+function hold(payment: SimPayment, ms: number): void {
+  payment.status = 'held';
+  const letGo = (): void => {
+    if (payment.status === 'held') payment.status = 'declined';
+  };
+  setTimeout(letGo, ms).unref();
+}
+
 /** Click's register: sells what is handed in, whoever hands it in twice has two; its link can be read a moment later. */
 function addClickRegister(server: FastifyInstance, { book, money }: ClickParts): void {
   const base = '/click/v2/merchant/payment/ofd_data';
@@ -103,7 +151,7 @@ function notFound(reply: FastifyReply): FastifyReply {
 
 function statusOf({ status }: SimPayment): number {
   if (status === 'captured') return 2;
-  return status === 'pending' || status === 'reserved' ? 1 : -1;
+  return status === 'pending' || status === 'reserved' || status === 'held' ? 1 : -1;
 }
 
 /** Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. */

@@ -18,6 +18,8 @@ export interface ProviderCapabilities {
   readonly flows: {
     readonly token: PaymentFlow | null;
     readonly phone: PaymentFlow | null;
+    /** The code that a wallet shows at a till. */
+    readonly qr: PaymentFlow | null;
     readonly none: PaymentFlow;
   };
   /** How long a hold lasts unless the provider says otherwise; null = none. */
@@ -56,6 +58,8 @@ export interface PaymentOrder {
 export interface Instrument {
   token: string | null;
   phone: string | null;
+  /** What a till read off the customer's wallet. */
+  qr: string | null;
   otp: string | null;
 }
 
@@ -106,7 +110,9 @@ export type NextAction =
   | { type: 'redirect'; url: string }
   | { type: 'qr'; data: string }
   /** The provider has asked the customer on the phone. */
-  | { type: 'push' };
+  | { type: 'push' }
+  /** It has sent the customer a code, and wants it back. */
+  | { type: 'otp' };
 
 /** For the receipt's extra information. */
 export interface PaymentEvidence {

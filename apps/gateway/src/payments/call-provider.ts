@@ -35,7 +35,7 @@ export interface CallContext {
 /** `unchanged`: nothing new was learned. `lost`: the payment is in other hands. */
 export type CallResult = 'moved' | 'unchanged' | 'lost';
 
-const NO_INSTRUMENT: Instrument = { token: null, phone: null, otp: null };
+const NO_INSTRUMENT: Instrument = { token: null, phone: null, qr: null, otp: null };
 /** A refund or a link that was refused this often is a person's business. */
 const MAX_FAILURES = 8;
 /** Money that did not go back on so many tries does not by one more. */
@@ -157,6 +157,7 @@ export class CallProvider {
     const isNewRef = outcome.providerRef !== null && outcome.providerRef !== facts.provider_ref;
     if (isNewRef && (call === 'prepare' || facts.provider_ref === null)) change.providerRef = outcome.providerRef;
     if (outcome.nextAction !== null) change.nextAction = outcome.nextAction;
+    if (call === 'prepare' || call === 'authorize') change.code = this.codeAfter(call, facts, outcome);
     if (outcome.evidence !== null && (state === 'captured' || state === 'authorized'))
       change.evidence = outcome.evidence;
     if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
@@ -165,6 +166,12 @@ export class CallProvider {
     if (state === 'refunded' || isPartBack(call, facts, outcome, state)) change.refundedTiyin = refundedAfter(facts);
     if (isWithoutMoney(state) || state === 'captured') change.forgetInstrument = true;
     return change;
+  }
+
+  /** A code that came with the payment is tried first; one that was wrong is gone, and the next is awaited. */
+  private codeAfter(call: 'prepare' | 'authorize', facts: PaymentFacts, outcome: StatusFacts): PaymentFacts['code'] {
+    if (outcome.nextAction?.type !== 'otp') return 'none';
+    return call === 'prepare' && this.instrumentOf(facts).otp !== null ? 'given' : 'awaited';
   }
 
   private orderOf(facts: PaymentFacts): PaymentOrder {

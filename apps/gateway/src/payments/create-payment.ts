@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
-import { paymeCheckoutLink, tiyinToSom, type NextAction, type PaymentFlow } from '#payments';
+import { paymeCheckoutLink, tiyinToSom, type Instrument, type NextAction, type PaymentFlow } from '#payments';
 import { newId, Problem, seal, type ProblemError } from '#runtime';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
@@ -99,12 +99,13 @@ export class CreatePayment {
   ): Omit<NewPayment, 'fiscalMode'> {
     const flow = flowFor(account, body);
     const id = newId('pay');
-    const { token = null, phone = null, otp = null, return_url: returnUrl = null } = body;
-    const hasInstrument = token !== null || phone !== null;
+    const { token = null, phone = null, qr_code: qr = null, otp = null, return_url: returnUrl = null } = body;
+    const instrument: Instrument = { token, phone, qr, otp };
+    const hasInstrument = token !== null || phone !== null || qr !== null;
     const sealed = hasInstrument
-      ? seal(JSON.stringify({ token, phone, otp }), instrumentOwner(id), this.settings.SECRETS_KEY)
+      ? seal(JSON.stringify(instrument), instrumentOwner(id), this.settings.SECRETS_KEY)
       : null;
-    if (body.capture === 'manual' && flow !== 'hold') {
+    if (body.capture === 'manual' && (flow !== 'hold' || token === null)) {
       const detail = 'Only money that is held first can be captured later; this provider holds it by token alone.';
       throw fault('/payment/capture', 'invalid_value', detail);
     }
@@ -135,13 +136,15 @@ function refuseFractions({ provider }: OpenAccount, { lines }: StoredReceiptDocu
   if (faults.length > 0) throw Problem.fromErrors(faults);
 }
 
-function flowFor(account: OpenAccount, { token, phone }: PaymentBody): PaymentFlow {
+function flowFor(account: OpenAccount, { token, qr_code: qr, phone }: PaymentBody): PaymentFlow {
   const { provider } = account;
   const { flows } = capabilitiesOf(account);
-  const given = token !== undefined ? 'token' : phone !== undefined ? 'phone' : 'none';
+  if (token !== undefined && qr !== undefined)
+    throw fault('/payment/qr_code', 'invalid_value', 'Say token or qr_code, not both.');
+  const given = token !== undefined ? 'token' : qr !== undefined ? 'qr' : phone !== undefined ? 'phone' : 'none';
   const flow = flows[given];
   if (flow !== null) return flow;
-  throw fault(`/payment/${given}`, 'invalid_value', `${provider} cannot be asked for a payment by ${given}.`);
+  throw fault(`/payment/${given === 'qr' ? 'qr_code' : given}`, 'invalid_value', `${provider} cannot be asked for a payment by ${given}.`);
 }
 
 function checkoutOf(

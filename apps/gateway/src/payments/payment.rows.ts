@@ -21,6 +21,7 @@ export interface PaymentFacts {
   evidence: PaymentEvidence | null;
   reason: string | null;
   waits_for_capture: boolean;
+  code: 'none' | 'awaited' | 'given';
   fiscal_mode: 'gateway' | 'provider';
   /** The provider's own, as far as they are known. */
   fiscal_documents: { sale?: ProviderDocument; refund?: ProviderDocument } | null;

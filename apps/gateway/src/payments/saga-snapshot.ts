@@ -19,6 +19,7 @@ export function snapshotOf(
     link: linkOf(facts, capabilities),
     fiscalisedBy: facts.fiscal_mode === 'provider' ? 'provider' : 'register',
     documents: documentsOf(facts, capabilities),
+    code: facts.code,
     waitsForCapture: facts.waits_for_capture,
     cancelRequested: facts.cancel_requested,
     outOfTime: isOutOfTime(facts, timing),
@@ -47,14 +48,21 @@ function linkOf(facts: PaymentFacts, { attachesLink }: ProviderCapabilities): Sa
 }
 
 /** By the database's clock. Before the provider has begun, the customer's time; after that the hold's. */
-function isOutOfTime({ state, expires_at, hold_until, now }: PaymentFacts, timing: { holdMarginMs: number }): boolean {
+function isOutOfTime(facts: PaymentFacts, timing: { holdMarginMs: number }): boolean {
+  const { state, expires_at, hold_until, now } = facts;
   if (state === 'created' || state === 'pending') return expires_at <= now;
   if (isWithoutMoney(state) || hold_until === null) return false;
-  return hold_until.getTime() - marginOf(state, timing) <= now.getTime();
+  return (state === 'authorized' ? saleBefore(facts, hold_until, timing) : hold_until) <= now;
 }
 
-function marginOf(state: PaymentFacts['state'], { holdMarginMs }: { holdMarginMs: number }): number {
-  return state === 'authorized' ? holdMarginMs : 0;
+/** What must be left of a hold when its receipt goes to the register: of a short one, a third. */
+export function saleBefore(
+  { state_since: heldSince }: Pick<PaymentFacts, 'state_since'>,
+  holdUntil: Date,
+  { holdMarginMs }: { holdMarginMs: number },
+): Date {
+  const marginMs = Math.min(holdMarginMs, Math.max(holdUntil.getTime() - heldSince.getTime(), 0) / 3);
+  return new Date(holdUntil.getTime() - marginMs);
 }
 
 export function refOf(facts: PaymentFacts): PaymentRef {

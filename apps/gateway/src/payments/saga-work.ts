@@ -5,6 +5,8 @@ import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
+import { HOLD_MARGIN_MS } from './payment-settings.js';
+import { saleBefore } from './saga-snapshot.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { RefundSale } from './refund-sale.js';
@@ -72,7 +74,9 @@ export class SagaWork {
   }
 
   private async release(facts: PaymentFacts): Promise<Progress> {
-    const dispatchBefore = facts.state === 'authorized' ? facts.hold_until : null;
+    const { state, hold_until: holdUntil } = facts;
+    const isHeld = state === 'authorized' && holdUntil !== null;
+    const dispatchBefore = isHeld ? saleBefore(facts, holdUntil, { holdMarginMs: HOLD_MARGIN_MS }) : null;
     if (!(await this.receipts.releaseNow(facts.receipt_id, dispatchBefore))) return rest(facts);
     if (facts.device_id !== null) this.lanes.ring(facts.device_id, facts.receipt_id);
     return GO_ON;
@@ -112,7 +116,9 @@ export function patience(failures: number): number {
 function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {
   // For its document: it will tell, and reconciliation shows how long it has not.
   if (what === 'provider' && (facts.state === 'captured' || isWithoutMoney(facts.state))) return DOCUMENT_LOOK_MS;
-  const end = facts.hold_until ?? facts.expires_at;
+  const held = facts.state === 'authorized' && facts.hold_until !== null ? facts.hold_until : null;
+  const margin = { holdMarginMs: HOLD_MARGIN_MS };
+  const end = held ? saleBefore(facts, held, margin) : (facts.hold_until ?? facts.expires_at);
   const leftMs = Math.max(end.getTime() - facts.now.getTime(), 0) + 50;
   return what === 'register' ? Math.min(RECEIPT_LOOK_MS, Math.max(leftMs, 1_000)) : leftMs;
 }

@@ -1,6 +1,6 @@
 import { clickItems, readClickDocument } from './click-ofd.js';
 import { clickAuth } from './click.signature.js';
-import { clickFailure, clickPaymentStatus, toTashkentDate } from './click.transform.js';
+import { clickFailure, clickPassStatus, clickPaymentStatus, toTashkentDate } from './click.transform.js';
 import type { FiscalLines } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
@@ -27,9 +27,13 @@ export interface ClickClientOptions {
   nowMs?: () => number;
 }
 
+/** How long a Click Pass payment waits for its confirmation. */
+const PASS_SECONDS = 30;
+
 export const CLICK_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'charge', phone: 'invoice', none: 'inbound' },
-  holdSeconds: null,
+  // Click Pass: unconfirmed, it lets go by itself.
+  flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
+  holdSeconds: PASS_SECONDS,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
   partialRefund: false,
   statusByOurRef: true,
@@ -48,6 +52,7 @@ type ClickAnswer = { kind: 'body'; body: WireObject } | Exclude<CallOutcome, { k
 export class ClickClient implements PaymentProvider {
   readonly code = 'click';
   readonly capabilities = CLICK_CAPABILITIES;
+  private isPassConfirmed = false;
 
   constructor(
     private readonly options: ClickClientOptions,
@@ -63,8 +68,32 @@ export class ClickClient implements PaymentProvider {
       const answer = await this.call('POST', 'invoice/create', body);
       return answer.kind === 'body' ? statusOf('pending', { nextAction: { type: 'push' } }) : answer;
     }
+    if (ref.flow === 'hold') {
+      const body = { service_id, otp_data: instrument.qr, amount, transaction_id: order.ourRef };
+      return this.pass(body);
+    }
     const body = { service_id, card_token: instrument.token, amount, transaction_parameter: order.ourRef };
     return paymentOf(await this.call('POST', 'card_token/payment', body));
+  }
+
+  /** Click Pass: taken off the customer's wallet, and given back after 30 s unless it is confirmed. */
+  async capture(ref: PaymentRef): Promise<CallOutcome> {
+    const body = { service_id: Number(this.options.serviceId), payment_id: Number(ref.providerRef) };
+    const answer = await this.call('POST', 'click_pass/confirm', body);
+    return answer.kind === 'body' ? statusOf('captured', { providerRef: ref.providerRef }) : answer;
+  }
+
+  /** The mode belongs to the service and stays: it is switched on before the first payment. Switching it moves no money. */
+  private async pass(body: WireObject): Promise<CallOutcome> {
+    const startedAtMs = this.nowMs();
+    if (!this.isPassConfirmed) {
+      const mode = await this.call('PUT', `click_pass/confirmation/${this.options.serviceId}`);
+      if (mode.kind === 'unknown') return { kind: 'unsent', detail: `the confirmation mode: ${mode.detail}` };
+      if (mode.kind !== 'body') return mode;
+      this.isPassConfirmed = true;
+    }
+    const answer = await this.call('POST', 'click_pass/payment', body);
+    return answer.kind === 'body' ? clickPassStatus(answer.body, startedAtMs + PASS_SECONDS * 1_000) : answer;
   }
 
   /** Click cannot withdraw an invoice: closed here, its Prepare is refused. Money that came before is found by the status. */
@@ -148,9 +177,13 @@ export class ClickClient implements PaymentProvider {
   }
 
   private request(method: ClickMethod, path: string, body?: WireObject): Promise<HttpAnswer> {
-    const { apiUrl, merchantUserId, secretKey, nowMs = Date.now } = this.options;
-    const headers = { auth: clickAuth(merchantUserId, secretKey, Math.floor(nowMs() / 1_000)) };
+    const { apiUrl, merchantUserId, secretKey } = this.options;
+    const headers = { auth: clickAuth(merchantUserId, secretKey, Math.floor(this.nowMs() / 1_000)) };
     return this.exchange({ method, url: `${apiUrl}/${path}`, headers, ...(body && { body }) });
+  }
+
+  private nowMs(): number {
+    return (this.options.nowMs ?? Date.now)();
   }
 }
 

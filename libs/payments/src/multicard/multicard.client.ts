@@ -35,7 +35,7 @@ export interface MulticardClientOptions {
 }
 
 export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'hold', phone: null, none: 'veto' },
+  flows: { token: 'hold', phone: null, qr: null, none: 'veto' },
   holdSeconds: 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
   // It has to be enabled there: `multicardCapabilities`.
@@ -94,6 +94,9 @@ export class MulticardClient implements PaymentProvider {
 
   async authorize(_order: PaymentOrder, { otp }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
     const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}`, otp === null ? {} : { otp });
+    // Nothing is held, and the customer may try once more.
+    if (answer.kind === 'refused' && answer.code === 'ERROR_WRONG_OTP')
+      return statusOf('pending', { providerRef: ref.providerRef, nextAction: { type: 'otp' } });
     return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
   }
 

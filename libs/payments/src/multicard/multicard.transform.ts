@@ -42,6 +42,8 @@ export function multicardHoldStatus(hold: WireObject, nowMs: number): StatusFact
   const minutes = integerAt(hold, 'expiry');
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid') ?? textAt(hold, 'payment_uuid'),
+    // A hash stands for a code that the customer was sent; without one none is wanted.
+    nextAction: status === 'pending' && textAt(payment, 'otp_hash') !== null ? { type: 'otp' } : null,
     amountTiyin: integerAt(hold, 'amount') ?? integerAt(payment, 'amount'),
     holdExpiresAtMs: status === 'authorized' && minutes !== null ? nowMs + minutes * 60_000 : null,
   });

@@ -24,7 +24,7 @@ export interface PaymeClientOptions {
 }
 
 export const PAYME_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'hold', phone: null, none: 'inbound' },
+  flows: { token: 'hold', phone: null, qr: null, none: 'inbound' },
   // Nobody says officially how long; far below what the community saw (30 days).
   holdSeconds: 24 * 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },

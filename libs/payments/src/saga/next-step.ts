@@ -21,6 +21,8 @@ export interface SagaSnapshot {
   fiscalisedBy: 'register' | 'provider';
   /** The provider's own documents, where it registers. */
   documents: ProviderDocuments;
+  /** A code that the provider has sent to the customer: `given` is to be tried. */
+  code: 'none' | 'awaited' | 'given';
   /** The merchant wants to say when the sale is made. */
   waitsForCapture: boolean;
   cancelRequested: boolean;
@@ -87,7 +89,7 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
     if (!now.isPrepared) return call('prepare');
-    return now.flow === 'veto' ? move('pending') : call('authorize');
+    return now.flow === 'veto' || now.code === 'awaited' ? move('pending') : call('authorize');
   },
   pending: whilePending,
   reserved: whileReserved,
@@ -121,7 +123,10 @@ function whilePending(now: SagaSnapshot): SagaStep {
     if (!isOver) return waitFor('customer');
     return move(now.cancelRequested ? 'cancelled' : 'expired');
   }
-  return isOver ? call('void') : call('read_status');
+  // A hold that was to be let go and is still waiting there must not be begun again.
+  if (isOver || now.receipt !== 'awaiting_payment') return call('void');
+  if (now.code === 'awaited') return waitFor('customer');
+  return call(now.code === 'given' ? 'authorize' : 'read_status');
 }
 
 function whileReserved(now: SagaSnapshot): SagaStep {

@@ -42,6 +42,7 @@ function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy
     refundRequested: false,
     isPrepared: false,
     link: 'missing',
+    code: 'none',
     waitsForCapture: false,
     cancelRequested: false,
     outOfTime: false,
@@ -62,6 +63,9 @@ function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
   if (now.fiscalisedBy === 'provider') after.push(...byTheProvidersRegister(now));
   else if (now.fiscalRefund === 'pending')
     after.push({ ...now, fiscalRefund: 'registered' }, { ...now, fiscalRefund: 'failed' });
+  if (now.flow === 'hold' && now.state === 'created' && now.isPrepared && now.code === 'none')
+    after.push({ ...now, code: 'awaited' });
+  if (now.state === 'pending' && now.code === 'awaited') after.push({ ...now, code: 'given' });
   // An invoice on the phone is paid through the provider's calls as well.
   if (now.flow === 'inbound' || now.flow === 'invoice') {
     if (now.state === 'pending') after.push({ ...now, state: 'reserved' });
@@ -134,6 +138,7 @@ function called(
     isPrepared: now.isPrepared || (name === 'prepare' && outcome.kind === 'status'),
     documents: name === 'submit_lines' && outcome.kind === 'status' ? { ...now.documents, next: 'look' } : now.documents,
     link: name === 'attach_link' && outcome.kind === 'status' ? 'attached' : now.link,
+    code: name === 'authorize' && outcome.kind === 'status' ? 'none' : now.code,
     refundRequested: state === 'refunded' ? false : now.refundRequested,
   };
 }
@@ -239,6 +244,7 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
           next: fc.constantFrom('submit', 'look', 'await'),
           ...{ sale: fc.boolean(), refund: fc.boolean(), isOverdue: fc.boolean() },
         }),
+        code: fc.constantFrom('none', 'awaited', 'given'),
         waitsForCapture: fc.boolean(),
         cancelRequested: fc.boolean(),
         outOfTime: fc.boolean(),
