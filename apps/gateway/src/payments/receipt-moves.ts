@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
-import { parseTashkentCompact } from '#fiscal-domain';
+import { parseTashkentCompact, type LocalExtraInfo } from '#fiscal-domain';
 import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
 
 type Tx = Prisma.TransactionClient;
+
+/** What its lane has to know of a receipt whose money is there. */
+export interface Released {
+  /** The hold ends: later it must not be sent. */
+  dispatchBefore: Date | null;
+  extraInfo: LocalExtraInfo | null;
+}
 
 /**
  * The receipt's side of a payment. Whoever locks both takes the receipt first: the trigger that wakes a payment runs with the
@@ -15,10 +22,11 @@ export class ReceiptMoves {
   constructor(private readonly prisma: PrismaService) {}
 
   /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
-  async release(tx: Tx, receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
+  async release(tx: Tx, receiptId: string, { dispatchBefore, extraInfo }: Released): Promise<boolean> {
     const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
       UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
-                          dispatch_before = ${dispatchBefore}::timestamptz
+                          dispatch_before = ${dispatchBefore}::timestamptz,
+                          extra_info = ${extraInfo && JSON.stringify(extraInfo)}::jsonb
        WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING merchant_id`;
     return this.tell(tx, receiptId, moved, { type: 'receipt.accepted' });
   }
@@ -76,8 +84,8 @@ export class ReceiptMoves {
     return moved.map(({ id }) => id);
   }
 
-  releaseNow(receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
-    return this.prisma.$transaction((tx) => this.release(tx, receiptId, dispatchBefore));
+  releaseNow(receiptId: string, released: Released): Promise<boolean> {
+    return this.prisma.$transaction((tx) => this.release(tx, receiptId, released));
   }
 
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {

@@ -130,7 +130,7 @@ export class PaymeCalls {
         return;
       case 'perform':
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: change.atMs, reason: null });
-        if (drives(payment)) await this.rows.confirm(tx, payment, command.id);
+        if (drives(payment)) await this.rows.confirm(tx, payment, { providerRef: command.id, paymentId: command.id });
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, change);
