@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT, type Prisma } from '#database';
+import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { parseTashkentCompact } from '#fiscal-domain';
+import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
 
 type Tx = Prisma.TransactionClient;
@@ -17,7 +19,7 @@ export class ReceiptMoves {
     const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
       UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
                           dispatch_before = ${dispatchBefore}::timestamptz
-       WHERE id = ${receiptId} AND status = 'awaiting_payment' RETURNING merchant_id`;
+       WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING merchant_id`;
     return this.tell(tx, receiptId, moved, { type: 'receipt.accepted' });
   }
 
@@ -31,6 +33,49 @@ export class ReceiptMoves {
     return this.tell(tx, receiptId, moved, { type: 'receipt.cancelled', reason });
   }
 
+  /**
+   * awaiting_payment → registered by the provider's own document: of the sale, or of the refund that waits for it. Such a receipt
+   * belongs to no device, so no lane can have it. `taken`: another receipt is this very document.
+   */
+  async registerByProvider(
+    saleId: string,
+    which: 'sale' | 'refund',
+    document: ProviderDocument,
+  ): Promise<{ kind: 'registered' | 'taken' | 'unchanged' }> {
+    try {
+      const ids = await this.prisma.$transaction((tx) => this.registerNow(tx, saleId, which, document));
+      for (const id of ids) await this.notify(id);
+      return { kind: ids.length > 0 ? 'registered' : 'unchanged' };
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      return { kind: 'taken' };
+    }
+  }
+
+  private async registerNow(
+    tx: Tx,
+    saleId: string,
+    which: 'sale' | 'refund',
+    document: ProviderDocument,
+  ): Promise<string[]> {
+    const { terminalId, receiptSeq, fiscalSign, url, compactTime } = document;
+    const registeredAt = new Date(parseTashkentCompact(compactTime) ?? Date.now());
+    const row = which === 'sale' ? Prisma.sql`id = ${saleId}` : Prisma.sql`refund_of = ${saleId} AND type = 'refund'`;
+    const moved = await tx.$queryRaw<{ id: string; merchant_id: string }[]>`
+      UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
+             fiscal_sign = ${fiscalSign}, verification_url = ${url}, registered_at = ${registeredAt}::timestamptz,
+             evidence = 'answer', updated_at = now()
+       WHERE ${row} AND status = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;
+    for (const { id, merchant_id: merchantId } of moved) {
+      const data = { receipt_id: id, terminal_id: terminalId, receipt_seq: receiptSeq, fiscal_sign: fiscalSign };
+      await tx.$executeRaw`
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        VALUES (${newId('evt')}, ${merchantId}, ${which === 'sale' ? 'receipt.registered' : 'refund.registered'}, ${id},
+                ${JSON.stringify({ ...data, evidence: 'answer' })}::jsonb)`;
+    }
+    return moved.map(({ id }) => id);
+  }
+
   releaseNow(receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
     return this.prisma.$transaction((tx) => this.release(tx, receiptId, dispatchBefore));
   }
@@ -38,8 +83,12 @@ export class ReceiptMoves {
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {
     const isCancelled = await this.prisma.$transaction((tx) => this.cancel(tx, receiptId, reason));
     // Whoever waits for this receipt need not wait longer; a lost notice costs him his deadline.
-    if (isCancelled) await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
+    if (isCancelled) await this.notify(receiptId);
     return isCancelled;
+  }
+
+  private async notify(receiptId: string): Promise<void> {
+    await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
   }
 
   private async tell(
