@@ -13,6 +13,7 @@ export {
   type HttpAppOptions,
   type RootModule,
 } from './fastify-app.js';
+export { closePromptly } from './prompt-closing.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
