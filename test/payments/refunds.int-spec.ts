@@ -157,3 +157,27 @@ it('leaves a refund that the provider refuses to a person, who says what became 
   expect((await fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, said)).status).toBe(204);
   expect(await untilBack(id, PRICE)).toMatchObject({ refunds: [{ status: 'done' }] });
 });
+
+it.each([
+  ['after the provider had done it', true],
+  ['before the provider heard of it', false],
+])('gives the part back once when its caller died %s', async (_name, isDone) => {
+  const { id, receipt } = await sold();
+  const [money] = await fixture.simulated(id);
+  fixture.register = 'sleeps';
+  const { body: refunding } = await refund(receipt.id, 1, 0);
+  if (isDone) {
+    const init = { method: 'DELETE', headers: { 'content-type': 'application/json' } };
+    const body = JSON.stringify({ refund_amount: PRICE, ofd: [] });
+    await (await fetch(`${fixture.simulatorUrl}/multicard/payment/${money?.id ?? ''}/partial`, { ...init, body })).text();
+  }
+  // As the intent's commit leaves it: the call is open, and nobody will close it.
+  const { prisma } = fixture.gateway;
+  await prisma.$transaction([
+    prisma.$executeRaw`UPDATE payment_refunds SET state = 'requested', called_at = now() WHERE receipt_id = ${refunding.id}`,
+    prisma.$executeRaw`INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${id}, 'refund', 'of a dead worker')`,
+    prisma.$executeRaw`UPDATE payments SET state = 'refunding', state_since = now(), due_at = now() WHERE id = ${id}`,
+  ]);
+  await untilBack(id, PRICE);
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1, refunded: PRICE }]);
+});
