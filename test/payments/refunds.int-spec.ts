@@ -169,7 +169,9 @@ it.each([
   if (isDone) {
     const init = { method: 'DELETE', headers: { 'content-type': 'application/json' } };
     const body = JSON.stringify({ refund_amount: PRICE, ofd: [] });
-    await (await fetch(`${fixture.simulatorUrl}/multicard/payment/${money?.id ?? ''}/partial`, { ...init, body })).text();
+    await (
+      await fetch(`${fixture.simulatorUrl}/multicard/payment/${money?.id ?? ''}/partial`, { ...init, body })
+    ).text();
   }
   // As the intent's commit leaves it: the call is open, and nobody will close it.
   const { prisma } = fixture.gateway;
