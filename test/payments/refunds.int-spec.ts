@@ -129,6 +129,13 @@ it('keeps the money of a sale whose second registration was taken back', async (
     SELECT ${surplus}, merchant_id, client_id, 'surplus', body_hash, 'refund', 'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id,
            document, total_tiyin, vat_total_tiyin, id FROM receipts WHERE id = ${receipt.id}`;
   await fixture.registered(surplus);
+  // The saga has looked at it, and has nothing to do.
+  const deadline = Date.now() + 20_000;
+  while ((await prisma.payment.findUniqueOrThrow({ where: { id } })).dueAt !== null) {
+    if (Date.now() > deadline) throw new Error('the payment does not come to rest');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  expect(await fixture.read(id)).toMatchObject({ status: 'captured', refunded: 0, refunds: [] });
   await refund(receipt.id, 1);
   await untilBack(id, PRICE);
   expect(await fixture.simulated(id)).toMatchObject([{ status: 'captured', refunds: 1, refunded: PRICE }]);
