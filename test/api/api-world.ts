@@ -78,6 +78,11 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/webhooks/{id}/replay': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
+  'POST /v1/operator/payments/{id}/document': {
+    document: 'sale',
+    verification_url: 'https://ofd.soliq.uz/check?t=UZ000000000001&r=1&c=20260102080405&s=012345678901',
+    reason: 'seen in the cabinet',
+  },
   'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
 };
 

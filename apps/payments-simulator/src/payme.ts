@@ -145,16 +145,20 @@ export class PaymeDriver {
     if (!isAllowed(checked)) return { paid: false, said: checked };
     const id = randomBytes(12).toString('hex');
     const payment = this.money.open({ provider: 'payme', id, ourRef: order.account, amountTiyin: order.amountTiyin });
+    // Overtakes the one that makes it.
+    if (this.faults.draw(['reorder'])) await this.call('PerformTransaction', { id });
     const created = await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
     if (stateOf(created) !== 1) {
       payment.status = 'declined';
       return { paid: false, said: created };
     }
     payment.status = 'reserved';
-    if (this.faults.draw(['reorder'])) await this.call('CheckTransaction', { id });
     const performed = await this.call('PerformTransaction', { id });
     if (stateOf(performed) === 2) {
       capture(payment);
+      // Sent long ago and on its way until now.
+      if (this.faults.draw(['stale_webhook']))
+        await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
       this.fiscal.follow(payment, (checked?.['result'] as Params)['detail']);
     }
     return { paid: stateOf(performed) === 2, said: performed };

@@ -58,7 +58,8 @@ export class AdvancePayment {
     if (!account) throw new Error(`provider account ${facts.account_id} is missing`);
     const client = this.work.clients.of(account);
     const capabilities = capabilitiesOf(account);
-    const step = nextStep(snapshotOf(facts, capabilities, { prepares: client.prepare !== undefined }, this.timing));
+    const can = { prepares: client.prepare !== undefined, submitsLines: client.submitLines !== undefined };
+    const step = nextStep(snapshotOf(facts, capabilities, can, this.timing));
     return this.work.execute(step, { lease, facts, account, client });
   }
 }

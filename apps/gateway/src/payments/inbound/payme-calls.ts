@@ -62,7 +62,7 @@ export class PaymeCalls {
         return paymeAnswer(id, { result: { transactions } });
       }
       case 'SetFiscalData':
-        return paymeAnswer(id, await this.fiscal.keep(account, command));
+        return paymeAnswer(id, await this.fiscal.keep(call, command));
       case 'CheckTransaction': {
         const row = await this.rows.findTransaction(this.prisma, account.id, command.id);
         const facts = { order: null, transaction: row && paymeTransaction(row), accountField, isDelivered: false };

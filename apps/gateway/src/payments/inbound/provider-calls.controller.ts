@@ -53,6 +53,8 @@ export class ProviderCallsController {
       body: providerBodyOf(request),
       isKnownSource: isKnownSource(account, request.ip),
     };
+    if (!call.isKnownSource)
+      this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
     const { status, body } = await this.answer(call);
     await reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
