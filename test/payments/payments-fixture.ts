@@ -174,6 +174,15 @@ export class PaymentsFixture {
     return data.filter((payment) => payment.our_ref === ourRef);
   }
 
+  /** Waits until the provider has the receipt's link. */
+  async untilLinked(ourRef: string, link: string | null | undefined, deadlineMs = 30_000): Promise<void> {
+    const deadline = Date.now() + deadlineMs;
+    while (!(await this.simulated(ourRef)).some((payment) => payment.link === link)) {
+      if (Date.now() > deadline) throw new Error(`the provider of ${ourRef} never got the link ${String(link)}`);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+
   /** A person on the provider's page. */
   async press(url: string): Promise<string> {
     return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();

@@ -9,15 +9,36 @@ export interface SimPayment {
   captures: number;
   refunds: number;
   link: string | null;
+  /** Nobody there knows it any more. */
+  isForgotten: boolean;
+}
+
+/** What people do at a provider, in its cabinet or by mistake. */
+export interface SimMoneyEdit {
+  status?: SimPayment['status'];
+  amount?: number;
+  forget?: boolean;
 }
 
 export class Money {
   private readonly payments: SimPayment[] = [];
 
   open(payment: Pick<SimPayment, 'provider' | 'id' | 'ourRef' | 'amountTiyin'>): SimPayment {
-    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, link: null };
+    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, link: null, isForgotten: false };
     this.payments.push(made);
     return made;
+  }
+
+  /** @returns whether there is such a payment */
+  edit(id: string, { status, amount, forget }: SimMoneyEdit): boolean {
+    const payment = this.payments.find((each) => each.id === id);
+    if (!payment) return false;
+    if (status === 'captured' && payment.captures === 0) payment.captures = 1;
+    if (status === 'refunded' && payment.status === 'captured') payment.refunds += 1;
+    payment.status = status ?? payment.status;
+    payment.amountTiyin = amount ?? payment.amountTiyin;
+    payment.isForgotten = forget ?? payment.isForgotten;
+    return true;
   }
 
   list(): { data: unknown[] } {
