@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { multicardWebhookSign } from '#payments';
 import { parseCidr, newId } from '#runtime';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
@@ -186,6 +187,18 @@ export class PaymentsFixture {
   /** A person on the provider's page. */
   async press(url: string): Promise<string> {
     return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();
+  }
+
+  /** Multicard's hint that something about this payment has changed. */
+  async webhook(ourRef: string): Promise<number> {
+    const [known] = await this.simulated(ourRef);
+    const amount = String(PRICE);
+    const signed = { uuid: known?.id ?? '', storeId: '6', invoiceId: ourRef, amount };
+    const sign = multicardWebhookSign(signed, 'multi-secret');
+    const body = { uuid: signed.uuid, store_id: '6', invoice_id: ourRef, amount: PRICE, sign };
+    const response = await fetch(this.accounts.multicard?.url ?? '', { method: 'POST', body: JSON.stringify(body) });
+    await response.arrayBuffer();
+    return response.status;
   }
 
   async events(paymentId: string): Promise<string[]> {
