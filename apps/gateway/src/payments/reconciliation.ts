@@ -97,7 +97,8 @@ function disagreement(row: Row): Disagreement {
 function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt }: Row): string {
   if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
-  if (kind === 'provider_differs') return 'operator: compare with the provider';
+  if (kind === 'provider_differs')
+    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
   if (dueAt === null) return 'operator: nothing goes on by itself';
   return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
 }

@@ -26,7 +26,10 @@ const OUTCOMES: readonly CallOutcome[] = [
   { kind: 'unsent', detail: '' },
 ];
 
-function start(flow: PaymentFlow, canRefund: boolean): SagaSnapshot {
+/** And whether its end was compared with what the provider says. */
+type World = SagaSnapshot & { isCompared: boolean };
+
+function start(flow: PaymentFlow, canRefund: boolean): World {
   return {
     flow,
     canRefund,
@@ -39,6 +42,7 @@ function start(flow: PaymentFlow, canRefund: boolean): SagaSnapshot {
     waitsForCapture: false,
     cancelRequested: false,
     outOfTime: false,
+    isCompared: false,
   };
 }
 
@@ -49,8 +53,8 @@ const RECEIPT_MOVES: Partial<Record<ReceiptStatus, readonly ReceiptStatus[]>> = 
 };
 
 /** What the world may do by itself: the register, the customer, the merchant, the provider, time. */
-function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
-  const after: SagaSnapshot[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
+function byTheWorld(now: World): World[] {
+  const after: World[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
   if (!now.cancelRequested) after.push({ ...now, cancelRequested: true });
   if (!now.outOfTime) after.push({ ...now, outOfTime: true });
   if (now.fiscalRefund === 'pending')
@@ -64,10 +68,17 @@ function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
     if (now.state === 'captured') after.push({ ...now, state: 'refunded', refundRequested: false });
   }
   if (now.flow === 'veto' && now.state === 'pending') after.push({ ...now, state: 'reserved' });
+  // What the comparison with the provider finds of payments that had ended, once each.
+  const found = isWithoutMoney(now.state) && now.state !== 'refunded' ? (['captured', 'authorized'] as const) : [];
+  for (const state of found) {
+    expectLegal(now.state, state);
+    if (!now.isCompared) after.push({ ...now, state, isCompared: true });
+  }
+  if (now.state === 'captured' && !now.isCompared) after.push({ ...now, state: 'refunded', isCompared: true });
   return after;
 }
 
-function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
+function byTheSaga(now: World, step: SagaStep): World[] {
   switch (step.kind) {
     case 'move':
       expectLegal(now.state, step.to);
@@ -95,11 +106,11 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
 }
 
 function called(
-  now: SagaSnapshot,
+  now: World,
   name: Extract<SagaStep, { kind: 'call' }>['call'],
   outcome: CallOutcome,
   isSettled: boolean,
-): SagaSnapshot {
+): World {
   const during = stateDuring(name);
   if (during) expectLegal(now.state, during);
   const state = afterCall(name, { before: now.state, outcome, isSettled, isWholeRefund: true });
@@ -117,11 +128,11 @@ function expectLegal(from: PaymentState, to: PaymentState): void {
   if (!canMovePayment(from, to)) throw new Error(`illegal move ${from} → ${to}`);
 }
 
-function successors(now: SagaSnapshot): SagaSnapshot[] {
+function successors(now: World): World[] {
   return [...byTheSaga(now, nextStep(now)), ...byTheWorld(now)];
 }
 
-function reachable(from: SagaSnapshot): Map<string, SagaSnapshot> {
+function reachable(from: World): Map<string, World> {
   const seen = new Map([[JSON.stringify(from), from]]);
   const open = [from];
   for (let now = open.pop(); now; now = open.pop()) {
