@@ -16,8 +16,10 @@ import { ClickCalls } from './inbound/click-calls.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
+import { PaymeGroups } from './inbound/payme-groups.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
+import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './payment-rows.repository.js';
 import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
@@ -56,8 +58,10 @@ import { SagaWork } from './saga-work.js';
     Reconciliation,
     ComparePayments,
     ResolvePayment,
+    NoCardData,
     ProviderBodies,
     InboundRepository,
+    PaymeGroups,
     PaymeCalls,
     ClickCalls,
     MulticardCalls,
