@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { newId } from '#runtime';
-import type { CallOutcome, PaymentState, ProviderCall } from '#payments';
+import { assertPaymentMove, type CallOutcome, type PaymentState, type ProviderCall } from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 
@@ -12,6 +12,10 @@ const MONEY_CALLS = ['authorize', 'capture', 'void', 'refund'];
 const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
     SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
+
+const FINISH_REFUNDS = Prisma.sql`
+  UPDATE payment_refunds f SET state = 'done', finished_at = now()
+    FROM moved WHERE f.payment_id = moved.id AND f.state IN ('waiting', 'requested')`;
 
 /** What a call leaves behind: only the fields given are written. */
 export interface PaymentChange {
@@ -25,6 +29,15 @@ export interface PaymentChange {
   failures?: number;
   refundedTiyin?: bigint;
   forgetInstrument?: boolean;
+}
+
+/** How a payment stands after a call of its own worker. */
+export interface ClosedCall {
+  state_since: Date;
+  /** As it was read before the call: nothing else has happened to it. */
+  news: number;
+  /** By the database's clock. */
+  now: Date;
 }
 
 @Injectable()
@@ -45,27 +58,27 @@ export class PaymentRepository {
         ? Prisma.sql`id = ANY(${[...which.ids]}::text[])`
         : Prisma.sql`id IN (SELECT id FROM payments WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
                              ORDER BY due_at LIMIT ${which.limit}::int4 FOR UPDATE SKIP LOCKED)`;
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+    const rows = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
       UPDATE payments SET lease_id = ${leaseId} || '/' || id,
                           lease_until = now() + make_interval(secs => ${this.leaseSeconds}::int4)
        WHERE ${due} AND (lease_until IS NULL OR lease_until < now())
-      RETURNING id`;
+      RETURNING id`);
     return rows.map((row) => row.id);
   }
 
   /** Gives a payment back, to be looked at again; what happened to its receipts meanwhile makes it due at once. */
   async release({ paymentId, leaseId }: Lease, afterMs: number | null, newsSeen: number): Promise<void> {
     const due = afterMs === null ? null : afterMs / 1_000;
-    await this.prisma.$executeRaw`
+    await this.prisma.queryHot(Prisma.sql`
       UPDATE payments
          SET lease_id = NULL, lease_until = NULL,
              due_at = CASE WHEN news <> ${newsSeen}::int4 THEN now()
                            ELSE now() + make_interval(secs => ${due}::float8) END
-       WHERE id = ${paymentId} AND lease_id = ${leaseId}`;
+       WHERE id = ${paymentId} AND lease_id = ${leaseId}`);
   }
 
   async readFacts(paymentId: string): Promise<PaymentFacts | null> {
-    const rows = await this.prisma.$queryRaw<PaymentFacts[]>`
+    const rows = await this.prisma.queryHot<PaymentFacts>(Prisma.sql`
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
@@ -86,7 +99,7 @@ export class PaymentRepository {
         LEFT JOIN LATERAL (
           SELECT f.id, f.amount_tiyin FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
            ORDER BY f.id LIMIT 1) AS due ON true
-       WHERE p.id = ${paymentId}`;
+       WHERE p.id = ${paymentId}`);
     return rows[0] ?? null;
   }
 
@@ -96,33 +109,38 @@ export class PaymentRepository {
    * @returns null when somebody else has the payment, or it is no longer as it was read
    */
   async openCall(lease: Lease, call: ProviderCall, from: PaymentState, during: PaymentState): Promise<bigint | null> {
-    return this.prisma.$transaction(async (tx) => {
-      if (!(await this.change(tx, lease, from, { state: during }))) return null;
-      await tx.$executeRaw`
-        UPDATE payment_calls SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
-         WHERE payment_id = ${lease.paymentId} AND finished_at IS NULL`;
-      const [row] = await tx.$queryRaw<{ id: bigint }[]>`
-        INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${lease.paymentId}, ${call}, ${lease.leaseId})
-        RETURNING id`;
-      return row?.id ?? null;
-    });
+    const [row] = await this.prisma.queryHot<{ id: bigint }>(Prisma.sql`
+      WITH ${this.moving(lease, from, { state: during })}, lost AS (
+        UPDATE payment_calls c SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
+          FROM moved WHERE c.payment_id = moved.id AND c.finished_at IS NULL RETURNING c.id
+      )
+      INSERT INTO payment_calls (payment_id, call, lease_id)
+      -- Counting them makes sure that they are closed first: one call is open at a time.
+      SELECT moved.id, ${call}, ${lease.leaseId} FROM moved, (SELECT count(*) FROM lost) AS closed
+      RETURNING id`);
+    return row?.id ?? null;
   }
 
-  /** The event after the call. @returns false when the payment has gone to somebody else: what he reads counts */
+  /**
+   * The event after the call.
+   * @returns null when the payment has gone to somebody else: what he reads counts
+   */
   async closeCall(
     lease: Lease,
     callId: bigint,
     outcome: CallOutcome,
     move: { from: PaymentState; change: PaymentChange; refundDone?: bigint },
-  ): Promise<boolean> {
-    return this.prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`
+  ): Promise<ClosedCall | null> {
+    const [row] = await this.prisma.queryHot<ClosedCall>(Prisma.sql`
+      WITH closed AS (
         UPDATE payment_calls SET finished_at = now(), outcome = ${JSON.stringify(outcome)}::jsonb
-         WHERE id = ${callId} AND finished_at IS NULL`;
-      if (!(await this.change(tx, lease, move.from, move.change))) return false;
-      if (move.refundDone !== undefined) await finishRefund(tx, move.refundDone);
-      return true;
-    });
+         WHERE id = ${callId} AND finished_at IS NULL
+      ), ${this.moving(lease, move.from, move.change)}, refunded AS (
+        UPDATE payment_refunds f SET state = 'done', finished_at = now()
+          FROM moved WHERE f.id = ${move.refundDone ?? null}::int8 AND f.payment_id = moved.id
+      )
+      SELECT state_since, news, now FROM moved`);
+    return row ?? null;
   }
 
   /**
@@ -130,18 +148,26 @@ export class PaymentRepository {
    * @param lease null: by a provider's call or a person, who hold the row's lock
    */
   async change(tx: Tx, lease: Lease | string, from: PaymentState, change: PaymentChange): Promise<boolean> {
+    const moved = await tx.$queryRaw<unknown[]>`
+      WITH ${this.moving(lease, from, change)} SELECT id FROM moved`;
+    return moved.length === 1;
+  }
+
+  /** The move and its event as parts of one statement: `moved` holds the payment if it moved. */
+  private moving(lease: Lease | string, from: PaymentState, change: PaymentChange): Prisma.Sql {
     const paymentId = typeof lease === 'string' ? lease : lease.paymentId;
     const held =
       typeof lease === 'string' ? Prisma.sql`true` : Prisma.sql`lease_id = ${lease.leaseId} AND lease_until > now()`;
     const state = change.state ?? from;
-    const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
-      UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
-       WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
-      RETURNING merchant_id`;
-    const [row] = moved;
-    if (!row) return false;
-    if (state !== from) await tellOfPayment(tx, { id: paymentId, merchantId: row.merchant_id }, state, change.reason);
-    return true;
+    const moved = Prisma.sql`moved AS (
+        UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
+         WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
+        RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
+    if (state === from) return moved;
+    assertPaymentMove(from, state);
+    const told = Prisma.sql`${moved}, told AS (${eventOf(paymentId, state, change)})`;
+    // All of the money is back, whoever sent it: nothing of it is to be asked for any more.
+    return state === 'refunded' ? Prisma.sql`${told}, settled AS (${FINISH_REFUNDS})` : told;
   }
 
   private renewedLease(): Prisma.Sql {
@@ -174,7 +200,9 @@ export class PaymentRepository {
 
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
   const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
-  if (state !== from) list.push(Prisma.sql`state_since = now()`);
+  // What was compared with the provider was another state.
+  if (state !== from)
+    list.push(Prisma.sql`state_since = now()`, Prisma.sql`compared_at = NULL`, Prisma.sql`discrepancy = NULL`);
   if (change.providerRef !== undefined) list.push(Prisma.sql`provider_ref = ${change.providerRef}`);
   if (change.holdUntil !== undefined) list.push(Prisma.sql`hold_until = ${change.holdUntil}::timestamptz`);
   if (change.nextAction !== undefined) list.push(Prisma.sql`next_action = ${jsonOrNull(change.nextAction)}::jsonb`);
@@ -191,19 +219,10 @@ function jsonOrNull(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
-async function finishRefund(tx: Tx, refundId: bigint): Promise<void> {
-  await tx.$executeRaw`UPDATE payment_refunds SET state = 'done', finished_at = now() WHERE id = ${refundId}`;
-}
-
-/** `payment.<state>`, in the transaction of the move. */
-export async function tellOfPayment(
-  tx: Tx,
-  payment: { id: string; merchantId: string },
-  state: PaymentState,
-  reason: string | null = null,
-): Promise<void> {
-  const data = { payment_id: payment.id, status: state, ...(reason !== null && { reason }) };
-  await tx.$executeRaw`
+/** `payment.<state>`, in the statement of the move. */
+function eventOf(paymentId: string, state: PaymentState, { reason = null }: PaymentChange): Prisma.Sql {
+  const data = { payment_id: paymentId, status: state, ...(reason !== null && { reason }) };
+  return Prisma.sql`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
-    VALUES (${newId('evt')}, ${payment.merchantId}, ${`payment.${state}`}, ${payment.id}, ${JSON.stringify(data)}::jsonb)`;
+    SELECT ${newId('evt')}, merchant_id, ${`payment.${state}`}, id, ${JSON.stringify(data)}::jsonb FROM moved`;
 }

@@ -47,7 +47,8 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     store_id: field(),
     api_url: url('https://mesh.multicard.uz'),
     token_header: field({ pattern: /^(authorization|x-access-token)$/, required: false, fallback: 'authorization' }),
-    hold_minutes: field({ pattern: /^\d{1,5}$/, required: false, fallback: '60' }),
+    /** Less than five would leave no time for a register (payment-settings.ts, holdMarginMs). */
+    hold_minutes: field({ pattern: /^([5-9]|[1-9]\d{1,4})$/, required: false, fallback: '60' }),
   },
 };
 

@@ -3,6 +3,7 @@ import { PrismaService, type Prisma } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
 import type { PaymeTransaction, PaymentFlow, PaymentState } from '#payments';
 import { ReceiptMoves } from '../receipt-moves.js';
+import { RECEIPT_LOOK_MS } from '../payment-settings.js';
 import { PaymentRepository, type PaymentChange } from '../payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
@@ -23,7 +24,7 @@ export interface LockedPayment {
   device_id: string;
 }
 
-interface TransactionRow {
+export interface TransactionRow {
   id: string;
   payment_id: string;
   state: 1 | 2 | -1 | -2;
@@ -116,6 +117,7 @@ export class InboundRepository {
     const known = providerRef === null ? {} : { providerRef };
     await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
     await this.receipts.release(tx, payment.receipt_id, null);
+    await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_LOOK_MS));
   }
 
   /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */
