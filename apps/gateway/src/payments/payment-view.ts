@@ -1,6 +1,15 @@
 import type { NextAction, PaymentFlow, PaymentState } from '#payments';
 import type { ReceiptView } from '../receipts/receipt-view.js';
 
+/** The money's way back for one refund: tiyin. */
+export interface MoneyRefund {
+  /** The refund's receipt; null: no sale was registered for the money. */
+  receipt_id: string | null;
+  amount: number;
+  /** `waiting` for its receipt, `requested` of the provider, `done`; `dropped`: its receipt came to nothing. */
+  status: 'waiting' | 'requested' | 'done' | 'dropped';
+}
+
 /** `payments` as the API reads it. */
 export interface PaymentRow {
   id: string;
@@ -12,8 +21,10 @@ export interface PaymentRow {
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
   next_action: NextAction | null;
+  refunds: MoneyRefund[];
   reason: string | null;
   waits_for_capture: boolean;
+  fiscal_mode: 'gateway' | 'provider';
   expires_at: Date;
   hold_until: Date | null;
   state_since: Date;
@@ -28,6 +39,9 @@ export interface PaymentView {
   provider_account_id: string;
   amount: number;
   refunded: number;
+  refunds: MoneyRefund[];
+  /** Who registers the receipt: a register of the merchant, or the provider. */
+  fiscalised_by: 'gateway' | 'provider';
   /** Whether POST …/capture is awaited. */
   capture: 'auto' | 'manual';
   next_action: NextAction | { type: 'none' };
@@ -50,6 +64,8 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     provider_account_id: row.account_id,
     amount: Number(row.amount_tiyin),
     refunded: Number(row.refunded_tiyin),
+    refunds: row.refunds,
+    fiscalised_by: row.fiscal_mode,
     capture: row.waits_for_capture ? 'manual' : 'auto',
     next_action: (isOpen ? row.next_action : null) ?? { type: 'none' },
     account: row.provider === 'payme' && row.flow === 'inbound' && isOpen ? row.id : null,

@@ -1,7 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { LEDGER_REFUND, Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
 import { newId } from '#runtime';
-import { assertPaymentMove, type CallOutcome, type PaymentState, type ProviderCall } from '#payments';
+import {
+  assertPaymentMove,
+  type CallOutcome,
+  type PaymentState,
+  type ProviderCall,
+  type ProviderDocument,
+} from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 
@@ -13,6 +19,8 @@ const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
     SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
 
+/** Who asks for the saga's own refunds, where no client does: their key is unique under this name. */
+export const SAGA_CLIENT = 'payments';
 const FINISH_REFUNDS = Prisma.sql`
   UPDATE payment_refunds f SET state = 'done', finished_at = now()
     FROM moved WHERE f.payment_id = moved.id AND f.state IN ('waiting', 'requested')`;
@@ -29,6 +37,17 @@ export interface PaymentChange {
   failures?: number;
   refundedTiyin?: bigint;
   forgetInstrument?: boolean;
+  /** The provider's own document of the sale; the first one that is told stays. */
+  saleDocument?: ProviderDocument;
+  linesSubmitted?: boolean;
+  code?: PaymentFacts['code'];
+}
+
+interface OpeningCall {
+  from: PaymentState;
+  during: PaymentState;
+  /** The refund that is asked for: it stays the one in question until it is known what became of it. */
+  refundId: bigint | null;
 }
 
 /** How a payment stands after a call of its own worker. */
@@ -82,23 +101,26 @@ export class PaymentRepository {
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
-             p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
+             p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
-             due.id AS refund_id, due.amount_tiyin AS refund_tiyin,
+             due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
         LEFT JOIN LATERAL (
-          SELECT CASE WHEN coalesce(sum(b.total_tiyin) FILTER (WHERE b.status = 'registered'), 0) >= r.total_tiyin
+          SELECT CASE WHEN coalesce(sum(f.total_tiyin) FILTER (WHERE f.status = 'registered'), 0) >= r.total_tiyin
                       THEN 'registered'
-                      WHEN bool_or(b.status IN ('accepted', 'sending', 'unknown')) THEN 'pending'
-                      WHEN bool_or(b.status IN ('rejected', 'cancelled')) THEN 'failed'
+                      WHEN bool_or(${LEDGER_REFUND} AND f.status <> 'registered') THEN 'pending'
+                      WHEN bool_or(f.client_id = ${SAGA_CLIENT}) THEN 'failed'
                       ELSE 'none' END AS fiscal_refund
-            FROM receipts b WHERE b.refund_of = r.id AND b.type = 'refund') AS back ON true
+            FROM receipts f WHERE f.refund_of = r.id AND f.operation <> ${SURPLUS_OPERATION}) AS back ON true
         LEFT JOIN LATERAL (
-          SELECT f.id, f.amount_tiyin FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
-           ORDER BY f.id LIMIT 1) AS due ON true
+          SELECT f.id, f.amount_tiyin,
+                 (SELECT count(*)::int4 FROM payment_calls c WHERE c.payment_id = p.id AND c.call = 'refund'
+                     AND c.started_at >= f.called_at) AS calls
+            FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
+           ORDER BY f.called_at, f.id LIMIT 1) AS due ON true
        WHERE p.id = ${paymentId}`);
     return rows[0] ?? null;
   }
@@ -108,11 +130,14 @@ export class PaymentRepository {
    * closed as lost; what it did only the provider can say.
    * @returns null when somebody else has the payment, or it is no longer as it was read
    */
-  async openCall(lease: Lease, call: ProviderCall, from: PaymentState, during: PaymentState): Promise<bigint | null> {
+  async openCall(lease: Lease, call: ProviderCall, { from, during, refundId }: OpeningCall): Promise<bigint | null> {
     const [row] = await this.prisma.queryHot<{ id: bigint }>(Prisma.sql`
       WITH ${this.moving(lease, from, { state: during })}, lost AS (
         UPDATE payment_calls c SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
           FROM moved WHERE c.payment_id = moved.id AND c.finished_at IS NULL RETURNING c.id
+      ), asked AS (
+        UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now())
+          FROM moved WHERE f.id = ${refundId}::int8 AND f.payment_id = moved.id
       )
       INSERT INTO payment_calls (payment_id, call, lease_id)
       -- Counting them makes sure that they are closed first: one call is open at a time.
@@ -188,6 +213,16 @@ export class PaymentRepository {
     });
   }
 
+  /** Something that only a person can judge; reconciliation shows it. */
+  async noteDifference(
+    paymentId: string,
+    discrepancy: unknown,
+    tx: Pick<Tx, '$executeRaw'> = this.prisma,
+  ): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE payments SET discrepancy = ${JSON.stringify(discrepancy)}::jsonb WHERE id = ${paymentId}`;
+  }
+
   /** Writes down that all that was taken has to go back. */
   requestWholeRefund({ paymentId, leaseId }: Lease, reason: string): Promise<number> {
     return this.prisma.$executeRaw`
@@ -210,9 +245,20 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.reason !== undefined) list.push(Prisma.sql`reason = ${change.reason}`);
   if (change.link !== undefined) list.push(Prisma.sql`link = ${change.link}`);
   if (change.failures !== undefined) list.push(Prisma.sql`failures = ${change.failures}::int4`);
-  if (change.refundedTiyin !== undefined) list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`);
+  // Another sum than the one that was compared with the provider's.
+  if (change.refundedTiyin !== undefined)
+    list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`, Prisma.sql`compared_at = NULL`);
+  if (change.saleDocument !== undefined) list.push(documentKept('sale', change.saleDocument));
+  if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
+  if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
   if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
   return list;
+}
+
+/** What is there already stays: a document is told again and again. */
+export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
+  return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)
+                                       || coalesce(fiscal_documents, '{}')`;
 }
 
 function jsonOrNull(value: unknown): string | null {
@@ -220,8 +266,12 @@ function jsonOrNull(value: unknown): string | null {
 }
 
 /** `payment.<state>`, in the statement of the move. */
-function eventOf(paymentId: string, state: PaymentState, { reason = null }: PaymentChange): Prisma.Sql {
-  const data = { payment_id: paymentId, status: state, ...(reason !== null && { reason }) };
+function eventOf(paymentId: string, state: PaymentState, { reason = null, refundedTiyin }: PaymentChange): Prisma.Sql {
+  const data = {
+    ...{ payment_id: paymentId, status: state },
+    ...(reason !== null && { reason }),
+    ...(refundedTiyin !== undefined && { refunded: Number(refundedTiyin) }),
+  };
   return Prisma.sql`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     SELECT ${newId('evt')}, merchant_id, ${`payment.${state}`}, id, ${JSON.stringify(data)}::jsonb FROM moved`;

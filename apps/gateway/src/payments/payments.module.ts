@@ -16,6 +16,7 @@ import { ClickCalls } from './inbound/click-calls.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
+import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
 import { PaymeGroups } from './inbound/payme-groups.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
@@ -63,6 +64,7 @@ import { SagaWork } from './saga-work.js';
     InboundRepository,
     PaymeGroups,
     PaymeCalls,
+    PaymeFiscalData,
     ClickCalls,
     MulticardCalls,
   ],

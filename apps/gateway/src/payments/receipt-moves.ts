@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { Injectable } from '@nestjs/common';
+import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { parseTashkentCompact } from '#fiscal-domain';
+import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
-import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -11,10 +12,7 @@ type Tx = Prisma.TransactionClient;
  */
 @Injectable()
 export class ReceiptMoves {
-  constructor(
-    private readonly prisma: PrismaService,
-    @Inject(PAYMENT_TIMING) private readonly timing: Pick<PaymentTiming, 'holdMarginMs'>,
-  ) {}
+  constructor(private readonly prisma: PrismaService) {}
 
   /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
   async release(tx: Tx, receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
@@ -27,19 +25,61 @@ export class ReceiptMoves {
   }
 
   /**
-   * A receipt of held money leaves for its register only while there is time for the register's answer and for taking the money.
-   * @param holdUntil null: the money is taken
+   * awaiting_payment → registered by the provider's own document: of the sale, or of the refund that waits for it. Such a receipt
+   * belongs to no device, so no lane can have it. `taken`: another receipt is this very document.
    */
-  async releaseNow(receiptId: string, holdUntil: Date | null): Promise<boolean> {
-    const dispatchBefore = holdUntil && new Date(holdUntil.getTime() - this.timing.holdMarginMs);
+  async registerByProvider(
+    saleId: string,
+    which: 'sale' | 'refund',
+    document: ProviderDocument,
+  ): Promise<{ kind: 'registered' | 'taken' | 'unchanged' }> {
+    try {
+      const ids = await this.prisma.$transaction((tx) => this.registerNow(tx, saleId, which, document));
+      for (const id of ids) await this.notify(id);
+      return { kind: ids.length > 0 ? 'registered' : 'unchanged' };
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      return { kind: 'taken' };
+    }
+  }
+
+  private async registerNow(
+    tx: Tx,
+    saleId: string,
+    which: 'sale' | 'refund',
+    document: ProviderDocument,
+  ): Promise<string[]> {
+    const { terminalId, receiptSeq, fiscalSign, url, compactTime } = document;
+    const registeredAt = new Date(parseTashkentCompact(compactTime) ?? Date.now());
+    const row = which === 'sale' ? Prisma.sql`id = ${saleId}` : Prisma.sql`refund_of = ${saleId} AND type = 'refund'`;
+    const moved = await tx.$queryRaw<{ id: string; merchant_id: string }[]>`
+      UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
+             fiscal_sign = ${fiscalSign}, verification_url = ${url}, registered_at = ${registeredAt}::timestamptz,
+             evidence = 'answer', updated_at = now()
+       WHERE ${row} AND status = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;
+    for (const { id, merchant_id: merchantId } of moved) {
+      const data = { receipt_id: id, terminal_id: terminalId, receipt_seq: receiptSeq, fiscal_sign: fiscalSign };
+      await tx.$executeRaw`
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        VALUES (${newId('evt')}, ${merchantId}, ${which === 'sale' ? 'receipt.registered' : 'refund.registered'}, ${id},
+                ${JSON.stringify({ ...data, evidence: 'answer' })}::jsonb)`;
+    }
+    return moved.map(({ id }) => id);
+  }
+
+  async releaseNow(receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
     return (await this.prisma.queryHot(releasing(receiptId, dispatchBefore))).length === 1;
   }
 
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {
     const isCancelled = (await this.prisma.queryHot(cancelling(receiptId, reason))).length === 1;
     // Whoever waits for this receipt need not wait longer; a lost notice costs him his deadline.
-    if (isCancelled) await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
+    if (isCancelled) await this.notify(receiptId);
     return isCancelled;
+  }
+
+  private async notify(receiptId: string): Promise<void> {
+    await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
   }
 }
 
@@ -47,7 +87,7 @@ function releasing(receiptId: string, dispatchBefore: Date | null): Prisma.Sql {
   const moved = Prisma.sql`
     UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
                         dispatch_before = ${dispatchBefore}::timestamptz
-     WHERE id = ${receiptId} AND status = 'awaiting_payment' RETURNING id, merchant_id`;
+     WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING id, merchant_id`;
   return told(moved, 'receipt.accepted', { receipt_id: receiptId });
 }
 

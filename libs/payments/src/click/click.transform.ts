@@ -1,5 +1,6 @@
 import { tashkentDateTime } from '#fiscal-domain';
-import type { CallOutcome, MoneyStatus } from '../port.js';
+import { statusOf, type CallOutcome, type MoneyStatus, type StatusFacts } from '../port.js';
+import { integerAt, textAt, type WireObject } from '../wire.js';
 
 /** `payment_status`: below 0 failed or given back, 0 and 1 at work, 2 paid. */
 export function clickPaymentStatus(status: number | null): MoneyStatus {
@@ -19,4 +20,23 @@ export function clickFailure(status: number): Exclude<CallOutcome, { kind: 'stat
 /** YYYY-MM-DD in Tashkent. */
 export function toTashkentDate(atMs: number): string {
   return tashkentDateTime(atMs).slice(0, 10);
+}
+
+const CARD_TYPES = { private: 'personal', corporate: 'corporate' } as const;
+
+/** Click Pass: in confirmation mode the money is held for 30 s; without it, it is taken. */
+export function clickPassStatus(body: WireObject, confirmableUntilMs: number): StatusFacts {
+  const status = clickPaymentStatus(integerAt(body, 'payment_status'));
+  const isConfirmable = body['confirm_mode'] === true || integerAt(body, 'confirm_mode') === 1;
+  const isHeld = isConfirmable && status !== 'declined';
+  const cardType = textAt(body, 'card_type');
+  return statusOf(isHeld ? 'authorized' : status, {
+    providerRef: textAt(body, 'payment_id'),
+    holdExpiresAtMs: isHeld ? confirmableUntilMs : null,
+    evidence: {
+      rrn: null,
+      phone: textAt(body, 'phone_number'),
+      cardType: cardType === 'private' || cardType === 'corporate' ? CARD_TYPES[cardType] : null,
+    },
+  });
 }

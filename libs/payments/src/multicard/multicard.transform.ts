@@ -24,9 +24,15 @@ export function multicardPaymentStatus(payment: WireObject): StatusFacts {
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid'),
     amountTiyin,
-    refundedTiyin: status === 'refunded' ? amountTiyin : null,
+    refundedTiyin: refundedOf(payment, status, amountTiyin),
     evidence: { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null },
   });
+}
+
+/** The sum of the parts has a field that no page confirms: where it is missing, nothing is said about parts. */
+function refundedOf(payment: WireObject, status: MoneyStatus, amountTiyin: number | null): number | null {
+  const parts = integerAt(payment, 'refund_amount');
+  return status === 'refunded' ? (parts ?? amountTiyin) : parts;
 }
 
 /** A hold: `{id, status, expiry, payment}`. */
@@ -36,6 +42,8 @@ export function multicardHoldStatus(hold: WireObject, nowMs: number): StatusFact
   const minutes = integerAt(hold, 'expiry');
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid') ?? textAt(hold, 'payment_uuid'),
+    // A hash stands for a code that the customer was sent; without one none is wanted.
+    nextAction: status === 'pending' && textAt(payment, 'otp_hash') !== null ? { type: 'otp' } : null,
     amountTiyin: integerAt(hold, 'amount') ?? integerAt(payment, 'amount'),
     holdExpiresAtMs: status === 'authorized' && minutes !== null ? nowMs + minutes * 60_000 : null,
   });

@@ -6,6 +6,7 @@ import {
   PAYME_LIFETIME_MS,
   PAYME_TIMEOUT_REASON,
   paymeAnswer,
+  paymeDetail,
   paymeError,
   paymeStatementEntry,
   readPaymeRequest,
@@ -16,6 +17,7 @@ import {
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups } from './payme-groups.js';
@@ -46,6 +48,7 @@ export class PaymeCalls {
     private readonly groups: PaymeGroups,
     private readonly lanes: RingLanes,
     private readonly worker: PaymentWorker,
+    private readonly fiscal: PaymeFiscalData,
   ) {}
 
   async answer(call: InboundCall): Promise<WireObject> {
@@ -64,10 +67,8 @@ export class PaymeCalls {
         const transactions = found.map((each) => paymeStatementEntry(each, accountField));
         return paymeAnswer(id, { result: { transactions } });
       }
-      case 'SetFiscalData': {
-        const isKnown = await this.rows.storeFiscalData(account.id, command.id, command.type, command.fiscalData);
-        return paymeAnswer(id, isKnown ? { result: { success: true } } : { error: paymeError('fiscalReceipt') });
-      }
+      case 'SetFiscalData':
+        return paymeAnswer(id, await this.fiscal.keep(account, command));
       default:
         return paymeAnswer(id, await this.decide({ command, call, accountField }));
     }
@@ -85,7 +86,11 @@ export class PaymeCalls {
     });
     const { payment, hasLive } = found;
     const made = decidePayme(command, {
-      order: payment && { amountTiyin: Number(payment.amount_tiyin), isPayable: isPayable(payment) && !hasLive },
+      order: payment && {
+        amountTiyin: Number(payment.amount_tiyin),
+        isPayable: isPayable(payment) && !hasLive,
+        detail: payment.document && paymeDetail(payment.document.lines),
+      },
       transaction: found.transaction && paymeTransaction(found.transaction),
       ...{ accountField, isDelivered: false, nowMs: Date.now() },
     });
@@ -109,7 +114,7 @@ export class PaymeCalls {
       const { amountTiyin, timeMs: providerTimeMs } = command;
       return this.groups.reserve({ ...which, amountTiyin, providerTimeMs, createTimeMs: change.atMs });
     }
-    if (change.kind !== 'perform') return false;
+    if (change.kind !== 'perform' || payment.device_id === null) return false;
     return this.groups.perform({ ...which, receiptId: payment.receipt_id, performTimeMs: change.atMs });
   }
 
@@ -126,6 +131,7 @@ export class PaymeCalls {
         order: payment && {
           amountTiyin: Number(payment.amount_tiyin),
           isPayable: isPayable(payment) && !(await this.rows.hasLive(tx, payment.id)),
+          detail: payment.document && paymeDetail(payment.document.lines),
         },
         transaction: known && paymeTransaction(known),
         ...{ accountField, isDelivered: false, nowMs: Date.now() },
@@ -142,7 +148,7 @@ export class PaymeCalls {
 
   private afterPerform({ device_id: deviceId, receipt_id: receiptId, id }: LockedPayment): void {
     this.worker.watch(receiptId, id);
-    this.lanes.ring(deviceId, receiptId);
+    if (deviceId !== null) this.lanes.ring(deviceId, receiptId);
   }
 
   private lockPayment(tx: Tx, account: OpenAccount, reference: string | null): Promise<LockedPayment | null> {

@@ -103,6 +103,7 @@ export class PaymeGroups {
              p.flow AS p_flow, p.state AS p_state, p.amount_tiyin AS p_amount_tiyin, p.provider_ref AS p_provider_ref,
              p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time,
              r.status AS p_receipt_status, r.device_id AS p_device_id,
+             CASE WHEN r.device_id IS NULL THEN r.document END AS p_document,
              EXISTS (SELECT FROM provider_transactions l WHERE l.payment_id = p.id AND l.is_live) AS has_live
         FROM unnest(${group.map(({ accountId }) => accountId)}::text[], ${group.map(({ id }) => id)}::text[],
                     ${group.map(({ reference }) => reference)}::text[])
@@ -165,7 +166,7 @@ export class PaymeGroups {
           AS a (account_id, id, payment_id, perform_time_ms, payment_event_id, receipt_event_id, address, body, answer)
       ), taken AS (
         SELECT id FROM receipts
-         WHERE id = ANY(${column(group, 'receiptId')}::text[]) AND status = 'awaiting_payment'
+         WHERE id = ANY(${column(group, 'receiptId')}::text[]) AND status = 'awaiting_payment' AND device_id IS NOT NULL
          ORDER BY id FOR UPDATE SKIP LOCKED
       ), held AS (
         SELECT p.id, p.receipt_id, p.merchant_id FROM payments p JOIN taken ON taken.id = p.receipt_id
