@@ -75,6 +75,8 @@ export interface LocalStatus {
   capabilities?: string[];
   /** Extension: made once with the register's data folder. */
   journalId?: string;
+  /** Extension: version of the classification register that it judges goods by; 0 = it does not know. */
+  classifierVersion?: number;
 }
 
 /** GET /fm/info. Counts of documents and shifts; accumulated sums are lifetime sums in tiyin. */

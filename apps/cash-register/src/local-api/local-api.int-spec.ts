@@ -78,6 +78,7 @@ describe('the local API', () => {
       activated: true,
       subscriptionState: 'active',
       capabilities: ['idempotency', 'journal'],
+      classifierVersion: 1,
       port: Number(new URL(register.url).port),
     });
     expect(status.headers.get('x-subscription-state')).toBeNull();

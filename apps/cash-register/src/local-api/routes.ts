@@ -119,6 +119,7 @@ function status(register: Register, port: number): LocalStatus {
     ...(register.settings.REGISTER_EXTENSIONS && {
       capabilities: ['idempotency', 'journal'],
       journalId: register.journalId,
+      classifierVersion: register.classifier.version,
     }),
   };
 }
