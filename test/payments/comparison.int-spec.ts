@@ -173,6 +173,21 @@ it('leaves for later what its provider does not answer, and goes on with the oth
   expect(rows).toEqual([{ compared_at: null }]);
 });
 
+it('shows what a provider has not said anything of for a day, and goes on asking', async () => {
+  const { id } = await captured(HOLD);
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET state_since = now() - interval '25 hours' WHERE id = ${id}`;
+  await fixture.faults({ fault: 'error_before', rate: 1 });
+  await compareAll();
+  expect(await listed(id)).toMatchObject({ discrepancy: { ours: 'captured', provider: 'does not say' } });
+  await fixture.faults();
+  // Not again at once: others come first.
+  await compareAll();
+  const rows = await fixture.gateway.prisma.$queryRaw<{ compared_at: Date | null }[]>`
+    SELECT compared_at FROM payments WHERE id = ${id}`;
+  expect(rows).toEqual([{ compared_at: null }]);
+});
+
 it('compares anew what has moved since', async () => {
   const { id, receiptId } = await captured(CHARGE);
   await compareAll();

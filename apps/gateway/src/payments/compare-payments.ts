@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
-import type { PaymentState, StatusFacts } from '#payments';
+import { statusOf, type PaymentState, type StatusFacts } from '#payments';
 import { systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
@@ -16,6 +16,8 @@ const AT_ONCE = 20;
 /** After a provider did not say. */
 const ASK_AGAIN_MS = 10 * 60_000;
 const MAX_UNHEARD = 1_000;
+/** A provider that has not said anything of a payment for so long is a difference of its own. */
+const SHOWN_AFTER_MS = 24 * 3_600_000;
 
 /** What a provider may say of a payment that ended so. */
 const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> = {
@@ -95,6 +97,9 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     const outcome = await this.ask(facts);
     if (outcome === 'unheard') {
       if (this.unheard.size < MAX_UNHEARD) this.unheard.set(id, this.clock.monotonicMs() + ASK_AGAIN_MS);
+      const isOld = facts.now.getTime() - facts.state_since.getTime() > SHOWN_AFTER_MS;
+      // It goes on asking; meanwhile a person can.
+      if (isOld) await this.payments.noteDifference(id, { ours: facts.state, provider: 'does not say' });
       return;
     }
     const discrepancy = outcome ? differenceOf(facts, outcome) : null;
@@ -113,6 +118,8 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     if (!account) return 'unheard';
     const outcome = await this.clients.of(account).fetchStatus?.(refOf(facts));
     if (!outcome) return null;
+    // Its own number of the payment means nothing to it any more.
+    if (outcome.kind === 'refused' && outcome.code === '404') return statusOf('not_found');
     return outcome.kind === 'status' ? outcome : 'unheard';
   }
 

@@ -114,8 +114,10 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     this.isLooking = true;
     try {
       const leaseId = newId('lse');
-      for (const id of await this.payments.claim(leaseId, { limit: room }))
-        this.inTurn(id, (reached) => this.advance(id, leaseId, reached));
+      const claimed = await this.payments.claim(leaseId, { limit: room });
+      const turns = claimed.map((id) => this.inTurn(id, (reached) => this.advance(id, leaseId, reached)));
+      // More may be due than there was room for: after an outage thousands are.
+      if (turns.length === room) void Promise.race(turns.map(({ end }) => end)).then(() => this.look());
     } catch (error) {
       this.logger.warn({ err: error }, 'payment: could not look for what is due');
     } finally {

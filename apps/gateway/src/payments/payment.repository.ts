@@ -235,9 +235,9 @@ export class PaymentRepository {
 
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
   const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
-  // What was compared with the provider was another state.
-  if (state !== from)
-    list.push(Prisma.sql`state_since = now()`, Prisma.sql`compared_at = NULL`, Prisma.sql`discrepancy = NULL`);
+  if (state !== from) list.push(Prisma.sql`state_since = now()`);
+  // What was compared with the provider was another state, or another sum.
+  if (state !== from || change.refundedTiyin !== undefined) list.push(Prisma.sql`compared_at = NULL`);
   if (change.providerRef !== undefined) list.push(Prisma.sql`provider_ref = ${change.providerRef}`);
   if (change.holdUntil !== undefined) list.push(Prisma.sql`hold_until = ${change.holdUntil}::timestamptz`);
   if (change.nextAction !== undefined) list.push(Prisma.sql`next_action = ${jsonOrNull(change.nextAction)}::jsonb`);
@@ -245,9 +245,7 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.reason !== undefined) list.push(Prisma.sql`reason = ${change.reason}`);
   if (change.link !== undefined) list.push(Prisma.sql`link = ${change.link}`);
   if (change.failures !== undefined) list.push(Prisma.sql`failures = ${change.failures}::int4`);
-  // Another sum than the one that was compared with the provider's.
-  if (change.refundedTiyin !== undefined)
-    list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`, Prisma.sql`compared_at = NULL`);
+  if (change.refundedTiyin !== undefined) list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`);
   if (change.saleDocument !== undefined) list.push(documentKept('sale', change.saleDocument));
   if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
   if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);

@@ -116,7 +116,8 @@ export class PaymeGroups {
     return found;
   }
 
-  private async reserveAll(group: readonly Reservation[]): Promise<boolean[]> {
+  private async reserveAll(all: readonly Reservation[]): Promise<boolean[]> {
+    const group = withoutRepeats(all);
     const rows = await this.prisma.queryHot<{ account_id: string; id: string }>(Prisma.sql`
       WITH asked AS (
         SELECT * FROM unnest(${column(group, 'accountId')}::text[], ${column(group, 'id')}::text[],
@@ -153,10 +154,11 @@ export class PaymeGroups {
           FROM made m JOIN asked a ON a.account_id = m.account_id AND a.id = m.id AND a.payment_id = m.payment_id
       )
       SELECT account_id, id FROM made`);
-    return doneAmong(group, rows);
+    return doneAmong(all, rows);
   }
 
-  private async performAll(group: readonly Performance[]): Promise<boolean[]> {
+  private async performAll(all: readonly Performance[]): Promise<boolean[]> {
+    const group = withoutRepeats(all);
     const rows = await this.prisma.queryHot<{ account_id: string; id: string }>(Prisma.sql`
       WITH asked AS (
         SELECT * FROM unnest(${column(group, 'accountId')}::text[], ${column(group, 'id')}::text[],
@@ -198,7 +200,7 @@ export class PaymeGroups {
         SELECT account_id, address, convert_to(body, 'UTF8'), answer::jsonb FROM performed
       )
       SELECT account_id, id FROM performed`);
-    return doneAmong(group, rows);
+    return doneAmong(all, rows);
   }
 }
 
@@ -210,7 +212,16 @@ function answers(group: readonly KeptCall[]): string[] {
   return group.map(({ answer }) => JSON.stringify(answer));
 }
 
-/** The same transaction twice in one group: written once, and the other one is decided with locks. */
+/** The same transaction twice in one group: the first is written, with its own answer; the other is decided with locks. */
+function withoutRepeats<Row extends { accountId: string; id: string }>(all: readonly Row[]): Row[] {
+  const first = new Map<string, Row>();
+  for (const row of all) {
+    const key = `${row.accountId}\n${row.id}`;
+    if (!first.has(key)) first.set(key, row);
+  }
+  return [...first.values()];
+}
+
 function doneAmong(
   group: readonly { accountId: string; id: string }[],
   rows: readonly { account_id: string; id: string }[],
