@@ -81,6 +81,18 @@ describe('a code that the wallet shows (Click Pass)', () => {
     const { status, body } = await fixture.pay(payment);
     expect([status, body.status]).toEqual([201, 'captured']);
     expect(await fixture.simulated(body.id)).toMatchObject([{ status: 'captured', captures: 1, refunds: 0 }]);
+    expect(body.extra_info).toEqual({
+      ...{
+        payment_id: expect.stringMatching(/^\d+$/),
+        payment_provider: 64,
+        phone: '998901234567',
+        rrn: null,
+        card_type: 2,
+      },
+    });
+    const [row] = await fixture.gateway.prisma.$queryRaw<{ extra_info: unknown }[]>`
+      SELECT extra_info FROM receipts WHERE id = ${body.receipt.id}`;
+    expect(row?.extra_info).toMatchObject({ paymentProvider: 64, phone: '998901234567', cardType: 2 });
     const states = (await fixture.events(body.id)).map((type) => type.slice('payment.'.length));
     expect(states).toEqual(['created', 'authorizing', 'authorized', 'capturing', 'captured']);
   });

@@ -131,6 +131,9 @@ export type CallOutcome =
   | { kind: 'unsent'; detail: string }
   | { kind: 'unknown'; detail: string };
 
+/** A call of which no status is known. */
+export type NoStatus = Exclude<CallOutcome, StatusFacts>;
+
 export interface FiscalLink {
   url: string;
   terminalId: string;

@@ -207,6 +207,7 @@ function factsAfterCall(facts: PaymentFacts, change: PaymentChange, closed: Clos
     state: change.state ?? facts.state,
     ...{ state_since: closed.state_since, now: closed.now, money_called_at: closed.now },
     code: change.code ?? facts.code,
+    evidence: change.evidence === undefined ? facts.evidence : (change.evidence as PaymentFacts['evidence']),
     next_action:
       change.nextAction === undefined ? facts.next_action : (change.nextAction as PaymentFacts['next_action']),
     failures: change.failures ?? facts.failures,

@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
-import { parseTashkentCompact } from '#fiscal-domain';
+import { parseTashkentCompact, type LocalExtraInfo } from '#fiscal-domain';
 import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
 
 type Tx = Prisma.TransactionClient;
+
+/** What its lane has to know of a receipt whose money is there. */
+export interface Released {
+  /** The hold ends: later it must not be sent. */
+  dispatchBefore: Date | null;
+  extraInfo: LocalExtraInfo | null;
+}
 
 /**
  * The receipt's side of a payment. Whoever locks both takes the receipt first: the trigger that wakes a payment runs with the
@@ -15,8 +22,8 @@ export class ReceiptMoves {
   constructor(private readonly prisma: PrismaService) {}
 
   /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
-  async release(tx: Tx, receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
-    return (await tx.$queryRaw<unknown[]>(releasing(receiptId, dispatchBefore))).length === 1;
+  async release(tx: Tx, receiptId: string, released: Released): Promise<boolean> {
+    return (await tx.$queryRaw<unknown[]>(releasing(receiptId, released))).length === 1;
   }
 
   /** Never sent: it can end here, in the transaction that ends its payment. @returns whether this call did it */
@@ -67,8 +74,8 @@ export class ReceiptMoves {
     return moved.map(({ id }) => id);
   }
 
-  async releaseNow(receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
-    return (await this.prisma.queryHot(releasing(receiptId, dispatchBefore))).length === 1;
+  async releaseNow(receiptId: string, released: Released): Promise<boolean> {
+    return (await this.prisma.queryHot(releasing(receiptId, released))).length === 1;
   }
 
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {
@@ -83,10 +90,11 @@ export class ReceiptMoves {
   }
 }
 
-function releasing(receiptId: string, dispatchBefore: Date | null): Prisma.Sql {
+function releasing(receiptId: string, { dispatchBefore, extraInfo }: Released): Prisma.Sql {
   const moved = Prisma.sql`
     UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
-                        dispatch_before = ${dispatchBefore}::timestamptz
+                        dispatch_before = ${dispatchBefore}::timestamptz,
+                        extra_info = ${extraInfo && JSON.stringify(extraInfo)}::jsonb
      WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING id, merchant_id`;
   return told(moved, 'receipt.accepted', { receipt_id: receiptId });
 }

@@ -5,6 +5,7 @@ import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
+import { extraInfoOf } from './extra-info.js';
 import { HOLD_MARGIN_MS, RECEIPT_LOOK_MS } from './payment-settings.js';
 import { saleBefore } from './saga-snapshot.js';
 import { ProviderClients } from './provider-clients.js';
@@ -76,7 +77,8 @@ export class SagaWork {
     const { state, hold_until: holdUntil } = facts;
     const isHeld = state === 'authorized' && holdUntil !== null;
     const dispatchBefore = isHeld ? saleBefore(facts, holdUntil, { holdMarginMs: HOLD_MARGIN_MS }) : null;
-    if (!(await this.receipts.releaseNow(facts.receipt_id, dispatchBefore))) return rest(facts);
+    const released = { dispatchBefore, extraInfo: extraInfoOf(facts) };
+    if (!(await this.receipts.releaseNow(facts.receipt_id, released))) return rest(facts);
     if (facts.device_id !== null) this.lanes.ring(facts.device_id, facts.receipt_id);
     return GO_ON;
   }

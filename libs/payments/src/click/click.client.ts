@@ -8,6 +8,7 @@ import {
   type CallOutcome,
   type FiscalLink,
   type Instrument,
+  type NoStatus,
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
@@ -46,7 +47,7 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
 };
 
 type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
-type ClickAnswer = { kind: 'body'; body: WireObject } | Exclude<CallOutcome, { kind: 'status' }>;
+type ClickAnswer = { kind: 'body'; body: WireObject } | NoStatus;
 
 /** Click's Merchant API (facts §3.2). Nothing of it is idempotent: what was not answered is looked up by our reference. */
 export class ClickClient implements PaymentProvider {

@@ -1,5 +1,5 @@
 import { tashkentDateTime } from '#fiscal-domain';
-import { statusOf, type CallOutcome, type MoneyStatus, type StatusFacts } from '../port.js';
+import { statusOf, type MoneyStatus, type NoStatus, type StatusFacts } from '../port.js';
 import { integerAt, textAt, type WireObject } from '../wire.js';
 
 /** `payment_status`: below 0 failed or given back, 0 and 1 at work, 2 paid. */
@@ -10,7 +10,7 @@ export function clickPaymentStatus(status: number | null): MoneyStatus {
 }
 
 /** What an HTTP status says; null: the body tells. */
-export function clickFailure(status: number): Exclude<CallOutcome, { kind: 'status' }> | null {
+export function clickFailure(status: number): NoStatus | null {
   if (status === 200) return null;
   const detail = `HTTP ${String(status)}`;
   if ([400, 401, 403, 404, 406, 410].includes(status)) return { kind: 'refused', code: String(status), detail };

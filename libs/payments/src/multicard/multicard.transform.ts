@@ -1,4 +1,4 @@
-import { statusOf, type CallOutcome, type MoneyStatus, type StatusFacts } from '../port.js';
+import { statusOf, type MoneyStatus, type NoStatus, type PaymentEvidence, type StatusFacts } from '../port.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 
 const PAYMENT: Readonly<Record<string, MoneyStatus>> = {
@@ -25,7 +25,7 @@ export function multicardPaymentStatus(payment: WireObject): StatusFacts {
     providerRef: textAt(payment, 'uuid'),
     amountTiyin,
     refundedTiyin: refundedOf(payment, status, amountTiyin),
-    evidence: { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null },
+    evidence: evidenceOf(payment),
   });
 }
 
@@ -42,6 +42,7 @@ export function multicardHoldStatus(hold: WireObject, nowMs: number): StatusFact
   const minutes = integerAt(hold, 'expiry');
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid') ?? textAt(hold, 'payment_uuid'),
+    evidence: evidenceOf(payment),
     // A hash stands for a code that the customer was sent; without one none is wanted.
     nextAction: status === 'pending' && textAt(payment, 'otp_hash') !== null ? { type: 'otp' } : null,
     amountTiyin: integerAt(hold, 'amount') ?? integerAt(payment, 'amount'),
@@ -59,7 +60,7 @@ const DEFINITIVE: ReadonlySet<string> = new Set([
   'ERROR_NOT_FOUND',
 ]);
 
-export type MulticardAnswer = { kind: 'data'; data: WireObject } | Exclude<CallOutcome, { kind: 'status' }>;
+export type MulticardAnswer = { kind: 'data'; data: WireObject } | NoStatus;
 
 /** `{success, data | error{code, details}}`, whatever the HTTP status says beside it. */
 export function multicardAnswer(status: number, body: unknown): MulticardAnswer {
@@ -69,6 +70,10 @@ export function multicardAnswer(status: number, body: unknown): MulticardAnswer 
   const detail = textAt(objectAt(body, 'error'), 'details') ?? `HTTP ${String(status)}`;
   if (status < 500 && DEFINITIVE.has(code)) return { kind: 'refused', code, detail };
   return { kind: 'unknown', detail: `HTTP ${String(status)} ${code}: ${detail}` };
+}
+
+function evidenceOf(payment: WireObject): PaymentEvidence {
+  return { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null };
 }
 
 function digits(text: string | null): string | null {

@@ -93,7 +93,7 @@ export class ClickCalls {
       case 'confirm':
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: nowMs, reason: null });
         // Click's own number of the payment is looked up by ours when it is needed.
-        await this.rows.confirm(tx, payment, null);
+        await this.rows.confirm(tx, payment, { providerRef: null, paymentId: command.clickPaydocId });
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, { state: -1, atMs: nowMs, reason: null });

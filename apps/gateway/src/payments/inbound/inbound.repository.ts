@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderDocument } from '#payments';
+import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
+import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { RECEIPT_LOOK_MS } from '../payment-settings.js';
 import { documentKept, PaymentRepository, type PaymentChange } from '../payment.repository.js';
@@ -14,6 +15,7 @@ export interface LockedPayment {
   number: bigint;
   merchant_id: string;
   receipt_id: string;
+  provider: ProviderCode;
   flow: PaymentFlow;
   state: PaymentState;
   amount_tiyin: bigint;
@@ -81,7 +83,7 @@ export class InboundRepository {
       SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF r`;
     const rows = await tx.$queryRaw<LockedPayment[]>`
-      SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.flow, p.state, p.amount_tiyin, p.provider_ref,
+      SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
              p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
              r.status AS receipt_status, r.device_id,
              CASE p.fiscal_mode WHEN 'provider' THEN r.document END AS document
@@ -129,14 +131,20 @@ export class InboundRepository {
   }
 
   /** The customer has paid: the receipt enters its lane with the same commit. */
-  async confirm(tx: Tx, payment: LockedPayment, providerRef: string | null): Promise<void> {
+  async confirm(
+    tx: Tx,
+    payment: LockedPayment,
+    paid: { providerRef: string | null; paymentId: string },
+  ): Promise<void> {
+    const { providerRef, paymentId } = paid;
     const known = providerRef === null ? {} : { providerRef };
     await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
     if (payment.device_id === null) {
       await this.due(tx, payment.id);
       return;
     }
-    await this.receipts.release(tx, payment.receipt_id, null);
+    const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence: null });
+    await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
     await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_LOOK_MS));
   }
 

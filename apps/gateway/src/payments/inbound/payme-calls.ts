@@ -18,6 +18,7 @@ import {
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymeFiscalData } from './payme-fiscal-data.js';
+import { extraInfoOf } from '../extra-info.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 import { PaymeGroups } from './payme-groups.js';
@@ -115,7 +116,8 @@ export class PaymeCalls {
       return this.groups.reserve({ ...which, amountTiyin, providerTimeMs, createTimeMs: change.atMs });
     }
     if (change.kind !== 'perform' || payment.device_id === null) return false;
-    return this.groups.perform({ ...which, receiptId: payment.receipt_id, performTimeMs: change.atMs });
+    const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: command.id, evidence: null });
+    return this.groups.perform({ ...which, receiptId: payment.receipt_id, performTimeMs: change.atMs, extraInfo });
   }
 
   private async decideLocked({ command, call, accountField }: PaymeAsked): Promise<PaymeDecision['answer']> {
@@ -171,7 +173,7 @@ export class PaymeCalls {
         return;
       case 'perform':
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: change.atMs, reason: null });
-        if (drives(payment)) await this.rows.confirm(tx, payment, command.id);
+        if (drives(payment)) await this.rows.confirm(tx, payment, { providerRef: command.id, paymentId: command.id });
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, change);

@@ -42,6 +42,8 @@ export interface Performance extends KeptCall {
   paymentId: string;
   receiptId: string;
   performTimeMs: number;
+  /** For the receipt, where its register takes it. */
+  extraInfo: unknown;
 }
 
 type FoundRow = { n: bigint; has_live: boolean } & Prefixed<TransactionRow, 't_'> & Prefixed<LockedPayment, 'p_'>;
@@ -99,7 +101,7 @@ export class PaymeGroups {
              t.amount_tiyin AS t_amount_tiyin, t.provider_time_ms AS t_provider_time_ms,
              t.create_time_ms AS t_create_time_ms, t.perform_time_ms AS t_perform_time_ms,
              t.cancel_time_ms AS t_cancel_time_ms, t.reason AS t_reason,
-             p.id AS p_id, p.number AS p_number, p.merchant_id AS p_merchant_id, p.receipt_id AS p_receipt_id,
+             p.id AS p_id, p.number AS p_number, p.merchant_id AS p_merchant_id, p.receipt_id AS p_receipt_id, p.provider AS p_provider,
              p.flow AS p_flow, p.state AS p_state, p.amount_tiyin AS p_amount_tiyin, p.provider_ref AS p_provider_ref,
              p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time,
              r.status AS p_receipt_status, r.device_id AS p_device_id,
@@ -164,8 +166,10 @@ export class PaymeGroups {
         SELECT * FROM unnest(${column(group, 'accountId')}::text[], ${column(group, 'id')}::text[],
             ${column(group, 'paymentId')}::text[], ${column(group, 'performTimeMs')}::int8[],
             ${group.map(() => newId('evt'))}::text[], ${group.map(() => newId('evt'))}::text[],
-            ${column(group, 'address')}::text[], ${column(group, 'body')}::text[], ${answers(group)}::text[])
-          AS a (account_id, id, payment_id, perform_time_ms, payment_event_id, receipt_event_id, address, body, answer)
+            ${column(group, 'address')}::text[], ${column(group, 'body')}::text[], ${answers(group)}::text[],
+            ${group.map(({ extraInfo }) => (extraInfo === null ? null : JSON.stringify(extraInfo)))}::text[])
+          AS a (account_id, id, payment_id, perform_time_ms, payment_event_id, receipt_event_id, address, body, answer,
+                extra_info)
       ), taken AS (
         SELECT id FROM receipts
          WHERE id = ANY(${column(group, 'receiptId')}::text[]) AND status = 'awaiting_payment' AND device_id IS NOT NULL
@@ -178,7 +182,7 @@ export class PaymeGroups {
           FROM asked a JOIN held h ON h.id = a.payment_id
          WHERE t.account_id = a.account_id AND t.id = a.id AND t.payment_id = h.id AND t.state = 1
         RETURNING t.account_id, t.id, t.payment_id, h.receipt_id, h.merchant_id, a.payment_event_id, a.receipt_event_id,
-                  a.address, a.body, a.answer
+                  a.address, a.body, a.answer, a.extra_info
       ), captured AS (
         UPDATE payments p SET state = 'captured', state_since = now(), updated_at = now(), hold_until = NULL,
                               instrument_sealed = NULL, provider_ref = d.id, news = news + 1,
@@ -186,7 +190,7 @@ export class PaymeGroups {
           FROM performed d WHERE p.id = d.payment_id
       ), released AS (
         UPDATE receipts r SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
-                              dispatch_before = NULL
+                              dispatch_before = NULL, extra_info = d.extra_info::jsonb
           FROM performed d WHERE r.id = d.receipt_id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
