@@ -183,7 +183,7 @@ describe('Click', () => {
     ['a failure at Click', {}, { error: '-5017' }, -9, 'Transaction cancelled'],
     ['Prepare once more', {}, { action: '0' }, 0, 'Success'],
     ['Complete', {}, {}, 0, 'Success'],
-  ])('%s: %o %o → %i', async (_name, about, more, error, error_note) => {
+  ])('%s: %o %o → %i', async (...[, about, more, error, error_note]) => {
     const { id, done } = await prepared();
     const named = 'id' in about ? about.id : id;
     const given = { ...done, ...(more as Record<string, string>) };

@@ -46,7 +46,7 @@ export class MulticardBook {
         storeId: String(body['store_id']),
       },
       ...{ expiryMinutes: Number(body['expiry'] ?? 0), isBilling: false },
-      needsCode: /^otp/.test(String((body['card'] as Body | undefined)?.['token'] ?? '')),
+      needsCode: /^otp/.test((body['card'] as { token?: string } | undefined)?.token ?? ''),
     };
     this.cards.set(id, card);
     return card;
