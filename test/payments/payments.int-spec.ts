@@ -194,7 +194,7 @@ describe('what arrives at the door', () => {
       'invalid_value',
     ],
     ['a late capture without a hold', { provider: 'click', capture: 'manual' }, '/payment/capture', 'invalid_value'],
-    ['a field for a card', { provider: 'payme', cvc: '123' }, '/payment/cvc', 'unknown_field'],
+    ['a field for a card', { provider: 'payme', cvc: '123' }, '/payment/cvc', 'card_data_refused'],
   ])('refuses %s before anything moves', async (_name, payment, pointer, code) => {
     const before = await fixture.gateway.world();
     const { status, body } = await fixture.pay(payment);
