@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { paymeAuthorization } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { callMerchant, type MerchantAnswer } from './merchant-call.js';
+import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimLines, type SimPayment } from './money.js';
 
 interface Receipt {
@@ -179,11 +179,7 @@ export class PaymeDriver {
     const body = JSON.stringify({ method, params, id: this.lastId });
     const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: paymeAuthorization('Paycom', key) };
     if (this.faults.draw(['duplicate'])) await callMerchant(url, body, headers);
-    let answer: MerchantAnswer | null = null;
-    for (let tries = 0; tries < 20 && !isFinal(answer); tries += 1) {
-      if (tries > 0) await new Promise((resolve) => setTimeout(resolve, 250));
-      answer = await callMerchant(url, body, headers);
-    }
+    const answer = await callUntil(isFinal, () => callMerchant(url, body, headers));
     return answer?.body ?? null;
   }
 

@@ -1,4 +1,5 @@
 export { Answers, ANSWERS_METADATA, Takes, TAKES_METADATA, type AnswerFacts } from './answers.js';
+export { holdsCardNumber, looksLikeCard } from './card-number.js';
 export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';
