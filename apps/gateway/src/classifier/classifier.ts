@@ -24,7 +24,9 @@ export interface AffectedView {
 
 const FIRST: RankedPlace = [0, ''];
 const ENTRIES_PER_READ = 2_000;
-const COLUMNS = Prisma.raw('spic, name, packages, units, marked, cash_allowed, vat_percents, active, version');
+const COLUMNS = Prisma.raw(
+  'e.spic, e.name, e.packages, e.units, e.marked, e.cash_allowed, e.vat_percents, e.active, e.version',
+);
 
 /** The national classification register as it is in force here. The same for all merchants, and read-only. */
 @Injectable()
@@ -37,7 +39,7 @@ export class Classifier {
   /** @throws Problem 404 */
   async get(spic: string): Promise<ClassifierEntry> {
     const rows = /^\d{17}$/.test(spic)
-      ? await this.prisma.$queryRaw<EntryRow[]>`SELECT ${COLUMNS} FROM classifier_entries WHERE spic = ${spic}`
+      ? await this.prisma.$queryRaw<EntryRow[]>`SELECT ${COLUMNS} FROM classifier_entries e WHERE spic = ${spic}`
       : [];
     if (!rows[0]) throw notFound('code in the classification register');
     return entryView(rows[0]);
@@ -61,7 +63,7 @@ export class Classifier {
         ...(onlyActive ? [Prisma.sql`active`] : []),
       ];
       return this.prisma.$queryRaw<EntryRow[]>`
-        SELECT ${COLUMNS} FROM classifier_entries WHERE ${Prisma.join(conditions, ' AND ')}
+        SELECT ${COLUMNS} FROM classifier_entries e WHERE ${Prisma.join(conditions, ' AND ')}
         ORDER BY spic LIMIT ${search.limit}`;
     });
     const page = hits.slice(0, limit);
@@ -79,15 +81,25 @@ export class Classifier {
     return row?.version ?? 0;
   }
 
-  /** All entries as JSON lines (contract.md), in memory that does not grow. Each carries its own version. */
-  async *export(): AsyncGenerator<string, void, undefined> {
+  /**
+   * All entries as JSON lines (contract.md), in memory that does not grow. Each carries its own version.
+   * @param version as of which: what a version that comes meanwhile replaces is given as it was. A reader who takes the
+   *   newest version among the lines for his own would else believe to have what he was not given.
+   */
+  async *export(version: number): AsyncGenerator<string, void, undefined> {
     for (let after = ''; ;) {
-      const rows = await this.prisma.$queryRaw<EntryRow[]>`
-        SELECT ${COLUMNS} FROM classifier_entries WHERE spic > ${after} ORDER BY spic LIMIT ${ENTRIES_PER_READ}`;
+      const rows = await this.prisma.$queryRaw<(EntryRow & { replaced: EntryRow | null })[]>`
+        SELECT ${COLUMNS}, h.entry AS replaced
+          FROM classifier_entries e
+          LEFT JOIN LATERAL (SELECT entry FROM classifier_history old WHERE old.spic = e.spic
+                                AND old.replaced_in > ${version}::int ORDER BY old.replaced_in LIMIT 1) h
+            ON e.version > ${version}::int
+         WHERE e.spic > ${after} ORDER BY e.spic LIMIT ${ENTRIES_PER_READ}`;
       const last = rows.at(-1);
       if (!last) return;
       after = last.spic;
-      yield rows.map((row) => `${JSON.stringify(entryView(row))}\n`).join('');
+      const asOf = rows.flatMap((row) => (row.version <= version ? row : (row.replaced ?? [])));
+      yield asOf.map((row) => `${JSON.stringify(entryView(row))}\n`).join('');
     }
   }
 

@@ -80,6 +80,13 @@ test('the register is loaded, products go in and out as files, refused rows into
     await run('merchant', 'create', '--code', 'files', '--name', 'Files', '--tin', '301234568');
     const sample = join('data', 'classifier-sample.jsonl');
     expect(await run('classifier', 'load', 'lines', '--source', sample)).toMatchObject({ kind: 'applied', added: 62 });
+    await writeFile(join(folder, 'next.jsonl'), (await readFile(sample, 'utf8')).replace('Хлеб', 'Каравай'));
+    await run('classifier', 'load', 'lines', '--source', join(folder, 'next.jsonl'));
+    await expect(run('classifier', 'back')).rejects.toThrow('--reason must say why');
+    expect(await run('classifier', 'back', '--reason', 'odd names')).toMatchObject({ version: 3, restored: 1 });
+    await expect(run('classifier', 'back', '--reason', 'x', '--to', '1')).rejects.toThrow('already');
+    expect(await run('classifier', 'versions')).toMatchObject({ version: 3, content: 1, fetching: 'held' });
+    expect(await run('classifier', 'resume', '--reason', 'seen')).toEqual({ resumed: true });
     const [csv, rejected, xlsx] = ['in.csv', 'rejected.csv', 'out.xlsx'].map((name) => join(folder, name)) as [
       string,
       string,
@@ -111,6 +118,12 @@ test('a client is set, gets a new secret, is switched off and on: also one that 
     ...{ ip_policy: 'listed', allowed_cidrs: [], scopes: ['receipts:read'] },
   });
   expect(await run('client', 'set', id, '--ip', '192.0.2.1')).toMatchObject({ allowed_cidrs: ['192.0.2.1/32'] });
+  expect(await run('client', 'set', id, '--auth', 'client_secret_basic')).toMatchObject({
+    token_endpoint_auth_methods: ['client_secret_basic'],
+  });
+  const byKeyAlone = run('client', 'set', id, '--auth', 'private_key_jwt');
+  await expect(byKeyAlone).rejects.toMatchObject({ code: 'no_authentication_key' });
+  expect((await run('client', 'set', id, '--auth', 'all'))['token_endpoint_auth_methods']).toHaveLength(3);
   const rotated = await run('client', 'rotate-secret', id, '--overlap-seconds', '0', '--revoke-tokens');
   expect(rotated['previous_secret_expires_at']).toBeNull();
   const row = await app.get(PrismaService).oauthClient.findUniqueOrThrow({ where: { id } });

@@ -6,6 +6,7 @@ import { MerchantPatch } from '../merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../merchants/merchants.js';
 import { CATALOG_USAGE, CatalogCommands } from './catalog-commands.js';
 import { checked } from './checked.js';
+import { CLASSIFIER_USAGE, ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { NewMerchantInput } from './new-merchant-input.js';
 import { UsageError } from './usage-error.js';
@@ -19,10 +20,12 @@ export const USAGE = `Usage:
                 [--require-idempotency-key]
   client list --merchant CODE_OR_ID
   client set ID [--name NAME] [--ip any|none|CIDR,CIDR] [--scopes SCOPE,SCOPE|all] [--signing auto|off|writes|all]
+             [--auth all|METHOD,METHOD]   (client_secret_basic, client_secret_post, private_key_jwt)
   client rotate-secret ID [--overlap-seconds N] [--revoke-tokens]
   client disable ID
   client enable ID
 ${CATALOG_USAGE}
+${CLASSIFIER_USAGE}
 
 Answers are JSON. A client's secret is shown once.`;
 
@@ -34,6 +37,7 @@ const OPTIONS = {
   scopes: { type: 'string' },
   ip: { type: 'string' },
   signing: { type: 'string' },
+  auth: { type: 'string' },
   'overlap-seconds': { type: 'string' },
   'revoke-tokens': { type: 'boolean' },
   'time-of-close': { type: 'string' },
@@ -50,7 +54,7 @@ const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
   'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],
   'client list': ['merchant'],
-  'client set': ['name', 'scopes', 'ip', 'signing'],
+  'client set': ['name', 'scopes', 'ip', 'signing', 'auth'],
   'client rotate-secret': ['overlap-seconds', 'revoke-tokens'],
   'client disable': [],
   'client enable': [],
@@ -72,11 +76,13 @@ export class Cli {
     private readonly merchants: Merchants,
     private readonly clients: ClientCommands,
     private readonly catalog: CatalogCommands,
+    private readonly classifier: ClassifierCommands,
   ) {}
 
   /** @returns what is printed @throws UsageError, Problem */
   async run(args: readonly string[]): Promise<unknown> {
     if (CatalogCommands.knows(args)) return this.catalog.run(args);
+    if (ClassifierCommands.knows(args)) return this.classifier.run(args);
     const { values, positionals } = readArguments(args);
     const [noun = '', verb = '', ...targets] = positionals;
     const command = `${noun} ${verb}`;

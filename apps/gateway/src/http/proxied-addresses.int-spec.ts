@@ -1,11 +1,13 @@
 // Promise: a caller is judged by the address that it really has; what it writes into headers opens no list.
 import 'reflect-metadata';
+import { networkInterfaces } from 'node:os';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { parseCidr, type Cidr } from '#runtime';
 import { OauthGateway } from '../oauth/testing/oauth-gateway.js';
 
 const PROXY = '127.0.0.2';
 const DIRECT = '127.0.0.1';
+const LOOPBACK_V6 = '::1';
 const CALLER = '198.51.100.7';
 const CLAIMED = '203.0.113.9';
 
@@ -137,7 +139,31 @@ const ROWS: Row[] = [
     never: PROXY,
     listen: '::',
   },
+  { what: 'an IPv6 peer', trusted: [], from: LOOPBACK_V6, headers: [], seen: LOOPBACK_V6, never: DIRECT, listen: '::' },
+  {
+    what: 'an IPv6 peer with a header',
+    trusted: one,
+    from: LOOPBACK_V6,
+    headers: xff(CALLER),
+    seen: LOOPBACK_V6,
+    never: CALLER,
+    listen: '::',
+  },
+  {
+    what: 'an IPv6 proxy',
+    trusted: [`${LOOPBACK_V6}/128`],
+    from: LOOPBACK_V6,
+    headers: xff(`${CLAIMED}, 2001:db8::7`),
+    seen: '2001:db8::7',
+    never: CLAIMED,
+    listen: '::1',
+  },
 ];
+
+/** Sockets between two IPv6 addresses cannot be had on a machine without any. */
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === LOOPBACK_V6));
+const POSSIBLE = ROWS.filter(({ from }) => hasIpv6 || from !== LOOPBACK_V6);
+const IMPOSSIBLE = ROWS.filter((row) => !POSSIBLE.includes(row));
 
 let database: TestDatabase;
 const gateways = new Map<string, OauthGateway>();
@@ -165,7 +191,9 @@ function cidr(text: string): Cidr {
   return parse.cidr;
 }
 
-test.each(ROWS)('$what', async (row) => {
+if (IMPOSSIBLE.length > 0) test.skip.each(IMPOSSIBLE)('$what: this machine has no IPv6', () => undefined);
+
+test.each(POSSIBLE)('$what', async (row) => {
   const gateway = await gatewayOf(row);
   const merchantId = await gateway.createMerchant();
   const ask = async (list: string[] | null): Promise<[number, unknown]> => {
