@@ -29,6 +29,7 @@ export const SETTINGS = {
   FAILED_TOKEN_LIMIT: parsed(parseRate).default(parseRate('300/60')),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
+  WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   CLASSIFIER_FULL_URL: url(['http', 'https']).optional(),
   CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),

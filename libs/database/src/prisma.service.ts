@@ -67,6 +67,16 @@ export class PrismaService extends PrismaClient {
     return rows;
   }
 
+  /**
+   * One statement on the same pool, planned for its very values and kept nowhere (docs/adr/0035-planned-pages.md): where a rare
+   * value and a common one need different indexes. Otherwise as {@link queryHot}.
+   */
+  async queryPlanned<Row>(statement: Prisma.Sql): Promise<Row[]> {
+    const query = { text: statement.text, values: [...statement.values], types: INT8_AS_BIGINT };
+    const { rows } = await this.pool.query<Row & pg.QueryResultRow>(query);
+    return rows;
+  }
+
   override async $disconnect(): Promise<void> {
     await super.$disconnect();
     if (!this.pool.ended) await this.pool.end();

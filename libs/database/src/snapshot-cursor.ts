@@ -48,10 +48,34 @@ export class SnapshotCursor<Row> {
     }
   }
 
-  /** @returns an empty list at the end */
-  async next(): Promise<Row[]> {
-    const { rows } = await this.client.query<Row & pg.QueryResultRow>(`FETCH ${this.batchSize} FROM rows`);
-    return rows;
+  /**
+   * The next batch, each row as it comes from the wire: what is made of it at once need not wait in memory for the others. A row
+   * that is kept until its batch is whole grows old there, and V8 clears away what is old only when hundreds of MiB are.
+   * @param onRow must not wait for anything; what it throws ends the batch
+   * @returns how many rows there were; 0 = the end
+   */
+  next(onRow: (row: Row) => void): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const query = new pg.Query<Row & pg.QueryResultRow>(`FETCH ${this.batchSize} FROM rows`);
+      let count = 0;
+      let failure: { cause: unknown } | null = null;
+      query.on('row', (row) => {
+        count += 1;
+        if (failure !== null) return;
+        try {
+          onRow(row);
+        } catch (cause) {
+          // Thrown on, it would end the process: the driver calls from a socket's event.
+          failure = { cause };
+        }
+      });
+      query.on('end', () => {
+        if (failure === null) resolve(count);
+        else reject(new Error('a row could not be used', failure));
+      });
+      query.on('error', reject);
+      this.client.query(query);
+    });
   }
 
   /** The session ended by itself: the reader did nothing for too long, or the server went away. */

@@ -354,7 +354,7 @@ test('payment violations come as E-008, E-009, E-003, E-010', () => {
   expect(codes(body)).toEqual(['E-008', 'E-009', 'E-003', 'E-010']);
 });
 
-test('a violation names rule, item, field and value', () => {
+test('a violation names rule, item, field, value and figures', () => {
   expect(check(receipt({ items: [item(), item({ price: -5, name: 'Milk' })] }))).toEqual([
     {
       code: 'E-012',
@@ -364,6 +364,7 @@ test('a violation names rule, item, field and value', () => {
       itemName: 'Milk',
       field: 'price',
       value: -5,
+      facts: { given: -5, allowed: '> 0', reason: null },
     },
   ]);
 });

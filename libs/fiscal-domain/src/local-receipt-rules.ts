@@ -35,6 +35,21 @@ export interface RuleViolation {
   /** Name of the item's field (`price`), or the path in the body (`received.cash`) when it is not an item's. */
   field: string;
   value: unknown;
+  facts: RuleFacts;
+}
+
+/** The figures of a violation, for a sentence about it in any language; quantities in pieces, not in thousandths. */
+export interface RuleFacts {
+  given: unknown;
+  /** What would have been right, as figures and codes alone; null where no list or bound says it. */
+  allowed: string | null;
+  /** Which of the rule's sentences; null for the usual one. */
+  reason: 'inactive' | null;
+}
+
+/** What a rule has to say beside its code and field. */
+interface Told extends Partial<RuleFacts> {
+  message: string;
 }
 
 /** E-016: how far `vat` may be from the computed (half-up) value. */
@@ -98,51 +113,68 @@ function checkReceipt(body: wire.WireObject): RuleViolation[] {
   const violations: RuleViolation[] = [];
   const types: readonly unknown[] = RECEIPT_TYPES;
   if (!types.includes(body['type'])) {
-    violations.push(ofReceipt('E-005', 'type', body['type'], `type must be one of ${RECEIPT_TYPES.join(', ')}`));
+    const allowed = RECEIPT_TYPES.join(', ');
+    violations.push(ofReceipt('E-005', 'type', body['type'], { message: `type must be one of ${allowed}`, allowed }));
   }
   if ((wire.asArray(body['items']) ?? []).length === 0) {
-    violations.push(ofReceipt('E-006', 'items', body['items'], 'a receipt needs at least one item'));
+    const told = { message: 'a receipt needs at least one item', given: 0, allowed: '≥ 1' };
+    violations.push(ofReceipt('E-006', 'items', body['items'], told));
   }
   if (body['type'] === 'refund') violations.push(...checkRefundInfo(body['refundInfo']));
   return violations;
 }
 
+const REFUND_INFO_FIELDS = 'terminalId, receiptSeq, dateTime, fiscalSign';
+
 /** A refundInfo of the wrong format would be taken by some modules, but leaves the refund unlinked at the tax office. */
 function checkRefundInfo(value: unknown): RuleViolation[] {
   const info = wire.asObject(value);
-  if (info === null) return [ofReceipt('E-007', 'refundInfo', value, 'a refund needs refundInfo of the sale')];
-  const wrong = (field: string, message: string): RuleViolation =>
-    ofReceipt('E-007', `refundInfo.${field}`, info[field], `refundInfo.${field} ${message}`);
+  if (info === null) {
+    const told = { message: 'a refund needs refundInfo of the sale', allowed: REFUND_INFO_FIELDS };
+    return [ofReceipt('E-007', 'refundInfo', value, told)];
+  }
+  const wrong = (field: string, message: string, allowed: string): RuleViolation =>
+    ofReceipt('E-007', `refundInfo.${field}`, info[field], {
+      message: `refundInfo.${field} ${message}`,
+      allowed: `${field}: ${allowed}`,
+    });
   const seq = info['receiptSeq'];
   const time = info['dateTime'];
   const violations: RuleViolation[] = [];
   if (!wire.isFilledText(info['terminalId']))
-    violations.push(wrong('terminalId', 'must name the terminal of the sale'));
-  if (!wire.isInteger(seq) || seq <= 0) violations.push(wrong('receiptSeq', 'must be a whole number above 0'));
+    violations.push(wrong('terminalId', 'must name the terminal of the sale', '"…"'));
+  if (!wire.isInteger(seq) || seq <= 0) violations.push(wrong('receiptSeq', 'must be a whole number above 0', '> 0'));
   if (typeof time !== 'string' || !/^\d{8}T\d{6}$/.test(time)) {
-    violations.push(wrong('dateTime', 'must have the form YYYYMMDDTHHmmss'));
+    violations.push(wrong('dateTime', 'must have the form YYYYMMDDTHHmmss', 'YYYYMMDDTHHmmss'));
   }
   if (!wire.isFilledText(info['fiscalSign']))
-    violations.push(wrong('fiscalSign', 'must be the fiscal sign of the sale'));
+    violations.push(wrong('fiscalSign', 'must be the fiscal sign of the sale', '"…"'));
   return violations;
 }
 
 function checkName(checked: CheckedItem): RuleViolation | null {
-  return wire.isFilledText(checked.item['name']) ? null : ofItem(checked, 'E-011', 'name', 'name must not be empty');
+  return wire.isFilledText(checked.item['name'])
+    ? null
+    : ofItem(checked, 'E-011', 'name', { message: 'name must not be empty', allowed: '≥ 1' });
 }
 
 function checkPrice(checked: CheckedItem): RuleViolation | null {
   const valid = wire.asPrice(checked.item['price']) !== null;
-  return valid ? null : ofItem(checked, 'E-012', 'price', 'price must be a whole number of tiyin above 0');
+  if (valid) return null;
+  return ofItem(checked, 'E-012', 'price', {
+    message: 'price must be a whole number of tiyin above 0',
+    allowed: '> 0',
+  });
 }
 
 function checkSpic(checked: CheckedItem): RuleViolation | null {
   if (checked.goods === undefined) {
-    return ofItem(checked, 'E-013', 'spic', 'spic is not in the classification register');
+    return ofItem(checked, 'E-013', 'spic', { message: 'spic is not in the classification register' });
   }
   // What was sold while its code was in force can still be taken back.
   if (checked.goods.active || checked.isRefund) return null;
-  return ofItem(checked, 'E-013', 'spic', 'spic is no longer in force in the classification register');
+  const message = 'spic is no longer in force in the classification register';
+  return ofItem(checked, 'E-013', 'spic', { message, reason: 'inactive' });
 }
 
 /** Optional by the specification; without a known spic there is no list to compare with, E-013 says so already. */
@@ -150,7 +182,14 @@ function checkPackage(checked: CheckedItem): RuleViolation | null {
   const code = checked.item['packageCode'];
   if (wire.isAbsent(code)) return null;
   if (typeof code === 'string' && (checked.goods === undefined || checked.goods.packages.includes(code))) return null;
-  return ofItem(checked, 'E-014', 'packageCode', 'packageCode is not among the packages of this spic');
+  const allowed = checked.goods === undefined ? null : listed(checked.goods.packages);
+  const message = 'packageCode is not among the packages of this spic';
+  return ofItem(checked, 'E-014', 'packageCode', { message, allowed });
+}
+
+/** A code may have dozens of packages: whoever has mistaken one sees enough of them to find his own. */
+function listed(codes: readonly string[]): string {
+  return codes.slice(0, 10).join(', ') + (codes.length > 10 ? ', …' : '');
 }
 
 function asVatPercent(value: unknown): VatPercent | null {
@@ -159,16 +198,20 @@ function asVatPercent(value: unknown): VatPercent | null {
 
 function checkVatPercent(checked: CheckedItem): RuleViolation | null {
   const valid = asVatPercent(checked.item['vatPercent']) !== null;
-  return valid ? null : ofItem(checked, 'E-015', 'vatPercent', 'vatPercent must be 0 or 12');
+  if (valid) return null;
+  return ofItem(checked, 'E-015', 'vatPercent', { message: 'vatPercent must be 0 or 12', allowed: '0, 12' });
 }
 
 /** Where the expected value cannot be computed, the field that is to blame has its own violation. */
 function checkVat(checked: CheckedItem): RuleViolation | null {
   const vat = checked.item['vat'];
-  if (!wire.isInteger(vat)) return ofItem(checked, 'E-016', 'vat', 'vat must be a whole number of tiyin');
+  if (!wire.isInteger(vat)) {
+    return ofItem(checked, 'E-016', 'vat', { message: 'vat must be a whole number of tiyin', allowed: '≥ 0' });
+  }
   const expectedTiyin = expectedVat(checked);
   if (expectedTiyin === null || Math.abs(vat - expectedTiyin) <= VAT_TOLERANCE_TIYIN) return null;
-  return ofItem(checked, 'E-016', 'vat', `vat must be ${expectedTiyin} within ${VAT_TOLERANCE_TIYIN} tiyin`);
+  const message = `vat must be ${expectedTiyin} within ${VAT_TOLERANCE_TIYIN} tiyin`;
+  return ofItem(checked, 'E-016', 'vat', { message, allowed: `${expectedTiyin} ± ${VAT_TOLERANCE_TIYIN}` });
 }
 
 function expectedVat({ item, vatRule }: CheckedItem): Tiyin | null {
@@ -185,13 +228,19 @@ function expectedVat({ item, vatRule }: CheckedItem): Tiyin | null {
 
 function checkLabelPresent(checked: CheckedItem): RuleViolation | null {
   if (!checked.goods?.marked || wire.itemLabels(checked.item).length > 0) return null;
-  return ofItem(checked, 'E-004', 'labels', 'marked goods need a label');
+  return ofItem(checked, 'E-004', 'labels', { message: 'marked goods need a label', given: 0, allowed: '≥ 1' });
 }
 
 function checkMarkedAmount(checked: CheckedItem): RuleViolation | null {
   const amount = checked.item['amount'];
   if (!checked.goods?.marked || (typeof amount === 'number' && amount >= MIN_MARKED_AMOUNT)) return null;
-  return ofItem(checked, 'E-018', 'amount', `amount of marked goods must be at least ${MIN_MARKED_AMOUNT}`);
+  const message = `amount of marked goods must be at least ${MIN_MARKED_AMOUNT}`;
+  return ofItem(checked, 'E-018', 'amount', { message, given: pieces(amount), allowed: '≥ 1' });
+}
+
+/** What an `amount` means; what is none stays as it is. */
+function pieces(amount: unknown): unknown {
+  return typeof amount === 'number' ? amount / 1000 : amount;
 }
 
 /** For marked goods a single `label` counts as one code; elsewhere only a list that was given is counted. */
@@ -200,13 +249,17 @@ function checkLabelCount(checked: CheckedItem): RuleViolation | null {
   const labels = wire.itemLabels(checked.item);
   if (labels.length === 0 || (!checked.goods?.marked && listed.length === 0)) return null;
   if (labels.length * 1000 === checked.item['amount']) return null;
-  return ofItem(checked, 'E-017', 'labels', `number of labels (${labels.length}) must equal amount / 1000`);
+  const message = `number of labels (${labels.length}) must equal amount / 1000`;
+  const expected = pieces(checked.item['amount']);
+  const allowed = typeof expected === 'number' ? String(expected) : null;
+  return ofItem(checked, 'E-017', 'labels', { message, given: labels.length, allowed });
 }
 
 function checkPayment(body: wire.WireObject, items: readonly CheckedItem[]): RuleViolation[] {
   const received = wire.asObject(body['received']);
   if (received === null) {
-    const missing = ofReceipt('E-008', 'received', body['received'], 'received must say what was paid');
+    const told = { message: 'received must say what was paid', allowed: '≥ 0' };
+    const missing = ofReceipt('E-008', 'received', body['received'], told);
     return [missing, ...checkTotalVat(body, items)];
   }
   const cash = received['cash'] ?? 0;
@@ -224,7 +277,7 @@ function checkPaidSums(received: wire.WireObject): RuleViolation[] {
     const value = received[part] ?? 0;
     if (wire.isInteger(value) && value >= 0) return [];
     const message = `received.${part} must be a whole number of tiyin, 0 or more`;
-    return [ofReceipt('E-008', `received.${part}`, received[part], message)];
+    return [ofReceipt('E-008', `received.${part}`, received[part], { message, allowed: '≥ 0' })];
   });
 }
 
@@ -237,7 +290,8 @@ function checkPaidAgainstTotal(received: wire.WireObject, items: readonly Checke
   const paid = BigInt(cash) + BigInt(card);
   if (paid <= total + BigInt(PAID_TOLERANCE_TIYIN)) return [];
   const message = `paid ${paid} exceeds the total ${total} by more than ${PAID_TOLERANCE_TIYIN} tiyin`;
-  return [ofReceipt('E-009', 'received', { cash, card }, message)];
+  const allowed = `≤ ${total + BigInt(PAID_TOLERANCE_TIYIN)}`;
+  return [ofReceipt('E-009', 'received', { cash, card }, { message, given: paid, allowed })];
 }
 
 /**
@@ -251,13 +305,14 @@ function checkCashAllowed(
 ): RuleViolation[] {
   const violations: RuleViolation[] = [];
   if (isZero(body['cashSale']) || isZero(received['cashSale'])) {
-    violations.push(ofReceipt('E-003', 'received.cash', received['cash'], 'cash must be 0: cashSale is 0'));
+    const told = { message: 'cash must be 0: cashSale is 0', allowed: '0' };
+    violations.push(ofReceipt('E-003', 'received.cash', received['cash'], told));
   }
   for (const { item, goods, index, name } of items) {
     if (goods?.cashAllowed !== false && !isZero(item['cashSale'])) continue;
     const message = `item ${index + 1}: cash must be 0, these goods may not be sold for cash`;
     violations.push({
-      ...ofReceipt('E-003', 'received.cash', received['cash'], message),
+      ...ofReceipt('E-003', 'received.cash', received['cash'], { message, allowed: '0' }),
       itemIndex: index,
       itemName: name,
     });
@@ -279,21 +334,30 @@ function checkTotalVat(body: wire.WireObject, items: readonly CheckedItem[]): Ru
     sum += BigInt(item['vat']);
   }
   if (wire.isInteger(totalVat) && BigInt(totalVat) === sum) return [];
-  return [ofReceipt('E-010', 'totalVAT', totalVat, `totalVAT must be ${sum}, the sum of the items' vat`)];
+  const message = `totalVAT must be ${sum}, the sum of the items' vat`;
+  return [ofReceipt('E-010', 'totalVAT', totalVat, { message, allowed: String(sum) })];
 }
 
-function ofReceipt(code: LocalRuleCode, field: string, value: unknown, message: string): RuleViolation {
-  return { code, rule: LOCAL_RULES[code], message, itemIndex: null, itemName: null, field, value };
+function ofReceipt(code: LocalRuleCode, field: string, value: unknown, told: Told): RuleViolation {
+  const { message } = told;
+  const facts = factsOf(told, value);
+  return { code, rule: LOCAL_RULES[code], message, itemIndex: null, itemName: null, field, value, facts };
 }
 
-function ofItem(checked: CheckedItem, code: LocalRuleCode, field: string, message: string): RuleViolation {
+function ofItem(checked: CheckedItem, code: LocalRuleCode, field: string, told: Told): RuleViolation {
+  const value = checked.item[field];
   return {
     code,
     rule: LOCAL_RULES[code],
-    message: `item ${checked.index + 1}: ${message}`,
+    message: `item ${checked.index + 1}: ${told.message}`,
     itemIndex: checked.index,
     itemName: checked.name,
     field,
-    value: checked.item[field],
+    value,
+    facts: factsOf(told, value),
   };
+}
+
+function factsOf({ given, allowed = null, reason = null }: Told, value: unknown): RuleFacts {
+  return { given: given ?? value, allowed, reason };
 }

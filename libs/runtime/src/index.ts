@@ -37,10 +37,13 @@ export {
   pointerTo,
   Problem,
   PROBLEM_MEDIA_TYPE,
+  shownError,
   type ProblemDocument,
   type ProblemError,
   type ProblemOptions,
+  type ShownError,
 } from './problem.js';
+export { textOfProblem } from './problem-texts.js';
 export { redact, scrubText } from './redaction.js';
 export { runProgram } from './run-program.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';

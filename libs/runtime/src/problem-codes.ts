@@ -102,6 +102,7 @@ export const PROBLEMS = {
   cashier_unknown: never(422, 'Unknown cashier'),
   branch_unknown: never(422, 'Unknown branch'),
   device_unknown: never(422, 'Unknown device'),
+  callback_secret_missing: never(422, 'Nobody knows the secret that signs callbacks yet'),
   receipt_refused: never(422, 'The cash register refused the receipt'),
   no_device: later(503, 'No cash register is configured that could serve this', 30),
 

@@ -1,6 +1,6 @@
 import type { Language } from './language.js';
 import { isProblemCode, PROBLEMS, type ProblemCode, type ProblemKind } from './problem-codes.js';
-import { textOfProblem } from './problem-texts.js';
+import { textOfProblem, type ProblemFacts } from './problem-texts.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -10,8 +10,14 @@ export interface ProblemError {
   pointer: string;
   code: string;
   rule?: string;
+  /** In English. */
   detail: string;
+  /** For the sentence about it in any language; never answered by themselves. */
+  facts?: ProblemFacts;
 }
+
+/** A fault as it is answered. */
+export type ShownError = Omit<ProblemError, 'facts'>;
 
 /** RFC 9457 document as contract.md "Errors" gives it. */
 export interface ProblemDocument {
@@ -22,7 +28,7 @@ export interface ProblemDocument {
   code: string;
   retryable: boolean;
   request_id: string;
-  errors: ProblemError[];
+  errors: ShownError[];
 }
 
 export interface ProblemOptions {
@@ -67,17 +73,14 @@ export class Problem extends Error {
     const [first, ...more] = errors;
     if (!first) throw new RangeError('a problem needs at least one fault');
     const code = isProblemCode(first.code) ? first.code : 'receipt_refused';
-    const problem = new Problem(code, summary(first, more.length, 'en'), { errors: errors.map(withRule) });
+    const problem = new Problem(code, summary(shownError(first), more.length, 'en'), { errors: errors.map(withRule) });
     problem.sumsUpErrors = true;
     return problem;
   }
 
   /** @param language of the details, where there are words for them (problem-texts.ts); everything else stays English */
   toDocument(requestId: string, language: Language = 'en'): ProblemDocument {
-    const errors = this.errors.map((error) => ({
-      ...error,
-      detail: textOfProblem(error.code, language) ?? error.detail,
-    }));
+    const errors = this.errors.map((error) => shownError(error, language));
     const [first] = errors;
     return {
       type: `urn:fiscal-gateway:problem:${this.code}`,
@@ -92,13 +95,18 @@ export class Problem extends Error {
   }
 }
 
+/** A fault as it is answered: told in the language, its figures within the sentence. */
+export function shownError({ facts, ...error }: ProblemError, language: Language = 'en'): ShownError {
+  return { ...error, detail: textOfProblem(error.code, language, facts) ?? error.detail };
+}
+
 const MORE: Readonly<Record<Language, (count: number) => string>> = {
   en: (count) => `(and ${String(count)} more, see errors)`,
   ru: (count) => `(и ещё ${String(count)}, см. errors)`,
   uz: (count) => `(va yana ${String(count)} ta, errors maydoniga qarang)`,
 };
 
-function summary(first: ProblemError, more: number, language: Language): string {
+function summary(first: ShownError, more: number, language: Language): string {
   return more === 0 ? first.detail : `${first.detail} ${MORE[language](more)}`;
 }
 

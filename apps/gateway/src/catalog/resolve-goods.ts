@@ -50,7 +50,7 @@ export function resolveGoods(
   if (packageCode === undefined || units === undefined || vatPercent === undefined) {
     return classified
       ? missingFields({ package_code: packageCode, units, vat_percent: vatPercent }, pointer)
-      : [unknownSpic(pointer)];
+      : [unknownSpic(pointer, spic)];
   }
   const { commission } = item;
   return {
@@ -69,19 +69,21 @@ function onlyOne<T>(values: readonly T[] | undefined): T | undefined {
   return values?.length === 1 ? values[0] : undefined;
 }
 
-function unknownSpic(pointer: string): ProblemError {
+function unknownSpic(pointer: string, spic: string): ProblemError {
   return {
     pointer: `${pointer}/spic`,
     code: 'E-013',
     rule: 'ITEM_SPIC_NOT_IN_TASNIF',
     detail: 'The code is not in the national classification register.',
+    facts: { given: spic, allowed: null },
   };
 }
 
 function unknownGoods(item: GoodsOfItem, pointer: string, answer: ProductAnswer | undefined): ProblemError {
   if (answer?.kind === 'ambiguous') {
     const detail = `Several products match: ${answer.skus.join(', ')}. Name one by sku.`;
-    return { pointer: `${pointer}/${answer.by}`, code: 'goods_ambiguous', detail };
+    const facts = { given: item[answer.by], allowed: answer.skus.join(', ') };
+    return { pointer: `${pointer}/${answer.by}`, code: 'goods_ambiguous', detail, facts };
   }
   const field = item.sku ? 'sku' : item.barcode ? 'barcode' : 'name';
   if (field === 'name' && item.name.trim() === '') {
@@ -90,10 +92,16 @@ function unknownGoods(item: GoodsOfItem, pointer: string, answer: ProductAnswer 
       code: 'E-011',
       rule: 'ITEM_NAME_EMPTY',
       detail: 'The name must not be empty.',
+      facts: { given: item.name, allowed: '≥ 1' },
     };
   }
   const detail = `No product of the catalogue has this ${field}; give spic, package_code, units and vat_percent, or add it.`;
-  return { pointer: `${pointer}/${field}`, code: 'goods_unknown', detail };
+  return {
+    pointer: `${pointer}/${field}`,
+    code: 'goods_unknown',
+    detail,
+    facts: { given: item[field], allowed: null },
+  };
 }
 
 function missingFields(fields: Record<string, unknown>, pointer: string): ProblemError[] {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ProblemError } from '#runtime';
+import { shownError, type ProblemError, type ShownError } from '#runtime';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { ResolveItemBody } from './catalog-bodies.js';
 import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from './goods-catalog.js';
@@ -20,7 +20,7 @@ export interface ResolvedItem {
   /** What the classification register says of the goods; null = it does not know the code. */
   classifier: { marked: boolean; cash_allowed: boolean; active: boolean } | null;
   /** Why a receipt with this line would be refused; pointers as in a receipt. */
-  errors: ProblemError[];
+  errors: ShownError[];
 }
 
 /** What the lines of a receipt would become, and why: by the very code that receipts go through. */
@@ -74,7 +74,9 @@ function resolvedItem(
     units: isResolved ? resolved.units : null,
     vat_percent: isResolved ? resolved.vatPercent : null,
     classifier: known ? { marked: known.marked, cash_allowed: known.cashAllowed, active: known.active } : null,
-    errors: isResolved ? registerErrors(pointer, resolved.packageCode, known) : resolved,
+    errors: (isResolved ? registerErrors(pointer, resolved.packageCode, known) : resolved).map((error) =>
+      shownError(error),
+    ),
   };
 }
 

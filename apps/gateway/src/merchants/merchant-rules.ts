@@ -3,13 +3,19 @@ import { LRUCache } from 'lru-cache';
 import { PrismaService } from '#database';
 import { readMerchantSettings, type MerchantSettings } from './merchant-settings.js';
 
+/** What a receipt of a merchant is held to. */
+export interface ReceiptTerms extends MerchantSettings {
+  /** Somebody has been shown the secret that signs what `callback_url`s are told. */
+  hasCallbackSecret: boolean;
+}
+
 /** A change of settings is felt by every gateway within this time. */
 const TTL_MS = 1_000;
 
 /** Settings of merchants as every receipt needs them, kept for a moment. */
 @Injectable()
 export class MerchantRules {
-  private readonly settings = new LRUCache<string, MerchantSettings>({
+  private readonly settings = new LRUCache<string, ReceiptTerms>({
     max: 10_000,
     ttl: TTL_MS,
     fetchMethod: (merchantId) => this.read(merchantId),
@@ -17,13 +23,20 @@ export class MerchantRules {
 
   constructor(private readonly prisma: PrismaService) {}
 
-  async of(merchantId: string): Promise<MerchantSettings> {
+  async of(merchantId: string): Promise<ReceiptTerms> {
     return this.settings.get(merchantId) ?? (await this.settings.forceFetch(merchantId));
   }
 
-  private async read(merchantId: string): Promise<MerchantSettings> {
-    const [row] = await this.prisma.$queryRaw<{ settings: unknown }[]>`
-      SELECT settings FROM merchants WHERE id = ${merchantId}`;
-    return readMerchantSettings(row?.settings);
+  /** Whoever has just been shown the secret is not refused for what was known a moment ago. */
+  async hasCallbackSecret(merchantId: string): Promise<boolean> {
+    if ((await this.of(merchantId)).hasCallbackSecret) return true;
+    return (await this.settings.forceFetch(merchantId, { forceRefresh: true })).hasCallbackSecret;
+  }
+
+  private async read(merchantId: string): Promise<ReceiptTerms> {
+    const [row] = await this.prisma.$queryRaw<{ settings: unknown; has_callback_secret: boolean }[]>`
+      SELECT settings, EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = m.id) AS has_callback_secret
+        FROM merchants m WHERE m.id = ${merchantId}`;
+    return { ...readMerchantSettings(row?.settings), hasCallbackSecret: row?.has_callback_secret ?? false };
   }
 }

@@ -24,6 +24,7 @@ import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from '../catal
 import { orDefaultGoods, resolveGoods, type ResolvedGoods } from '../catalog/resolve-goods.js';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { MerchantSettings } from '../merchants/merchant-settings.js';
+import { CALLBACK_SECRET_MISSING } from './callback-fault.js';
 import { itemFaults } from './item-faults.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
 import { faultOfShape, faultOfViolation } from './rule-faults.js';
@@ -50,7 +51,7 @@ export class ComposeDocument {
     const lines = drafts.map((draft, index) => ({ line: index + 1, ...draft.line }));
     const faults = drafts.flatMap((draft) => draft.faults);
     faults.push(...itemFaults(body.items));
-    faults.push(...missingByRequirement(body, settings));
+    faults.push(...missingByRequirement(body, settings), ...(await this.callbackFaults(merchantId, body)));
     const totals = safeTotals(lines);
     if (!totals) {
       const detail = 'The receipt total exceeds 9 007 199 254 740 991 tiyin.';
@@ -70,11 +71,16 @@ export class ComposeDocument {
     };
     const request = toLocalReceipt(document, vatRule);
     const violations = checkLocalReceipt(request, (spic) => goods.get(spic), vatRule);
-    const all = [...faults, ...notYetTold(violations, drafts), ...payment.faults];
+    const all = [...faults, ...notYetTold(violations, drafts, body), ...payment.faults];
     if (all.length > 0) return { kind: 'refused', faults: all };
     // What the register would not even read.
     const shape = localShapeProblem(request);
     return shape ? { kind: 'refused', faults: [faultOfShape(shape)] } : { kind: 'composed', document };
+  }
+
+  private async callbackFaults(merchantId: string, { callback_url: url }: ReceiptBody): Promise<ProblemError[]> {
+    if (url === undefined || url === null) return [];
+    return (await this.merchants.hasCallbackSecret(merchantId)) ? [] : [CALLBACK_SECRET_MISSING];
   }
 
   /** Catalogue answers by item index; an item that names its SPIC needs none. */
@@ -107,10 +113,19 @@ function missingByRequirement(body: ReceiptBody, { requirements }: MerchantSetti
  * The register's own rules were asked about the very request that it would get; where an item has its faults already,
  * about what is left of it: a caller learns of everything at once, and of nothing twice.
  */
-function notYetTold(violations: readonly RuleViolation[], drafts: readonly LineDraft[]): ProblemError[] {
+function notYetTold(
+  violations: readonly RuleViolation[],
+  drafts: readonly LineDraft[],
+  { items }: ReceiptBody,
+): ProblemError[] {
   return violations
     .filter(({ itemIndex, field }) => itemIndex === null || !drafts[itemIndex]?.told.has(field))
-    .map(faultOfViolation);
+    .map((violation) => {
+      const { itemIndex, field, facts } = violation;
+      if (itemIndex === null || field !== 'price') return faultOfViolation(violation);
+      // The draft's price is never below 0; whoever gave −5 is told of −5.
+      return faultOfViolation({ ...violation, facts: { ...facts, given: items[itemIndex]?.price } });
+    });
 }
 
 function spicsOf(items: readonly ItemBody[], products: ReadonlyMap<number, ProductAnswer>): string[] {
@@ -191,7 +206,10 @@ function draftAmounts(item: ItemBody, pointer: string): DraftAmounts {
     }
     case 'negative': {
       const detail = 'The discount is larger than price × qty.';
-      const fault = { pointer: `${pointer}/discount`, code: 'line_total_negative', detail };
+      const gross = lineTotal({ priceTiyin, quantity, discountTiyin: none });
+      const allowed = gross.kind === 'ok' ? `≤ ${gross.totalTiyin}` : null;
+      const facts = { given: discountTiyin, allowed };
+      const fault = { pointer: `${pointer}/discount`, code: 'line_total_negative', detail, facts };
       return { quantity, priceTiyin, discountTiyin: none, totalTiyin: none, faults: item.price > 0 ? [fault] : [] };
     }
   }
@@ -263,10 +281,12 @@ function mixedFaults(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean
       code: 'E-008',
       rule: 'RECEIPT_SUM_NEGATIVE',
       detail: 'A paid sum must not be negative.',
+      facts: { given: body[field], allowed: '≥ 0' },
     }));
   }
   const paid = BigInt(body.cash ?? 0) + BigInt(body.card ?? 0);
   if (!isTotalKnown || paid === BigInt(totalTiyin)) return [];
   const detail = `cash + card is ${paid} tiyin, the receipt total is ${totalTiyin} tiyin.`;
-  return [{ pointer: '/payment', code: 'payment_mismatch', detail }];
+  const facts = { given: String(paid), allowed: String(totalTiyin) };
+  return [{ pointer: '/payment', code: 'payment_mismatch', detail, facts }];
 }

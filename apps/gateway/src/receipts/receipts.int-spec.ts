@@ -7,6 +7,8 @@ let fixture: SalesFixture;
 
 beforeAll(async () => {
   fixture = await SalesFixture.start();
+  const admin = await fixture.gateway.createToken(fixture.gateway.merchantId, ['webhooks:admin']);
+  await fixture.gateway.post('/v1/webhooks/callbacks/rotate-secret', {}, admin);
 }, 60_000);
 
 afterAll(() => fixture?.stop());
@@ -250,6 +252,18 @@ describe('cancelling', () => {
       id = row?.id;
     }
     expect(outcome(await cancel(id))).toBe('200 cancelled');
+    expect(outcome(await waiting)).toBe('200 cancelled');
+  });
+
+  test('whoever waits and is not told hears it at his deadline', async () => {
+    const body = fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id: 'untold' });
+    const waiting = fixture.ask('POST', '/v1/receipts', body, { headers: { prefer: 'wait=2' } });
+    let cancelled = 0;
+    // As a gateway leaves it that dies between the cancel's commit and its notice.
+    while (cancelled === 0) {
+      cancelled = await fixture.gateway.prisma.$executeRaw`
+        UPDATE receipts SET status = 'cancelled' WHERE external_id = 'untold' AND status = 'accepted'`;
+    }
     expect(outcome(await waiting)).toBe('200 cancelled');
   });
 

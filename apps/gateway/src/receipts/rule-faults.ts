@@ -16,6 +16,7 @@ export function faultOfViolation(violation: RuleViolation): ProblemError {
     code: violation.code,
     rule: violation.rule,
     detail: violation.message,
+    facts: { ...violation.facts, ...(violation.itemIndex !== null && { line: violation.itemIndex + 1 }) },
   };
 }
 

@@ -104,6 +104,11 @@ function amountLeft({ quantityThousandths, totalTiyin }: LineLeft): string {
   return `${quantity} (${totalTiyin} tiyin)`;
 }
 
+function labelsLeft(left: LineLeft | null): string {
+  if (left === null || left.labels.length === 0) return '';
+  return `, labels ${left.labels.slice(0, 10).join(' ')}${left.labels.length > 10 ? ' …' : ''}`;
+}
+
 type Lines = { kind: 'lines'; lines: ReceiptLine[] } | { kind: 'refused'; faults: ProblemError[] };
 
 function requestedLines(sold: readonly ReceiptLine[], left: readonly LineLeft[], { lines }: RefundBody): Lines {
@@ -112,7 +117,7 @@ function requestedLines(sold: readonly ReceiptLine[], left: readonly LineLeft[],
   if (unclear.length > 0) return { kind: 'refused', faults: unclear };
   const parts = partsOf(sold, left, lines.map(requestOf));
   if (parts.kind === 'lines') return parts;
-  return { kind: 'refused', faults: parts.refusals.map((refusal) => faultOf(refusal, lines[refusal.index])) };
+  return { kind: 'refused', faults: parts.refusals.map((refusal) => faultOf(refusal, lines[refusal.index], left)) };
 }
 
 function ambiguity(line: RefundLineBody, index: number): ProblemError[] {
@@ -158,11 +163,18 @@ const REFUSALS: Readonly<
   },
 };
 
-function faultOf({ reason, index, left }: RefundRefusal, asked: RefundLineBody | undefined): ProblemError {
+function faultOf(
+  { reason, index, left }: RefundRefusal,
+  asked: RefundLineBody | undefined,
+  all: readonly LineLeft[],
+): ProblemError {
   const { code, field, detail } = REFUSALS[reason];
   const named = field ?? (isGiven(asked?.sum) ? 'sum' : 'qty');
-  const rest = left === null ? '' : ` Left of line ${left.line}: ${amountLeft(left)}.`;
-  return { pointer: `/lines/${index}/${named}`, code, detail: detail + rest };
+  const labels = field === 'labels' ? labelsLeft(left) : '';
+  const rest = left === null ? ` ${describeLeft(all)}` : ` Left of line ${left.line}: ${amountLeft(left)}${labels}.`;
+  const fault = { pointer: `/lines/${index}/${named}`, code, detail: detail + rest };
+  if (reason !== 'labels_miscounted') return fault;
+  return { ...fault, facts: { line: asked?.line, given: asked?.labels?.length, allowed: String(asked?.qty) } };
 }
 
 type Payment = { kind: 'payment'; payment: ReceiptPayment } | { kind: 'refused'; faults: ProblemError[] };
@@ -219,7 +231,10 @@ function toldSplit({ method, cash, card }: PaymentBody, totalTiyin: Tiyin): Told
   }
   const [cashTiyin, cardTiyin] = [tiyin(Number(cash)), tiyin(Number(card))];
   if (cashTiyin < 0 || cardTiyin < 0) {
-    return refused(`/payment/${cashTiyin < 0 ? 'cash' : 'card'}`, 'E-008', 'A returned sum must not be negative.');
+    const [part, given] = cashTiyin < 0 ? (['cash', cashTiyin] as const) : (['card', cardTiyin] as const);
+    const detail = 'A returned sum must not be negative.';
+    const facts = { given, allowed: '≥ 0' };
+    return { kind: 'refused', faults: [{ pointer: `/payment/${part}`, code: 'E-008', detail, facts }] };
   }
   if (BigInt(cashTiyin) + BigInt(cardTiyin) !== BigInt(totalTiyin)) {
     const detail = `cash + card must be ${totalTiyin} tiyin, the total of what comes back.`;

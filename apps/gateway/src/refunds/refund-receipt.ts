@@ -4,6 +4,7 @@ import { PrismaService, REFUND_OPERATION, type Prisma } from '#database';
 import { canonicalJson, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { sqlStateOf } from '../audit/audited-change.js';
 import { GoodsCatalog, type ClassifiedGoods } from '../catalog/goods-catalog.js';
+import { CALLBACK_SECRET_MISSING } from '../receipts/callback-fault.js';
 import { acceptedRow } from '../receipts/accepted-row.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { ReceiptRepository, type ReceiptRow, type StoredIdentity } from '../receipts/receipt.repository.js';
@@ -129,9 +130,11 @@ export class RefundReceipt {
     const locked = await this.refunds.lockSale(tx, sale.id);
     if (!locked) throw new Problem('not_found', 'There is no receipt with this id.');
     const refundInfo = refundInfoOf(locked);
+    if (isGiven(body.callback_url) && !locked.has_callback_secret) throw Problem.fromErrors([CALLBACK_SECRET_MISSING]);
     const ledger = await this.refunds.ledgerOf(tx, sale.id);
     const composed = composeRefund({ sale: sale.document, refundInfo, ledger, body });
-    if (composed.kind === 'nothing_left') throw new Problem('nothing_left', 'Everything has been refunded.');
+    if (composed.kind === 'nothing_left')
+      throw new Problem('nothing_left', 'Everything has been refunded; nothing is left.');
     if (composed.kind === 'refused') throw Problem.fromErrors(composed.faults);
     const { document } = composed;
     const device = isRegisteredByProvider(sale) ? null : openDevice(around.device);
@@ -170,6 +173,10 @@ export class RefundReceipt {
         return null;
     }
   }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 /** The transaction ends here, and nothing of it stays. */

@@ -13,6 +13,8 @@ export interface LockedSale {
   receipt_seq: bigint | null;
   fiscal_sign: string | null;
   verification_url: string | null;
+  /** Somebody has been shown the secret that signs what `callback_url`s are told. */
+  has_callback_secret: boolean;
 }
 
 /** A refund ready to be written; its lane place is the database's. */
@@ -45,7 +47,8 @@ export class RefundRepository {
   /** Until the end of the transaction nobody else refunds anything of this sale. */
   async lockSale(tx: Tx, saleId: string): Promise<LockedSale | null> {
     const rows = await tx.$queryRaw<LockedSale[]>`
-      SELECT status, type, terminal_id, receipt_seq, fiscal_sign, verification_url
+      SELECT status, type, terminal_id, receipt_seq, fiscal_sign, verification_url,
+             EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = merchant_id) AS has_callback_secret
         FROM receipts WHERE id = ${saleId} FOR NO KEY UPDATE`;
     return rows[0] ?? null;
   }

@@ -126,6 +126,10 @@ describe('refused, with what is left:', () => {
     expect(`${outcome(answer)} ${answer.body.errors[0]?.pointer}`).toBe(expected);
     if (expected.includes('exceeds_left /lines'))
       expect(answer.body.detail).toContain('Left of line 1: 2 (2000 tiyin)');
+    if (expected.includes('line_unknown'))
+      expect(answer.body.detail).toContain('Left: line 1: 2 (2000 tiyin); line 2: 2 (1000 tiyin).');
+    if (expected.includes('label_not_left'))
+      expect(answer.body.detail).toContain('Left of line 2: 2 (1000 tiyin), labels P1 P2.');
     expect(await fixture.gateway.world()).toBe(before);
   });
 

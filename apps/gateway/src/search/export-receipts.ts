@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Prisma, SnapshotCursor } from '#database';
 import { Problem, type Logger } from '#runtime';
-import { receiptView } from '../receipts/receipt-view.js';
+import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
@@ -10,6 +10,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
 import { cellsOf, COLUMNS, csvLine, type Cell } from './spreadsheet-cells.js';
+import { TextBuffers } from './text-buffers.js';
 import { xlsxFile } from './xlsx-file.js';
 
 /** At the same time in this process: each holds a connection and a snapshot, for as long as its reader takes. */
@@ -22,6 +23,7 @@ const IDLE_TIMEOUT_MS = 120_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** Tells Excel that the file is UTF-8. */
 const BYTE_ORDER_MARK = '\uFEFF';
+const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(COLUMNS.map(({ name }) => name)));
 
 /**
  * GET /v1/receipts/export: everything that a filter finds, from one snapshot, oldest first, in flat memory whatever its
@@ -68,14 +70,13 @@ export class ExportReceipts implements OnModuleDestroy {
       ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
     };
     const cursor = await SnapshotCursor.open<ReceiptRow>(options, exportStatement(filter));
-    let first: ReceiptRow[];
+    let stream: Readable;
     try {
-      first = await cursor.next();
+      stream = await this.streamOf(cursor, format);
     } catch (error) {
       await cursor.close();
       throw error;
     }
-    const stream = this.streamOf(batchesOf(cursor, first), format);
     this.running.add(stream);
     // Also while nobody asks for the next batch: a reader that has stopped must not keep its place.
     cursor.onLost((error) => stream.destroy(error));
@@ -87,39 +88,68 @@ export class ExportReceipts implements OnModuleDestroy {
     return stream;
   }
 
-  private streamOf(batches: AsyncGenerator<ReceiptRow[]>, format: ExportFormat): Readable {
+  /** Resolves when the first batch is there. */
+  private async streamOf(cursor: SnapshotCursor<ReceiptRow>, format: ExportFormat): Promise<Readable> {
+    const viewOf = (row: ReceiptRow): ReceiptView => receiptView(row, this.urls.urlOf(row.id));
+    const cells = (row: ReceiptRow): Cell[] => cellsOf(row, this.urls.urlOf(row.id));
     switch (format) {
       case 'ndjson':
-        return Readable.from(this.ndjson(batches), { highWaterMark: 1 });
+        return textStream(await opened(cursor, () => linesOf((row) => `${JSON.stringify(viewOf(row))}\n`)));
       case 'csv':
-        return Readable.from(this.csv(batches), { highWaterMark: 1 });
+        return textStream(await opened(cursor, () => linesOf((row) => csvLine(cells(row)))), CSV_HEAD);
       case 'xlsx':
-        return xlsxFile(this.cells(batches));
+        return xlsxFile(await opened(cursor, () => listOf(cells)));
     }
-  }
-
-  private async *ndjson(batches: AsyncGenerator<ReceiptRow[]>): AsyncGenerator<string> {
-    for await (const rows of batches) {
-      yield rows.map((row) => `${JSON.stringify(receiptView(row, this.urls.urlOf(row.id)))}\n`).join('');
-    }
-  }
-
-  private async *csv(batches: AsyncGenerator<ReceiptRow[]>): AsyncGenerator<string> {
-    yield BYTE_ORDER_MARK + csvLine(COLUMNS.map(({ name }) => name));
-    for await (const cells of this.cells(batches)) yield cells.map(csvLine).join('');
-  }
-
-  private async *cells(batches: AsyncGenerator<ReceiptRow[]>): AsyncGenerator<Cell[][]> {
-    for await (const rows of batches) yield rows.map((row) => cellsOf(row, this.urls.urlOf(row.id)));
   }
 }
 
-async function* batchesOf(cursor: SnapshotCursor<ReceiptRow>, first: ReceiptRow[]): AsyncGenerator<ReceiptRow[]> {
+/** Takes rows one by one; what it has made of them so far is handed out once. */
+interface Batch<Made> {
+  add: (row: ReceiptRow) => void;
+  take: () => Made[];
+}
+
+function linesOf(lineOf: (row: ReceiptRow) => string): Batch<Buffer> {
+  const text = new TextBuffers();
+  return { add: (row) => text.add(lineOf(row)), take: () => text.take() };
+}
+
+function listOf<Made>(make: (row: ReceiptRow) => Made): Batch<Made> {
+  const list: Made[] = [];
+  return { add: (row) => void list.push(make(row)), take: () => list.splice(0) };
+}
+
+/** All batches; the first one is there when this resolves, so that a query that fails is a problem and no half file. */
+async function opened<Made>(
+  cursor: SnapshotCursor<ReceiptRow>,
+  newBatch: () => Batch<Made>,
+): Promise<AsyncGenerator<Made[]>> {
+  const read = async (): Promise<Made[] | null> => {
+    const batch = newBatch();
+    return (await cursor.next(batch.add)) === 0 ? null : batch.take();
+  };
+  const first = await read();
+  return batchesOf(cursor, first, read);
+}
+
+async function* batchesOf<Made>(
+  cursor: SnapshotCursor<ReceiptRow>,
+  first: Made[] | null,
+  read: () => Promise<Made[] | null>,
+): AsyncGenerator<Made[]> {
   try {
-    for (let rows = first; rows.length > 0; rows = await cursor.next()) yield rows;
+    for (let batch = first; batch !== null; batch = await read()) yield batch;
   } finally {
     await cursor.close();
   }
+}
+
+function textStream(batches: AsyncGenerator<Buffer[]>, head?: Buffer): Readable {
+  async function* bytes(): AsyncGenerator<Buffer> {
+    if (head !== undefined) yield head;
+    for await (const batch of batches) yield* batch;
+  }
+  return Readable.from(bytes(), { highWaterMark: 1 });
 }
 
 /** Both kinds of receipts stand in an index by id: their rows are merged as they come, nothing is sorted. */

@@ -28,11 +28,8 @@ export class SearchReceipts {
   async page(merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     const filter = await this.filterOf(merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
-    const [, rows] = await this.prisma.$transaction([
-      // A plan made once for all values would choose the same index for a rare sum and for a common one.
-      this.prisma.$queryRaw`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`,
-      this.prisma.$queryRaw<ReceiptRow[]>(pageStatement(filter, after, limit + 1)),
-    ]);
+    // A plan made once for all values would choose the same index for a rare sum and for a common one.
+    const rows = await this.prisma.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {

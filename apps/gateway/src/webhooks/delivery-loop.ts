@@ -2,11 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
+import { ClearDeliveries } from './clear-deliveries.js';
 import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 import { SendDeliveries } from './send-deliveries.js';
 
 const LOOK_EVERY_MS = 500;
+/** Days pass until something is old. */
+const CLEAR_EVERY_MS = 600_000;
 /** Receivers that are served at the same time by this process, and of these how many that fail. */
 const PLACES = 32;
 const PLACES_OF_FAILING = 8;
@@ -26,11 +29,16 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     private readonly plan: PlanDeliveries,
     private readonly sender: SendDeliveries,
     private readonly deliveries: DeliveryRepository,
+    private readonly clearing: ClearDeliveries,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.running = Promise.all([this.repeat(() => this.plan.execute()), this.repeat(() => this.claim())]);
+    this.running = Promise.all([
+      this.repeat(() => this.plan.execute(), LOOK_EVERY_MS),
+      this.repeat(() => this.claim(), LOOK_EVERY_MS),
+      this.repeat(() => this.clearing.execute(), CLEAR_EVERY_MS),
+    ]);
   }
 
   /** A request that is under way ends within its own deadline; what is cut off is sent again. */
@@ -40,7 +48,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     await Promise.all(this.turns);
   }
 
-  private async repeat(step: () => Promise<boolean>): Promise<void> {
+  private async repeat(step: () => Promise<boolean>, everyMs: number): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const isMore = await step().catch((error: unknown) => {
@@ -49,9 +57,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
         return false;
       });
       if (isMore) continue;
-      await delay(LOOK_EVERY_MS * (0.8 + Math.random() * 0.4), undefined, { signal, ref: false }).catch(
-        () => 'stopped',
-      );
+      await delay(everyMs * (0.8 + Math.random() * 0.4), undefined, { signal, ref: false }).catch(() => 'stopped');
     }
   }
 

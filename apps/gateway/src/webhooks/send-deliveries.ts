@@ -43,6 +43,10 @@ export class SendDeliveries {
       const due = await this.deliveries.due(endpoint.id, endpoint.is_failing && result === 'nothing' ? 1 : AT_ONCE);
       if (due.length === 0) break;
       const secrets = await this.secrets.signing(endpoint.kind === 'endpoint' ? endpoint.id : endpoint.merchant_id);
+      if (secrets.length === 0) {
+        await this.giveUpUnsigned(due);
+        continue;
+      }
       const results = await Promise.all(due.map((delivery) => this.send(endpoint, delivery, secrets)));
       if (results.includes('gone') && endpoint.kind === 'endpoint') {
         await this.disable.execute(endpoint, 'the receiver answered 410 Gone');
@@ -53,6 +57,15 @@ export class SendDeliveries {
     const isGivenUp = await this.deliveries.release(endpoint, result, pauseMs(endpoint.failures + 1, Math.random()));
     if (isGivenUp && endpoint.kind === 'endpoint') {
       await this.disable.execute(endpoint, 'nothing could be delivered for five days');
+    }
+  }
+
+  /** Only callbacks of receipts that are older than the rule that one must have been shown the secret first. */
+  private async giveUpUnsigned(due: readonly DueDelivery[]): Promise<void> {
+    const answer = 'nobody has been shown the secret that signs callbacks';
+    for (const { delivery_id: deliveryId, attempt_count: tried } of due) {
+      const attempt = { deliveryId, number: tried + 1, durationMs: 0, outcome: 'not_sent', httpStatus: null, answer };
+      await this.deliveries.record(attempt, { kind: 'given_up' });
     }
   }
 

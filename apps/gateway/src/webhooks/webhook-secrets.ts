@@ -44,9 +44,10 @@ export class WebhookSecrets {
     return { secret, previousUntil: row?.previous_until ?? null };
   }
 
-  /** The secrets that sign now, the present one first. Of callbacks one is made when there is none: nothing leaves unsigned. */
+  /** The secrets that sign now, the present one first; none: nobody has been shown one, so nothing may leave. */
   async signing(ownerId: string): Promise<string[]> {
-    const row = (await this.find(ownerId)) ?? (await this.make(ownerId));
+    const row = await this.find(ownerId);
+    if (!row) return [];
     const owner = webhookSecretOwner(ownerId);
     return [row.secret_sealed, row.previous_sealed].flatMap((sealed) =>
       sealed ? [open(sealed, owner, this.keyring)] : [],
@@ -57,16 +58,6 @@ export class WebhookSecrets {
     const [row] = await this.prisma.$queryRaw<SecretRow[]>`
       SELECT secret_sealed, CASE WHEN previous_until > now() THEN previous_sealed END AS previous_sealed
         FROM webhook_secrets WHERE owner_id = ${ownerId}`;
-    return row;
-  }
-
-  private async make(ownerId: string): Promise<SecretRow> {
-    const sealed = seal(newWebhookSecret(), webhookSecretOwner(ownerId), this.keyring);
-    // Another process may have made one in between: that one counts.
-    await this.prisma.$executeRaw`
-      INSERT INTO webhook_secrets (owner_id, secret_sealed) VALUES (${ownerId}, ${sealed}) ON CONFLICT DO NOTHING`;
-    const row = await this.find(ownerId);
-    if (!row) throw new Error(`no signing secret for ${ownerId}`);
     return row;
   }
 }

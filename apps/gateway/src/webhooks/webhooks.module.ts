@@ -3,6 +3,7 @@ import { GuardedFetch, OutgoingGuard } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN, WEBHOOK_GUARD } from '../tokens.js';
+import { ClearDeliveries } from './clear-deliveries.js';
 import { DeliveryLoop } from './delivery-loop.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { DisableEndpoint } from './disable-endpoint.js';
@@ -27,6 +28,7 @@ import { WebhooksController } from './webhooks.controller.js';
     PlanDeliveries,
     DeliveryRepository,
     SendDeliveries,
+    ClearDeliveries,
     DeliveryLoop,
     {
       provide: WEBHOOK_GUARD,

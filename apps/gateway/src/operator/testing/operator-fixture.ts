@@ -70,9 +70,13 @@ export class OperatorFixture {
     readonly base: string,
   ) {}
 
-  static async start(more: Partial<GatewaySettings> = {}): Promise<OperatorFixture> {
+  /** @param through a way to the database that is not the straight one */
+  static async start(
+    more: Partial<GatewaySettings> = {},
+    through: (databaseUrl: string) => Promise<string> = (url) => Promise.resolve(url),
+  ): Promise<OperatorFixture> {
     const database = await createTestDatabase();
-    const settings = testGatewaySettings(database, more);
+    const settings = testGatewaySettings({ url: await through(database.url) }, more);
     const app = await createFastifyNestApp(GatewayModule.create(settings, logger, new Metrics('gateway')), {
       logger,
       trustedProxies: settings.TRUSTED_PROXIES,

@@ -1,5 +1,6 @@
 import { newId, type ProblemDocument } from '#runtime';
 import { link, OperatorFixture, type TestDevice } from '../../operator/testing/operator-fixture.js';
+import type { GatewaySettings } from '../../settings.js';
 import type { ReceiptView } from '../receipt-view.js';
 
 export interface SalesAnswer {
@@ -44,8 +45,12 @@ export class SalesFixture {
     readonly token: string,
   ) {}
 
-  static async start(): Promise<SalesFixture> {
-    const gateway = await OperatorFixture.start();
+  /** @param through a way to the database that is not the straight one */
+  static async start(
+    settings: Partial<GatewaySettings> = {},
+    through?: (databaseUrl: string) => Promise<string>,
+  ): Promise<SalesFixture> {
+    const gateway = await OperatorFixture.start(settings, through);
     const { prisma, merchantId } = gateway;
     const device = await gateway.createDevice();
     await prisma.cashier.create({

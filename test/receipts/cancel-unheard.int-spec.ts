@@ -1,0 +1,94 @@
+// Promise: a receipt that was cancelled is never sent, also by a relay that nobody told and that had it in hand already.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
+import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
+import { joinLane } from '../../apps/device-relay/src/lanes/join-lane.js';
+import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
+import { CancelReceipt } from '../../apps/gateway/src/receipts/cancel-receipt.js';
+import { ReceiptRepository } from '../../apps/gateway/src/receipts/receipt.repository.js';
+import { answer, MisbehavingServer } from '../../libs/local-api/src/testing/misbehaving-server.js';
+import { until } from '../../libs/queue/src/testing/until.js';
+import { apiKeyOwner } from '#database';
+import { createLogger, OutgoingGuard, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
+
+const TERMINAL = 'ZZ000000000001';
+const STATUS = {
+  ...{ app: 'x', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: true },
+  ...{ subscriptionState: 'active', capabilities: ['idempotency', 'journal'], journalId: 'jrn-1' },
+};
+const INFO = {
+  ...{ terminalId: TERMINAL, version: '1', type: 1, receiptCount: 0, receiptMaxCount: 100, zreportCount: 0 },
+  ...{ zreportMaxCount: 9, currentReceiptSeq: 40, AccumulatedSaleCash: 0, AccumulatedSaleCard: 0 },
+  ...{ AccumulatedRefundCash: 0, AccumulatedRefundCard: 0, AccumulatedSaleVAT: 0, AccumulatedRefundVAT: 0 },
+};
+const RECEIPT = {
+  ...{ terminalId: TERMINAL, receiptSeq: 41, fiscalSign: '012345678901', transactionTime: 1_795_158_000_000 },
+  qrUrl: `https://ofd.soliq.uz/check?t=${TERMINAL}&r=41&c=20261120120000&s=012345678901`,
+};
+const SALE = { success: true, receipt: RECEIPT, receiptHtml: '', ofdSent: true };
+
+const logger = createLogger('test', 'silent');
+const keyring = parseKeyring(randomBytes(32).toString('base64'));
+const NO_LINKS = {
+  transportTo: (): never => {
+    throw new Error('no register dials in here');
+  },
+};
+
+let rows: LaneRows;
+let locks: AdvisoryLaneLocks;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
+  locks.onApplicationBootstrap();
+  await until(() => locks.isConnected, 'the session for locks');
+}, 60_000);
+afterAll(async () => {
+  await locks?.onApplicationShutdown();
+  await rows?.stop();
+});
+
+test('cancelled between the relay’s look into the lane and its intent, with no word to it', async () => {
+  const [cancelled, behind] = [await rows.createReceipt(), await rows.createReceipt()];
+  const cancelling = new CancelReceipt(rows.prisma, new ReceiptRepository(rows.prisma));
+  let hasCancelled: boolean | null = null;
+  const server = new MisbehavingServer((socket, { head }) => {
+    const path = head.split(' ')[1];
+    if (path === '/fm/info') return void socket.write(answer(200, INFO));
+    if (head.startsWith('POST')) return void socket.write(answer(200, SALE));
+    // The relay has read the lane and asks who is there. The gateway dies after this commit: no notice, no bell.
+    void (hasCancelled === null ? cancelling.cancel('mer_1', cancelled) : Promise.resolve(hasCancelled)).then((is) => {
+      hasCancelled = is;
+      socket.write(answer(200, STATUS));
+    });
+  });
+  const profile = { sendTimeoutMs: 5_000, callTimeoutMs: 5_000, pacingMs: 0, settleMs: 0 };
+  await rows.sql.query('UPDATE devices SET base_url = $1, api_key_sealed = $2, profile = $3', [
+    await server.listen(),
+    seal('key', apiKeyOwner(rows.deviceId), keyring),
+    JSON.stringify(profile),
+  ]);
+  const loopback = parseCidr('127.0.0.0/8');
+  const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
+  const registers = new RegisterConnections(keyring, guard, NO_LINKS);
+  const told: string[] = [];
+  const world = { store: rows.ours, locks, registers, notices: { tell: (id: string) => void told.push(id) } };
+  const lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
+  try {
+    await lane.drain(rows.deviceId);
+    expect(hasCancelled).toBe(true);
+    const sent = server.requests.filter(({ head }) => head.startsWith('POST'));
+    expect(sent.map(({ head }) => /idempotency-key: (.*)/i.exec(head)?.[1])).toEqual([behind]);
+    expect(await rows.receipt(cancelled)).toMatchObject({ status: 'cancelled', receipt_seq: null });
+    expect(await rows.receipt(behind)).toMatchObject({ status: 'registered', receipt_seq: '41' });
+    // Whoever waits for it at a gateway hears it from the relay at the latest.
+    expect(told).toContain(cancelled);
+    await lane.drain(rows.deviceId);
+    expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
+  } finally {
+    registers.close();
+    await server.close();
+  }
+});
