@@ -25,6 +25,8 @@ export const SETTINGS = {
   TRUSTED_PROXIES: cidrList().default([]),
   ADDRESS_LIMIT: parsed(parseRate).default(parseRate('50000/5')),
   CLIENT_LIMIT: parsed(parseRate).default(null),
+  FAILED_LOGIN_LIMIT: parsed(parseRate).default(parseRate('30/60')),
+  FAILED_TOKEN_LIMIT: parsed(parseRate).default(parseRate('300/60')),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),

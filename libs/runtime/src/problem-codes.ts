@@ -153,6 +153,7 @@ export const PROBLEMS = {
   // Clients of the API.
   scope_not_held: never(403, 'Only scopes that the caller has can be given'),
   own_client: never(409, 'The change would shut the calling client out'),
+  no_authentication_key: never(409, 'The client has no active key for private_key_jwt'),
 
   // Decisions of an operator.
   attempt_open: never(409, 'The attempt is still open'),

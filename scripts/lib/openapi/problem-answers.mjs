@@ -63,14 +63,8 @@ export const PROBLEM_RESPONSES = {
     RETRY,
   ),
   Problem: problem('Any other refusal.'),
-  OauthError: {
-    description: 'A refusal in the form of RFC 6749 §5.2, or a problem document.',
-    headers: { 'X-Request-Id': REQUEST_ID, ...RATE_LIMIT, ...CHALLENGE },
-    content: {
-      'application/json': { schema: { $ref: '#/components/schemas/OauthError' } },
-      ...problemContent(),
-    },
-  },
+  OauthError: oauthError('A refusal in the form of RFC 6749 §5.2, or a problem document.', CHALLENGE),
+  OauthSlowDown: oauthError('Too many failed logins (`slow_down`), or too many requests.', RETRY),
 };
 
 /** @param {string[]} codes @returns {Record<string, Schema>} */
@@ -147,6 +141,7 @@ export function errorAnswers(route) {
   for (const status of statuses) answers[status] = { $ref: `#/components/responses/Problem${status}` };
   answers['default'] = { $ref: '#/components/responses/Problem' };
   if (route.filters.includes('OauthErrorFilter')) {
+    answers[429] = { $ref: '#/components/responses/OauthSlowDown' };
     for (const status of [400, 401, 403, 503]) answers[status] = { $ref: '#/components/responses/OauthError' };
   }
   return answers;
@@ -155,6 +150,12 @@ export function errorAnswers(route) {
 /** @param {string} description @param {Schema} [headers] @returns {Schema} */
 function problem(description, headers = {}) {
   return { description, headers: { 'X-Request-Id': REQUEST_ID, ...RATE_LIMIT, ...headers }, content: problemContent() };
+}
+
+/** @param {string} description @param {Schema} headers @returns {Schema} */
+function oauthError(description, headers) {
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/OauthError' } }, ...problemContent() };
+  return { description, headers: { 'X-Request-Id': REQUEST_ID, ...RATE_LIMIT, ...headers }, content };
 }
 
 function problemContent() {

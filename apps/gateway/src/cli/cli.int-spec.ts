@@ -111,6 +111,12 @@ test('a client is set, gets a new secret, is switched off and on: also one that 
     ...{ ip_policy: 'listed', allowed_cidrs: [], scopes: ['receipts:read'] },
   });
   expect(await run('client', 'set', id, '--ip', '192.0.2.1')).toMatchObject({ allowed_cidrs: ['192.0.2.1/32'] });
+  expect(await run('client', 'set', id, '--auth', 'client_secret_basic')).toMatchObject({
+    token_endpoint_auth_methods: ['client_secret_basic'],
+  });
+  const byKeyAlone = run('client', 'set', id, '--auth', 'private_key_jwt');
+  await expect(byKeyAlone).rejects.toMatchObject({ code: 'no_authentication_key' });
+  expect((await run('client', 'set', id, '--auth', 'all'))['token_endpoint_auth_methods']).toHaveLength(3);
   const rotated = await run('client', 'rotate-secret', id, '--overlap-seconds', '0', '--revoke-tokens');
   expect(rotated['previous_secret_expires_at']).toBeNull();
   const row = await app.get(PrismaService).oauthClient.findUniqueOrThrow({ where: { id } });

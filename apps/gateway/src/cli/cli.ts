@@ -19,6 +19,7 @@ export const USAGE = `Usage:
                 [--require-idempotency-key]
   client list --merchant CODE_OR_ID
   client set ID [--name NAME] [--ip any|none|CIDR,CIDR] [--scopes SCOPE,SCOPE|all] [--signing auto|off|writes|all]
+             [--auth all|METHOD,METHOD]   (client_secret_basic, client_secret_post, private_key_jwt)
   client rotate-secret ID [--overlap-seconds N] [--revoke-tokens]
   client disable ID
   client enable ID
@@ -34,6 +35,7 @@ const OPTIONS = {
   scopes: { type: 'string' },
   ip: { type: 'string' },
   signing: { type: 'string' },
+  auth: { type: 'string' },
   'overlap-seconds': { type: 'string' },
   'revoke-tokens': { type: 'boolean' },
   'time-of-close': { type: 'string' },
@@ -50,7 +52,7 @@ const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
   'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],
   'client list': ['merchant'],
-  'client set': ['name', 'scopes', 'ip', 'signing'],
+  'client set': ['name', 'scopes', 'ip', 'signing', 'auth'],
   'client rotate-secret': ['overlap-seconds', 'revoke-tokens'],
   'client disable': [],
   'client enable': [],

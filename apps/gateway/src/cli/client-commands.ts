@@ -10,6 +10,7 @@ import { RotateSecret } from '../clients/rotate-secret.js';
 import { SwitchClient } from '../clients/switch-client.js';
 import { SCOPES } from '../http/scopes.js';
 import type { MerchantView } from '../merchants/merchants.js';
+import { AUTH_METHODS } from '../oauth/auth-methods.js';
 import { checked } from './checked.js';
 import type { Given } from './cli.js';
 import { UsageError } from './usage-error.js';
@@ -71,12 +72,13 @@ function administratorOf(program: Program, merchantId: string): Administrator {
   return { ...program, merchantId, scopes: SCOPES };
 }
 
-function patchOf({ name, ip, scopes, signing }: Given): Record<string, unknown> {
+function patchOf({ name, ip, scopes, signing, auth }: Given): Record<string, unknown> {
   return {
     ...(name !== undefined && { name }),
     ...(scopes !== undefined && { scopes: readScopes(scopes) }),
     ...(ip !== undefined && readIp(ip)),
     ...(signing !== undefined && { signing_policy: signing }),
+    ...(auth !== undefined && { token_endpoint_auth_methods: readMethods(auth) }),
   };
 }
 
@@ -91,6 +93,11 @@ function rotationOf({ 'overlap-seconds': overlap, 'revoke-tokens': revokeTokens 
 function readIp(text: string): Record<string, unknown> {
   if (text === 'any') return { ip_policy: 'any', allowed_cidrs: [] };
   return { ip_policy: 'listed', allowed_cidrs: text === 'none' ? [] : text.split(',').map((cidr) => cidr.trim()) };
+}
+
+/** What is none of them, the rules of the API refuse. */
+function readMethods(text: string): string[] {
+  return text === 'all' ? [...AUTH_METHODS] : text.split(',').map((method) => method.trim());
 }
 
 function readScopes(text: string | undefined): string[] {

@@ -4,24 +4,29 @@ import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
 import { clientKeyView } from './client-key-view.js';
+import { ownClient } from '../clients/client-administrator.js';
 import { lockClient } from '../clients/lock-client.js';
+import { needsKey } from '../oauth/auth-methods.js';
 
 /** DELETE /v1/clients/{id}/keys/{key}: it verifies nothing any more, within a second on every gateway. The row stays. */
 @Injectable()
 export class DisableClientKey {
   constructor(private readonly changes: AuditedChange) {}
 
-  /** Again: nothing changes. @throws Problem 404; 409 last_signing_key when the caller would shut himself out */
+  /** Again: nothing changes. @throws Problem 404; 409 last_signing_key, own_client when the caller would shut himself out */
   async execute(caller: Caller, clientId: string, keyId: string): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const client = await lockClient(tx, caller.merchantId, clientId);
       const row = await tx.clientKey.findFirst({ where: { id: keyId, clientId } });
       if (!row) throw notFound('key');
       const others = await tx.clientKey.count({
-        where: { clientId, use: 'signing', disabledAt: null, id: { not: keyId } },
+        where: { clientId, use: row.use, disabledAt: null, id: { not: keyId } },
       });
-      const isLast = row.use === 'signing' && row.disabledAt === null && others === 0;
-      if (isLast && clientId === caller.actor && client.signingPolicy !== 'off') {
+      const isOwnLast = clientId === caller.actor && row.disabledAt === null && others === 0;
+      if (isOwnLast && row.use === 'authentication' && needsKey(client.authMethods)) {
+        throw ownClient('The calling client could not get a token without this key. Register another one first.');
+      }
+      if (isOwnLast && row.use === 'signing' && client.signingPolicy !== 'off') {
         throw new Problem(
           'last_signing_key',
           'Without it you could write nothing, not even a new key. Register another one first.',

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database';
 import { AuditedChange } from '../audit/audited-change.js';
+import { AUTH_METHODS, needsKey } from '../oauth/auth-methods.js';
 import { given } from '../places/place-rules.js';
 import {
   callerOf,
   canonicalCidrs,
+  noAuthenticationKey,
   refuseForeignScopes,
   refuseOwnLockout,
   type Administrator,
@@ -17,7 +20,7 @@ import { lockClient } from './lock-client.js';
 export class ChangeClient {
   constructor(private readonly changes: AuditedChange) {}
 
-  /** @throws Problem 404; 403 scope_not_held; 409 own_client */
+  /** @throws Problem 404; 403 scope_not_held; 409 own_client, no_authentication_key */
   async execute(administrator: Administrator, id: string, patch: ClientPatch): Promise<ClientView> {
     return this.changes.execute(callerOf(administrator), async (tx) => {
       const row = await lockClient(tx, administrator.merchantId, id);
@@ -29,7 +32,9 @@ export class ChangeClient {
         allowedCidrs: patch.allowed_cidrs && canonicalCidrs(patch.allowed_cidrs),
         requireIdempotencyKey: patch.require_idempotency_key,
         signingPolicy: patch.signing_policy,
+        authMethods: patch.token_endpoint_auth_methods,
       });
+      if (needsKey(patch.token_endpoint_auth_methods ?? AUTH_METHODS)) await refuseWithoutKey(tx, id);
       refuseOwnLockout(administrator, id, {
         scopes: patch.scopes ?? row.scopes,
         ipPolicy: patch.ip_policy ?? row.ipPolicy,
@@ -41,4 +46,10 @@ export class ChangeClient {
       return { result: view, action: 'client.change', targetId: id, before: clientView(row), after: view };
     });
   }
+}
+
+/** The client's row is locked: no key goes in between. @throws Problem 409 no_authentication_key */
+async function refuseWithoutKey(tx: Prisma.TransactionClient, clientId: string): Promise<void> {
+  const keys = await tx.clientKey.count({ where: { clientId, use: 'authentication', disabledAt: null } });
+  if (keys === 0) throw noAuthenticationKey();
 }

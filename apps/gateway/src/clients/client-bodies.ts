@@ -1,5 +1,6 @@
 import {
   ArrayMaxSize,
+  ArrayMinSize,
   ArrayUnique,
   IsArray,
   IsBoolean,
@@ -14,6 +15,7 @@ import { parseCidr } from '#runtime';
 import { IsGivenOrAbsent, IsName } from '../http/body-rules.js';
 import { PageQuery } from '../http/paging.js';
 import { SCOPES, type Scope } from '../http/scopes.js';
+import { AUTH_METHODS, type AuthMethod } from '../oauth/auth-methods.js';
 
 export const IP_POLICIES = ['any', 'listed'] as const;
 export type IpPolicy = (typeof IP_POLICIES)[number];
@@ -72,6 +74,14 @@ export class ClientBody {
   @IsGivenOrAbsent()
   @IsIn(SIGNING_POLICIES)
   signing_policy?: SigningPolicy;
+
+  /** How it may prove itself at the token endpoint. All of them unless given. */
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayUnique()
+  @IsIn(AUTH_METHODS, { each: true })
+  token_endpoint_auth_methods?: AuthMethod[];
 }
 
 export class ClientPatch {
@@ -102,6 +112,14 @@ export class ClientPatch {
   @IsGivenOrAbsent()
   @IsIn(SIGNING_POLICIES)
   signing_policy?: SigningPolicy;
+
+  /** `private_key_jwt` alone needs a registered key. */
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayUnique()
+  @IsIn(AUTH_METHODS, { each: true })
+  token_endpoint_auth_methods?: AuthMethod[];
 }
 
 export class RotateSecretBody {

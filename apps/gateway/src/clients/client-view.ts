@@ -11,6 +11,8 @@ export interface ClientView {
   allowed_cidrs: string[];
   require_idempotency_key: boolean;
   signing_policy: SigningPolicy;
+  /** How it may prove itself at the token endpoint. */
+  token_endpoint_auth_methods: string[];
   /** Until then the secret before the last rotation is good too; null: only one is. */
   previous_secret_expires_at: string | null;
   disabled_at: string | null;
@@ -33,6 +35,7 @@ export function clientView(row: OauthClientRow): ClientView {
     allowed_cidrs: row.allowedCidrs,
     require_idempotency_key: row.requireIdempotencyKey,
     signing_policy: row.signingPolicy,
+    token_endpoint_auth_methods: row.authMethods,
     previous_secret_expires_at: row.previousSecretExpiresAt?.toISOString() ?? null,
     disabled_at: row.disabledAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),

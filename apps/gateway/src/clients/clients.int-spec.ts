@@ -1,5 +1,7 @@
 // Promise: a merchant's administrators keep its clients and nobody else's, give no more than they have, and shut themselves out never by a slip; all of it is on the trail.
 import 'reflect-metadata';
+import { generateKeyPairSync } from 'node:crypto';
+import { SignJWT } from 'jose';
 import { newId, sha256 } from '#runtime';
 import { FleetFixture, type FleetAnswer } from '../devices/testing/fleet-fixture.js';
 import { SCOPES } from '../http/scopes.js';
@@ -62,6 +64,7 @@ test('is made, opens the door with a secret that is shown once, is read and list
   expect(view).toEqual({
     ...wanted,
     ...{ id: expect.stringMatching(/^cli_/), allowed_cidrs: ['127.0.0.1/32', '2001:db8::/48'] },
+    token_endpoint_auth_methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
     ...{ previous_secret_expires_at: null, disabled_at: null, created_at: expect.any(String) },
   });
   expect((await tokenFor({ id: made.body.id, secret: String(secret) })).status).toBe(200);
@@ -105,6 +108,8 @@ test.each<[string, Record<string, unknown>, string, string]>([
     'too_many',
   ],
   ['another signing policy', { signing_policy: 'sometimes' }, '/signing_policy', 'invalid_value'],
+  ['no way in', { token_endpoint_auth_methods: [] }, '/token_endpoint_auth_methods', 'too_few'],
+  ['an unknown way in', { token_endpoint_auth_methods: ['none'] }, '/token_endpoint_auth_methods', 'invalid_value'],
 ])('refused: %s', async (_what, more, pointer, code) => {
   const { status, body } = await ask('POST', '/v1/clients', { ...BODY, ...more });
   expect([status, body.errors.map((error) => [error.pointer, error.code])]).toEqual([422, [[pointer, code]]]);
@@ -215,6 +220,70 @@ test('nobody shuts himself out', async () => {
   expect((await ask('PATCH', own, { ip_policy: 'listed', allowed_cidrs: ['127.0.0.0/8'] })).status).toBe(200);
   expect((await ask('PATCH', own, { ip_policy: 'any' })).status).toBe(200);
   expect((await ask('POST', `${own}/secret`, {})).status).toBe(200);
+});
+
+describe('ways of authentication', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const KEY = { name: 'k', use: 'authentication', public_key: publicKey.export({ type: 'spki', format: 'pem' }) };
+  const BY_KEY_ALONE = { token_endpoint_auth_methods: ['private_key_jwt'] };
+
+  async function byAssertion(id: string): Promise<number> {
+    const audience = (await fleet.ask('GET', '/.well-known/oauth-authorization-server', undefined, token)).body;
+    const assertion = await new SignJWT({ iss: id, sub: id, aud: String(audience['issuer']), jti: newId('jti') })
+      .setProtectedHeader({ alg: 'EdDSA' })
+      .setExpirationTime('1 minute')
+      .sign(privateKey);
+    const form = {
+      grant_type: 'client_credentials',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: assertion,
+    };
+    const response = await fetch(`${fleet.gateway.base}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams(form),
+    });
+    await response.text();
+    return response.status;
+  }
+
+  test('private_key_jwt alone: its secret opens nothing any more, and that is on the trail', async () => {
+    const client = await make();
+    const { status, body } = await ask('POST', `/v1/clients/${client.id}/keys`, KEY);
+    expect(status).toBe(201);
+    expect((await ask('PATCH', `/v1/clients/${client.id}`, BY_KEY_ALONE)).body).toMatchObject(BY_KEY_ALONE);
+    for (let again = 0; again < 3; again += 1) expect((await tokenFor(client)).status).toBe(401);
+    expect(await byAssertion(client.id)).toBe(200);
+    const refused = (await fleet.gateway.audited(client.id)).filter(({ action }) => action === 'client.refuse_login');
+    const after = { refused: 'auth_method_not_allowed', method: 'client_secret_post' };
+    expect(refused).toMatchObject([{ actor: client.id, after }]);
+    // And back: by one of the secrets' ways, not by the key.
+    await ask('PATCH', `/v1/clients/${client.id}`, { token_endpoint_auth_methods: ['client_secret_post'] });
+    expect([(await tokenFor(client)).status, await byAssertion(client.id)]).toEqual([200, 401]);
+    expect((await ask('DELETE', `/v1/clients/${client.id}/keys/${body.id}`)).status).toBe(204);
+  });
+
+  test('nobody is left with a way that he has no key for', async () => {
+    const client = await make();
+    const refusals = [
+      await ask('POST', '/v1/clients', { ...BODY, ...BY_KEY_ALONE }),
+      await ask('PATCH', `/v1/clients/${client.id}`, BY_KEY_ALONE),
+    ];
+    for (const { status, body } of refusals) {
+      expect([status, body.code, body.errors[0]?.pointer]).toEqual([
+        ...[409, 'no_authentication_key', '/token_endpoint_auth_methods'],
+      ]);
+    }
+    const { body: disabled } = await ask('POST', `/v1/clients/${client.id}/keys`, KEY);
+    await ask('DELETE', `/v1/clients/${client.id}/keys/${disabled.id}`);
+    expect((await ask('PATCH', `/v1/clients/${client.id}`, BY_KEY_ALONE)).body.code).toBe('no_authentication_key');
+    expect((await tokenFor(client)).status).toBe(200);
+    // The caller's own last key stays, as long as there is no other way in for him.
+    const { body: own } = await ask('POST', `/v1/clients/${ownId}/keys`, KEY);
+    expect((await ask('PATCH', `/v1/clients/${ownId}`, BY_KEY_ALONE)).status).toBe(200);
+    expect((await ask('DELETE', `/v1/clients/${ownId}/keys/${own.id}`)).body.code).toBe('own_client');
+    await ask('PATCH', `/v1/clients/${ownId}`, { token_endpoint_auth_methods: ['client_secret_basic'] });
+    expect((await ask('DELETE', `/v1/clients/${ownId}/keys/${own.id}`)).status).toBe(204);
+  });
 });
 
 const NAMING: [method: string, path: string, body?: unknown][] = [

@@ -4,6 +4,8 @@ import { AuthGuard, type IAuthModuleOptions } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Problem } from '#runtime';
 import { ClientLimit } from '../limits/client-limit.js';
+import { FailedTokens } from '../limits/failed-logins.js';
+import { secondsToWait } from '../limits/limit-headers.js';
 import { SignatureGate } from '../signing/signature-gate.js';
 import { AddressGate, originOf } from './address-gate.js';
 import { insufficientScope } from './bearer-problems.js';
@@ -24,6 +26,7 @@ export class AccessGuard extends AuthGuard() {
     private readonly addresses: AddressGate,
     private readonly signatures: SignatureGate,
     private readonly limit: ClientLimit,
+    private readonly failures: FailedTokens,
   ) {
     // The instance instead of its name: passport keeps names in one global table, and a process may hold two gateways.
     super({ defaultStrategy: strategy as unknown as string, property: CLIENT_PROPERTY } satisfies IAuthModuleOptions);
@@ -69,9 +72,22 @@ export class AccessGuard extends AuthGuard() {
 
   /** The bearer token's client, if both are in force. */
   private async authenticate(context: ExecutionContext, request: FastifyRequest): Promise<KnownClient> {
-    await super.canActivate(context);
+    try {
+      await super.canActivate(context);
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'invalid_token') await this.slowDown(request.ip);
+      throw error;
+    }
     const client = clientOf(request);
     if (!client) throw new Error('passport let a request in without its client');
     return client;
+  }
+  /** Only after the token was looked at: a good one is never refused because of a neighbour's. */
+  private async slowDown(address: string): Promise<void> {
+    const verdict = await this.failures.count(address);
+    if (verdict.kind === 'open') return;
+    throw new Problem('too_many_requests', 'Too many access tokens from this address were invalid.', {
+      headers: { 'retry-after': String(secondsToWait(verdict.retryInMs)) },
+    });
   }
 }

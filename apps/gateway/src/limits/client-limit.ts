@@ -6,6 +6,8 @@ import type { BucketVerdict } from './token-bucket.js';
 /** Where buckets are kept: in this process, or in Redis for all gateways. */
 export interface Buckets {
   take(key: string): BucketVerdict | Promise<BucketVerdict>;
+  /** What `take` would answer; nothing is taken. */
+  peek(key: string): BucketVerdict | Promise<BucketVerdict>;
 }
 
 /** How often an authenticated client may call, whatever token or address it uses. */

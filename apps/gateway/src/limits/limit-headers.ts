@@ -19,7 +19,8 @@ export function tooManyRequests(name: LimitName, rate: Rate, { retryInMs }: Buck
   return new Problem('too_many_requests', detail, { headers: { 'retry-after': String(secondsToWait(retryInMs)) } });
 }
 
-function secondsToWait(retryInMs: number): number {
+/** For Retry-After. */
+export function secondsToWait(retryInMs: number): number {
   return Math.max(1, Math.ceil(retryInMs / 1_000));
 }
 

@@ -4,21 +4,44 @@ import { systemClock, type Logger } from '#runtime';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AddressLimit } from './address-limit.js';
-import { ClientLimit } from './client-limit.js';
+import { ClientLimit, type Buckets } from './client-limit.js';
+import { FailedLogins, FailedTokens } from './failed-logins.js';
+import type { Rate } from './rate.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { MemoryBuckets } from './token-bucket.js';
 
+/** Where the buckets of one limit are; null without a limit. */
+type OpenBuckets = (rate: Rate | null) => { rate: Rate; buckets: Buckets } | null;
+
 /** The connection for shared buckets; null: each gateway counts for itself. */
 const LIMITS_REDIS = Symbol('redis of the limits');
+const OPEN_BUCKETS = Symbol('where buckets are kept');
 
-/** Limits per address and per client. Shared between gateways where QUEUE_URL is a Redis. */
+/** Limits per address and per client, and of failed logins. Shared between gateways where QUEUE_URL is a Redis. */
 @Module({
   providers: [
     AddressLimit,
     { provide: LIMITS_REDIS, inject: [SETTINGS_TOKEN, LOGGER], useFactory: openRedis },
-    { provide: ClientLimit, inject: [SETTINGS_TOKEN, LIMITS_REDIS, LOGGER], useFactory: clientLimit },
+    { provide: OPEN_BUCKETS, inject: [LIMITS_REDIS, LOGGER], useFactory: bucketsIn },
+    {
+      provide: ClientLimit,
+      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+      useFactory: ({ CLIENT_LIMIT }: GatewaySettings, open: OpenBuckets) => new ClientLimit(open(CLIENT_LIMIT)),
+    },
+    {
+      provide: FailedLogins,
+      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+      useFactory: ({ FAILED_LOGIN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
+        new FailedLogins(open(FAILED_LOGIN_LIMIT)),
+    },
+    {
+      provide: FailedTokens,
+      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+      useFactory: ({ FAILED_TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
+        new FailedTokens(open(FAILED_TOKEN_LIMIT)),
+    },
   ],
-  exports: [ClientLimit],
+  exports: [ClientLimit, FailedLogins, FailedTokens],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}
@@ -28,8 +51,12 @@ export class LimitsModule implements OnApplicationShutdown {
   }
 }
 
-function openRedis({ QUEUE_URL, CLIENT_LIMIT }: GatewaySettings, logger: Logger): Redis | null {
-  if (QUEUE_URL === undefined || CLIENT_LIMIT === null) return null;
+function openRedis(
+  { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT }: GatewaySettings,
+  logger: Logger,
+): Redis | null {
+  const isLimited = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT].some((rate) => rate !== null);
+  if (QUEUE_URL === undefined || !isLimited) return null;
   const redis = new Redis(QUEUE_URL, {
     // A request waits for its count no longer than this, and not at all while the connection is away.
     ...{ commandTimeout: 250, enableOfflineQueue: false, maxRetriesPerRequest: 0 },
@@ -40,8 +67,10 @@ function openRedis({ QUEUE_URL, CLIENT_LIMIT }: GatewaySettings, logger: Logger)
   return redis;
 }
 
-function clientLimit({ CLIENT_LIMIT: rate }: GatewaySettings, redis: Redis | null, logger: Logger): ClientLimit {
-  if (rate === null) return new ClientLimit(null);
-  const own = new MemoryBuckets(rate, systemClock);
-  return new ClientLimit({ rate, buckets: redis ? new RedisBuckets(redis, rate, own, logger) : own });
+function bucketsIn(redis: Redis | null, logger: Logger): OpenBuckets {
+  return (rate) => {
+    if (rate === null) return null;
+    const own = new MemoryBuckets(rate, systemClock);
+    return { rate, buckets: redis ? new RedisBuckets(redis, rate, own, logger) : own };
+  };
 }

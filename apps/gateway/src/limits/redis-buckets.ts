@@ -1,6 +1,6 @@
 import type { Logger } from '#runtime';
 import type { Rate } from './rate.js';
-import { verdictOf, type BucketVerdict, type MemoryBuckets } from './token-bucket.js';
+import { peekVerdict, verdictOf, type BucketVerdict, type MemoryBuckets } from './token-bucket.js';
 
 /** As much of a Redis client as is needed here. */
 export interface ScriptRunner {
@@ -9,7 +9,7 @@ export interface ScriptRunner {
 
 /**
  * takeFromBucket of token-bucket.ts, by the clock of Redis, in microseconds. A bucket that is full again is gone.
- * KEYS[1] the bucket; ARGV[1] cost of one request, ARGV[2] capacity, µs. Answers {allowed, missing in µs}.
+ * KEYS[1] the bucket; ARGV[1] cost of one request, 0 to take nothing, ARGV[2] capacity, µs. Answers {allowed, missing in µs}.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -19,6 +19,7 @@ local missing = (tonumber(redis.call('GET', KEYS[1])) or now) - now
 if missing < 0 then missing = 0 end
 if missing + cost > capacity then return {0, missing} end
 missing = missing + cost
+if cost == 0 then return {1, math.floor(missing)} end
 redis.call('SET', KEYS[1], string.format('%.0f', now + missing), 'PX', math.ceil(missing / 1000) + 1)
 return {1, math.floor(missing)}`;
 
@@ -36,16 +37,29 @@ export class RedisBuckets {
   ) {}
 
   async take(key: string): Promise<BucketVerdict> {
-    const capacityUs = this.rate.seconds * 1_000_000;
-    const costUs = Math.max(1, Math.round(capacityUs / this.rate.requests));
+    const answer = await this.ask(key, Math.max(1, Math.round(this.capacityUs / this.rate.requests)));
+    return answer ? verdictOf(this.rate, answer.isAllowed, answer.missingMs) : this.own.take(key);
+  }
+
+  async peek(key: string): Promise<BucketVerdict> {
+    const answer = await this.ask(key, 0);
+    return answer ? peekVerdict(this.rate, answer.missingMs) : this.own.peek(key);
+  }
+
+  private get capacityUs(): number {
+    return this.rate.seconds * 1_000_000;
+  }
+
+  /** Null: Redis does not answer. */
+  private async ask(key: string, costUs: number): Promise<{ isAllowed: boolean; missingMs: number } | null> {
     try {
-      const answer = await this.redis.eval(TAKE, 1, `${PREFIX}${key}`, costUs, capacityUs);
+      const answer = await this.redis.eval(TAKE, 1, `${PREFIX}${key}`, costUs, this.capacityUs);
       const [allowed, missingUs] = readAnswer(answer);
       this.tellState(false);
-      return verdictOf(this.rate, allowed === 1, missingUs / 1_000);
+      return { isAllowed: allowed === 1, missingMs: missingUs / 1_000 };
     } catch (error) {
       this.tellState(true, error);
-      return this.own.take(key);
+      return null;
     }
   }
 

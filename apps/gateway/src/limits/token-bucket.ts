@@ -37,6 +37,12 @@ export function verdictOf(rate: Rate, isAllowed: boolean, missingMs: number): Bu
   return { isAllowed, remaining, fullInMs: missingMs, retryInMs };
 }
 
+/** What would be said of one more request. @param missingMs time for which the bucket has to fill, before this request */
+export function peekVerdict(rate: Rate, missingMs: number): BucketVerdict {
+  const capacityMs = rate.seconds * 1_000;
+  return verdictOf(rate, missingMs + capacityMs / rate.requests <= capacityMs, missingMs);
+}
+
 /** Buckets of this process alone, bounded: the one that was not used for longest makes room. */
 export class MemoryBuckets {
   private readonly fullAt: LRUCache<string, number>;
@@ -54,5 +60,10 @@ export class MemoryBuckets {
     const { verdict, fullAt } = takeFromBucket(this.rate, now, this.fullAt.get(key) ?? now);
     this.fullAt.set(key, fullAt);
     return verdict;
+  }
+
+  peek(key: string): BucketVerdict {
+    const now = this.clock.monotonicMs();
+    return peekVerdict(this.rate, Math.max(0, (this.fullAt.get(key) ?? now) - now));
   }
 }

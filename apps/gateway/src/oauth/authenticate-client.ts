@@ -1,13 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sha256 } from '#runtime';
+import { Refusals } from '../audit/refusals.js';
 import { AddressGate, type Origin } from '../http/address-gate.js';
+import { FailedLogins, type LoginAttempt } from '../limits/failed-logins.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { claimedClient, verifyAssertion } from './client-assertion.js';
-import type { ClientCredentials } from './client-credentials.js';
+import { methodOf, type ClientCredentials } from './client-credentials.js';
 import { isClientSecret, NO_SECRET_HASH } from './client-secret.js';
 import { issuerOf } from './issuer.js';
-import { OauthError } from './oauth-error.js';
+import { OauthError, slowDown } from './oauth-error.js';
 import { OauthRepository, type ClientRow } from './oauth.repository.js';
 
 /** Finds out whether a client is who it says, at the token endpoint and its neighbours. */
@@ -18,23 +20,51 @@ export class AuthenticateClient {
   constructor(
     private readonly repository: OauthRepository,
     private readonly addresses: AddressGate,
+    private readonly refusals: Refusals,
+    private readonly failures: FailedLogins,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY' | 'PUBLIC_URL'>,
   ) {
     this.audiences = Object.values(issuerOf(settings.PUBLIC_URL));
   }
 
   /**
-   * Unknown, disabled, a wrong secret and a wrong or used assertion are one answer.
-   * @throws OauthError `invalid_client`; Problem 403 ip_not_allowed
+   * Unknown, disabled, a wrong secret, a wrong or used assertion and a way that the client may not use are one answer.
+   * @throws OauthError `invalid_client`, `slow_down`; Problem 403 ip_not_allowed
    */
   async execute(credentials: ClientCredentials, origin: Origin): Promise<ClientRow> {
+    const attempt = { clientId: claimedBy(credentials), address: origin.address };
+    const before = await this.failures.mayTry(attempt);
+    if (before.kind === 'wait') throw slowDown(before.retryInMs);
     const client =
       credentials.kind === 'secret' ? await this.bySecret(credentials) : await this.byAssertion(credentials);
-    if (!client || client.disabled) {
-      throw new OauthError('invalid_client', 'The client is unknown or its credentials are wrong.');
+    if (!client || client.disabled || !(await this.isLetIn(client, credentials, origin))) {
+      throw await this.failed(attempt, origin);
     }
     await this.addresses.check({ ...client, clientId: client.id }, origin);
     return client;
+  }
+
+  /** Counts it, and tells the client's merchant once many were wrong. */
+  private async failed(attempt: LoginAttempt, origin: Origin): Promise<OauthError> {
+    const { verdict, isSpent } = await this.failures.count(attempt);
+    const client = isSpent ? await this.find(attempt.clientId) : null;
+    if (client) {
+      const { id: clientId, merchantId } = client;
+      const refusal = { clientId, merchantId, action: 'client.refuse_login', reason: 'too_many_failed_logins' };
+      await this.refusals.record({ ...refusal, ...origin }, 'addresses');
+    }
+    if (verdict.kind === 'wait') return slowDown(verdict.retryInMs);
+    return new OauthError('invalid_client', 'The client is unknown or its credentials are wrong.');
+  }
+
+  /** Right credentials by a way that was taken away: somebody still holds what nobody should need. */
+  private async isLetIn(client: ClientRow, credentials: ClientCredentials, origin: Origin): Promise<boolean> {
+    const method = methodOf(credentials);
+    if (client.authMethods.includes(method)) return true;
+    const { id: clientId, merchantId } = client;
+    const refusal = { clientId, merchantId, action: 'client.refuse_login', reason: 'auth_method_not_allowed' };
+    await this.refusals.record({ ...refusal, details: { method }, ...origin }, 'addresses');
+    return false;
   }
 
   /** All refusals cost the same. */
@@ -64,4 +94,9 @@ export class AuthenticateClient {
   private find(clientId: string): Promise<ClientRow | null> {
     return clientId.includes('\0') ? Promise.resolve(null) : this.repository.findClient(clientId);
   }
+}
+
+/** Whom it says to be; empty for an assertion that names nobody. */
+function claimedBy(credentials: ClientCredentials): string {
+  return credentials.kind === 'secret' ? credentials.clientId : (claimedClient(credentials.assertion) ?? '');
 }

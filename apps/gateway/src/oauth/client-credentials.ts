@@ -1,12 +1,20 @@
+import type { AuthMethod } from './auth-methods.js';
 import { OauthError } from './oauth-error.js';
+
+type SecretMethod = Exclude<AuthMethod, 'private_key_jwt'>;
 
 /** How a client says who it is; nothing in it is believed yet. */
 export type ClientCredentials =
-  | { kind: 'secret'; clientId: string; secret: string }
+  | { kind: 'secret'; method: SecretMethod; clientId: string; secret: string }
   /** private_key_jwt (RFC 7523 §2.2); the client's id stands in the assertion, and here if it was given beside it. */
   | { kind: 'assertion'; clientId: string | null; assertion: string };
 
 const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** By its name in the metadata. */
+export function methodOf(credentials: ClientCredentials): AuthMethod {
+  return credentials.kind === 'secret' ? credentials.method : 'private_key_jwt';
+}
 
 /**
  * Reads client_secret_basic, client_secret_post or private_key_jwt; one of them per request (RFC 6749 §2.3).
@@ -25,7 +33,7 @@ export function readClientCredentials(
   if (authorization === undefined) {
     if (id === undefined || secret === undefined)
       throw new OauthError('invalid_client', 'Client authentication is needed.');
-    return { kind: 'secret', clientId: id, secret };
+    return { kind: 'secret', method: 'client_secret_post', clientId: id, secret };
   }
   const basic = readBasic(authorization);
   if (!basic) throw new OauthError('invalid_client', 'The Authorization header cannot be used.');
@@ -53,7 +61,8 @@ function readBasic(authorization: string): ClientCredentials | null {
   if (colon < 0) return null;
   const clientId = formDecode(pair.slice(0, colon));
   const secret = formDecode(pair.slice(colon + 1));
-  return clientId === null || secret === null ? null : { kind: 'secret', clientId, secret };
+  if (clientId === null || secret === null) return null;
+  return { kind: 'secret', method: 'client_secret_basic', clientId, secret };
 }
 
 function formDecode(text: string): string | null {

@@ -1,8 +1,9 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { secondsToWait } from '../limits/limit-headers.js';
 
 export type OauthErrorCode =
-  'invalid_request' | 'invalid_client' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope';
+  'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope' | 'slow_down';
 
 /** A refusal of the token endpoint in the shape of RFC 6749 §5.2, which OAuth clients read. */
 export class OauthError extends Error {
@@ -12,19 +13,31 @@ export class OauthError extends Error {
   constructor(
     readonly code: OauthErrorCode,
     readonly description: string,
+    /** With `slow_down`. */
+    readonly retryAfterSeconds: number | null = null,
   ) {
     super(`${code}: ${description}`);
   }
 }
 
+/** RFC 6749 §5.2; `slow_down` is RFC 8628's word, with the status of RFC 6585. */
+const STATUSES: Partial<Record<OauthErrorCode, number>> = { invalid_client: 401, slow_down: 429 };
+
+/** Too many failed logins. */
+export function slowDown(retryInMs: number): OauthError {
+  const description = 'Too many failed logins as this client from this address. Wait as Retry-After says.';
+  return new OauthError('slow_down', description, secondsToWait(retryInMs));
+}
+
 @Catch(OauthError)
 export class OauthErrorFilter implements ExceptionFilter<OauthError> {
-  catch({ code, description }: OauthError, host: ArgumentsHost): void {
+  catch({ code, description, retryAfterSeconds }: OauthError, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const isClientUnknown = code === 'invalid_client';
-    if (isClientUnknown) void reply.header('www-authenticate', 'Basic realm="fiscal-gateway", charset="UTF-8"');
+    if (code === 'invalid_client')
+      void reply.header('www-authenticate', 'Basic realm="fiscal-gateway", charset="UTF-8"');
+    if (retryAfterSeconds !== null) void reply.header('retry-after', String(retryAfterSeconds));
     void reply
-      .status(isClientUnknown ? 401 : 400)
+      .status(STATUSES[code] ?? 400)
       .headers({ 'cache-control': 'no-store', pragma: 'no-cache' })
       .send({ error: code, error_description: description });
   }

@@ -55,6 +55,8 @@ const settingsOf = (databaseUrl: string) => ({
     PUBLIC_HOSTS: [],
     ADDRESS_LIMIT: null,
     CLIENT_LIMIT: null,
+    FAILED_LOGIN_LIMIT: null,
+    FAILED_TOKEN_LIMIT: null,
   },
 });
 

@@ -10,6 +10,8 @@ export interface ClientRow {
   previousSecretHash: Uint8Array | null;
   scopes: string[];
   disabled: boolean;
+  /** Ways of authentication that are let in. */
+  authMethods: string[];
   /** Null: from anywhere. */
   allowedCidrs: string[] | null;
 }
@@ -37,6 +39,7 @@ export class OauthRepository {
   async findClient(id: string): Promise<ClientRow | null> {
     const rows = await this.prisma.$queryRaw<ClientRow[]>`
       SELECT id, merchant_id AS "merchantId", secret_hash AS "secretHash", scopes, disabled_at IS NOT NULL AS disabled,
+             token_endpoint_auth_methods AS "authMethods",
              CASE WHEN previous_secret_expires_at > now() THEN previous_secret_hash END AS "previousSecretHash",
              CASE WHEN ip_policy = 'listed' THEN allowed_cidrs END AS "allowedCidrs"
         FROM oauth_clients WHERE id = ${id}`;

@@ -2,10 +2,9 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { SCOPES, type Scope } from '../http/scopes.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
+import { AUTH_METHODS } from './auth-methods.js';
 import { ASSERTION_ALGORITHMS } from './client-assertion.js';
 import { issuerOf } from './issuer.js';
-
-const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const;
 
 /** RFC 8414 §2. */
 export interface ServerMetadata {
@@ -42,11 +41,11 @@ export class ServerMetadataController {
       grant_types_supported: ['client_credentials'],
       response_types_supported: [],
       scopes_supported: SCOPES,
-      token_endpoint_auth_methods_supported: METHODS,
+      token_endpoint_auth_methods_supported: AUTH_METHODS,
       token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
-      revocation_endpoint_auth_methods_supported: METHODS,
+      revocation_endpoint_auth_methods_supported: AUTH_METHODS,
       revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
-      introspection_endpoint_auth_methods_supported: METHODS,
+      introspection_endpoint_auth_methods_supported: AUTH_METHODS,
       introspection_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     };
   }

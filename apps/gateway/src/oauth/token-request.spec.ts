@@ -18,12 +18,13 @@ function refusal(authorization: string | undefined, body: unknown): string {
 }
 
 test('client_secret_basic and client_secret_post', () => {
-  const credentials = { kind: 'secret', clientId: 'cli:1', secret: 's/+ %ü' };
+  const credentials = { kind: 'secret', method: 'client_secret_basic', clientId: 'cli:1', secret: 's/+ %ü' };
   const expected = { credentials, grantType: 'client_credentials', scopes: null };
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
   expect(readTokenRequest(basic('cli:1', 's/+ %ü'), form)).toEqual(expected);
   const post = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'cli:1', client_secret: 's/+ %ü' });
-  expect(readTokenRequest(undefined, post)).toEqual(expected);
+  const posted = { ...credentials, method: 'client_secret_post' };
+  expect(readTokenRequest(undefined, post)).toEqual({ ...expected, credentials: posted });
   const both = new URLSearchParams({ grant_type: 'client_credentials', client_id: 'cli:1' });
   expect(readTokenRequest(basic('cli:1', 's/+ %ü'), both)).toEqual(expected);
 });
@@ -38,7 +39,8 @@ test('private_key_jwt, with and without a client_id beside it', () => {
 
 test('a request about a token needs the token', () => {
   const about = readAboutToken(basic('c', 's'), new URLSearchParams('token=t&token_type_hint=access_token'));
-  expect(about).toEqual({ credentials: { kind: 'secret', clientId: 'c', secret: 's' }, token: 't' });
+  const credentials = { kind: 'secret', method: 'client_secret_basic', clientId: 'c', secret: 's' };
+  expect(about).toEqual({ credentials, token: 't' });
   expect(() => readAboutToken(basic('c', 's'), new URLSearchParams('token='))).toThrow(OauthError);
 });
 

@@ -2,10 +2,11 @@ import { Readable } from 'node:stream';
 import type { RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Problem, type Clock } from '#runtime';
+import type { Refusals } from '../audit/refusals.js';
+import { originOf } from '../http/address-gate.js';
 import type { AuthenticatedClient } from '../http/current-client.js';
 import { digestChecked } from './content-digest.js';
 import { readSignature } from './read-signature.js';
-import type { RefusedSignatures } from './refused-signatures.js';
 import { signatureProblem } from './signature-problems.js';
 import { normalizeAuthority, signedRequest, type SignedRequest } from './signed-request.js';
 import type { ClientSigning, SigningKeys } from './signing-keys.js';
@@ -23,7 +24,7 @@ export class SignatureGate {
     private readonly tools: {
       signingKeys: SigningKeys;
       nonces: UsedNonces;
-      refusals: RefusedSignatures;
+      refusals: Refusals;
       clock: Clock;
     },
     publicHosts: readonly string[],
@@ -43,9 +44,20 @@ export class SignatureGate {
     try {
       await this.checkAgainst(signing, request);
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) await this.tools.refusals.record(client, request, error);
+      if (error instanceof Problem && error.status === 401) await this.record(client, request, error);
       throw error;
     }
+  }
+
+  /** A good token with a bad signature: a stolen token looks like this. */
+  private record(
+    { clientId, merchantId }: Pick<AuthenticatedClient, 'clientId' | 'merchantId'>,
+    request: FastifyRequest,
+    { code }: Problem,
+  ): Promise<void> {
+    const details = { route: `${request.method} ${request.routeOptions.url ?? ''}` };
+    const refusal = { clientId, merchantId, action: 'client.refuse_signature', reason: code, details };
+    return this.tools.refusals.record({ ...refusal, ...originOf(request) }, 'one');
   }
 
   private async checkAgainst(signing: ClientSigning, request: FastifyRequest): Promise<void> {

@@ -2,9 +2,9 @@ import { Module } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { systemClock, type Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
+import { Refusals } from '../audit/refusals.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { RefusedSignatures } from './refused-signatures.js';
 import { SignatureGate } from './signature-gate.js';
 import { SigningKeys } from './signing-keys.js';
 import { UsedNonces } from './used-nonces.js';
@@ -14,7 +14,6 @@ import { UsedNonces } from './used-nonces.js';
   imports: [AuditModule],
   providers: [
     UsedNonces,
-    RefusedSignatures,
     {
       provide: SigningKeys,
       inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
@@ -23,13 +22,9 @@ import { UsedNonces } from './used-nonces.js';
     },
     {
       provide: SignatureGate,
-      inject: [SigningKeys, UsedNonces, RefusedSignatures, SETTINGS_TOKEN],
-      useFactory: (
-        signingKeys: SigningKeys,
-        nonces: UsedNonces,
-        refusals: RefusedSignatures,
-        settings: GatewaySettings,
-      ) => new SignatureGate({ signingKeys, nonces, refusals, clock: systemClock }, publicHostsOf(settings)),
+      inject: [SigningKeys, UsedNonces, Refusals, SETTINGS_TOKEN],
+      useFactory: (signingKeys: SigningKeys, nonces: UsedNonces, refusals: Refusals, settings: GatewaySettings) =>
+        new SignatureGate({ signingKeys, nonces, refusals, clock: systemClock }, publicHostsOf(settings)),
     },
   ],
   exports: [SignatureGate],

@@ -18,9 +18,9 @@ const TEMPLATE = 'fiscal_template';
 /**
  * About 50 ms. Where the server is: the test run says so in TEST_DATABASE_ADMIN_URL (jest's global setup starts one when
  * nobody did).
+ * @param adminUrl another server with the template
  */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const adminUrl = readAdminUrl();
+export async function createTestDatabase(adminUrl = readAdminUrl()): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await onServer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} OWNER fiscal_owner`);
   const urlFor = (role: string | null): string => {

@@ -35,6 +35,8 @@ export interface OauthGatewaySettings {
   trusted?: readonly Cidr[];
   addressLimit?: Rate;
   clientLimit?: Rate;
+  failedLoginLimit?: Rate;
+  failedTokenLimit?: Rate;
   queueUrl?: string;
 }
 
@@ -64,6 +66,8 @@ export class OauthGateway {
             },
             PUBLIC_HOSTS: [],
             ...{ ADDRESS_LIMIT: settings.addressLimit ?? null, CLIENT_LIMIT: settings.clientLimit ?? null },
+            FAILED_LOGIN_LIMIT: settings.failedLoginLimit ?? null,
+            FAILED_TOKEN_LIMIT: settings.failedTokenLimit ?? null,
           },
         },
         { provide: LOGGER, useValue: logger },
@@ -130,7 +134,9 @@ export class OauthGateway {
   ): Promise<{ status: number; headers: IncomingHttpHeaders; body: Record<string, unknown> }> {
     return new Promise((resolve, reject) => {
       const options = { localAddress: from, agent: false, headers: ['host', 'x', ...headers] as never };
-      const call = httpRequest(`${this.url}${path}`, options, (response) => {
+      // Over the same family: a peer of ::1 is no IPv4 one.
+      const base = from.includes(':') ? this.url.replace('127.0.0.1', '[::1]') : this.url;
+      const call = httpRequest(`${base}${path}`, options, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         response.on('end', () => {

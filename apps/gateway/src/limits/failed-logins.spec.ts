@@ -1,0 +1,94 @@
+// Promise: guessing is slowed down wherever it comes from, and nobody waits for the failures of somebody else.
+import { FailedLogins, FailedTokens, type LoginAttempt } from './failed-logins.js';
+import { MemoryBuckets } from './token-bucket.js';
+
+const RATE = { requests: 3, seconds: 30 };
+const VICTIM = 'cli_victim';
+
+function limited(): { logins: FailedLogins; pass: (ms: number) => void } {
+  const at = { ms: 1_000 };
+  const clock = { now: () => new Date(at.ms), monotonicMs: () => at.ms };
+  const logins = new FailedLogins({ rate: RATE, buckets: new MemoryBuckets(RATE, clock) });
+  return { logins, pass: (ms) => void (at.ms += ms) };
+}
+
+const from = (address: string, clientId = VICTIM): LoginAttempt => ({ clientId, address });
+
+/** How many wrong attempts in a row were looked at. */
+async function guess(logins: FailedLogins, attempts: readonly LoginAttempt[]): Promise<number> {
+  let looked = 0;
+  for (const attempt of attempts) {
+    if ((await logins.mayTry(attempt)).kind === 'wait') continue;
+    looked += 1;
+    await logins.count(attempt);
+  }
+  return looked;
+}
+
+test('one address guesses no faster than the limit; the wait that is told is enough and not too long', async () => {
+  const { logins, pass } = limited();
+  const here = from('192.0.2.1');
+  expect(
+    await guess(
+      logins,
+      Array.from({ length: 50 }, () => here),
+    ),
+  ).toBe(3);
+  expect(await logins.mayTry(here)).toEqual({ kind: 'wait', retryInMs: 10_000 });
+  pass(9_999);
+  expect((await logins.mayTry(here)).kind).toBe('wait');
+  pass(1);
+  // It had its burst: from then on one by one, as long as the client's and the address's buckets are empty too.
+  expect(await logins.mayTry(here)).toEqual({ kind: 'open' });
+  expect(await guess(logins, [here, here])).toBe(1);
+});
+
+test('who never was wrong here is always looked at: by strangers from elsewhere, and by neighbours at the same address', async () => {
+  const { logins } = limited();
+  await guess(
+    logins,
+    Array.from({ length: 100 }, (_, at) => from(`198.51.100.${at}`)),
+  );
+  await guess(
+    logins,
+    Array.from({ length: 100 }, (_, at) => from('192.0.2.1', `cli_${at}`)),
+  );
+  expect(await logins.mayTry(from('192.0.2.2'))).toEqual({ kind: 'open' });
+  expect(await logins.mayTry(from('192.0.2.1', 'cli_honest'))).toEqual({ kind: 'open' });
+  // One slip of one's own, in the middle of it: a wait of one failure, however many others there were.
+  await logins.count(from('192.0.2.2'));
+  expect(await logins.mayTry(from('192.0.2.2'))).toEqual({ kind: 'wait', retryInMs: 10_000 });
+});
+
+test('spread over addresses each has one guess, and is told to wait', async () => {
+  const { logins } = limited();
+  const many = Array.from({ length: 60 }, (_, at) => from(`198.51.100.${at % 20}`));
+  expect(await guess(logins, many)).toBeLessThanOrEqual(20 + RATE.requests);
+  const { verdict, isSpent } = await logins.count(from('203.0.113.1'));
+  expect([verdict.kind, isSpent]).toEqual(['wait', true]);
+});
+
+test('a subscriber of IPv6 is one address', async () => {
+  const { logins } = limited();
+  const addresses = Array.from({ length: 20 }, (_, at) => from(`2001:db8::${at.toString(16)}`));
+  expect(await guess(logins, addresses)).toBe(3);
+});
+
+test('wrong tokens: per address, in its own buckets', async () => {
+  const clock = { now: () => new Date(), monotonicMs: () => 1_000 };
+  const tokens = new FailedTokens({ rate: RATE, buckets: new MemoryBuckets(RATE, clock) });
+  const kinds = [];
+  for (let at = 0; at < 4; at += 1) kinds.push((await tokens.count('192.0.2.1')).kind);
+  expect(kinds).toEqual(['open', 'open', 'open', 'wait']);
+  expect((await tokens.count('192.0.2.2')).kind).toBe('open');
+});
+
+test('no limit, no wait', async () => {
+  const logins = new FailedLogins(null);
+  expect(
+    await guess(
+      logins,
+      Array.from({ length: 100 }, () => from('192.0.2.1')),
+    ),
+  ).toBe(100);
+});
