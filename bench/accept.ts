@@ -65,12 +65,12 @@ export async function benchAccept({ rounds, seconds }: { rounds: number; seconds
   }
 }
 
-interface Fired {
+export interface Fired {
   perSecond: number;
   p99: number;
 }
 
-async function fire(load: {
+export async function fire(load: {
   url: string;
   bodies: string[];
   headers: Record<string, string>;

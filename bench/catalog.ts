@@ -11,42 +11,34 @@ import { PrismaService } from '../libs/database/src/index.js';
 import { createLogger } from '../libs/runtime/src/index.js';
 import { sql } from '../test/system/database.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
+import { benchAcceptBeside } from './catalog-accept.js';
+import { kindOf, nameOf, productOf } from './catalog-goods.js';
 import { residentMebibytes } from './memory.js';
 import type { Figure } from './report.js';
 import { median, percentile } from './statistics.js';
 
 const SCOPES = ['receipts:write', 'receipts:read', 'catalog:write', 'catalog:read'];
 const BATCH = 1_000;
-const SPIC = '01905001001000001';
 
 /** The catalogue at its size: bulk upsert, look-ups, invalidation, search; and a load of the classification register. */
-export async function benchCatalog(load: { products: number; samples: number; entries: number }): Promise<Figure[]> {
+export async function benchCatalog(load: {
+  products: number;
+  samples: number;
+  entries: number;
+  accept: { rounds: number; seconds: number };
+}): Promise<Figure[]> {
   const system = await startSystem({ registers: 1, relays: 0, scopes: SCOPES });
   try {
     const figures = [...(await benchUpsert(system, load.products))];
     await sql(system.database, 'ANALYZE');
     figures.push(...(await benchLookUp(system, load)));
     figures.push(...(await benchSearch(system, load)));
+    figures.push(...(await benchAcceptBeside(system, { products: load.products, ...load.accept })));
     figures.push(...(await benchRegisterLoad(system, load.entries)));
     return figures;
   } finally {
     await system.stop();
   }
-}
-
-const KINDS = ['Хлеб', 'Молоко', 'Сыр', 'Масло', 'Чай', 'Рис', 'Сахар', 'Мука', 'Шоколад', 'Кефир'];
-const MARKS = ['деревенский', 'белый', 'столичный', 'домашний', 'утренний', 'золотой', 'особый', 'летний'];
-
-/** Names share their words, as goods do, and have one of their own: 50 000 distinct words. */
-function nameOf(number: number): string {
-  const kind = KINDS[number % KINDS.length] ?? '';
-  const mark = MARKS[Math.floor(number / KINDS.length) % MARKS.length] ?? '';
-  return `${kind} ${mark} сорт${number % 50_000} ${number} г`;
-}
-
-function productOf(number: number): Record<string, unknown> {
-  const barcodes = [String(4_780_000_000_000 + number)];
-  return { sku: `p${number}`, name: nameOf(number), barcodes, spic: SPIC, package_code: '1500001', vat_percent: 12 };
 }
 
 async function benchUpsert(system: TestSystem, products: number): Promise<Figure[]> {
@@ -158,14 +150,14 @@ async function benchSearch(
   return [
     {
       name: `search: two words, p95 of ${products}`,
-      value: await timesOf((n) => `сорт${n % 50_000} ${KINDS[n % 10]}`),
+      value: await timesOf((n) => `сорт${n % 50_000} ${kindOf(n)}`),
       unit: 'ms',
       target,
     },
-    { name: 'search: one common word, p95', value: await timesOf((n) => KINDS[n % 10] ?? ''), unit: 'ms', target },
+    { name: 'search: one common word, p95', value: await timesOf((n) => kindOf(n)), unit: 'ms', target },
     {
       name: 'search: a slip in a word, p95',
-      value: await timesOf((n) => `${slipped(KINDS[n % 10] ?? '')} сорт${n % 50_000}`),
+      value: await timesOf((n) => `${slipped(kindOf(n))} сорт${n % 50_000}`),
       unit: 'ms',
       target,
     },

@@ -23,9 +23,10 @@ let stageSet: [string, string][] = [];
 
 beforeAll(async () => {
   postgres = await startOwnServer();
-  const port = await freePorts(5);
-  const hosts = ['redis:6379', 'ofd:8756', '127.0.0.1:8080', '127.0.0.1:8081', '127.0.0.1:8765', '127.0.0.1:8756'];
-  const ports = [port, port + 1, port + 2, port + 3, port + 4, port + 1];
+  const port = await freePorts(6);
+  const local = [8080, 8081, 8765, 8757, 8756].map((each) => `127.0.0.1:${each}`);
+  const hosts = ['redis:6379', 'ofd:8756', ...local];
+  const ports = [port, port + 1, port + 2, port + 3, port + 4, port + 5, port + 1];
   stageSet = [
     ['@postgres:5432/', `@${new URL(postgres.adminUrl).host}/`],
     ...hosts.map((host, index): [string, string] => [host, `127.0.0.1:${ports[index]}`]),
@@ -115,7 +116,8 @@ const mayRun = spawnSync('redis-server', ['--version']).status === 0 || process.
     const [code] = (await once(migration.child, 'exit')) as [number];
     expect([code, migration.output()]).toEqual([0, expect.stringContaining('Applied: ')]);
 
-    for (const name of ['ofd', 'register', 'gateway', 'device-relay']) await becomesHealthy(name, run(name));
+    for (const name of ['ofd', 'register', 'payments-simulator', 'gateway', 'device-relay'])
+      await becomesHealthy(name, run(name));
   },
   120_000,
 );
@@ -123,7 +125,7 @@ const mayRun = spawnSync('redis-server', ['--version']).status === 0 || process.
 (mayRun ? test : test.skip)(
   'a health check says no when its program is gone',
   async () => {
-    const ofd = running.at(-4);
+    const ofd = running.at(-5);
     const gone = once(ofd!, 'exit');
     ofd?.kill('SIGTERM');
     await gone;

@@ -25,12 +25,12 @@ test('matches the Compose specification', () => {
   expect(validate({ services: { gateway: { comand: ['node'] } } })).toBe(false);
 });
 
-test('runs all programs, register and OFD only for the demo, the link agent only in a shop', () => {
-  expect(ours.map(([name]) => name)).toEqual(['migrate', 'gateway', 'device-relay', 'register', 'ofd', 'link-agent']);
-  expect(ours.filter(([, { profiles }]) => profiles?.includes('demo')).map(([name]) => name)).toEqual([
-    'register',
-    'ofd',
-  ]);
+test('runs all programs, what is simulated only for the demo, the link agent only in a shop', () => {
+  const demo = ['register', 'ofd', 'payments-simulator'];
+  expect(ours.map(([name]) => name)).toEqual(['migrate', 'gateway', 'device-relay', ...demo, 'link-agent']);
+  expect(ours.filter(([, { profiles }]) => profiles?.includes('demo')).map(([name]) => name)).toEqual(demo);
+  expect(compose.services['payments-simulator']?.profiles).toEqual(['demo', 'payments']);
+  expect(existsSync(join(ROOT, 'docker', 'payments-simulator', 'accounts.example.json'))).toBe(true);
   expect(compose.services['link-agent']?.profiles).toEqual(['agent']);
 });
 

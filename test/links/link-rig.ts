@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { apiKeyOwner, PrismaService, type StoredReceiptDocument } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { DEFAULT_PROFILE, tiyin, type DeviceProfile, type ReceiptLine } from '#fiscal-domain';
+import { apiKeyOwner, PrismaService } from '#database';
+import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
+import { DEFAULT_PROFILE, type DeviceProfile } from '#fiscal-domain';
 import { hashEnrolmentCode, LinkAgent, newEnrolmentCode, readLinkUrl } from '#link';
 import type { LocalApiClient } from '#local-api';
 import {
@@ -154,7 +154,7 @@ export class LinkRig {
                               branch_id, document, total_tiyin, vat_total_tiyin)
         VALUES (${id}, ${this.merchantId}, 'cli_1', 'receipts', ${Buffer.alloc(32)}, 'sale', 'accepted',
                 nextval('lane_place_seq'), ${device.id}, ${this.merchantId.replace('mer_', 'brn_')},
-                ${JSON.stringify(saleDocument())}::jsonb, 112000, 12000)`;
+                ${JSON.stringify(sampleDocument())}::jsonb, 112000, 12000)`;
       ids.push(id);
     }
     return ids;
@@ -227,20 +227,4 @@ export class LinkRig {
       stop: () => (stopped ??= stop()),
     };
   }
-}
-
-function saleDocument(): StoredReceiptDocument {
-  const line: ReceiptLine = {
-    ...{ line: 1, sku: null, name: 'Non', quantity: 1_000 as ReceiptLine['quantity'], priceTiyin: tiyin(112_000) },
-    ...{ discountTiyin: tiyin(0), totalTiyin: tiyin(112_000), vatPercent: 12, vatTiyin: tiyin(12_000) },
-    ...{ spic: '01905001001000001', packageCode: '1500001', units: 796, barcode: null, labels: [], commission: null },
-  };
-  return {
-    type: 'sale',
-    lines: [line],
-    payment: { method: 'cash', provider: null, cashTiyin: tiyin(112_000), cardTiyin: tiyin(0) },
-    totalTiyin: tiyin(112_000),
-    vatTotalTiyin: tiyin(12_000),
-    ...{ customer: null, refundInfo: null, metadata: null, callbackUrl: null },
-  };
 }

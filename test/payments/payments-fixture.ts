@@ -19,7 +19,9 @@ export interface SimulatedPayment {
   status: string;
   captures: number;
   refunds: number;
+  refunded: number;
   link: string | null;
+  documents: { type: string; url: string }[];
 }
 
 const SCOPES = [
@@ -111,7 +113,7 @@ export class PaymentsFixture {
     const clickUrls = { api_url: `${simulatorUrl}/click/v2/merchant`, checkout_url: `${simulatorUrl}/click/pay` };
     const clickUrl = await make('click', { ...click, ...clickUrls });
     this.accounts.click = { url: clickUrl, service_id: '12345', secret_key: 'SECRET123' };
-    const multicard = { application_id: 'app', secret: 'multi-secret', store_id: '6' };
+    const multicard = { application_id: 'app', secret: 'multi-secret', store_id: '6', partial_refunds: 'on' };
     const multicardUrl = await make('multicard', { ...multicard, api_url: `${simulatorUrl}/multicard` });
     this.accounts.multicard = { secret: 'multi-secret', store_id: '6', url: multicardUrl };
   }

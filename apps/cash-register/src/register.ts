@@ -65,7 +65,7 @@ export class Register {
   constructor(
     private readonly parts: RegisterParts,
     readonly accessToken: AccessToken,
-    classifier: Classifier,
+    readonly classifier: Classifier,
   ) {
     const { module, journal, courier, settings } = parts;
     this.receipts = new RegisterReceipt({

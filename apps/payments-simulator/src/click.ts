@@ -1,11 +1,17 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { clickSignature, somToTiyin, tiyinToSom } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
-import type { Faults } from './faults.js';
+import type { FaultRule, Faults } from './faults.js';
 import { callMerchant } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimPayment } from './money.js';
 
 const OK = { error_code: 0, error_note: 'Success' };
+
+interface ClickParts {
+  book: ClickBook;
+  faults: Faults;
+  money: Money;
+}
 
 /** Payments that Click knows, by its own number and by the merchant's reference. */
 export class ClickBook {
@@ -33,8 +39,10 @@ export class ClickBook {
 }
 
 /** Click's Merchant API. */
-export function addClickMerchant(server: FastifyInstance, { book, faults }: { book: ClickBook; faults: Faults }): void {
+export function addClickMerchant(server: FastifyInstance, { book, faults, money }: ClickParts): void {
   const base = '/click/v2/merchant';
+  addClickRegister(server, { book, faults, money });
+  addClickPass(server, { book, faults, money });
   server.post(`${base}/invoice/create`, () => ({ ...OK, invoice_id: Math.floor(Math.random() * 1e9) }));
   server.post(`${base}/card_token/payment`, (request) => {
     const body = request.body as { amount: number; transaction_parameter: string };
@@ -70,13 +78,80 @@ export function addClickMerchant(server: FastifyInstance, { book, faults }: { bo
   });
 }
 
+/** How long an unconfirmed payment stays. */
+const PASS_MS = 30_000;
+
+/** Click Pass: a payment that nobody confirms in time is given back by itself. */
+function addClickPass(server: FastifyInstance, { book, faults }: ClickParts): void {
+  const base = '/click/v2/merchant/click_pass';
+  let confirms = false;
+  server.put(`${base}/confirmation/:service`, () => {
+    confirms = true;
+    return OK;
+  });
+  server.delete(`${base}/confirmation/:service`, () => {
+    confirms = false;
+    return OK;
+  });
+  server.post(`${base}/payment`, (request) => {
+    const body = request.body as { amount: number; otp_data: string; transaction_id: string };
+    const amount = somToTiyin(body.amount);
+    if (amount.kind !== 'ok') return { error_code: -2, error_note: 'amount' };
+    const payment = book.open(body.transaction_id, amount.tiyin);
+    if (faults.draw(['decline'])) payment.status = 'declined';
+    else if (confirms) hold(payment, lifeOf(faults.draw(['expire_hold'])));
+    else capture(payment);
+    const more = { card_type: 'private', processing_type: 'UZCARD', phone_number: '998901234567' };
+    const said = { payment_id: Number(payment.id), payment_status: statusOf(payment), confirm_mode: confirms ? 1 : 0 };
+    return { ...OK, ...said, ...more };
+  });
+  server.post(`${base}/confirm`, (request) => {
+    const payment = book.find(String((request.body as { payment_id: number }).payment_id));
+    if (payment?.status !== 'held') return { error_code: -9, error_note: 'not confirmable' };
+    capture(payment);
+    return OK;
+  });
+}
+
+function lifeOf(rule: FaultRule | null): number {
+  return rule ? (rule.delay_ms ?? 0) : PASS_MS;
+}
+
+function hold(payment: SimPayment, ms: number): void {
+  payment.status = 'held';
+  const letGo = (): void => {
+    if (payment.status === 'held') payment.status = 'declined';
+  };
+  setTimeout(letGo, ms).unref();
+}
+
+/** Click's register: sells what is handed in, whoever hands it in twice has two; its link can be read a moment later. */
+function addClickRegister(server: FastifyInstance, { book, money }: ClickParts): void {
+  const base = '/click/v2/merchant/payment/ofd_data';
+  const readable = new Map<string, number>();
+  server.post(`${base}/submit_items`, (request) => {
+    const body = request.body as { payment_id: number; items: { Price: number; Discount: number }[] };
+    const payment = book.find(String(body.payment_id));
+    if (payment?.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
+    const totalTiyin = body.items.reduce((sum, { Price, Discount }) => sum + Price - Discount, 0);
+    money.register(payment, 'sale', { count: body.items.length, totalTiyin });
+    readable.set(payment.id, Date.now() + 300);
+    return OK;
+  });
+  server.get(`${base}/:service/:id`, (request) => {
+    const { id } = request.params as { id: string };
+    const isReadable = (readable.get(id) ?? Infinity) <= Date.now();
+    return { paymentId: Number(id), qrCodeURL: isReadable ? (book.find(id)?.documents[0]?.url ?? '') : '' };
+  });
+}
+
 function notFound(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ error_code: -404, error_note: 'not found' });
 }
 
 function statusOf({ status }: SimPayment): number {
   if (status === 'captured') return 2;
-  return status === 'pending' || status === 'reserved' ? 1 : -1;
+  return status === 'pending' || status === 'reserved' || status === 'held' ? 1 : -1;
 }
 
 /** Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. */

@@ -9,6 +9,9 @@ export const SIM_FAULTS = [
   'duplicate',
   'reorder',
   'stale_webhook',
+  'refuse_refund',
+  'no_fiscal_data',
+  'expire_hold',
 ] as const;
 export type SimFault = (typeof SIM_FAULTS)[number];
 

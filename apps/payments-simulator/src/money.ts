@@ -8,22 +8,52 @@ export interface SimPayment {
   /** How often money was taken and given back; more than once is a double charge. */
   captures: number;
   refunds: number;
+  refundedTiyin: number;
   link: string | null;
+  /** What the provider itself had registered: its receipt, or the refund of it. */
+  documents: SimDocument[];
+}
+
+export interface SimDocument {
+  type: 'sale' | 'refund';
+  url: string;
+}
+
+/** What the merchant wants registered: tiyin, with the sum that all of it makes. */
+export interface SimLines {
+  count: number;
+  totalTiyin: number;
 }
 
 export class Money {
+  private lastDocument = 0;
   private readonly payments: SimPayment[] = [];
 
   open(payment: Pick<SimPayment, 'provider' | 'id' | 'ourRef' | 'amountTiyin'>): SimPayment {
-    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, link: null };
+    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, refundedTiyin: 0, link: null, documents: [] };
     this.payments.push(made);
     return made;
   }
 
+  /** The provider's own register. @throws when the lines do not add up: no real one would take them */
+  register(payment: SimPayment, type: SimDocument['type'], lines: SimLines | null): SimDocument {
+    if (lines && (lines.count === 0 || lines.totalTiyin !== payment.amountTiyin))
+      throw new Error(`the lines make ${String(lines.totalTiyin)}, the payment is ${String(payment.amountTiyin)}`);
+    this.lastDocument += 1;
+    const time = new Date(Date.now() + 5 * 3_600_000).toISOString().replace(/\D/g, '').slice(0, 14);
+    const sign = String(this.lastDocument).padStart(12, '7');
+    const terminal = payment.provider === 'payme' ? 'EP000000000141' : 'EP000000000064';
+    const url = `https://ofd.soliq.uz/check?t=${terminal}&r=${String(this.lastDocument)}&c=${time}&s=${sign}`;
+    const document = { type, url };
+    payment.documents.push(document);
+    return document;
+  }
+
   list(): { data: unknown[] } {
     return {
-      data: this.payments.map(({ ourRef, amountTiyin, ...rest }) => ({
+      data: this.payments.map(({ ourRef, amountTiyin, refundedTiyin, ...rest }) => ({
         ...rest,
+        refunded: refundedTiyin,
         our_ref: ourRef,
         amount: amountTiyin,
       })),
@@ -38,5 +68,17 @@ export function capture(payment: SimPayment): void {
 
 export function giveBack(payment: SimPayment): void {
   payment.status = payment.status === 'captured' ? 'refunded' : 'voided';
-  if (payment.status === 'refunded') payment.refunds += 1;
+  if (payment.status !== 'refunded') return;
+  payment.refunds += 1;
+  payment.refundedTiyin = payment.amountTiyin;
+}
+
+/** @returns false: it is more than is left, or not paid */
+export function giveBackPart(payment: SimPayment, amountTiyin: number): boolean {
+  const isPossible = payment.status === 'captured' && Number.isSafeInteger(amountTiyin) && amountTiyin > 0;
+  if (!isPossible || payment.refundedTiyin + amountTiyin > payment.amountTiyin) return false;
+  payment.refunds += 1;
+  payment.refundedTiyin += amountTiyin;
+  if (payment.refundedTiyin === payment.amountTiyin) payment.status = 'refunded';
+  return true;
 }

@@ -4,7 +4,7 @@ import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callMerchant } from './merchant-call.js';
-import { capture, giveBack, type Money, type SimPayment } from './money.js';
+import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
 
 interface Card {
   payment: SimPayment;
@@ -14,7 +14,12 @@ interface Card {
   expiryMinutes: number;
   /** Asked the merchant and waits for the verdict. */
   isBilling: boolean;
+  /** The customer was sent a code: cards whose token begins with "otp". */
+  needsCode: boolean;
 }
+
+/** What every customer is sent, as in Multicard's sandbox. */
+const CODE = '112233';
 
 type Body = Record<string, unknown>;
 
@@ -41,6 +46,7 @@ export class MulticardBook {
         storeId: String(body['store_id']),
       },
       ...{ expiryMinutes: Number(body['expiry'] ?? 0), isBilling: false },
+      needsCode: /^otp/.test(String((body['card'] as Body | undefined)?.['token'] ?? '')),
     };
     this.cards.set(id, card);
     return card;
@@ -102,6 +108,7 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
   server.put(`${base}/payment/hold/:id`, (request, reply) =>
     withCard(request, reply, (card) => {
       if (card.payment.status !== 'pending') return refuse(reply, 400, 'ERROR_PAYMENT_APPLIED');
+      if (card.needsCode && (request.body as Body)['otp'] !== CODE) return refuse(reply, 400, 'ERROR_WRONG_OTP');
       if (faults.draw(['decline'])) {
         card.payment.status = 'declined';
         return refuse(reply, 400, 'ERROR_INSUFFICIENT_FUNDS');
@@ -138,6 +145,14 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
     withCard(request, reply, (card) => {
       if (card.payment.status !== 'captured') return refuse(reply, 400, 'ERROR_PAYMENT_APPLIED');
       giveBack(card.payment);
+      return done(modelOf(card));
+    }),
+  );
+  server.delete(`${base}/payment/:id/partial`, (request, reply) =>
+    withCard(request, reply, (card) => {
+      const { refund_amount: amount, ofd } = request.body as Body;
+      if (faults.draw(['refuse_refund'])) return refuse(reply, 400, 'ERROR_FIELDS');
+      if (!Array.isArray(ofd) || !giveBackPart(card.payment, Number(amount))) return refuse(reply, 400, 'ERROR_FIELDS');
       return done(modelOf(card));
     }),
   );
@@ -191,9 +206,11 @@ const HOLD = {
   ...{ voided: 'canceled', refunded: 'canceled', declined: 'error' },
 } as const;
 
-function modelOf({ payment }: Card): Body {
+function modelOf({ payment, needsCode }: Card): Body {
   return {
+    otp_hash: needsCode ? 'a-hash' : null,
     ...{ uuid: payment.id, status: MODEL[payment.status], payment_amount: payment.amountTiyin },
+    refund_amount: payment.refundedTiyin,
     ...{ store_invoice_id: payment.ourRef, ps: 'uzcard', ps_uniq_id: '123456789012', phone: '998901234567' },
   };
 }

@@ -4,7 +4,7 @@ import { paymeAuthorization } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callMerchant, type MerchantAnswer } from './merchant-call.js';
-import { capture, giveBack, type Money, type SimPayment } from './money.js';
+import { capture, giveBack, type Money, type SimLines, type SimPayment } from './money.js';
 
 interface Receipt {
   payment: SimPayment;
@@ -13,18 +13,25 @@ interface Receipt {
   createTime: number;
   payTime: number;
   cancelTime: number;
+  /** Given when Payme is to register the receipt. */
+  detail: unknown;
 }
 
 type Params = Record<string, unknown>;
 type RpcResult = { result: unknown } | { error: { code: number; message: string } };
 
 /** Payme's Subscribe API as far as a merchant's server uses it: receipts.* */
-export function addPaymeSubscribe(server: FastifyInstance, { money, faults }: { money: Money; faults: Faults }): void {
+export function addPaymeSubscribe(
+  server: FastifyInstance,
+  { money, faults, fiscal }: { money: Money; faults: Faults; fiscal: PaymeFiscal },
+): void {
   const receipts = new Map<string, Receipt>();
   server.post('/payme/api', (request) => {
     const { id, method, params } = request.body as { id: number; method: string; params: Params };
     const isKnown = /^[^:]+:.+/.test(String(request.headers['x-auth'] ?? ''));
     const answer = isKnown ? handle(method, params) : failed(-32504, 'privilege');
+    const touched = receipts.get(String(params['id']));
+    if (touched) fiscal.follow(touched.payment, touched.detail);
     return { jsonrpc: '2.0', id, ...answer };
   });
 
@@ -63,6 +70,7 @@ function create(params: Params, money: Money, receipts: Map<string, Receipt>): R
     createTime: Date.now(),
     payTime: 0,
     cancelTime: 0,
+    detail: params['detail'] ?? null,
   };
   receipts.set(id, receipt);
   return shown(receipt);
@@ -126,6 +134,7 @@ export class PaymeDriver {
     private readonly accounts: () => MerchantAccounts,
     private readonly money: Money,
     private readonly faults: Faults,
+    private readonly fiscal: PaymeFiscal,
   ) {}
 
   /** Check, Create, Perform; a call without an answer is repeated, as often as Payme would. */
@@ -144,13 +153,19 @@ export class PaymeDriver {
     payment.status = 'reserved';
     if (this.faults.draw(['reorder'])) await this.call('CheckTransaction', { id });
     const performed = await this.call('PerformTransaction', { id });
-    if (stateOf(performed) === 2) capture(payment);
+    if (stateOf(performed) === 2) {
+      capture(payment);
+      this.fiscal.follow(payment, (checked?.['result'] as Params)['detail']);
+    }
     return { paid: stateOf(performed) === 2, said: performed };
   }
 
   async cancel(id: string, payment: SimPayment | null, reason = 5): Promise<unknown> {
     const answer = await this.call('CancelTransaction', { id, reason });
-    if (payment && (stateOf(answer) ?? 0) < 0) giveBack(payment);
+    if (payment && (stateOf(answer) ?? 0) < 0) {
+      giveBack(payment);
+      this.fiscal.follow(payment, null);
+    }
     return answer;
   }
 
@@ -173,6 +188,52 @@ export class PaymeDriver {
     if (!payme) throw new Error('No Payme account is set up.');
     return payme;
   }
+}
+
+/** Payme's register: sells what was given as `detail` once it is paid, refunds it when the money goes back, and tells the merchant. */
+export class PaymeFiscal {
+  constructor(
+    private readonly accounts: () => MerchantAccounts,
+    private readonly money: Money,
+    private readonly faults: Faults,
+  ) {}
+
+  follow(payment: SimPayment, detail: unknown): void {
+    const [sale, refund] = ['sale', 'refund'].map((type) => payment.documents.find((each) => each.type === type));
+    const isDetailed = typeof detail === 'object' && detail !== null;
+    if (payment.status === 'captured' && !sale && isDetailed) this.register(payment, 'sale', linesOf(detail as Params));
+    if (payment.status === 'refunded' && sale && !refund) this.register(payment, 'refund', null);
+  }
+
+  private register(payment: SimPayment, type: 'sale' | 'refund', lines: SimLines | null): void {
+    const { url } = this.money.register(payment, type, lines);
+    if (this.faults.draw(['no_fiscal_data'])) return;
+    void this.tell(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
+    if (this.faults.draw(['duplicate'])) void this.tell(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
+  }
+
+  private async tell(id: string, type: 'PERFORM' | 'CANCEL', url: string): Promise<void> {
+    const { payme } = this.accounts();
+    if (!payme) return;
+    const query = new URL(url).searchParams;
+    const fiscal_data = {
+      ...{ receipt_id: Number(query.get('r')), status_code: 0, message: 'accepted', terminal_id: query.get('t') },
+      ...{ fiscal_sign: query.get('s'), qr_code_url: url, date: query.get('c') },
+    };
+    const body = JSON.stringify({ method: 'SetFiscalData', params: { id, type, fiscal_data }, id: 1 });
+    const authorization = paymeAuthorization('Paycom', payme.key);
+    for (let tries = 0; tries < 20; tries += 1) {
+      const answer = await callMerchant(payme.url, body, { 'content-type': 'text/json', authorization });
+      if (answer?.body['result'] !== undefined) return;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+}
+
+function linesOf(detail: Params): SimLines {
+  const items = detail['items'] as { price: number; count: number; discount?: number }[];
+  const totalTiyin = items.reduce((sum, { price, count, discount = 0 }) => sum + price * count - discount, 0);
+  return { count: items.length, totalTiyin };
 }
 
 /** -32400 and silence are repeated. */

@@ -6,7 +6,7 @@ import { Faults, readFaultRules, type FaultRule } from './faults.js';
 import { Money } from './money.js';
 import { addMulticard, MulticardBook } from './multicard.js';
 import { payPage, resultPage } from './pages.js';
-import { addPaymeSubscribe, PaymeDriver } from './payme.js';
+import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
 
 export interface PaymentsSimulatorOptions {
   /** Where the providers call the merchant; may change while it runs. */
@@ -31,13 +31,14 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
     done(null, typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as unknown) : {});
   });
   strike(server, faults);
-  addPaymeSubscribe(server, { money, faults });
+  const fiscal = new PaymeFiscal(accounts, money, faults);
+  addPaymeSubscribe(server, { money, faults, fiscal });
   const clickBook = new ClickBook(money);
-  addClickMerchant(server, { book: clickBook, faults });
+  addClickMerchant(server, { book: clickBook, faults, money });
   const cards = new MulticardBook(money, faults, accounts);
   addMulticard(server, cards, faults, () => addressOf(server));
   addPages(server, {
-    payme: new PaymeDriver(accounts, money, faults),
+    payme: new PaymeDriver(accounts, money, faults, fiscal),
     click: new ClickDriver(accounts, clickBook, faults),
     cards,
   });

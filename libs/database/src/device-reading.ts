@@ -17,6 +17,8 @@ export interface DeviceReading {
   subscriptionState: SubscriptionState;
   /** RFC 3339 UTC; null = nothing is unsent, or nobody knows since when. */
   oldestUnsentAt: string | null;
+  /** Version of the classification register that it has; absent = it does not say. */
+  classifierVersion?: number;
 }
 
 export interface DeviceShiftReading {

@@ -11,6 +11,7 @@ export * from './ids.js';
 export * from './text.js';
 export * from './tashkent-time.js';
 export * from './verification-link.js';
+export * from './extra-info.js';
 export * from './local-api.js';
 export * from './local-receipt-rules.js';
 export * from './local-shape.js';

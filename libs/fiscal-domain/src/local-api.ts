@@ -28,6 +28,23 @@ export interface LocalReceived {
   cashSale?: number;
 }
 
+/**
+ * How the money came, for the tax office: our extension. Only registers that announce `extraInfo` among their capabilities are sent
+ * it; whatever in it is not as described here is left out, never refused.
+ */
+export interface LocalExtraInfo {
+  /** The payment provider's id of the payment: at most 36 printable ASCII characters. */
+  paymentId?: string;
+  /** Number of the payment service, e.g. 141 Payme, 64 Click; 1–65535. */
+  paymentProvider?: number;
+  /** The payer's, `998` and nine digits. */
+  phone?: string;
+  /** Of the processing centre: at most 16 digits. */
+  rrn?: string;
+  /** 1 corporate, 2 personal, 3 social. */
+  cardType?: number;
+}
+
 /** Body of POST /receipts. */
 export interface LocalReceiptRequest {
   type: ReceiptType;
@@ -35,6 +52,7 @@ export interface LocalReceiptRequest {
   received: LocalReceived;
   /** Required when type is refund. */
   refundInfo?: RefundInfo;
+  extraInfo?: LocalExtraInfo;
   totalVAT?: number;
   cashSale?: number;
 }
@@ -75,6 +93,8 @@ export interface LocalStatus {
   capabilities?: string[];
   /** Extension: made once with the register's data folder. */
   journalId?: string;
+  /** Extension: version of the classification register that it judges goods by; 0 = it does not know. */
+  classifierVersion?: number;
 }
 
 /** GET /fm/info. Counts of documents and shifts; accumulated sums are lifetime sums in tiyin. */

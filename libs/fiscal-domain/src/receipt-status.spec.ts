@@ -3,6 +3,7 @@ import { assertMove, canMove, IllegalMoveError, isFinalStatus, RECEIPT_STATUSES 
 
 const LEGAL = new Set([
   'awaiting_payment→accepted',
+  'awaiting_payment→registered',
   'awaiting_payment→cancelled',
   'accepted→sending',
   'accepted→cancelled',

@@ -11,7 +11,8 @@ export const RECEIPT_STATUSES = [
 export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
 const MOVES: Readonly<Record<ReceiptStatus, readonly ReceiptStatus[]>> = {
-  awaiting_payment: ['accepted', 'cancelled'],
+  // Registered from here by the payment provider, where it fiscalises: no lane has such a receipt.
+  awaiting_payment: ['accepted', 'registered', 'cancelled'],
   // Cancelled only here: an open attempt may already have reached the register.
   // Registered from here only by an answer that came after an operator had sent the receipt back: it proves itself, and
   // must not be sent again (docs/adr/0002-lane-lock.md). Unknown from here only when its register's module was replaced:

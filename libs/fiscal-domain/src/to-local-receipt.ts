@@ -1,5 +1,5 @@
 import { lineGross } from './line.js';
-import type { LocalItem, LocalReceiptRequest } from './local-api.js';
+import type { LocalExtraInfo, LocalItem, LocalReceiptRequest } from './local-api.js';
 import { tiyin, type Tiyin } from './money.js';
 import type { ReceiptDocument, ReceiptLine } from './receipt.js';
 import { wireVat, type VatRule } from './vat.js';
@@ -8,7 +8,11 @@ import { wireVat, type VatRule } from './vat.js';
  * The body of POST /receipts for a document. Deterministic: the same document gives the same bytes under JSON.stringify.
  * @throws RangeError when a line's total cannot be said on the wire within 2^53
  */
-export function toLocalReceipt(document: ReceiptDocument, vatRule: VatRule): LocalReceiptRequest {
+export function toLocalReceipt(
+  document: ReceiptDocument,
+  vatRule: VatRule,
+  extraInfo: LocalExtraInfo | null = null,
+): LocalReceiptRequest {
   const request: LocalReceiptRequest = {
     type: document.type,
     items: document.lines.map((line) => toLocalItem(line, vatRule)),
@@ -18,6 +22,7 @@ export function toLocalReceipt(document: ReceiptDocument, vatRule: VatRule): Loc
     const { terminalId, receiptSeq, dateTime, fiscalSign } = document.refundInfo;
     request.refundInfo = { terminalId, receiptSeq, dateTime, fiscalSign };
   }
+  if (extraInfo !== null) request.extraInfo = extraInfo;
   return request;
 }
 

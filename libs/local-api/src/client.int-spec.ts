@@ -1,70 +1,22 @@
 // Promise: "not one byte left", "registered", "refused" and "unclear" are never confused, whatever the register does.
 import { connect, createServer, type AddressInfo } from 'node:net';
 import type { SaleAnswer } from './answers.js';
-import { LocalApiClient, type LocalApiClientOptions } from './client.js';
-import { answer, MisbehavingServer, type Reaction } from './testing/misbehaving-server.js';
+import { LocalApiClient } from './client.js';
+import { BODY, ClientRig, freePort, RECEIPT, SALE, sell, until } from './testing/client-rig.js';
+import { answer } from './testing/misbehaving-server.js';
 import { TEST_CERTIFICATE } from './testing/test-certificate.js';
 
-const RECEIPT = {
-  terminalId: 'ZZ000000000001',
-  receiptSeq: 7,
-  fiscalSign: '012345678901',
-  qrUrl: 'https://ofd.soliq.uz/check?t=ZZ000000000001&r=7&c=20261120120000&s=012345678901',
-  transactionTime: 1_795_158_000_000,
-};
-const SALE = { success: true, receipt: RECEIPT, receiptHtml: '<p>чек</p>', ofdSent: true };
 const REFUSED = {
   success: false,
   error: { code: 'E-013', message: 'no', rule: 'ITEM_SPIC_NOT_IN_TASNIF', details: { itemIndex: 0 } },
 };
-const BODY = Buffer.from('{"type":"sale","items":[{"name":"Чой"}]}');
 
-const servers: MisbehavingServer[] = [];
-const clients: LocalApiClient[] = [];
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-function clientOf(baseUrl: string, options: Partial<LocalApiClientOptions> = {}): LocalApiClient {
-  const client = new LocalApiClient({ baseUrl, apiKey: 'key-1', timeoutMs: 5_000, ...options });
-  clients.push(client);
-  return client;
-}
-
-async function setUp(
-  react: Reaction,
-  options: Partial<LocalApiClientOptions> & { tls?: boolean } = {},
-): Promise<{ server: MisbehavingServer; client: LocalApiClient }> {
-  const { tls = false, ...clientOptions } = options;
-  const server = new MisbehavingServer(react, { tls });
-  servers.push(server);
-  return { server, client: clientOf(await server.listen(), clientOptions) };
-}
-
-async function sell(client: LocalApiClient, mayStillSend = (): boolean => true): Promise<SaleAnswer> {
-  const preparation = await client.prepareReceipt(BODY, 'rcp_1');
-  return preparation.kind === 'ready' ? preparation.call.send(mayStillSend) : preparation;
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !condition();) {
-    if (Date.now() > end) throw new Error('the condition never came true');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
+const rig = new ClientRig();
+afterEach(() => rig.end());
 
 describe('registered and refused', () => {
   test('a success carries key, body and API key once, and the receipt back', async () => {
-    const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)));
+    const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     expect(await sell(client)).toEqual({ kind: 'registered', httpStatus: 200, response: SALE });
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.body).toBe(BODY.toString());
@@ -75,26 +27,26 @@ describe('registered and refused', () => {
 
   test('a byte order mark, a missing print and 201 do not hide a registration', async () => {
     const body = `\uFEFF${JSON.stringify({ success: true, receipt: RECEIPT, ofdSent: false, ofdError: 'down' })}`;
-    const { client } = await setUp((socket) => socket.write(answer(201, body)));
+    const { client } = await rig.setUp((socket) => socket.write(answer(201, body)));
     const response = { success: true, receipt: RECEIPT, receiptHtml: '', ofdSent: false, ofdError: 'down' };
     expect(await sell(client)).toEqual({ kind: 'registered', httpStatus: 201, response });
   });
 
   test.each([400, 200, 503, 500])('success:false with a code is a refusal with status %i', async (status) => {
-    const { client } = await setUp((socket) => socket.write(answer(status, REFUSED)));
+    const { client } = await rig.setUp((socket) => socket.write(answer(status, REFUSED)));
     expect(await sell(client)).toEqual({ kind: 'refused', httpStatus: status, ...REFUSED.error });
   });
 });
 
 describe('not one byte was written', () => {
   test('refused connection', async () => {
-    const client = clientOf(`http://127.0.0.1:${String(await freePort())}`);
+    const client = rig.clientOf(`http://127.0.0.1:${String(await freePort())}`);
     expect(await sell(client)).toEqual({ kind: 'not_sent', reason: 'ECONNREFUSED' });
     expect(await client.status()).toEqual({ kind: 'unreachable', reason: 'ECONNREFUSED' });
   });
 
   test('unknown name', async () => {
-    const client = clientOf('http://no-such-register.invalid:8765');
+    const client = rig.clientOf('http://no-such-register.invalid:8765');
     expect(await sell(client)).toEqual({ kind: 'not_sent', reason: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/) });
   });
 
@@ -105,15 +57,15 @@ describe('not one byte was written', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    expect(await sell(clientOf(`https://127.0.0.1:${String(port)}`))).toMatchObject({ kind: 'not_sent' });
+    expect(await sell(rig.clientOf(`https://127.0.0.1:${String(port)}`))).toMatchObject({ kind: 'not_sent' });
     await new Promise((resolve) => server.close(resolve));
   });
 
   test('a certificate that nobody trusts; trusted by its authority it works', async () => {
-    const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)), { tls: true });
+    const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)), { tls: true });
     expect(await sell(client)).toMatchObject({ kind: 'not_sent', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     expect(server.bytesReceived).toBe(0);
-    const trusting = await setUp((socket) => socket.write(answer(200, SALE)), { tls: true, ca: TEST_CERTIFICATE });
+    const trusting = await rig.setUp((socket) => socket.write(answer(200, SALE)), { tls: true, ca: TEST_CERTIFICATE });
     expect(await sell(trusting.client)).toMatchObject({ kind: 'registered' });
     expect(await sell(trusting.client)).toMatchObject({ kind: 'registered' });
     expect(trusting.server.connections).toBe(1);
@@ -123,7 +75,7 @@ describe('not one byte was written', () => {
     const server = createServer((socket) => socket.on('error', () => socket.destroy()).resume());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const client = clientOf(`https://127.0.0.1:${String(port)}`, { connectTimeoutMs: 100 });
+    const client = rig.clientOf(`https://127.0.0.1:${String(port)}`, { connectTimeoutMs: 100 });
     expect(await sell(client)).toEqual({ kind: 'not_sent', reason: 'connect_timeout' });
     client.close();
     await new Promise((resolve) => server.close(resolve));
@@ -132,7 +84,7 @@ describe('not one byte was written', () => {
   test.each([false, true])(
     'ready means connected and silent (TLS: %s); a guard that says no keeps it so',
     async (tls) => {
-      const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)), {
+      const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)), {
         tls,
         ca: TEST_CERTIFICATE,
       });
@@ -146,7 +98,7 @@ describe('not one byte was written', () => {
   );
 
   test('the guard is asked in the same turn in which the bytes are written', async () => {
-    const { client } = await setUp((socket) => socket.write(answer(200, SALE)));
+    const { client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     const preparation = await client.prepareReceipt(BODY, null);
     if (preparation.kind !== 'ready') throw new Error(preparation.reason);
     let asked = false;
@@ -156,7 +108,7 @@ describe('not one byte was written', () => {
   });
 
   test('a guard that throws stops the sending and is heard', async () => {
-    const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)));
+    const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     const failing = sell(client, () => {
       throw new Error('clock broke');
     });
@@ -165,7 +117,7 @@ describe('not one byte was written', () => {
   });
 
   test('a connection that is lost between ready and send', async () => {
-    const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)));
+    const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     const preparation = await client.prepareReceipt(BODY, null);
     if (preparation.kind !== 'ready') throw new Error(preparation.reason);
     await until(() => server.connections === 1);
@@ -179,13 +131,13 @@ describe('not one byte was written', () => {
   });
 
   test('a key that HTTP cannot carry', async () => {
-    const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)), { apiKey: 'a\nb' });
+    const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)), { apiKey: 'a\nb' });
     expect(await sell(client)).toEqual({ kind: 'not_sent', reason: 'ERR_INVALID_CHAR' });
     expect(server.connections).toBe(0);
   });
 
   test('abandoned', async () => {
-    const { server, client } = await setUp((socket) => socket.write(answer(200, SALE)));
+    const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     const preparation = await client.prepareReceipt(BODY, null);
     if (preparation.kind !== 'ready') throw new Error(preparation.reason);
     preparation.call.abandon();
@@ -232,13 +184,13 @@ describe('unclear', () => {
     ['two lengths', 'HTTP/1.1 200 X\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}   ', { reason: 'unreadable' }],
     ['a bad chunk', 'HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}', { reason: 'unreadable' }],
   ])('%s', async (_name, bytes, expected) => {
-    const { server, client } = await setUp((socket) => socket.end(bytes));
+    const { server, client } = await rig.setUp((socket) => socket.end(bytes));
     expect(await sell(client)).toMatchObject({ kind: 'unclear', ...expected });
     expect(server.requests).toHaveLength(1);
   });
 
   test('broken UTF-8 is not repaired', async () => {
-    const { client } = await setUp((socket) => {
+    const { client } = await rig.setUp((socket) => {
       const text = answer(200, { ...SALE, receiptHtml: '\u0001' });
       socket.end(
         Buffer.from(text.replace('\\u0001', '     \u0001'), 'latin1').map((byte) => (byte === 1 ? 0xff : byte)),
@@ -248,26 +200,26 @@ describe('unclear', () => {
   });
 
   test('reset before the first byte of the answer, and in its middle', async () => {
-    const before = await setUp((socket) => socket.resetAndDestroy());
+    const before = await rig.setUp((socket) => socket.resetAndDestroy());
     expect(await sell(before.client)).toMatchObject({ kind: 'unclear', reason: 'reset' });
-    const middle = await setUp((socket) => socket.write(cut, () => socket.resetAndDestroy()));
+    const middle = await rig.setUp((socket) => socket.write(cut, () => socket.resetAndDestroy()));
     expect(await sell(middle.client)).toMatchObject({ kind: 'unclear', reason: 'reset' });
   });
 
   test('closed without an answer', async () => {
-    const { client } = await setUp((socket) => socket.end());
+    const { client } = await rig.setUp((socket) => socket.end());
     expect(await sell(client)).toEqual({ kind: 'unclear', reason: 'reset' });
   });
 
   test('silence ends at the deadline and closes the connection', async () => {
     const closed: boolean[] = [];
-    const { client } = await setUp((socket) => socket.on('close', () => closed.push(true)), { timeoutMs: 150 });
+    const { client } = await rig.setUp((socket) => socket.on('close', () => closed.push(true)), { timeoutMs: 150 });
     expect(await sell(client)).toEqual({ kind: 'unclear', reason: 'timeout' });
     await until(() => closed.length === 1);
   });
 
   test('a slow drip does not outlive the deadline', async () => {
-    const { client } = await setUp(
+    const { client } = await rig.setUp(
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
         const drip = setInterval(() => socket.write(' '), 10);
@@ -280,7 +232,7 @@ describe('unclear', () => {
 
   test('100 MB are not read', async () => {
     let written = 0;
-    const { client } = await setUp((socket) => {
+    const { client } = await rig.setUp((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
       const block = `100000\r\n${' '.repeat(1 << 20)}\r\n`;
       const pump = (): void => {
@@ -292,70 +244,6 @@ describe('unclear', () => {
     });
     expect(await sell(client)).toMatchObject({ kind: 'unclear', reason: 'too_large', httpStatus: 200 });
     expect(written).toBeLessThan(50);
-  });
-});
-
-describe('kept connections', () => {
-  const keepAlive = (timeout: string): Reaction => {
-    return (socket) => socket.write(answer(200, SALE, { Connection: 'keep-alive', 'Keep-Alive': timeout }));
-  };
-
-  test('one connection serves many calls', async () => {
-    const { server, client } = await setUp(keepAlive('timeout=30'));
-    for (let round = 0; round < 5; round += 1) expect(await sell(client)).toMatchObject({ kind: 'registered' });
-    expect([server.requests.length, server.connections]).toEqual([5, 1]);
-  });
-
-  test('a client that is retired in mid-sale hears the answer, and keeps nothing', async () => {
-    let ended = 0;
-    const { client } = await setUp((...given) => {
-      given[0].on('close', () => (ended += 1));
-      client.retire();
-      setTimeout(() => keepAlive('timeout=30')(...given), 50);
-    });
-    expect(await sell(client)).toMatchObject({ kind: 'registered' });
-    await until(() => ended === 1);
-  });
-
-  test('a connection that the server is about to close is not reused', async () => {
-    const { server, client } = await setUp(keepAlive('timeout=1'));
-    for (let round = 0; round < 3; round += 1) expect(await sell(client)).toMatchObject({ kind: 'registered' });
-    expect([server.requests.length, server.connections]).toEqual([3, 3]);
-  });
-
-  test('a server that closes idle connections early never costs a receipt', async () => {
-    const { server, client } = await setUp((socket) => socket.end(answer(200, SALE)));
-    for (let round = 1; round <= 20; round += 1) {
-      expect(await sell(client)).toMatchObject({ kind: 'registered' });
-      expect([server.requests.length, server.connections]).toEqual([round, round]);
-      await until(() => server.openConnections === 0);
-    }
-  });
-
-  test('a second answer to the first request is not taken for the answer to the second', async () => {
-    const { server, client } = await setUp((socket, request) => {
-      const seq = request.connection === 0 ? 7 : 8;
-      const bytes = answer(200, { ...SALE, receipt: { ...RECEIPT, receiptSeq: seq } });
-      socket.write(request.connection === 0 ? `${bytes}${bytes}` : bytes);
-    });
-    expect(await sell(client)).toMatchObject({ response: { receipt: { receiptSeq: 7 } } });
-    expect(await sell(client)).toMatchObject({ response: { receipt: { receiptSeq: 8 } } });
-    expect(server.connections).toBe(2);
-  });
-
-  test('after a timeout the late answer is not read by the next call', async () => {
-    let first = true;
-    const { client } = await setUp(
-      (socket) => {
-        if (first)
-          setTimeout(() => socket.write(answer(200, { ...SALE, receipt: { ...RECEIPT, receiptSeq: 6 } })), 300);
-        else socket.write(answer(200, SALE));
-        first = false;
-      },
-      { timeoutMs: 150 },
-    );
-    expect(await sell(client)).toMatchObject({ kind: 'unclear', reason: 'timeout' });
-    expect(await sell(client)).toMatchObject({ response: { receipt: { receiptSeq: 7 } } });
   });
 });
 
@@ -371,7 +259,7 @@ describe('the other calls', () => {
   };
 
   test('send what the register expects and read headers and values', async () => {
-    const { server, client } = await setUp((socket, { head }) => {
+    const { server, client } = await rig.setUp((socket, { head }) => {
       const headers = { 'X-Subscription-State': 'active' };
       if (head.startsWith('GET /status')) socket.write(answer(200, status, headers));
       else if (head.startsWith('POST /z-report/open')) socket.write(answer(200, { success: true }));
@@ -401,18 +289,18 @@ describe('the other calls', () => {
       failed: 1,
       errors: [{ receiptSeq: 7, code: 'T-001', message: 'away' }],
     };
-    const { client } = await setUp((socket) => socket.write(answer(200, partial)));
+    const { client } = await rig.setUp((socket) => socket.write(answer(200, partial)));
     expect(await client.sendUnsentReceipts()).toMatchObject({ kind: 'ok', value: { sent: 1, failed: 1 } });
     expect(await client.openShift()).toMatchObject({ kind: 'unclear', reason: 'unreadable' });
   });
 
   test('a path below the address and IPv6 are kept', async () => {
-    const { server } = await setUp((socket) => socket.write(answer(200, status)));
-    const client = clientOf(`${server.url}/register/1/`);
+    const { server } = await rig.setUp((socket) => socket.write(answer(200, status)));
+    const client = rig.clientOf(`${server.url}/register/1/`);
     expect(await client.status()).toMatchObject({ kind: 'ok' });
     expect(server.requests[0]?.head).toMatch(/^GET \/register\/1\/status /);
     expect(() => new LocalApiClient({ baseUrl: 'ftp://x', apiKey: '', timeoutMs: 1 })).toThrow(TypeError);
-    const unreachable = clientOf(`http://[::1]:${String(await freePort())}`);
+    const unreachable = rig.clientOf(`http://[::1]:${String(await freePort())}`);
     expect(await unreachable.status()).toMatchObject({ kind: 'unreachable' });
   });
 });

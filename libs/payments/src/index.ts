@@ -8,10 +8,17 @@ export {
   type ClickReading,
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
+export { providerDocument, type FiscalLines, type ProviderDocument } from './fiscal.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
-export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';
+export {
+  MulticardClient,
+  MULTICARD_CAPABILITIES,
+  multicardCapabilities,
+  type MulticardClientOptions,
+} from './multicard/multicard.client.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
+export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
 export { paymeCheckoutLink } from './payme/payme-checkout-link.js';
 export {
   decidePayme,
@@ -31,6 +38,7 @@ export {
   paymeError,
   readPaymeRequest,
   type PaymeCommand,
+  type PaymeError,
   type PaymeId,
 } from './payme/payme-merchant.wire.js';
 export { PaymeClient, PAYME_CAPABILITIES, type PaymeClientOptions } from './payme/payme.client.js';

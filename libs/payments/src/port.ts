@@ -1,3 +1,5 @@
+import type { FiscalLines, ProviderDocument } from './fiscal.js';
+
 /** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
 
 export const PROVIDERS = ['payme', 'click', 'multicard'] as const;
@@ -16,6 +18,8 @@ export interface ProviderCapabilities {
   readonly flows: {
     readonly token: PaymentFlow | null;
     readonly phone: PaymentFlow | null;
+    /** The code that a wallet shows at a till. */
+    readonly qr: PaymentFlow | null;
     readonly none: PaymentFlow;
   };
   /** How long a hold lasts unless the provider says otherwise; null = none. */
@@ -28,6 +32,8 @@ export interface ProviderCapabilities {
   /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
   readonly fiscalModes: readonly ('gateway' | 'provider')[];
   readonly markingSupported: boolean;
+  /** How the provider's own document gets here: it calls us, or we hand the lines in and look for it. Null: not at all. */
+  readonly providerDocuments: 'told' | 'fetched' | null;
   /** Whether the fiscal link can be attached to the payment there. */
   readonly attachesLink: boolean;
   readonly amountUnit: 'tiyin' | 'som';
@@ -44,12 +50,16 @@ export interface PaymentOrder {
   /** Where the provider reports; null where its cabinet says so. */
   callbackUrl: string | null;
   returnUrl: string | null;
+  /** What the provider is to register itself; null where our own register does: then no line may reach it. */
+  lines: FiscalLines | null;
 }
 
 /** What the customer pays with. A token is the provider's, never a card number. */
 export interface Instrument {
   token: string | null;
   phone: string | null;
+  /** What a till read off the customer's wallet. */
+  qr: string | null;
   otp: string | null;
 }
 
@@ -86,18 +96,23 @@ export interface StatusFacts {
   providerRef: string | null;
   /** As the provider has it; null when it does not say. A difference from ours is never a success. */
   amountTiyin: number | null;
+  /** All that was given back so far; null when it does not say. */
   refundedTiyin: number | null;
   /** When a hold ends by itself. */
   holdExpiresAtMs: number | null;
   nextAction: NextAction | null;
   evidence: PaymentEvidence | null;
+  /** The provider's own fiscal document of the sale. */
+  document: ProviderDocument | null;
 }
 
 export type NextAction =
   | { type: 'redirect'; url: string }
   | { type: 'qr'; data: string }
   /** The provider has asked the customer on the phone. */
-  | { type: 'push' };
+  | { type: 'push' }
+  /** It has sent the customer a code, and wants it back. */
+  | { type: 'otp' };
 
 /** For the receipt's extra information. */
 export interface PaymentEvidence {
@@ -115,6 +130,9 @@ export type CallOutcome =
   | { kind: 'refused'; code: string; detail: string }
   | { kind: 'unsent'; detail: string }
   | { kind: 'unknown'; detail: string };
+
+/** A call of which no status is known. */
+export type NoStatus = Exclude<CallOutcome, StatusFacts>;
 
 export interface FiscalLink {
   url: string;
@@ -136,9 +154,17 @@ export interface PaymentProvider {
   authorize?(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome>;
   capture?(ref: PaymentRef): Promise<CallOutcome>;
   void?(ref: PaymentRef): Promise<CallOutcome>;
+  /**
+   * Gives money back; less than the payment's own sum only where `partialRefund` says so. `refunded` in its answer means that
+   * this very sum is back.
+   */
   refund?(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome>;
   fetchStatus?(ref: PaymentRef): Promise<CallOutcome>;
   attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;
+  /** Hands in what the provider is to register. Only where it does so at all, once. */
+  submitLines?(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome>;
+  /** Looks for the provider's document of the sale: a status with or without it. */
+  fetchDocument?(ref: PaymentRef): Promise<CallOutcome>;
 }
 
 /** A status without the facts that a provider left out. */
@@ -152,6 +178,7 @@ export function statusOf(status: MoneyStatus, facts: Partial<Omit<StatusFacts, '
     holdExpiresAtMs: null,
     nextAction: null,
     evidence: null,
+    document: null,
     ...facts,
   };
 }

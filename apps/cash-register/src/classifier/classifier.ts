@@ -9,7 +9,11 @@ export class ClassifierError extends Error {
 
 /** The classification register that the device holds: what E-013, E-014, E-004 and E-003 are decided by. */
 export class Classifier {
-  private constructor(private readonly entries: ReadonlyMap<string, GoodsEntry>) {}
+  private constructor(
+    private readonly entries: ReadonlyMap<string, GoodsEntry>,
+    /** The newest that any entry is of; 0 = the file does not tell. */
+    readonly version: number,
+  ) {}
 
   /**
    * Reads JSON lines (one classifier entry each; a later line for the same code replaces an earlier one).
@@ -25,13 +29,15 @@ export class Classifier {
       throw new ClassifierError(`The classification file ${path} cannot be read.`, { cause: error });
     }
     const entries = new Map<string, GoodsEntry>();
+    let version = 0;
     for (const [index, line] of text.split('\n').entries()) {
       if (line.trim() === '') continue;
       const entry = readEntry(line);
       if (!entry) throw new ClassifierError(`Line ${String(index + 1)} of ${path} is not a classifier entry.`);
       entries.set(entry.spic, toGoodsEntry(entry));
+      if (Number.isSafeInteger(entry.version)) version = Math.max(version, entry.version);
     }
-    return new Classifier(entries);
+    return new Classifier(entries, version);
   }
 
   get size(): number {

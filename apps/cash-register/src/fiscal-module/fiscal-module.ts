@@ -1,4 +1,4 @@
-import type { ReceiptType, RefundInfo } from '#fiscal-domain';
+import type { LocalExtraInfo, ReceiptType, RefundInfo } from '#fiscal-domain';
 
 /** A line as the fiscal module and the OFD keep it. Money in tiyin, `amount` in thousandths, `total` and `vat` net of discount. */
 export interface FiscalItem {
@@ -25,6 +25,8 @@ export interface FiscalDocument {
   /** Sum of the lines' net VAT. */
   readonly vatTiyin: number;
   readonly refundInfo: RefundInfo | null;
+  /** How the money came, where somebody knows. */
+  readonly extraInfo?: LocalExtraInfo | null;
 }
 
 export interface Registration {

@@ -77,7 +77,8 @@ describe('the local API', () => {
       fmInitialized: true,
       activated: true,
       subscriptionState: 'active',
-      capabilities: ['idempotency', 'journal'],
+      capabilities: ['idempotency', 'journal', 'extraInfo'],
+      classifierVersion: 1,
       port: Number(new URL(register.url).port),
     });
     expect(status.headers.get('x-subscription-state')).toBeNull();

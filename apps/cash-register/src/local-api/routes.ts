@@ -117,8 +117,9 @@ function status(register: Register, port: number): LocalStatus {
     activated: register.isActivated(),
     subscriptionState: register.subscription().state,
     ...(register.settings.REGISTER_EXTENSIONS && {
-      capabilities: ['idempotency', 'journal'],
+      capabilities: ['idempotency', 'journal', 'extraInfo'],
       journalId: register.journalId,
+      classifierVersion: register.classifier.version,
     }),
   };
 }

@@ -14,7 +14,18 @@ test('payloads are written in canonical form', () => {
   const payloads = [
     documentPayload(documentOf(), place, 3),
     documentPayload(documentOf({ type: 'refund', refundInfo }), place, 3),
+    documentPayload(documentOf({ extraInfo: { rrn: '1', paymentId: 'p', cardType: 1 } }), place, 3),
     zReportPayload(shift, '20261120100000', place),
   ];
   for (const payload of payloads) expect(payload).toBe(canonicalJson(JSON.parse(payload)));
+});
+
+test('how the money came is told where it is known, and changes no document where it is not', () => {
+  const told = documentPayload(documentOf({ extraInfo: { paymentId: 'p-1', paymentProvider: 141 } }), place, 3);
+  expect(JSON.parse(told)).toMatchObject({
+    extra_info: { card_type: null, payment_id: 'p-1', payment_provider: 141, phone: null, rrn: null },
+  });
+  const silent = documentPayload(documentOf({ extraInfo: null }), place, 3);
+  expect(silent).toBe(documentPayload(documentOf(), place, 3));
+  expect(silent).not.toContain('extra_info');
 });

@@ -1,3 +1,4 @@
+import type { LocalExtraInfo } from '#fiscal-domain';
 import type { FiscalDocument, FiscalItem, Shift } from '../fiscal-module/fiscal-module.js';
 
 /**
@@ -14,6 +15,8 @@ import type { FiscalDocument, FiscalItem, Shift } from '../fiscal-module/fiscal-
 export interface OfdDocument {
   readonly card: number;
   readonly cash: number;
+  /** How the money came; absent where nobody knows. */
+  readonly extra_info?: OfdExtraInfo;
   readonly items: readonly FiscalItem[];
   readonly prev_digest: string;
   readonly refund_info: { dateTime: string; fiscalSign: string; receiptSeq: number; terminalId: string } | null;
@@ -23,6 +26,14 @@ export interface OfdDocument {
   readonly time: string;
   readonly type: string;
   readonly vat: number;
+}
+
+export interface OfdExtraInfo {
+  readonly card_type: number | null;
+  readonly payment_id: string | null;
+  readonly payment_provider: number | null;
+  readonly phone: string | null;
+  readonly rrn: string | null;
 }
 
 export interface OfdZReport {
@@ -58,6 +69,7 @@ export function documentPayload(document: FiscalDocument, place: Place, shift: n
   const payload: OfdDocument = {
     card: document.cardTiyin,
     cash: document.cashTiyin,
+    ...(document.extraInfo && { extra_info: extraPayload(document.extraInfo) }),
     items: document.items.map(itemPayload),
     prev_digest: place.prevDigest,
     refund_info: info && {
@@ -74,6 +86,16 @@ export function documentPayload(document: FiscalDocument, place: Place, shift: n
     vat: document.vatTiyin,
   };
   return JSON.stringify(payload);
+}
+
+function extraPayload({ cardType, paymentId, paymentProvider, phone, rrn }: LocalExtraInfo): OfdExtraInfo {
+  return {
+    card_type: cardType ?? null,
+    payment_id: paymentId ?? null,
+    payment_provider: paymentProvider ?? null,
+    phone: phone ?? null,
+    rrn: rrn ?? null,
+  };
 }
 
 function itemPayload(item: FiscalItem): FiscalItem {

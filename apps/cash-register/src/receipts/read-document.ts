@@ -1,6 +1,7 @@
 import {
   localReceiptTotals,
   normaliseText,
+  readExtraInfo,
   truncateUtf8,
   type LocalItem,
   type LocalReceiptRequest,
@@ -42,6 +43,7 @@ export function readDocument(request: LocalReceiptRequest): FiscalDocument {
     cardTiyin: request.received.card ?? 0,
     vatTiyin: totals.vatTotalTiyin,
     refundInfo: request.type === 'refund' ? (request.refundInfo ?? null) : null,
+    extraInfo: readExtraInfo(request.extraInfo),
   };
 }
 
@@ -74,7 +76,8 @@ const REFUND_FIELDS = ['terminalId', 'receiptSeq', 'dateTime', 'fiscalSign'];
 /**
  * SHA-256 (hex) of what the register reads of a body, in a fixed order: the same document under the same key is a
  * replay however it was spaced or ordered. Never throws, whatever was parsed: nested values where a plain one
- * belongs are not followed (a body of a million brackets would exhaust the stack).
+ * belongs are not followed (a body of a million brackets would exhaust the stack). How the money came (`extraInfo`) is no part
+ * of it: the same sale is no other one because more is known about its payment.
  */
 export function requestHash(body: Readonly<Record<string, unknown>>): string {
   const items = Array.isArray(body['items']) ? (body['items'] as unknown[]) : [];

@@ -8,6 +8,7 @@ export interface LaneDeviceRow {
   base_url: string | null;
   api_key_sealed: Uint8Array;
   profile: unknown;
+  capabilities?: readonly string[] | null;
 }
 
 export function laneDeviceOf(id: string, row: LaneDeviceRow): LaneDevice {
@@ -18,5 +19,6 @@ export function laneDeviceOf(id: string, row: LaneDeviceRow): LaneDevice {
     baseUrl: row.base_url,
     apiKeySealed: Buffer.from(row.api_key_sealed),
     profile: readProfile(row.profile),
+    takesExtraInfo: row.capabilities?.includes('extraInfo') ?? false,
   };
 }

@@ -46,7 +46,13 @@ export function readingFrom({ status, info, shift, previous, oldestPendingMs, no
     shift: shift ? shiftFrom(shift, known?.shift ?? null, nowMs) : (known?.shift ?? null),
     subscriptionState: status.subscriptionState,
     oldestUnsentAt: info.receiptCount === 0 ? null : isoOf(oldestUnsentMs(known, oldestPendingMs, nowMs)),
+    ...classifierOf(status),
   };
+}
+
+/** What only registers with our extension say. */
+export function classifierOf({ classifierVersion }: LocalStatus): Pick<DeviceReading, 'classifierVersion'> {
+  return classifierVersion === undefined ? {} : { classifierVersion };
 }
 
 /** Other people's receipts have no date here: unsent since the first poll that saw something unsent. */

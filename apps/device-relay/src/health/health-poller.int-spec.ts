@@ -60,6 +60,40 @@ test('asks two calls of a register where nothing has moved, and the shift again 
   expect(register.calls.slice(2)).toEqual(['status', 'fm/info', 'current', 'stats']);
 });
 
+test('a register whose classification is older than the gateway’s is told of once, and once more when it has caught up', async () => {
+  const version = (number: number): Promise<unknown> =>
+    rig.sql.query(
+      `INSERT INTO classifier_entries (spic, name, packages, units, marked, cash_allowed, vat_percents, active, version)
+       VALUES ($1, '{}', '[]', 796, false, true, '{12}', true, $2) ON CONFLICT (spic) DO UPDATE SET version = $2`,
+      ['00000000000000001', number],
+    );
+  const [register] = [await rig.addDevice('dev_1'), await rig.addDevice('dev_2')];
+  const pollAgain = async (): Promise<unknown> => {
+    await rig.sql.query('UPDATE devices SET poll_due_at = NULL');
+    await pollAfter(1);
+    return (await rig.device('dev_1'))['classifier_is_old'];
+  };
+  register.classifierVersion = 1;
+  expect(await pollAgain()).toBeNull();
+  await version(1);
+  expect(await pollAgain()).toBe(false);
+  await version(2);
+  expect(await pollAgain()).toBe(true);
+  await version(3);
+  expect(await pollAgain()).toBe(true);
+  expect(await rig.device('dev_1')).toMatchObject({ reading: { classifierVersion: 1 } });
+  // A number that is none of ours must not stop the polls of all others.
+  register.classifierVersion = Number.MAX_SAFE_INTEGER;
+  expect(await pollAgain()).toBe(false);
+  register.classifierVersion = null;
+  expect(await pollAgain()).toBeNull();
+  expect(await rig.types('device.%')).toEqual(['device.classifier_old', 'device.classifier_current']);
+  expect(await rig.one(`SELECT data FROM events WHERE type = 'device.classifier_old'`)).toEqual({
+    data: { device_id: 'dev_1', classifier_version: 1, newest_version: 2 },
+  });
+  await rig.sql.query('DELETE FROM classifier_entries');
+});
+
 test('silence counts to three, comes back at once, and rings the lane', async () => {
   const register = await rig.addDevice('dev_1');
   await pollAfter(0);

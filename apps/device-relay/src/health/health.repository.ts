@@ -116,7 +116,8 @@ export class HealthRepository {
 
   /**
    * Writes what polls found, all in one statement, with the event of each change of state. A state that somebody else has
-   * moved since the claim (the lane, an operator, another terminal taken over) is left as he set it.
+   * moved since the claim (the lane, an operator, another terminal taken over) is left as he set it. A register whose
+   * classification is older than the gateway's is told of once, and once more when it has caught up.
    */
   async record(outcomes: readonly PollOutcome[]): Promise<PollWritten[]> {
     const rows = await this.prisma.$queryRaw<
@@ -126,9 +127,12 @@ export class HealthRepository {
         SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes.map(seenOf))}::jsonb) AS r(
           id text, was text, was_since text, terminal_was text, journal_was text, state text, reason text, is_heard boolean,
           reading jsonb, business jsonb, subscription_expires_at timestamptz, close_due_at timestamptz, owes boolean,
-          failures int, next_ms float8, event_id text)
+          failures int, next_ms float8, event_id text, classifier_event_id text)
+      ), newest AS MATERIALIZED (
+        SELECT max(version) AS version FROM classifier_entries
       ), found AS (
-        SELECT d.id, d.state AS before,
+        SELECT d.id, d.state AS before, d.classifier_is_old AS was_old,
+               (r.reading->>'classifierVersion')::bigint < (SELECT version FROM newest) AS is_old,
                d.state::text = r.was AND d.state_since::text = r.was_since
                  AND d.terminal_id IS NOT DISTINCT FROM r.terminal_was
                  AND d.journal_id IS NOT DISTINCT FROM r.journal_was AS is_as_claimed
@@ -140,6 +144,7 @@ export class HealthRepository {
                state_since = CASE WHEN f.is_as_claimed AND r.state <> r.was THEN ${this.now()} ELSE d.state_since END,
                reading = coalesce(r.reading, d.reading),
                reading_at = CASE WHEN r.reading IS NULL THEN d.reading_at ELSE ${this.now()} END,
+               classifier_is_old = CASE WHEN r.reading IS NULL THEN d.classifier_is_old ELSE f.is_old END,
                business = coalesce(r.business, d.business),
                last_seen_at = CASE WHEN r.is_heard THEN ${this.now()} ELSE d.last_seen_at END,
                subscription_expires_at = coalesce(r.subscription_expires_at, d.subscription_expires_at),
@@ -149,7 +154,8 @@ export class HealthRepository {
                resend_due_at = CASE WHEN r.reading IS NULL THEN d.resend_due_at
                                     WHEN r.owes THEN coalesce(d.resend_due_at, ${this.now()}) END
           FROM found f JOIN seen r ON r.id = f.id WHERE d.id = f.id
-        RETURNING d.id, d.merchant_id, d.state, d.state_reason, f.before, r.event_id,
+        RETURNING d.id, d.merchant_id, d.state, d.state_reason, f.before, r.event_id, r.classifier_event_id, r.reading,
+                  f.was_old, f.is_old,
                   f.before IN ('unreachable', 'blocked', 'expired') AND d.state IN ('online', 'degraded') AS is_back
       ), woken AS (
         UPDATE lanes l SET due_at = NULL, due_reason = NULL
@@ -159,6 +165,12 @@ export class HealthRepository {
         SELECT event_id, merchant_id, 'device.' || state::text, id,
                jsonb_build_object('device_id', id, 'from', before::text, 'reason', state_reason)
           FROM written WHERE state <> before
+        UNION ALL
+        SELECT classifier_event_id, merchant_id,
+               CASE WHEN is_old THEN 'device.classifier_old' ELSE 'device.classifier_current' END, id,
+               jsonb_build_object('device_id', id, 'classifier_version', reading->'classifierVersion',
+                                  'newest_version', (SELECT version FROM newest))
+          FROM written WHERE is_old IS DISTINCT FROM coalesce(was_old, false) AND is_old IS NOT NULL
       )
       SELECT id, state, state_reason, is_back FROM written`;
     return rows.map((row) => ({
@@ -206,5 +218,6 @@ function seenOf({ claimed, decided, reading, ...rest }: PollOutcome): Record<str
     failures: rest.failures,
     next_ms: rest.nextMs,
     event_id: newId('evt'),
+    classifier_event_id: newId('evt'),
   };
 }

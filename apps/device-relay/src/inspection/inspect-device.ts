@@ -1,5 +1,6 @@
 import type { DeviceBusiness, DeviceIntroduction, DeviceReading, DeviceTaskResult, InspectParams } from '#database';
 import type { FmInfo, LocalBranch, LocalBusiness, LocalStatus } from '#fiscal-domain';
+import { classifierOf } from '../health/device-reading.js';
 import type { CallAnswer, LaneDevice, Register } from '../lanes/ports.js';
 import type { InspectionRepository } from './inspection.repository.js';
 
@@ -129,7 +130,7 @@ function businessOf({ business }: LocalBusiness, { branch }: LocalBranch): Devic
 }
 
 /** The first reading, so that a full module takes no receipt before the first poll. */
-function readingOf({ subscriptionState }: LocalStatus, info: FmInfo): DeviceReading {
+function readingOf(status: LocalStatus, info: FmInfo): DeviceReading {
   return {
     terminalId: info.terminalId,
     receiptSeq: info.currentReceiptSeq,
@@ -139,8 +140,9 @@ function readingOf({ subscriptionState }: LocalStatus, info: FmInfo): DeviceRead
     zReportsMax: info.zreportMaxCount,
     unsentZReports: 0,
     shift: null,
-    subscriptionState,
+    subscriptionState: status.subscriptionState,
     oldestUnsentAt: null,
+    ...classifierOf(status),
   };
 }
 

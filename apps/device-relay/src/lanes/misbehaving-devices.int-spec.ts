@@ -184,3 +184,22 @@ test.each(KINDS)('a device that %s over the receipt: it stays open, and ends onc
   expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
   expect(new Set(sent.map(({ head }) => /idempotency-key: (.*)/i.exec(head)?.[1]))).toEqual(new Set([receiptId]));
 });
+
+test.each([
+  ['announces it', ['idempotency', 'journal', 'extraInfo'], true],
+  ['does not announce it', ['idempotency', 'journal'], false],
+])('how the money came goes only to a register that %s', async (_name, capabilities, isTold) => {
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    const said = path === '/status' ? { ...STATUS, capabilities } : path === '/fm/info' ? INFO : SALE;
+    socket.write(answer(200, said));
+  };
+  const extraInfo = { paymentId: '1000001', paymentProvider: 64, phone: '998901234567' };
+  await rows.sql.query('UPDATE devices SET capabilities = $1', [capabilities]);
+  const receiptId = await rows.createReceipt();
+  await rows.sql.query('UPDATE receipts SET extra_info = $2 WHERE id = $1', [receiptId, JSON.stringify(extraInfo)]);
+  await drain();
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered' });
+  const [sent] = server.requests.filter(({ head }) => head.startsWith('POST'));
+  expect((JSON.parse(sent?.body ?? '{}') as { extraInfo?: unknown }).extraInfo).toEqual(isTold ? extraInfo : undefined);
+});

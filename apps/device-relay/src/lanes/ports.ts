@@ -9,6 +9,7 @@ import type {
   FmInfo,
   LocalBranch,
   LocalBusiness,
+  LocalExtraInfo,
   LocalStatus,
   OpenShiftResponse,
   RegisterAnswer,
@@ -30,6 +31,8 @@ export interface LaneDevice {
   baseUrl: string | null;
   apiKeySealed: Buffer;
   profile: DeviceProfile;
+  /** Its register announces that it takes how the money came. */
+  takesExtraInfo?: boolean;
 }
 
 export interface OpenAttempt {
@@ -53,6 +56,8 @@ export interface OpenAttempt {
 export interface WaitingReceipt {
   id: string;
   document: StoredReceiptDocument;
+  /** How the gateway collected the money; absent where it did not. */
+  extraInfo?: LocalExtraInfo | null;
   /** An earlier attempt ended without proof (a person sent it again): only its key keeps it from being doubled. */
   mayBeRegistered: boolean;
 }

@@ -50,7 +50,7 @@ export class ReadLanes {
 
   async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
     const [row] = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
-      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, l.baseline, l.last_known, l.calibration,
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,
              l.must_settle, l.failures,
              extract(epoch FROM greatest(
                coalesce(l.due_at - now(), interval '0'), interval '0',
@@ -66,9 +66,10 @@ export class ReadLanes {
                          extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
                 FROM attempts a JOIN receipts r ON r.id = a.receipt_id
                WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
-             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'mayBeRegistered', EXISTS (
+             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info,
+                                'mayBeRegistered', EXISTS (
                                 SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT})) ORDER BY w.lane_place)
-                FROM (SELECT id, document, lane_place FROM receipts
+                FROM (SELECT id, document, extra_info, lane_place FROM receipts
                        WHERE device_id = d.id AND status = 'accepted'
                        ORDER BY lane_place LIMIT ${receipts}) w) AS waiting
         FROM devices d JOIN lanes l ON l.device_id = d.id

@@ -49,7 +49,9 @@ export class SendReceipt {
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
-    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, lane.device.profile.vatRule)));
+    const { profile, takesExtraInfo = false } = lane.device;
+    const extraInfo = takesExtraInfo ? (receipt.extraInfo ?? null) : null;
+    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, profile.vatRule, extraInfo)));
     if (lane.baseline.journalId === null) {
       const setback = await this.parts.baselines.take(lane);
       if (setback) return setback;

@@ -55,7 +55,14 @@ export class ClassifierJob implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async fetch(kind: ImportKind, url: string): Promise<void> {
     try {
-      const outcome = await this.load.execute(kind, url);
+      const outcome = await this.load.execute(kind, url, { unattended: true });
+      if (outcome.kind === 'held') {
+        this.logger.warn(
+          { import: kind },
+          'an earlier version of the classification register was put in force: nothing is fetched until `classifier resume`',
+        );
+        return;
+      }
       const level = outcome.kind === 'failed' ? 'error' : 'info';
       this.logger[level]({ import: kind, outcome }, 'classification register fetched');
     } catch (error) {

@@ -48,8 +48,9 @@ export class ClassifierController {
   @Get('classifier/export')
   @Header('content-type', FILE_MEDIA_TYPES.jsonl)
   async export(@Res({ passthrough: true }) reply: FastifyReply): Promise<StreamableFile> {
-    void reply.header('x-classifier-version', String(await this.classifier.version()));
-    return new StreamableFile(Readable.from(this.classifier.export(), { objectMode: false }), {
+    const version = await this.classifier.version();
+    void reply.header('x-classifier-version', String(version));
+    return new StreamableFile(Readable.from(this.classifier.export(version), { objectMode: false }), {
       type: FILE_MEDIA_TYPES.jsonl,
       disposition: 'attachment; filename="classifier.jsonl"',
     });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { ClassifierEntry } from '#fiscal-domain';
 import { BREAD, CatalogFixture, sampleEntries } from '../catalog/testing/catalog-fixture.js';
 import type { ImportKind } from './apply-version.js';
+import { Classifier } from './classifier.js';
 import { ImportRuns } from './import-runs.js';
 import { LoadClassifier, type LoadOutcome } from './load-classifier.js';
 import { RegisterSite, type SiteRow } from './testing/register-site.js';
@@ -155,6 +156,15 @@ test.each<[string, ImportKind, () => void, string]>([
   expect(await world()).toBe(before);
 });
 
+test('a feed that was stuck is read from its beginning the next time', async () => {
+  repeatPages();
+  expect(await load('changes', site.changesUrl)).toMatchObject({ kind: 'failed' });
+  site.asked.length = 0;
+  site.changes = [[{ mxik: BREAD, nameRu: 'Другое' }]];
+  expect(await load('changes', site.changesUrl)).toMatchObject({ kind: 'applied', version: 2 });
+  expect(site.asked[0]).toContain('page=0');
+});
+
 function repeatPages(): void {
   site.changes = [[{ mxik: BREAD, nameRu: 'Другое' }]];
   site.changes[1] = site.changes[0] ?? [];
@@ -212,6 +222,22 @@ test('what is exported another gateway loads', async () => {
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+test('an export that began before a new version gives the one of its beginning, whole', async () => {
+  const classifier = catalog.gateway.app.get(Classifier, { strict: false });
+  const exportAsOf = async (version: number): Promise<string> => {
+    let text = '';
+    for await (const piece of classifier.export(version)) text += piece;
+    return text;
+  };
+  const [version, before] = [await classifier.version(), await exportAsOf(1)];
+  site.rows = site.rows.slice(1);
+  site.rows.push({ ...siteRow(sampleEntries()[0] as ClassifierEntry), spic: '99999999999999999' });
+  await load('full', site.fullUrl);
+  expect(version).toBe(1);
+  expect(await exportAsOf(1)).toBe(before);
+  expect(await exportAsOf(2)).not.toBe(before);
 });
 
 test('codes are found by words of three languages and by their beginning; the first load makes them searchable', async () => {

@@ -1,22 +1,25 @@
 import { Module } from '@nestjs/common';
 import { systemClock } from '#runtime';
+import { AuditModule } from '../audit/audit.module.js';
 import { CatalogModule } from '../catalog/catalog.module.js';
 import { ApplyVersion } from './apply-version.js';
 import { Classifier } from './classifier.js';
 import { ClassifierController } from './classifier.controller.js';
 import { Drafts } from './drafts.js';
+import { GoBack } from './go-back.js';
 import { ImportRuns } from './import-runs.js';
 import { LoadClassifier } from './load-classifier.js';
 
 /** The national classification register: loaded, kept by version, shown. */
 @Module({
-  imports: [CatalogModule],
+  imports: [AuditModule, CatalogModule],
   controllers: [ClassifierController],
   providers: [
     Classifier,
     Drafts,
     ImportRuns,
     ApplyVersion,
+    GoBack,
     {
       provide: LoadClassifier,
       inject: [ImportRuns, Drafts, ApplyVersion],
@@ -24,6 +27,6 @@ import { LoadClassifier } from './load-classifier.js';
         new LoadClassifier(runs, drafts, apply, systemClock),
     },
   ],
-  exports: [LoadClassifier, Classifier],
+  exports: [LoadClassifier, GoBack, Classifier],
 })
 export class ClassifierModule {}

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { sha256, type Clock } from '#runtime';
-import { readLines } from '../sheets/lines.js';
+import { endsWithinLine, readLines } from '../sheets/lines.js';
 import { UnreadableFile, type SheetRow } from '../sheets/sheet-row.js';
 import { readXlsx } from '../sheets/xlsx-reader.js';
-import { ApplyVersion, type AppliedVersion, type ImportKind } from './apply-version.js';
+import { ApplyVersion, type ImportKind } from './apply-version.js';
 import { Drafts } from './drafts.js';
 import {
   columnsOf,
@@ -18,25 +18,36 @@ import {
 } from './entry-patch.js';
 import { fetchFile, fetchJson, SourceFailed } from './fetch-source.js';
 import { ImportRuns, type ImportRun } from './import-runs.js';
+import type { WrittenVersion } from './write-version.js';
 
 export type LoadOutcome =
-  | ({ kind: 'applied'; importId: number; rows: number; rejected: number } & AppliedVersion)
+  | ({ kind: 'applied'; importId: number; rows: number; rejected: number } & WrittenVersion)
   | { kind: 'busy' }
+  /** Somebody went back to an earlier version; only of unattended loads. */
+  | { kind: 'held' }
   /** Nothing of it is in force. `resumable`: the same load again goes on where this one ended. */
   | { kind: 'failed'; importId: number; reason: string };
 
 export interface LoadOptions {
-  onProgress?: (progress: { rows: number; rejected: number }) => void;
+  /** `share`: of the file that is read now, from 0 to 1; null = nobody knows its length. */
+  onProgress?: (progress: { rows: number; rejected: number; share: number | null }) => void;
   /** Pauses before a source is asked again, ms. */
   pausesMs?: readonly number[];
+  /** Nobody has asked for this very load. */
+  unattended?: boolean;
+  /** A person has looked: the source may end suspiciously many codes. */
+  allowsFewer?: boolean;
 }
 
-const ROWS_PER_BATCH = 2_000;
+/** Small enough to be gone with the next collection of young objects: larger ones grow old, and memory with them. */
+const ROWS_PER_BATCH = 500;
 const MAX_SAMPLES = 20;
 /** Rows above the headings of a workbook: titles and dates. */
 const MAX_TITLE_ROWS = 30;
 const MAX_PAGES = 20_000;
 const DAY_MS = 86_400_000;
+/** Some rows are always odd; more of them mean that the source has changed or is damaged. */
+const REJECTED_AT_MOST_ONE_OF = 10;
 /** Languages of the full export, as its URL names them. The first brings everything, the others names. */
 const FULL_LANGUAGES = [
   { parameter: 'ru', language: 'ru' },
@@ -58,16 +69,20 @@ export class LoadClassifier {
 
   /** @param source a URL, or a file's path @throws what is nobody's fault but ours */
   async execute(kind: ImportKind, source: string, options: LoadOptions = {}): Promise<LoadOutcome> {
-    const run = await this.runs.claim(kind, source);
-    if (!run) return { kind: 'busy' };
+    const { unattended = false, allowsFewer = false } = options;
+    const claimed = await this.runs.claim(kind, source, { unattended });
+    if (claimed.kind !== 'claimed') return claimed;
+    const { run } = claimed;
     const folder = await mkdtemp(join(tmpdir(), 'classifier-'));
     try {
       await new Load({ run, folder, runs: this.runs, drafts: this.drafts, clock: this.clock }, options).read();
       const { rows, rejected } = run.progress;
-      return { kind: 'applied', importId: run.id, rows, rejected, ...(await this.apply.execute(run.id, kind)) };
+      const applied = await this.apply.execute({ importId: run.id, kind, allowsFewer });
+      return { kind: 'applied', importId: run.id, rows, rejected, ...applied };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      await this.runs.fail(run.id, reason);
+      // What was read and is wrong is read anew: going on with it would fail again, or hide what was left out.
+      await this.runs.fail(run.id, reason, { isResumable: !(error instanceof UnreadableFile) });
       if (!(error instanceof SourceFailed || error instanceof UnreadableFile)) throw error;
       return { kind: 'failed', importId: run.id, reason };
     } finally {
@@ -87,6 +102,7 @@ interface LoadParts {
 /** One load under way. */
 class Load {
   private patches: EntryPatch[] = [];
+  private share: number | null = null;
 
   constructor(
     private readonly parts: LoadParts,
@@ -101,10 +117,21 @@ class Load {
     if (kind === 'inactive') {
       await this.readWorkbook(path, 'ru', (patch) => ({ spic: patch.spic, name: {}, active: false }));
     } else {
-      for await (const row of readLines(path)) await this.take(row.number, this.lineOf(row), true);
-      await this.flush(true);
+      await this.readEntryLines(path);
     }
-    this.refuseEmpty();
+    this.refuseDamaged();
+  }
+
+  /** A file that was cut off ends within a line, or too early, which is noticed by the codes that it would end. */
+  private async readEntryLines(path: string): Promise<void> {
+    let last: Reading | null = null;
+    for await (const row of readLines(path)) {
+      last = this.lineOf(row);
+      await this.take(row.number, last, true);
+    }
+    if (last?.kind === 'rejected' && (await endsWithinLine(path)))
+      throw new UnreadableFile('The file ends within a line: it was cut off.');
+    await this.flush(true);
   }
 
   /** A stage that was cut off is read again: adding the same twice changes nothing. */
@@ -121,7 +148,7 @@ class Load {
       run.cursor = { stage: stage + 1 };
       await runs.save(run);
     }
-    this.refuseEmpty();
+    this.refuseDamaged();
   }
 
   private async readWorkbook(
@@ -131,7 +158,7 @@ class Load {
   ): Promise<void> {
     let columns: ReturnType<typeof columnsOf> = null;
     let titles = 0;
-    for await (const row of readXlsx(path)) {
+    for await (const row of readXlsx(path, (share) => (this.share = share))) {
       if (columns) {
         if (row.cells.every((cell) => cell === null)) continue;
         const reading = readWorkbookRow(row, columns, language);
@@ -156,8 +183,7 @@ class Load {
    */
   private async readFeed(source: string): Promise<void> {
     const { run, runs, clock } = this.parts;
-    const start =
-      run.cursor?.start ?? dateOf(((await runs.lastAppliedStart())?.getTime() ?? clock.now().getTime()) - DAY_MS);
+    const start = run.cursor?.start ?? dateOf(((await runs.reachedAt())?.getTime() ?? clock.now().getTime()) - DAY_MS);
     const end = run.cursor?.end ?? dateOf(clock.now().getTime() + DAY_MS);
     const startMs = Date.parse(start);
     const seen = new Set<string>();
@@ -167,7 +193,7 @@ class Load {
       const items = itemsOf(await fetchJson(url, this.options.pausesMs));
       if (items.length === 0) return this.flush(false);
       const digest = sha256(JSON.stringify(items)).toString('hex');
-      if (seen.has(digest)) throw new SourceFailed(`The feed repeats page ${page}; nothing of it was taken over.`);
+      if (seen.has(digest)) throw new UnreadableFile(`The feed repeats page ${page}; nothing of it was taken over.`);
       seen.add(digest);
       for (const [index, item] of items.entries()) {
         const reading = readFeedItem(item);
@@ -178,7 +204,7 @@ class Load {
       run.cursor = { page: page + 1, start, end };
       await runs.save(run);
     }
-    throw new SourceFailed('The feed does not end.');
+    throw new UnreadableFile('The feed does not end.');
   }
 
   private lineOf(row: SheetRow): Reading {
@@ -205,12 +231,16 @@ class Load {
     if (patches.length === 0) return;
     await drafts.add(run.id, patches, { addPackages });
     await runs.save(run);
-    this.options.onProgress?.({ rows: run.progress.rows, rejected: run.progress.rejected });
+    const { rows, rejected } = run.progress;
+    this.options.onProgress?.({ rows, rejected, share: this.share });
   }
 
-  /** A file without a single code would end all of the register. */
-  private refuseEmpty(): void {
-    if (this.parts.run.progress.rows === 0) throw new UnreadableFile('The file has no code of the register.');
+  /** A file without a single code would end all of the register; one that is mostly unreadable is another kind of file. */
+  private refuseDamaged(): void {
+    const { rows, rejected } = this.parts.run.progress;
+    if (rows === 0) throw new UnreadableFile('The file has no code of the register.');
+    if (this.options.allowsFewer !== true && rejected > (rows + rejected) / REJECTED_AT_MOST_ONE_OF)
+      throw new UnreadableFile(`${rejected} of its ${rows + rejected} rows cannot be read; nothing was taken over.`);
   }
 
   private async fileOf(source: string): Promise<string> {

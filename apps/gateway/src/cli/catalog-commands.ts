@@ -4,23 +4,18 @@ import { extname } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { newId } from '#runtime';
 import { ExportProducts, rejectedFile } from '../catalog/files/export-products.js';
 import { ImportProducts, type ImportCounts } from '../catalog/files/import-products.js';
 import { FILE_FORMATS, type FileFormat } from '../catalog/files/product-table.js';
-import type { ImportKind } from '../classifier/apply-version.js';
-import { LoadClassifier, type LoadOutcome } from '../classifier/load-classifier.js';
 import { Merchants } from '../merchants/merchants.js';
-import type { GatewaySettings } from '../settings.js';
 import { UnreadableFile } from '../sheets/sheet-row.js';
-import { SETTINGS_TOKEN } from '../tokens.js';
 import { ProgressLine } from './progress-line.js';
 import { UsageError } from './usage-error.js';
 
 export const CATALOG_USAGE = `  catalog import --merchant CODE_OR_ID --file FILE [--format csv|xlsx|jsonl] [--full] [--rejected FILE]
-  catalog export --merchant CODE_OR_ID --file FILE [--format csv|xlsx|jsonl]
-  classifier load full|inactive|changes|lines [--source URL_OR_FILE]`;
+  catalog export --merchant CODE_OR_ID --file FILE [--format csv|xlsx|jsonl]`;
 
 const OPTIONS = {
   merchant: { type: 'string' },
@@ -28,31 +23,27 @@ const OPTIONS = {
   format: { type: 'string' },
   full: { type: 'boolean' },
   rejected: { type: 'string' },
-  source: { type: 'string' },
 } as const;
 
 const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'catalog import': ['merchant', 'file', 'format', 'full', 'rejected'],
   'catalog export': ['merchant', 'file', 'format'],
-  'classifier load': ['source'],
 };
 
 type Given = ReturnType<typeof readArguments>['values'];
 
-/** Files of products and loads of the classification register, without a limit of time or size. */
+/** Files of products, without a limit of time or size. */
 @Injectable()
 export class CatalogCommands {
   constructor(
     private readonly merchants: Merchants,
     private readonly imports: ImportProducts,
     private readonly exports: ExportProducts,
-    private readonly load: LoadClassifier,
-    @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}
 
   /** Whether it is one of these commands. */
   static knows([noun = '']: readonly string[]): boolean {
-    return noun === 'catalog' || noun === 'classifier';
+    return noun === 'catalog';
   }
 
   /** @returns what is printed @throws UsageError */
@@ -65,7 +56,6 @@ export class CatalogCommands {
     if (foreign.length > 0)
       throw new UsageError(`${noun} ${verb} has no --${foreign.join(', --')}\n\n${CATALOG_USAGE}`);
     try {
-      if (noun === 'classifier') return await this.loadClassifier(targets, values);
       if (targets.length > 0) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
       return verb === 'import' ? await this.import(values) : await this.export(values);
     } catch (error) {
@@ -88,7 +78,7 @@ export class CatalogCommands {
         {
           columns: (names) => rejected.begin(names),
           rejected: (rows) => rejected.add(rows),
-          progress: ({ rows, rejected: refused }) => line.draw(rows, `${refused} rejected`),
+          progress: ({ rows, rejected: refused }, share) => line.draw(rows, { share, rest: `${refused} rejected` }),
         },
       );
       return { ...counts, rejected_file: counts.rejected > 0 ? (given.rejected ?? null) : null };
@@ -100,33 +90,14 @@ export class CatalogCommands {
 
   private async export(given: Given): Promise<{ file: string }> {
     const { file, format, merchantId } = await this.target(given);
-    await pipeline(this.exports.products(merchantId, format), createWriteStream(file));
-    return { file };
-  }
-
-  private async loadClassifier([kind = '', ...more]: readonly string[], given: Given): Promise<LoadOutcome> {
-    const sources: Record<ImportKind, string | undefined> = {
-      full: this.settings.CLASSIFIER_FULL_URL,
-      inactive: this.settings.CLASSIFIER_INACTIVE_URL,
-      changes: this.settings.CLASSIFIER_CHANGES_URL,
-      lines: undefined,
-    };
-    if (!Object.hasOwn(sources, kind) || more.length > 0) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
-    const source = given.source ?? sources[kind as ImportKind];
-    if (source === undefined)
-      throw new UsageError(`Where from? Give --source or set CLASSIFIER_${kind.toUpperCase()}_URL.`);
-    if (!/^https?:/.test(source)) await mustExist(source);
-    const line = new ProgressLine(process.stderr, null);
+    const line = new ProgressLine(process.stderr, await this.exports.count(merchantId));
     try {
-      const outcome = await this.load.execute(kind as ImportKind, source, {
-        onProgress: ({ rows, rejected }) => line.draw(rows, `${rejected} rejected`),
-      });
-      if (outcome.kind === 'busy') throw new UsageError('Another load goes on; try again later.');
-      if (outcome.kind === 'failed') throw new UsageError(`Nothing was taken over: ${outcome.reason}`);
-      return outcome;
+      const products = this.exports.products(merchantId, format, (rows) => line.draw(rows));
+      await pipeline(products, createWriteStream(file));
     } finally {
       line.end();
     }
+    return { file };
   }
 
   private async target(given: Given): Promise<{ file: string; format: FileFormat; merchantId: string }> {

@@ -80,6 +80,13 @@ test('the register is loaded, products go in and out as files, refused rows into
     await run('merchant', 'create', '--code', 'files', '--name', 'Files', '--tin', '301234568');
     const sample = join('data', 'classifier-sample.jsonl');
     expect(await run('classifier', 'load', 'lines', '--source', sample)).toMatchObject({ kind: 'applied', added: 62 });
+    await writeFile(join(folder, 'next.jsonl'), (await readFile(sample, 'utf8')).replace('Хлеб', 'Каравай'));
+    await run('classifier', 'load', 'lines', '--source', join(folder, 'next.jsonl'));
+    await expect(run('classifier', 'back')).rejects.toThrow('--reason must say why');
+    expect(await run('classifier', 'back', '--reason', 'odd names')).toMatchObject({ version: 3, restored: 1 });
+    await expect(run('classifier', 'back', '--reason', 'x', '--to', '1')).rejects.toThrow('already');
+    expect(await run('classifier', 'versions')).toMatchObject({ version: 3, content: 1, fetching: 'held' });
+    expect(await run('classifier', 'resume', '--reason', 'seen')).toEqual({ resumed: true });
     const [csv, rejected, xlsx] = ['in.csv', 'rejected.csv', 'out.xlsx'].map((name) => join(folder, name)) as [
       string,
       string,

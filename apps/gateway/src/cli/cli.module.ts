@@ -13,6 +13,7 @@ import { Merchants } from '../merchants/merchants.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { CatalogCommands } from './catalog-commands.js';
+import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
 
@@ -36,6 +37,7 @@ export class CliModule {
         Clients,
         CreateClient,
         CatalogCommands,
+        ClassifierCommands,
         ChangeClient,
         RotateSecret,
         SwitchClient,

@@ -6,6 +6,7 @@ import { MerchantPatch } from '../merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../merchants/merchants.js';
 import { CATALOG_USAGE, CatalogCommands } from './catalog-commands.js';
 import { checked } from './checked.js';
+import { CLASSIFIER_USAGE, ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { NewMerchantInput } from './new-merchant-input.js';
 import { UsageError } from './usage-error.js';
@@ -24,6 +25,7 @@ export const USAGE = `Usage:
   client disable ID
   client enable ID
 ${CATALOG_USAGE}
+${CLASSIFIER_USAGE}
 
 Answers are JSON. A client's secret is shown once.`;
 
@@ -74,11 +76,13 @@ export class Cli {
     private readonly merchants: Merchants,
     private readonly clients: ClientCommands,
     private readonly catalog: CatalogCommands,
+    private readonly classifier: ClassifierCommands,
   ) {}
 
   /** @returns what is printed @throws UsageError, Problem */
   async run(args: readonly string[]): Promise<unknown> {
     if (CatalogCommands.knows(args)) return this.catalog.run(args);
+    if (ClassifierCommands.knows(args)) return this.classifier.run(args);
     const { values, positionals } = readArguments(args);
     const [noun = '', verb = '', ...targets] = positionals;
     const command = `${noun} ${verb}`;

@@ -9,13 +9,14 @@ export class ProgressLine {
     private readonly total: number | null,
   ) {}
 
-  draw(rows: number, rest = ''): void {
+  /** @param share of the work that is done, 0 to 1, where the total is not known */
+  draw(rows: number, { share = null, rest = '' }: { share?: number | null; rest?: string } = {}): void {
     const nowMs = performance.now();
     // A file that takes the lines gets one every few seconds.
     if (nowMs - this.drawnAtMs < (this.output.isTTY ? 100 : 5_000)) return;
     this.drawnAtMs = nowMs;
     const perSecond = Math.round((rows * 1_000) / Math.max(nowMs - this.startedAtMs, 1));
-    const text = `${this.bar(rows)}${rows} rows, ${perSecond}/s${rest === '' ? '' : `, ${rest}`}`;
+    const text = `${this.bar(this.total === null ? share : rows / Math.max(this.total, 1))}${rows} rows, ${perSecond}/s${rest === '' ? '' : `, ${rest}`}`;
     this.output.write(this.output.isTTY ? `\r\u001b[2K${text}` : `${text}\n`);
   }
 
@@ -23,9 +24,9 @@ export class ProgressLine {
     if (this.output.isTTY) this.output.write('\r\u001b[2K');
   }
 
-  private bar(rows: number): string {
-    if (this.total === null || this.total === 0) return '';
-    const share = Math.min(rows / this.total, 1);
+  private bar(done: number | null): string {
+    if (done === null) return '';
+    const share = Math.min(done, 1);
     const full = Math.round(share * 30);
     return `[${'#'.repeat(full)}${'.'.repeat(30 - full)}] ${Math.floor(share * 100)} % `;
   }

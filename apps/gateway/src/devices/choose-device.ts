@@ -12,10 +12,9 @@ export interface Route {
   vatRule: VatRule;
 }
 
-export type Routing =
-  | { kind: 'routed'; route: Route }
-  | { kind: 'unknown'; field: 'cashier_id' | 'branch_id' | 'device_id'; detail: string }
-  | { kind: 'no_device' };
+type UnknownPlace = { kind: 'unknown'; field: 'cashier_id' | 'branch_id' | 'device_id'; detail: string };
+export type Routing = { kind: 'routed'; route: Route } | UnknownPlace | { kind: 'no_device' };
+export type Placing = { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule'> & { deviceId: null } } | UnknownPlace;
 
 export interface RouteQuery {
   merchantId: string;
@@ -59,6 +58,18 @@ interface PlaceRow {
   default_device_id: string | null;
 }
 
+const UNKNOWN_CASHIER: UnknownPlace = {
+  kind: 'unknown',
+  field: 'cashier_id',
+  detail: 'No cashier has this id or code.',
+};
+
+function unknownBranch({ branch }: Pick<RouteQuery, 'branch'>): UnknownPlace {
+  const detail =
+    branch === null ? 'This cashier belongs to no branch; please name one.' : 'No branch has this id or code.';
+  return { kind: 'unknown', field: 'branch_id', detail };
+}
+
 /** A new cashier or device is seen, a disabled one avoided, and work is counted anew within this time. */
 const ROUTE_TTL_MS = 1_000;
 /** A lane's length is counted no further than this. */
@@ -89,18 +100,20 @@ export class ChooseDevice {
 
   async choose(query: RouteQuery): Promise<Routing> {
     const place = await this.placeOf(query);
-    if (!place) return { kind: 'unknown', field: 'cashier_id', detail: 'No cashier has this id or code.' };
+    if (!place) return UNKNOWN_CASHIER;
     if (query.deviceId !== null) return this.chooseNamed(query, query.deviceId, place);
-    if (!place.branchId) {
-      const detail =
-        query.branch === null
-          ? 'This cashier belongs to no branch; please name one.'
-          : 'No branch has this id or code.';
-      return { kind: 'unknown', field: 'branch_id', detail };
-    }
+    if (!place.branchId) return unknownBranch(query);
     this.turn = (this.turn + 1) % Number.MAX_SAFE_INTEGER;
     const device = preferDevice(place.circles, Date.now(), this.turn);
     return device ? this.routed(place, device) : { kind: 'no_device' };
+  }
+
+  /** Branch and cashier of a sale that no register of ours is to have. */
+  async place(query: Omit<RouteQuery, 'deviceId'>): Promise<Placing> {
+    const place = await this.placeOf({ ...query, deviceId: null });
+    if (!place) return UNKNOWN_CASHIER;
+    if (!place.branchId) return unknownBranch(query);
+    return { kind: 'placed', place: { deviceId: null, branchId: place.branchId, cashierId: place.cashierId } };
   }
 
   /** Whoever names a device means it: it gets the receipt in whatever state it is, unless it takes none any more. */

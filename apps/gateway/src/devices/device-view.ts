@@ -29,6 +29,10 @@ export interface DeviceView {
   terminal_id: string | null;
   journal_id: string | null;
   capabilities: string[];
+  /** Of the classification register that it judges goods by; null = it does not say. */
+  classifier_version: number | null;
+  /** Older than the register here; null = not known. */
+  classifier_is_old: boolean | null;
   profile: ProfileView;
   close_at: string | null;
   business: Record<string, string> | null;
@@ -91,6 +95,8 @@ export function deviceView(row: DeviceRow): DeviceView {
     terminal_id: row.terminal_id,
     journal_id: row.journal_id,
     capabilities: row.capabilities,
+    classifier_version: row.reading?.classifierVersion ?? null,
+    classifier_is_old: isClassifierOld(row),
     profile: profileView(row.profile),
     close_at: row.close_at,
     business: row.business && businessView(row.business),
@@ -109,6 +115,11 @@ export function deviceView(row: DeviceRow): DeviceView {
       shift: shiftOf(row),
     },
   };
+}
+
+function isClassifierOld({ reading, newest_classifier: newest }: DeviceRow): boolean | null {
+  const own = reading?.classifierVersion;
+  return own === undefined || newest === null ? null : own < newest;
 }
 
 function businessView(business: DeviceBusiness): Record<string, string> {

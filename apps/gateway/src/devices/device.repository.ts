@@ -27,6 +27,8 @@ export interface DeviceRow {
   business: DeviceBusiness | null;
   reading: DeviceReading | null;
   reading_at: Date | null;
+  /** Of the classification register here; null = there is none. */
+  newest_classifier: number | null;
   /** Accepted receipts, up to MAX_COUNTED. */
   waiting: number;
   oldest_accepted_at: Date | null;
@@ -78,6 +80,7 @@ export class DeviceRepository {
              p.state_since, p.draining_since, p.registered_at, p.last_seen_at, p.terminal_id, p.journal_id,
              p.capabilities, p.profile, p.close_at, p.close_due_at,
              p.subscription_expires_at, p.business, p.reading, p.reading_at, l.due_at, l.due_reason, now() AS now,
+             (SELECT max(version) FROM classifier_entries) AS newest_classifier,
              (SELECT count(*)::int4 FROM (SELECT FROM receipts r WHERE r.device_id = p.id AND r.status = 'accepted'
                                            LIMIT ${MAX_COUNTED}) AS counted) AS waiting,
              (SELECT r.created_at FROM receipts r WHERE r.device_id = p.id AND r.status = 'accepted'

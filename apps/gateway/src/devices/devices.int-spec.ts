@@ -232,7 +232,9 @@ describe('showing', () => {
     const { deviceId: id, terminalId } = await fleet.gateway.createDevice();
     const oldest = new Date(Date.now() - 3_600_000).toISOString();
     const shift = { number: 4, openedAt: oldest, closedAt: null, documents: 29_000 };
-    const reading = readingOf(terminalId, { unsentReceipts: 58, zReportsUsed: 830, shift, oldestUnsentAt: oldest });
+    const reading = readingOf(terminalId, {
+      ...{ unsentReceipts: 58, zReportsUsed: 830, shift, oldestUnsentAt: oldest, classifierVersion: 0 },
+    });
     await fleet.gateway.prisma.device.update({
       where: { id },
       data: {
@@ -242,8 +244,15 @@ describe('showing', () => {
       },
     });
     await fleet.gateway.createReceipt(fleet.merchantId, { deviceId: id, terminalId }, { status: 'accepted' });
+    await fleet.gateway.prisma.classifierEntry.create({
+      data: {
+        ...{ spic: '00000000000000001', name: {}, packages: [], units: 796, marked: false, cashAllowed: true },
+        ...{ vatPercents: [12], active: true, version: 1 },
+      },
+    });
     const { body } = await fleet.ask('GET', `/v1/devices/${id}`);
     expect(body).toMatchObject({
+      ...{ classifier_version: 0, classifier_is_old: true },
       lane: { waiting: 1, oldest_accepted_at: expect.any(String) },
       countdowns: {
         subscription: { state: 'active', days_left: 3 },

@@ -6,7 +6,7 @@ import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
-import { CAPABILITIES } from './provider-clients.js';
+import { capabilitiesOf } from './provider-clients.js';
 import { snapshotOf } from './saga-snapshot.js';
 import { patience, RECEIPT_LOOK_MS, SagaWork, type Progress } from './saga-work.js';
 
@@ -57,7 +57,7 @@ export class AdvancePayment {
     const account = await this.accounts.open(facts.account_id);
     if (!account) throw new Error(`provider account ${facts.account_id} is missing`);
     const client = this.work.clients.of(account);
-    const capabilities = CAPABILITIES[facts.provider];
+    const capabilities = capabilitiesOf(account);
     const step = nextStep(snapshotOf(facts, capabilities, { prepares: client.prepare !== undefined }, this.timing));
     return this.work.execute(step, { lease, facts, account, client });
   }

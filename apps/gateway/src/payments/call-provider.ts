@@ -22,7 +22,7 @@ import { callbackUrl } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository, type PaymentChange } from './payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
-import { CAPABILITIES } from './provider-clients.js';
+import { capabilitiesOf } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';
 
 export interface CallContext {
@@ -35,9 +35,11 @@ export interface CallContext {
 /** `unchanged`: nothing new was learned. `lost`: the payment is in other hands. */
 export type CallResult = 'moved' | 'unchanged' | 'lost';
 
-const NO_INSTRUMENT: Instrument = { token: null, phone: null, otp: null };
+const NO_INSTRUMENT: Instrument = { token: null, phone: null, qr: null, otp: null };
 /** A refund or a link that was refused this often is a person's business. */
 const MAX_FAILURES = 8;
+/** Money that did not go back on so many tries does not by one more. */
+const MAX_REFUND_CALLS = 5;
 
 /**
  * One call to a provider: intent → commit → call → result → commit.
@@ -59,14 +61,16 @@ export class CallProvider {
     const { lease, facts } = context;
     const guard = new SendGuard();
     const during = stateDuring(call) ?? facts.state;
-    const callId = await this.payments.openCall(lease, call, facts.state, during);
+    const callId = await this.payments.openCall(lease, call, {
+      ...{ from: facts.state, during },
+      refundId: call === 'refund' ? facts.refund_id : null,
+    });
     if (callId === null) return 'lost';
     const outcome = guard.isOpen
       ? await this.ask(call, context)
       : ({ kind: 'unsent', detail: 'too much time had passed since the intent' } satisfies CallOutcome);
     const change = this.changeAfter(call, context, outcome);
-    const isRefunded = call === 'refund' || facts.state === 'refunding' || facts.state === 'refund_unknown';
-    const refundDone = isRefunded && change.refundedTiyin !== undefined ? facts.refund_id : null;
+    const refundDone = isRefunding(call, facts) && change.refundedTiyin !== undefined ? facts.refund_id : null;
     const written = await this.payments.closeCall(lease, callId, outcome, {
       from: during,
       change,
@@ -82,6 +86,7 @@ export class CallProvider {
 
   private isProgress(facts: PaymentFacts, outcome: CallOutcome, change: PaymentChange): boolean {
     if (outcome.kind === 'unsent') return false;
+    if (change.saleDocument !== undefined || change.linesSubmitted === true) return true;
     return change.state !== facts.state || change.providerRef !== undefined || change.link !== undefined;
   }
 
@@ -104,6 +109,10 @@ export class CallProvider {
           return await given(client.attachLink?.(ref, linkOf(facts)));
         case 'read_status':
           return await given(client.fetchStatus?.(ref));
+        case 'submit_lines':
+          return await given(client.submitLines?.(ref, facts.document.lines, Number(facts.amount_tiyin)));
+        case 'fetch_document':
+          return await given(client.fetchDocument?.(ref));
       }
     } catch (error) {
       this.logger.error({ payment_id: facts.id, call, err: error }, 'payment: a call failed within');
@@ -119,18 +128,23 @@ export class CallProvider {
       before: facts.state,
       outcome: checked,
       isSettled: settledMs > this.timing.settleMs,
-      isWholeRefund: (facts.refund_tiyin ?? facts.amount_tiyin) + facts.refunded_tiyin >= facts.amount_tiyin,
+      isWholeRefund: refundedAfter(facts) >= facts.amount_tiyin,
+      isRefundSeen: refundSeen(facts, outcome),
     });
     const isNews = state !== facts.state && !state.endsWith('_unknown');
     const failures = isNews ? 0 : facts.failures + 1;
-    const change: PaymentChange = { state: this.stateOrManual(call, state, failures), failures };
+    const change: PaymentChange = { state: this.stateOrManual(facts, outcome, state), failures };
+    // Without an answer they may be there: from here on their document is looked for, and nothing handed in twice.
+    if (call === 'submit_lines' && (outcome.kind === 'status' || outcome.kind === 'unknown'))
+      Object.assign(change, { linesSubmitted: true, failures: 0 });
     if (outcome.kind !== 'status') return { ...change, ...reasonAfter(call, outcome, failures) };
     return { ...change, ...this.factsAfter(call, context, outcome, state) };
   }
 
   /** What is refused again and again cannot be done by asking once more. */
-  private stateOrManual(call: ProviderCall, state: PaymentState, failures: number): PaymentState {
-    return call === 'refund' && state === 'refund_unknown' && failures > MAX_FAILURES ? 'manual' : state;
+  private stateOrManual(facts: PaymentFacts, outcome: CallOutcome, state: PaymentState): PaymentState {
+    const isInVain = state === 'captured' && facts.state.startsWith('refund') && refundSeen(facts, outcome) !== true;
+    return isInVain && facts.refund_calls >= MAX_REFUND_CALLS ? 'manual' : state;
   }
 
   private factsAfter(
@@ -143,16 +157,21 @@ export class CallProvider {
     const isNewRef = outcome.providerRef !== null && outcome.providerRef !== facts.provider_ref;
     if (isNewRef && (call === 'prepare' || facts.provider_ref === null)) change.providerRef = outcome.providerRef;
     if (outcome.nextAction !== null) change.nextAction = outcome.nextAction;
+    if (call === 'prepare' || call === 'authorize') change.code = this.codeAfter(call, facts, outcome);
     if (outcome.evidence !== null && (state === 'captured' || state === 'authorized'))
       change.evidence = outcome.evidence;
     if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
     if (call === 'attach_link') change.link = 'attached';
-    const isBack = state === 'refunded' || (state === 'captured' && facts.state.startsWith('refund'));
-    if (isBack && isRefundSeen(facts, outcome)) change.refundedTiyin = refundedAfter(facts);
-    // A payment that began its refund from `captured` and is there again after a part was given back.
-    if (call === 'refund' && outcome.status === 'refunded') change.refundedTiyin = refundedAfter(facts);
+    if (outcome.document !== null) change.saleDocument = outcome.document;
+    if (state === 'refunded' || isPartBack(call, facts, outcome, state)) change.refundedTiyin = refundedAfter(facts);
     if (isWithoutMoney(state) || state === 'captured') change.forgetInstrument = true;
     return change;
+  }
+
+  /** A code that came with the payment is tried first; one that was wrong is gone, and the next is awaited. */
+  private codeAfter(call: 'prepare' | 'authorize', facts: PaymentFacts, outcome: StatusFacts): PaymentFacts['code'] {
+    if (outcome.nextAction?.type !== 'otp') return 'none';
+    return call === 'prepare' && this.instrumentOf(facts).otp !== null ? 'given' : 'awaited';
   }
 
   private orderOf(facts: PaymentFacts): PaymentOrder {
@@ -162,6 +181,7 @@ export class CallProvider {
       description: `Order ${facts.id}`,
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
+      lines: facts.fiscal_mode === 'provider' ? facts.document.lines : null,
     };
   }
 
@@ -200,10 +220,29 @@ function checkedAmount(facts: PaymentFacts, outcome: CallOutcome): CallOutcome {
   return isMoney ? { ...outcome, status: 'manual' } : outcome;
 }
 
-/** A part is back when the provider's sum says so; a whole when its status does. */
-function isRefundSeen(facts: PaymentFacts, outcome: StatusFacts): boolean {
-  if (outcome.status !== 'captured') return true;
-  return outcome.refundedTiyin !== null && BigInt(outcome.refundedTiyin) >= refundedAfter(facts);
+function isRefunding(call: ProviderCall, { state }: PaymentFacts): boolean {
+  return call === 'refund' || state === 'refunding' || state === 'refund_unknown';
+}
+
+/** The refund's own answer says so, or a later reading shows the sum. */
+function isPartBack(call: ProviderCall, facts: PaymentFacts, outcome: StatusFacts, state: PaymentState): boolean {
+  if (state !== 'captured' || !isRefunding(call, facts)) return false;
+  return call === 'refund' ? outcome.status === 'refunded' : refundSeen(facts, outcome) === true;
+}
+
+/**
+ * Whether the provider's sums show the open refund. Without a sum, money that still counts as taken says no of a refund of all
+ * of it, and nothing of a part. Any other sum than before or after this refund is somebody else's doing.
+ */
+function refundSeen(facts: PaymentFacts, outcome: CallOutcome): boolean | null {
+  if (outcome.kind !== 'status') return null;
+  const { refundedTiyin } = outcome;
+  if (refundedTiyin === null) {
+    const isAll = facts.refunded_tiyin === 0n && refundedAfter(facts) >= facts.amount_tiyin;
+    return isAll && outcome.status === 'captured' ? false : null;
+  }
+  if (BigInt(refundedTiyin) === refundedAfter(facts)) return true;
+  return BigInt(refundedTiyin) === facts.refunded_tiyin ? false : null;
 }
 
 function refundedAfter(facts: PaymentFacts): bigint {
@@ -236,6 +275,6 @@ function linkOf(facts: PaymentFacts): FiscalLink {
 function holdEnd(facts: PaymentFacts, account: OpenAccount, { holdExpiresAtMs }: StatusFacts): Date | null {
   if (holdExpiresAtMs !== null) return new Date(holdExpiresAtMs);
   const hours = Number(valueOf(account, 'hold_hours'));
-  const seconds = hours > 0 ? hours * 3_600 : CAPABILITIES[facts.provider].holdSeconds;
+  const seconds = hours > 0 ? hours * 3_600 : capabilitiesOf(account).holdSeconds;
   return seconds === null ? null : new Date(facts.now.getTime() + seconds * 1_000);
 }

@@ -9,9 +9,10 @@ const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$
  * @throws Problem 422 card_data_refused
  */
 export function refuseCardData(body: ReceiptBody): void {
-  const { token, provider, return_url: returnUrl } = body.payment;
+  const { token, provider, return_url: returnUrl, qr_code: qrCode } = body.payment;
   const texts: [string, string | null | undefined][] = [
     ['/payment/token', token],
+    ['/payment/qr_code', qrCode],
     ['/payment/provider', provider],
     ['/payment/return_url', returnUrl],
     ...Object.entries(body.metadata ?? {}).map(([key, value]): [string, string] => [`/metadata/${key}`, value]),

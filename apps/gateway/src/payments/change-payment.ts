@@ -1,16 +1,23 @@
-import { Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
-import { isWithoutMoney, type PaymentState } from '#payments';
+import { Inject, Injectable } from '@nestjs/common';
+import { instrumentOwner, PrismaService, type Prisma } from '#database';
+import { isWithoutMoney, type Instrument, type PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { Problem } from '#runtime';
+import { Problem, seal } from '#runtime';
 import { notFound } from '../http/own-id.js';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
 import { PaymentWorker } from './payment-worker.js';
 
 interface Locked {
   state: PaymentState;
   waits_for_capture: boolean;
   receipt_status: ReceiptStatus;
+  fiscal_mode: 'gateway' | 'provider';
+  code: 'none' | 'awaited' | 'given';
 }
+
+/** Nothing is taken yet, and nothing is being taken. */
+const UNTAKEN: ReadonlySet<PaymentState> = new Set(['created', 'pending', 'reserved', 'authorized']);
 
 /** What a client may still want of a payment. The wish is written down; the saga carries it out, now or after a crash. */
 @Injectable()
@@ -18,12 +25,15 @@ export class ChangePayment {
   constructor(
     private readonly prisma: PrismaService,
     private readonly worker: PaymentWorker,
+    @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}
 
   /** One that ended without money is left as it is. @throws Problem 404; 409 payment_not_cancellable */
   async cancel(merchantId: string, id: string): Promise<void> {
-    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt }) => {
+    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode }) => {
       if (isWithoutMoney(state)) return;
+      if (mode === 'provider' && !UNTAKEN.has(state))
+        throw new Problem('payment_not_cancellable', 'The provider registers the sale with the money; refund it instead.');
       const isSold = receipt === 'registered' || receipt === 'sending' || receipt === 'unknown';
       if (isSold) {
         const detail =
@@ -34,6 +44,24 @@ export class ChangePayment {
       }
       await tx.$executeRaw`
         UPDATE payments SET cancel_requested_at = coalesce(cancel_requested_at, now()), due_at = now(), news = news + 1,
+                            updated_at = now() WHERE id = ${id}`;
+    });
+    await this.worker.now(id);
+  }
+
+  /**
+   * The code that the provider has sent to the customer. Kept sealed until it was tried.
+   * @throws Problem 404; 409 payment_not_confirmable
+   */
+  async confirm(merchantId: string, id: string, otp: string): Promise<void> {
+    await this.locked(merchantId, id, async (tx, { state, code }) => {
+      if (state === 'authorizing' || state === 'authorized' || state === 'captured') return;
+      if (state !== 'pending' || code === 'none')
+        throw new Problem('payment_not_confirmable', `The payment is ${state} and waits for no code.`);
+      const instrument: Instrument = { token: null, phone: null, qr: null, otp };
+      const sealed = seal(JSON.stringify(instrument), instrumentOwner(id), this.settings.SECRETS_KEY);
+      await tx.$executeRaw`
+        UPDATE payments SET instrument_sealed = ${sealed}, code = 'given', due_at = now(), news = news + 1,
                             updated_at = now() WHERE id = ${id}`;
     });
     await this.worker.now(id);
@@ -64,7 +92,7 @@ export class ChangePayment {
         SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF r`;
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.waits_for_capture, r.status AS receipt_status
+        SELECT p.state, p.waits_for_capture, p.fiscal_mode, p.code, r.status AS receipt_status
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');

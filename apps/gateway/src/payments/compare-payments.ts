@@ -82,6 +82,11 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
 function differenceOf(facts: PaymentFacts, outcome: Extract<CallOutcome, { kind: 'status' }>) {
   const isExpected = EXPECTED[facts.state]?.includes(outcome.status) ?? true;
   const isSameSum = outcome.amountTiyin === null || BigInt(outcome.amountTiyin) === facts.amount_tiyin;
-  if (isExpected && isSameSum) return null;
-  return { ours: facts.state, provider: outcome.status, amount: outcome.amountTiyin };
+  const isSameRefund =
+    facts.state !== 'captured' ||
+    outcome.refundedTiyin === null ||
+    BigInt(outcome.refundedTiyin) === facts.refunded_tiyin;
+  if (isExpected && isSameSum && isSameRefund) return null;
+  const theirs = { provider: outcome.status, amount: outcome.amountTiyin, refunded: outcome.refundedTiyin };
+  return { ours: facts.state, ...theirs };
 }

@@ -1,18 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
-import { paymeCheckoutLink, tiyinToSom, type NextAction, type PaymentFlow } from '#payments';
+import { paymeCheckoutLink, tiyinToSom, type Instrument, type NextAction, type PaymentFlow } from '#payments';
 import { newId, Problem, seal, type ProblemError } from '#runtime';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { PrepareReceipt } from '../receipts/prepare-receipt.js';
-import type { PaymentBody } from '../receipts/receipt-body.js';
+import type { PaymentBody, ReceiptBody } from '../receipts/receipt-body.js';
 import { ReceiptRepository, type StoredIdentity } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { isProvider, valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { refuseCardData } from './card-data.js';
-import { CAPABILITIES } from './provider-clients.js';
+import { capabilitiesOf } from './provider-clients.js';
 import { PaymentRows, type NewPayment } from './payment-rows.repository.js';
 
 export interface CreatedPayment {
@@ -50,7 +50,11 @@ export class CreatePayment {
     const known = await this.findReplay(identity);
     if (known) return known;
     const account = await this.accountFor(command);
-    const prepared = await this.preparing.prepare(command.merchantId, command.body, { collects: true });
+    const fiscalMode = account ? fiscalModeOf(account, command.body) : 'gateway';
+    const prepared =
+      fiscalMode === 'provider'
+        ? await this.preparing.prepareForProvider(command.merchantId, command.body)
+        : await this.preparing.prepare(command.merchantId, command.body, { collects: true });
     if (prepared.kind === 'refused' && (account || prepared.problem.errors.length === 0)) throw prepared.problem;
     if (!account || prepared.kind === 'refused') {
       // All that is wrong at once, as with every sale.
@@ -60,7 +64,8 @@ export class CreatePayment {
     if (prepared.document.type !== 'sale') {
       throw fault('/type', 'invalid_value', 'Only the money of a sale can be collected online.');
     }
-    const payment = this.newPayment(account, command.body.payment, prepared.document);
+    if (fiscalMode === 'provider') refuseFractions(account, prepared.document);
+    const payment = { ...this.newPayment(account, command.body.payment, prepared.document), fiscalMode };
     const receipt = newReceipt(identity, prepared.route, prepared.document);
     if (!(await this.payments.insert(receipt, payment))) {
       const taken = await this.findReplay(identity);
@@ -87,15 +92,20 @@ export class CreatePayment {
     return isProvider(provider) ? this.accounts.liveOf(merchantId, provider) : undefined;
   }
 
-  private newPayment(account: OpenAccount, body: PaymentBody, document: StoredReceiptDocument): NewPayment {
+  private newPayment(
+    account: OpenAccount,
+    body: PaymentBody,
+    document: StoredReceiptDocument,
+  ): Omit<NewPayment, 'fiscalMode'> {
     const flow = flowFor(account, body);
     const id = newId('pay');
-    const { token = null, phone = null, otp = null, return_url: returnUrl = null } = body;
-    const hasInstrument = token !== null || phone !== null;
+    const { token = null, phone = null, qr_code: qr = null, otp = null, return_url: returnUrl = null } = body;
+    const instrument: Instrument = { token, phone, qr, otp };
+    const hasInstrument = token !== null || phone !== null || qr !== null;
     const sealed = hasInstrument
-      ? seal(JSON.stringify({ token, phone, otp }), instrumentOwner(id), this.settings.SECRETS_KEY)
+      ? seal(JSON.stringify(instrument), instrumentOwner(id), this.settings.SECRETS_KEY)
       : null;
-    if (body.capture === 'manual' && flow !== 'hold') {
+    if (body.capture === 'manual' && (flow !== 'hold' || token === null)) {
       const detail = 'Only money that is held first can be captured later; this provider holds it by token alone.';
       throw fault('/payment/capture', 'invalid_value', detail);
     }
@@ -111,12 +121,30 @@ export class CreatePayment {
   }
 }
 
-function flowFor({ provider }: OpenAccount, { token, phone }: PaymentBody): PaymentFlow {
-  const { flows } = CAPABILITIES[provider];
-  const given = token !== undefined ? 'token' : phone !== undefined ? 'phone' : 'none';
+/** Who registers this sale. Pieces with marking codes are our own registers' business, whatever the account says. */
+function fiscalModeOf(account: OpenAccount, { items }: ReceiptBody): NewPayment['fiscalMode'] {
+  const isMarked = items.some(({ labels }) => labels !== undefined && labels.length > 0);
+  return valueOf(account, 'fiscal_mode') === 'provider' && !isMarked ? 'provider' : 'gateway';
+}
+
+/** Whether a provider takes a part of a piece is nowhere confirmed: better no sale than one that it registers wrongly. */
+function refuseFractions({ provider }: OpenAccount, { lines }: StoredReceiptDocument): void {
+  const detail = `${provider} registers this sale, and takes whole quantities only.`;
+  const faults = lines.flatMap(({ quantity }, index) =>
+    quantity % 1_000 === 0 ? [] : [{ pointer: `/items/${String(index)}/qty`, code: 'invalid_value', detail }],
+  );
+  if (faults.length > 0) throw Problem.fromErrors(faults);
+}
+
+function flowFor(account: OpenAccount, { token, qr_code: qr, phone }: PaymentBody): PaymentFlow {
+  const { provider } = account;
+  const { flows } = capabilitiesOf(account);
+  if (token !== undefined && qr !== undefined)
+    throw fault('/payment/qr_code', 'invalid_value', 'Say token or qr_code, not both.');
+  const given = token !== undefined ? 'token' : qr !== undefined ? 'qr' : phone !== undefined ? 'phone' : 'none';
   const flow = flows[given];
   if (flow !== null) return flow;
-  throw fault(`/payment/${given}`, 'invalid_value', `${provider} cannot be asked for a payment by ${given}.`);
+  throw fault(`/payment/${given === 'qr' ? 'qr_code' : given}`, 'invalid_value', `${provider} cannot be asked for a payment by ${given}.`);
 }
 
 function checkoutOf(

@@ -3,7 +3,7 @@ import { IsIn, IsString, MaxLength, MinLength } from 'class-validator';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
-import { IsCleanText } from '../receipts/body-constraints.js';
+import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
 import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
 
 class ReasonBody {
@@ -19,6 +19,16 @@ class ResolveBody extends ReasonBody {
   outcome!: PaymentOutcome;
 }
 
+class DocumentBody extends ReasonBody {
+  @IsIn(['sale', 'refund'])
+  document!: 'sale' | 'refund';
+
+  /** Of the tax office: it names terminal, number, time and sign. */
+  @IsWebUrl()
+  @MaxLength(1_000)
+  verification_url!: string;
+}
+
 /** What only a person can decide about money; on the audit trail with his reason. */
 @Controller('v1/operator/payments')
 @Scopes('operator:resolve')
@@ -29,6 +39,12 @@ export class OperatorPaymentsController {
   @HttpCode(204)
   resolve(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: ResolveBody): Promise<void> {
     return this.resolving.resolve(caller, ownId('pay', id, 'payment'), body);
+  }
+
+  @Post(':id/document')
+  @HttpCode(204)
+  document(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: DocumentBody): Promise<void> {
+    return this.resolving.giveDocument(caller, ownId('pay', id, 'payment'), body);
   }
 
   @Post(':id/retry')

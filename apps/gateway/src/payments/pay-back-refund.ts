@@ -2,7 +2,7 @@ import type { Prisma } from '#database';
 import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { Problem } from '#runtime';
 import type { AcceptedRefund, RefundHook } from '../refunds/refund-hook.js';
-import { CAPABILITIES } from './provider-clients.js';
+import { capabilitiesOf } from './provider-clients.js';
 
 interface PaidSale {
   id: string;
@@ -10,6 +10,8 @@ interface PaidSale {
   flow: PaymentFlow;
   state: PaymentState;
   amount_tiyin: bigint;
+  values: Record<string, string>;
+  fiscal_mode: 'gateway' | 'provider';
 }
 
 const ON_ITS_WAY: ReadonlySet<PaymentState> = new Set(['authorized', 'capturing', 'capture_unknown']);
@@ -24,25 +26,46 @@ export class PayBackRefund implements RefundHook {
   async onAccepted(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
     if (refund.salePaymentId === null) return;
     const [payment] = await tx.$queryRaw<PaidSale[]>`
-      SELECT id, provider, flow, state, amount_tiyin FROM payments WHERE id = ${refund.salePaymentId} FOR UPDATE`;
+      SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values"
+        FROM payments p JOIN provider_accounts a ON a.id = p.account_id
+       WHERE p.id = ${refund.salePaymentId} FOR UPDATE OF p`;
     if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
     if (ON_ITS_WAY.has(payment.state)) throw new Problem('payment_not_settled');
     if (!TAKEN.has(payment.state)) return;
     const amountTiyin = refund.document.totalTiyin;
     refuseUnlessPossible(payment, amountTiyin);
+    if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
+      throw new Problem('nothing_left', 'So much of the money is on its way back, or back, that this is not left of it.');
+    // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
+    const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
     await tx.$executeRaw`
       INSERT INTO payment_refunds (payment_id, receipt_id, amount_tiyin, state, reason)
-      VALUES (${payment.id}, ${refund.id}, ${amountTiyin}::bigint, 'waiting', 'refund of the receipt')`;
+      VALUES (${payment.id}, ${refund.id}, ${amountTiyin}::bigint, ${state}::payment_refund_state, 'refund of the receipt')`;
+    if (state === 'requested')
+      await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${payment.id}`;
   }
 }
 
-function refuseUnlessPossible({ provider, flow, amount_tiyin: paid }: PaidSale, amountTiyin: number): void {
-  const { refundInitiator, partialRefund } = CAPABILITIES[provider];
+/** What is back or is to go back. In a statement after the payment's lock: it sees what was written under it. */
+async function promisedOf(tx: Prisma.TransactionClient, paymentId: string): Promise<bigint> {
+  const [row] = await tx.$queryRaw<{ promised: bigint }[]>`
+    SELECT coalesce(sum(f.amount_tiyin), 0)::int8 AS promised
+      FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
+     WHERE f.payment_id = ${paymentId}
+       AND (f.state IN ('requested', 'done')
+            OR (f.state = 'waiting' AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled'))`;
+  return row?.promised ?? 0n;
+}
+
+function refuseUnlessPossible(sale: PaidSale, amountTiyin: number): void {
+  const { provider, flow, amount_tiyin: paid } = sale;
+  const { refundInitiator, partialRefund } = capabilitiesOf(sale);
   if (refundInitiator[flow] === 'provider') {
     const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} tells of it.`;
     throw new Problem('refund_by_provider', detail);
   }
-  if (!partialRefund && BigInt(amountTiyin) !== paid) {
-    throw new Problem('partial_refund_unsupported', `${provider} gives back the whole sum of a payment or nothing.`);
+  if ((!partialRefund || sale.fiscal_mode === 'provider') && BigInt(amountTiyin) !== paid) {
+    const detail = `Through this account ${provider} gives back the whole sum of a payment or nothing.`;
+    throw new Problem('partial_refund_unsupported', detail);
   }
 }

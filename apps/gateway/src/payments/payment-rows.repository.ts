@@ -17,11 +17,18 @@ export interface NewPayment {
   nextAction: unknown;
   waitsForCapture: boolean;
   customerMs: number;
+  /** Who registers the receipt. */
+  fiscalMode: 'gateway' | 'provider';
 }
 
 const COLUMNS = Prisma.sql`
   id, receipt_id, account_id, provider, flow, state, amount_tiyin, refunded_tiyin, next_action, reason, waits_for_capture,
-  expires_at, hold_until, state_since, created_at`;
+  fiscal_mode, provider_ref, evidence, expires_at, hold_until, state_since, created_at,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('receipt_id', f.receipt_id, 'amount', f.amount_tiyin, 'status',
+                     CASE WHEN f.state = 'waiting' AND b.status = 'registered' THEN 'requested'
+                          WHEN f.state = 'waiting' AND b.status IN ('rejected', 'cancelled') THEN 'dropped'
+                          ELSE f.state::text END) ORDER BY f.id), '[]')
+     FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id WHERE f.payment_id = payments.id) AS refunds`;
 
 /** Payments as the API writes and reads them. */
 @Injectable()
@@ -32,7 +39,7 @@ export class PaymentRows {
    * Receipt, payment and event in one statement: all of them or, where the key or the external id is taken, nothing.
    * @returns whether it was written
    */
-  async insert(receipt: NewReceipt, payment: NewPayment): Promise<boolean> {
+  async insert(receipt: NewReceipt<string | null>, payment: NewPayment): Promise<boolean> {
     const { document } = receipt;
     const dueAt =
       payment.state === 'pending'
@@ -44,16 +51,17 @@ export class PaymentRows {
                               device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, payment_id)
         VALUES (${receipt.id}, ${receipt.merchantId}, ${receipt.clientId}, ${receipt.operation}, ${receipt.idempotencyKey},
                 ${receipt.externalId}, ${receipt.bodyHash}, ${receipt.type}::receipt_type, 'awaiting_payment',
-                ${receipt.deviceId}, ${receipt.branchId}, ${receipt.cashierId}, ${JSON.stringify(document)}::jsonb,
+                ${receipt.deviceId}::text, ${receipt.branchId}, ${receipt.cashierId}, ${JSON.stringify(document)}::jsonb,
                 ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, ${payment.id})
         ON CONFLICT DO NOTHING RETURNING id, merchant_id, total_tiyin
       ), payment AS (
         INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin,
-                              instrument_sealed, return_url, next_action, waits_for_capture, expires_at, due_at)
+                              instrument_sealed, return_url, next_action, waits_for_capture, fiscal_mode, expires_at,
+                              due_at)
         SELECT ${payment.id}, merchant_id, ${payment.accountId}, id, ${payment.provider}, ${payment.flow},
                ${payment.state}::payment_state, total_tiyin, ${payment.instrumentSealed}, ${payment.returnUrl},
                ${payment.nextAction === null ? null : JSON.stringify(payment.nextAction)}::jsonb,
-               ${payment.waitsForCapture}, now() + make_interval(secs => ${payment.customerMs / 1_000}), ${dueAt}
+               ${payment.waitsForCapture}, ${payment.fiscalMode}, now() + make_interval(secs => ${payment.customerMs / 1_000}), ${dueAt}
           FROM receipt RETURNING id, merchant_id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)

@@ -18,6 +18,9 @@ export interface PaymentTiming {
 
 export const PAYMENT_TIMING = Symbol('paymentTiming');
 
+/** What must be left of a hold to begin with the receipt; of a short hold a third of it. */
+export const HOLD_MARGIN_MS = 120_000;
+
 /** More than passes between the intent and the first byte, or nothing is sent (docs/payments.md, "Crash windows"). */
 export const SEND_GUARD_MS = 2_000;
 
@@ -32,7 +35,7 @@ export function paymentTiming(settings: GatewaySettings): PaymentTiming {
     settleMs: Math.max(settings.PAYMENT_SETTLE_MS, longestMs + 1_000),
     leaseSeconds: Math.ceil(longestMs / 1_000) + 8,
     customerMs: settings.PAYMENT_CUSTOMER_MS,
-    holdMarginMs: 120_000,
+    holdMarginMs: HOLD_MARGIN_MS,
     lookEveryMs: settings.PAYMENT_LOOK_MS,
   };
 }

@@ -1,23 +1,45 @@
-import type { NextAction, PaymentFlow, PaymentState } from '#payments';
+import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import type { ReceiptView } from '../receipts/receipt-view.js';
+import { extraInfoOf } from './extra-info.js';
+
+/** The money's way back for one refund: tiyin. */
+export interface MoneyRefund {
+  /** The refund's receipt; null: no sale was registered for the money. */
+  receipt_id: string | null;
+  amount: number;
+  /** `waiting` for its receipt, `requested` of the provider, `done`; `dropped`: its receipt came to nothing. */
+  status: 'waiting' | 'requested' | 'done' | 'dropped';
+}
 
 /** `payments` as the API reads it. */
 export interface PaymentRow {
   id: string;
   receipt_id: string;
   account_id: string;
-  provider: string;
+  provider: ProviderCode;
   flow: PaymentFlow;
   state: PaymentState;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
   next_action: NextAction | null;
+  refunds: MoneyRefund[];
+  provider_ref: string | null;
+  evidence: PaymentEvidence | null;
   reason: string | null;
   waits_for_capture: boolean;
+  fiscal_mode: 'gateway' | 'provider';
   expires_at: Date;
   hold_until: Date | null;
   state_since: Date;
   created_at: Date;
+}
+
+export interface ExtraInfoView {
+  payment_id: string | null;
+  payment_provider: number | null;
+  phone: string | null;
+  rrn: string | null;
+  card_type: number | null;
 }
 
 /** The payment as the API shows it. Money in tiyin, times in RFC 3339 UTC. */
@@ -28,6 +50,11 @@ export interface PaymentView {
   provider_account_id: string;
   amount: number;
   refunded: number;
+  refunds: MoneyRefund[];
+  /** Who registers the receipt: a register of the merchant, or the provider. */
+  fiscalised_by: 'gateway' | 'provider';
+  /** How the money came, as the receipt's register is told where it takes it (LocalExtraInfo). */
+  extra_info: ExtraInfoView | null;
   /** Whether POST …/capture is awaited. */
   capture: 'auto' | 'manual';
   next_action: NextAction | { type: 'none' };
@@ -50,6 +77,9 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     provider_account_id: row.account_id,
     amount: Number(row.amount_tiyin),
     refunded: Number(row.refunded_tiyin),
+    refunds: row.refunds,
+    fiscalised_by: row.fiscal_mode,
+    extra_info: extraInfoView(row),
     capture: row.waits_for_capture ? 'manual' : 'auto',
     next_action: (isOpen ? row.next_action : null) ?? { type: 'none' },
     account: row.provider === 'payme' && row.flow === 'inbound' && isOpen ? row.id : null,
@@ -60,4 +90,12 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     created_at: row.created_at.toISOString(),
     receipt,
   };
+}
+
+/** Only what is known of taken money: before that nothing of it is final. */
+function extraInfoView(row: PaymentRow): ExtraInfoView | null {
+  const info = row.state === 'captured' || row.state.startsWith('refund') ? extraInfoOf(row) : null;
+  if (!info) return null;
+  const { paymentId = null, paymentProvider = null, phone = null, rrn = null, cardType = null } = info;
+  return { payment_id: paymentId, payment_provider: paymentProvider, phone, rrn, card_type: cardType };
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { LEDGER_REFUND, Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
 import { newId } from '#runtime';
-import type { CallOutcome, PaymentState, ProviderCall } from '#payments';
+import type { CallOutcome, PaymentState, ProviderCall, ProviderDocument } from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 
@@ -12,6 +12,9 @@ const MONEY_CALLS = ['authorize', 'capture', 'void', 'refund'];
 const REFUND_DUE = Prisma.sql`
   (f.state = 'requested' OR (f.state = 'waiting' AND EXISTS (
     SELECT FROM receipts back WHERE back.id = f.receipt_id AND back.status = 'registered')))`;
+
+/** Who asks for the saga's own refunds, where no client does: their key is unique under this name. */
+export const SAGA_CLIENT = 'payments';
 
 /** What a call leaves behind: only the fields given are written. */
 export interface PaymentChange {
@@ -25,6 +28,17 @@ export interface PaymentChange {
   failures?: number;
   refundedTiyin?: bigint;
   forgetInstrument?: boolean;
+  /** The provider's own document of the sale; the first one that is told stays. */
+  saleDocument?: ProviderDocument;
+  linesSubmitted?: boolean;
+  code?: PaymentFacts['code'];
+}
+
+interface OpeningCall {
+  from: PaymentState;
+  during: PaymentState;
+  /** The refund that is asked for: it stays the one in question until it is known what became of it. */
+  refundId: bigint | null;
 }
 
 @Injectable()
@@ -69,23 +83,26 @@ export class PaymentRepository {
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
-             p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
+             p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
-             due.id AS refund_id, due.amount_tiyin AS refund_tiyin,
+             due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
                AS money_called_at
         FROM payments p
         JOIN receipts r ON r.id = p.receipt_id
         LEFT JOIN LATERAL (
-          SELECT CASE WHEN coalesce(sum(b.total_tiyin) FILTER (WHERE b.status = 'registered'), 0) >= r.total_tiyin
+          SELECT CASE WHEN coalesce(sum(f.total_tiyin) FILTER (WHERE f.status = 'registered'), 0) >= r.total_tiyin
                       THEN 'registered'
-                      WHEN bool_or(b.status IN ('accepted', 'sending', 'unknown')) THEN 'pending'
-                      WHEN bool_or(b.status IN ('rejected', 'cancelled')) THEN 'failed'
+                      WHEN bool_or(${LEDGER_REFUND} AND f.status <> 'registered') THEN 'pending'
+                      WHEN bool_or(f.client_id = ${SAGA_CLIENT}) THEN 'failed'
                       ELSE 'none' END AS fiscal_refund
-            FROM receipts b WHERE b.refund_of = r.id AND b.type = 'refund') AS back ON true
+            FROM receipts f WHERE f.refund_of = r.id AND f.operation <> ${SURPLUS_OPERATION}) AS back ON true
         LEFT JOIN LATERAL (
-          SELECT f.id, f.amount_tiyin FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
-           ORDER BY f.id LIMIT 1) AS due ON true
+          SELECT f.id, f.amount_tiyin,
+                 (SELECT count(*)::int4 FROM payment_calls c WHERE c.payment_id = p.id AND c.call = 'refund'
+                     AND c.started_at >= f.called_at) AS calls
+            FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
+           ORDER BY f.called_at, f.id LIMIT 1) AS due ON true
        WHERE p.id = ${paymentId}`;
     return rows[0] ?? null;
   }
@@ -95,9 +112,11 @@ export class PaymentRepository {
    * closed as lost; what it did only the provider can say.
    * @returns null when somebody else has the payment, or it is no longer as it was read
    */
-  async openCall(lease: Lease, call: ProviderCall, from: PaymentState, during: PaymentState): Promise<bigint | null> {
+  async openCall(lease: Lease, call: ProviderCall, { from, during, refundId }: OpeningCall): Promise<bigint | null> {
     return this.prisma.$transaction(async (tx) => {
       if (!(await this.change(tx, lease, from, { state: during }))) return null;
+      if (refundId !== null)
+        await tx.$executeRaw`UPDATE payment_refunds SET called_at = coalesce(called_at, now()) WHERE id = ${refundId}`;
       await tx.$executeRaw`
         UPDATE payment_calls SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
          WHERE payment_id = ${lease.paymentId} AND finished_at IS NULL`;
@@ -140,7 +159,7 @@ export class PaymentRepository {
       RETURNING merchant_id`;
     const [row] = moved;
     if (!row) return false;
-    if (state !== from) await tellOfPayment(tx, { id: paymentId, merchantId: row.merchant_id }, state, change.reason);
+    if (state !== from) await tellOfPayment(tx, { id: paymentId, merchantId: row.merchant_id }, { ...change, state });
     return true;
   }
 
@@ -160,6 +179,12 @@ export class PaymentRepository {
          WHERE payment_id = ${lease.paymentId} AND state = 1`;
       return true;
     });
+  }
+
+  /** Something that only a person can judge; reconciliation shows it. */
+  async noteDifference(paymentId: string, discrepancy: unknown, tx: Pick<Tx, '$executeRaw'> = this.prisma): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE payments SET discrepancy = ${JSON.stringify(discrepancy)}::jsonb WHERE id = ${paymentId}`;
   }
 
   /** Writes down that all that was taken has to go back. */
@@ -182,9 +207,20 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.reason !== undefined) list.push(Prisma.sql`reason = ${change.reason}`);
   if (change.link !== undefined) list.push(Prisma.sql`link = ${change.link}`);
   if (change.failures !== undefined) list.push(Prisma.sql`failures = ${change.failures}::int4`);
-  if (change.refundedTiyin !== undefined) list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`);
+  // Another sum than the one that was compared with the provider's.
+  if (change.refundedTiyin !== undefined)
+    list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`, Prisma.sql`compared_at = NULL`);
+  if (change.saleDocument !== undefined) list.push(documentKept('sale', change.saleDocument));
+  if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
+  if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
   if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
   return list;
+}
+
+/** What is there already stays: a document is told again and again. */
+export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
+  return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)
+                                       || coalesce(fiscal_documents, '{}')`;
 }
 
 function jsonOrNull(value: unknown): string | null {
@@ -199,10 +235,13 @@ async function finishRefund(tx: Tx, refundId: bigint): Promise<void> {
 export async function tellOfPayment(
   tx: Tx,
   payment: { id: string; merchantId: string },
-  state: PaymentState,
-  reason: string | null = null,
+  { state, reason = null, refundedTiyin }: PaymentChange & { state: PaymentState },
 ): Promise<void> {
-  const data = { payment_id: payment.id, status: state, ...(reason !== null && { reason }) };
+  const data = {
+    ...{ payment_id: payment.id, status: state },
+    ...(reason !== null && { reason }),
+    ...(refundedTiyin !== undefined && { refunded: Number(refundedTiyin) }),
+  };
   await tx.$executeRaw`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     VALUES (${newId('evt')}, ${payment.merchantId}, ${`payment.${state}`}, ${payment.id}, ${JSON.stringify(data)}::jsonb)`;

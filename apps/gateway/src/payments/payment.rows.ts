@@ -1,6 +1,6 @@
 import type { StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
+import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
 
 /** `payments` with what the saga has to know of its receipt, read by one statement. */
 export interface PaymentFacts {
@@ -21,6 +21,11 @@ export interface PaymentFacts {
   evidence: PaymentEvidence | null;
   reason: string | null;
   waits_for_capture: boolean;
+  code: 'none' | 'awaited' | 'given';
+  fiscal_mode: 'gateway' | 'provider';
+  /** The provider's own, as far as they are known. */
+  fiscal_documents: { sale?: ProviderDocument; refund?: ProviderDocument } | null;
+  lines_submitted: boolean;
   cancel_requested: boolean;
   expires_at: Date;
   hold_until: Date | null;
@@ -32,17 +37,20 @@ export interface PaymentFacts {
   state_since: Date;
   now: Date;
   receipt_status: ReceiptStatus;
-  device_id: string;
+  /** Null: the provider registers it. */
+  device_id: string | null;
   document: StoredReceiptDocument;
   terminal_id: string | null;
   receipt_seq: bigint | null;
   fiscal_sign: string | null;
   verification_url: string | null;
-  /** Of the sale, over its whole sum. */
+  /** Of the sale, over its whole sum. `failed`: the one that the saga itself asked for. */
   fiscal_refund: 'none' | 'pending' | 'registered' | 'failed';
-  /** The oldest sum that is to be asked back from the provider. */
+  /** The sum that is being asked back from the provider, else the oldest that is to be. */
   refund_id: bigint | null;
   refund_tiyin: bigint | null;
+  /** How often it was asked for. */
+  refund_calls: number;
   /** When the last call that moves money left here. */
   money_called_at: Date | null;
 }

@@ -1,4 +1,5 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Matches } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Problem } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
@@ -18,6 +19,12 @@ import { paymentView, type PaymentRow, type PaymentView } from './payment-view.j
 import { Reconciliation, type Disagreement } from './reconciliation.js';
 
 type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+
+class ConfirmBody {
+  /** What the provider has sent to the customer. */
+  @Matches(/^\d{4,8}$/)
+  otp!: string;
+}
 
 @Controller('v1/payments')
 export class PaymentsController {
@@ -94,6 +101,18 @@ export class PaymentsController {
   @Scopes('payments:write')
   async capture(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
     await this.changing.capture(client.merchantId, ownId('pay', id, 'payment'));
+    return this.find(client, id);
+  }
+
+  @Post(':id/confirm')
+  @HttpCode(200)
+  @Scopes('payments:write')
+  async confirm(
+    @CurrentClient() client: AuthenticatedClient,
+    @Param('id') id: string,
+    @Body() { otp }: ConfirmBody,
+  ): Promise<PaymentView> {
+    await this.changing.confirm(client.merchantId, ownId('pay', id, 'payment'), otp);
     return this.find(client, id);
   }
 

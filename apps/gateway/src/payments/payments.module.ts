@@ -16,6 +16,7 @@ import { ClickCalls } from './inbound/click-calls.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
+import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
@@ -59,6 +60,7 @@ import { SagaWork } from './saga-work.js';
     ProviderBodies,
     InboundRepository,
     PaymeCalls,
+    PaymeFiscalData,
     ClickCalls,
     MulticardCalls,
   ],

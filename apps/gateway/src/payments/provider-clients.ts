@@ -5,7 +5,7 @@ import {
   ClickClient,
   CLICK_CAPABILITIES,
   MulticardClient,
-  MULTICARD_CAPABILITIES,
+  multicardCapabilities,
   PaymeClient,
   PAYME_CAPABILITIES,
   readAnswer,
@@ -13,17 +13,22 @@ import {
   type HttpRequest,
   type PaymentProvider,
   type ProviderCapabilities,
-  type ProviderCode,
 } from '#payments';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 
-export const CAPABILITIES: Readonly<Record<ProviderCode, ProviderCapabilities>> = {
-  payme: PAYME_CAPABILITIES,
-  click: CLICK_CAPABILITIES,
-  multicard: MULTICARD_CAPABILITIES,
-};
+/** What is possible through this account; some of it has to be enabled by its provider. */
+export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>): ProviderCapabilities {
+  switch (account.provider) {
+    case 'payme':
+      return PAYME_CAPABILITIES;
+    case 'click':
+      return CLICK_CAPABILITIES;
+    case 'multicard':
+      return multicardCapabilities({ refundsParts: valueOf(account, 'partial_refunds') === 'on' });
+  }
+}
 
 /** The client of an account at its provider; one per account, for the tokens that some of them keep. */
 @Injectable()
@@ -55,13 +60,17 @@ export class ProviderClients {
       }
       case 'click': {
         const [apiUrl, serviceId, merchantUserId] = [value('api_url'), value('service_id'), value('merchant_user_id')];
-        return new ClickClient({ apiUrl, serviceId, merchantUserId, secretKey: value('secret_key') }, exchange);
+        const sellerTin = value('tin');
+        const more = { secretKey: value('secret_key'), ...(sellerTin !== '' && { sellerTin }) };
+        return new ClickClient({ apiUrl, serviceId, merchantUserId, ...more }, exchange);
       }
       case 'multicard': {
         const tokenHeader = value('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization';
         const options = { apiUrl: value('api_url'), applicationId: value('application_id'), secret: value('secret') };
         const holdMinutes = Number(value('hold_minutes'));
-        return new MulticardClient({ ...options, storeId: value('store_id'), tokenHeader, holdMinutes }, exchange);
+        const { partialRefund: refundsParts } = capabilitiesOf(account);
+        const more = { storeId: value('store_id'), tokenHeader, holdMinutes, refundsParts } as const;
+        return new MulticardClient({ ...options, ...more }, exchange);
       }
     }
   }

@@ -1,8 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT, type Prisma } from '#database';
+import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { parseTashkentCompact, type LocalExtraInfo } from '#fiscal-domain';
+import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
 
 type Tx = Prisma.TransactionClient;
+
+/** What its lane has to know of a receipt whose money is there. */
+export interface Released {
+  /** The hold ends: later it must not be sent. */
+  dispatchBefore: Date | null;
+  extraInfo: LocalExtraInfo | null;
+}
 
 /**
  * The receipt's side of a payment. Whoever locks both takes the receipt first: the trigger that wakes a payment runs with the
@@ -13,11 +22,12 @@ export class ReceiptMoves {
   constructor(private readonly prisma: PrismaService) {}
 
   /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
-  async release(tx: Tx, receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
+  async release(tx: Tx, receiptId: string, { dispatchBefore, extraInfo }: Released): Promise<boolean> {
     const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
       UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
-                          dispatch_before = ${dispatchBefore}::timestamptz
-       WHERE id = ${receiptId} AND status = 'awaiting_payment' RETURNING merchant_id`;
+                          dispatch_before = ${dispatchBefore}::timestamptz,
+                          extra_info = ${extraInfo && JSON.stringify(extraInfo)}::jsonb
+       WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING merchant_id`;
     return this.tell(tx, receiptId, moved, { type: 'receipt.accepted' });
   }
 
@@ -31,15 +41,62 @@ export class ReceiptMoves {
     return this.tell(tx, receiptId, moved, { type: 'receipt.cancelled', reason });
   }
 
-  releaseNow(receiptId: string, dispatchBefore: Date | null): Promise<boolean> {
-    return this.prisma.$transaction((tx) => this.release(tx, receiptId, dispatchBefore));
+  /**
+   * awaiting_payment → registered by the provider's own document: of the sale, or of the refund that waits for it. Such a receipt
+   * belongs to no device, so no lane can have it. `taken`: another receipt is this very document.
+   */
+  async registerByProvider(
+    saleId: string,
+    which: 'sale' | 'refund',
+    document: ProviderDocument,
+  ): Promise<{ kind: 'registered' | 'taken' | 'unchanged' }> {
+    try {
+      const ids = await this.prisma.$transaction((tx) => this.registerNow(tx, saleId, which, document));
+      for (const id of ids) await this.notify(id);
+      return { kind: ids.length > 0 ? 'registered' : 'unchanged' };
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      return { kind: 'taken' };
+    }
+  }
+
+  private async registerNow(
+    tx: Tx,
+    saleId: string,
+    which: 'sale' | 'refund',
+    document: ProviderDocument,
+  ): Promise<string[]> {
+    const { terminalId, receiptSeq, fiscalSign, url, compactTime } = document;
+    const registeredAt = new Date(parseTashkentCompact(compactTime) ?? Date.now());
+    const row = which === 'sale' ? Prisma.sql`id = ${saleId}` : Prisma.sql`refund_of = ${saleId} AND type = 'refund'`;
+    const moved = await tx.$queryRaw<{ id: string; merchant_id: string }[]>`
+      UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
+             fiscal_sign = ${fiscalSign}, verification_url = ${url}, registered_at = ${registeredAt}::timestamptz,
+             evidence = 'answer', updated_at = now()
+       WHERE ${row} AND status = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;
+    for (const { id, merchant_id: merchantId } of moved) {
+      const data = { receipt_id: id, terminal_id: terminalId, receipt_seq: receiptSeq, fiscal_sign: fiscalSign };
+      await tx.$executeRaw`
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        VALUES (${newId('evt')}, ${merchantId}, ${which === 'sale' ? 'receipt.registered' : 'refund.registered'}, ${id},
+                ${JSON.stringify({ ...data, evidence: 'answer' })}::jsonb)`;
+    }
+    return moved.map(({ id }) => id);
+  }
+
+  releaseNow(receiptId: string, released: Released): Promise<boolean> {
+    return this.prisma.$transaction((tx) => this.release(tx, receiptId, released));
   }
 
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {
     const isCancelled = await this.prisma.$transaction((tx) => this.cancel(tx, receiptId, reason));
     // Whoever waits for this receipt need not wait longer; a lost notice costs him his deadline.
-    if (isCancelled) await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
+    if (isCancelled) await this.notify(receiptId);
     return isCancelled;
+  }
+
+  private async notify(receiptId: string): Promise<void> {
+    await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
   }
 
   private async tell(

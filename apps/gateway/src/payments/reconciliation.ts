@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
@@ -16,7 +16,9 @@ export type DisagreementKind =
   /** The provider says something else than we do. */
   | 'provider_differs'
   /** A sum that is to go back has not gone back. */
-  | 'refund_open';
+  | 'refund_open'
+  /** The provider registers the receipt, and its document of it, or of the refund, is not here yet. */
+  | 'document_missing';
 
 /** A payment whose money and receipt do not agree at this moment. */
 export interface Disagreement {
@@ -66,10 +68,15 @@ export class Reconciliation {
                  WHEN p.state = 'manual' THEN 'manual'
                  WHEN p.discrepancy IS NOT NULL THEN 'provider_differs'
                  WHEN p.state::text LIKE '%\\_unknown' THEN 'unknown'
+                 WHEN p.fiscal_mode = 'provider' AND p.state IN ('captured', 'refunded')
+                      AND (r.status = 'awaiting_payment'
+                           OR EXISTS (SELECT FROM receipts b WHERE b.refund_of = r.id AND b.status = 'awaiting_payment'))
+                   THEN 'document_missing'
                  WHEN p.state = 'captured' AND r.status <> 'registered' THEN 'money_without_receipt'
                  WHEN (p.state = 'capture_refused' OR p.state IN ${WITHOUT_MONEY}) AND r.status = 'registered'
                       AND (SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
-                            WHERE b.refund_of = r.id AND b.type = 'refund' AND b.status = 'registered') < r.total_tiyin
+                            WHERE b.refund_of = r.id AND b.operation <> ${SURPLUS_OPERATION}
+                              AND b.status = 'registered') < r.total_tiyin
                    THEN 'receipt_without_money'
                  WHEN EXISTS (SELECT FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
                                WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
@@ -97,6 +104,8 @@ function disagreement(row: Row): Disagreement {
 function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt }: Row): string {
   if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
+  if (kind === 'document_missing')
+    return 'provider: tells of its document; operator: POST /v1/operator/payments/{id}/document where it does not';
   if (kind === 'provider_differs') return 'operator: compare with the provider';
   if (dueAt === null) return 'operator: nothing goes on by itself';
   return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';

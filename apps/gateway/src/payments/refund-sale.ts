@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { RefundReceipt } from '../refunds/refund-receipt.js';
+import { SAGA_CLIENT } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
-
-/** Who asks, where no client does: the key below is unique under this name. */
-const SAGA_CLIENT = 'payments';
 
 /**
  * The fiscal refund of a sale whose money is not there. Exactly one: its key is the payment's id, and whoever comes after a

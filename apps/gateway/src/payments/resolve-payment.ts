@@ -1,14 +1,22 @@
 import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
-import type { PaymentState } from '#payments';
-import { PaymentRepository } from './payment.repository.js';
+import { providerDocument, type PaymentState } from '#payments';
+import { documentKept, PaymentRepository, type PaymentChange } from './payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
 
-export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'voided', 'declined'] as const;
+/** `part_refunded`: the part that was being given back is back, the rest is still taken. */
+export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined'] as const;
 export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
+
+interface Locked {
+  state: PaymentState;
+  amount_tiyin: bigint;
+  refunded_tiyin: bigint;
+}
 
 /** What a person found out at the provider about a payment that no machine can bring on. The saga goes on from there. */
 @Injectable()
@@ -22,22 +30,64 @@ export class ResolvePayment {
   /** @throws Problem 404; 409 payment_not_manual */
   async resolve(caller: Caller, id: string, said: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
-      const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
-        SELECT state FROM payments WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
+      const [row] = await tx.$queryRaw<Locked[]>`
+        SELECT state, amount_tiyin, refunded_tiyin FROM payments
+         WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
       if (!row) throw notFound('payment');
       if (row.state !== 'manual') throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
-      const change = { state: said.outcome, reason: said.reason, failures: 0 };
-      await this.payments.change(tx, id, 'manual', change);
+      const change = await this.changeFor(tx, id, row, said.outcome);
+      await this.payments.change(tx, id, 'manual', { ...change, reason: said.reason, failures: 0 });
       await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${id}`;
-      if (said.outcome === 'refunded') {
-        await tx.$executeRaw`UPDATE payments SET refunded_tiyin = amount_tiyin WHERE id = ${id}`;
-        await tx.$executeRaw`
-          UPDATE payment_refunds SET state = 'done', finished_at = now() WHERE payment_id = ${id} AND state = 'requested'`;
-      }
       const [before, after] = [{ status: row.state }, { status: said.outcome, reason: said.reason }];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };
     });
     await this.worker.now(id);
+  }
+
+  /** A document that the provider registered and did not tell of. @throws Problem 404; 409 payment_not_manual; 422 */
+  async giveDocument(
+    caller: Caller,
+    id: string,
+    said: { document: 'sale' | 'refund'; verification_url: string; reason: string },
+  ): Promise<void> {
+    const told = { url: said.verification_url, terminalId: null, receiptSeq: null, fiscalSign: null, compactTime: null };
+    const document = providerDocument(told);
+    if (!document) {
+      const detail = 'The link must name terminal, number, time and sign: t, r, c and s.';
+      throw Problem.fromErrors([{ pointer: '/verification_url', code: 'invalid_format', detail }]);
+    }
+    await this.changes.execute(caller, async (tx) => {
+      const [row] = await tx.$queryRaw<{ fiscal_mode: string; known: boolean }[]>`
+        SELECT fiscal_mode, (fiscal_documents -> ${said.document}::text) IS NOT NULL AS known FROM payments
+         WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
+      if (!row) throw notFound('payment');
+      if (row.fiscal_mode !== 'provider' || row.known)
+        throw new Problem('payment_not_manual', `No document of the ${said.document} is missing.`);
+      await tx.$executeRaw`
+        UPDATE payments SET ${documentKept(said.document, document)}, due_at = now(), news = news + 1 WHERE id = ${id}`;
+      const after = { document: said.document, verification_url: said.verification_url, reason: said.reason };
+      return { result: undefined, action: 'payment.document', targetId: id, before: { document: null }, after };
+    });
+    await this.worker.now(id);
+  }
+
+  private async changeFor(
+    tx: Prisma.TransactionClient,
+    id: string,
+    { amount_tiyin: amountTiyin, refunded_tiyin: refundedTiyin }: Locked,
+    outcome: PaymentOutcome,
+  ): Promise<PaymentChange> {
+    if (outcome !== 'refunded' && outcome !== 'part_refunded') return { state: outcome };
+    const parts = await tx.$queryRaw<{ amount_tiyin: bigint }[]>`
+      UPDATE payment_refunds SET state = 'done', finished_at = now()
+       WHERE payment_id = ${id} AND state IN ('waiting', 'requested') AND (state = 'requested' OR called_at IS NOT NULL)
+      RETURNING amount_tiyin`;
+    if (outcome === 'refunded') return { state: 'refunded', refundedTiyin: amountTiyin };
+    if (parts.length === 0) throw new Problem('payment_not_manual', 'No part of the payment was being given back.');
+    const backTiyin = parts.reduce((sum, part) => sum + part.amount_tiyin, refundedTiyin);
+    return backTiyin >= amountTiyin
+      ? { state: 'refunded', refundedTiyin: amountTiyin }
+      : { state: 'captured', refundedTiyin: backTiyin };
   }
 
   /** Looks at once instead of when it is due. */
@@ -45,6 +95,7 @@ export class ResolvePayment {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
         UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, compared_at = NULL,
+                            lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
                             link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
          WHERE id = ${id} AND merchant_id = ${caller.merchantId} RETURNING state`;
       if (!row) throw notFound('payment');

@@ -17,28 +17,52 @@ export function snapshotOf(
     canRefund: capabilities.refundInitiator[facts.flow] === 'us',
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),
+    fiscalisedBy: facts.fiscal_mode === 'provider' ? 'provider' : 'register',
+    documents: documentsOf(facts, capabilities),
+    code: facts.code,
     waitsForCapture: facts.waits_for_capture,
     cancelRequested: facts.cancel_requested,
     outOfTime: isOutOfTime(facts, timing),
   };
 }
 
+/** A provider that has told of no sale this long after its money went back will not: nothing was registered. */
+const DOCUMENT_PATIENCE_MS = 24 * 3_600_000;
+
+function documentsOf(facts: PaymentFacts, { providerDocuments }: ProviderCapabilities): SagaSnapshot['documents'] {
+  const toFetch = facts.lines_submitted ? 'look' : 'submit';
+  return {
+    next: providerDocuments === 'fetched' ? toFetch : 'await',
+    sale: facts.fiscal_documents?.sale !== undefined,
+    refund: facts.fiscal_documents?.refund !== undefined,
+    isOverdue: facts.now.getTime() - facts.state_since.getTime() > DOCUMENT_PATIENCE_MS,
+  };
+}
+
 function linkOf(facts: PaymentFacts, { attachesLink }: ProviderCapabilities): SagaSnapshot['link'] {
   if (facts.link === 'attached') return 'attached';
   // A sign that nobody could read back has no link; a provider that refused it is not asked again.
-  const canAttach = attachesLink && facts.link === 'missing' && facts.verification_url !== null;
+  const canAttach =
+    facts.fiscal_mode === 'gateway' && attachesLink && facts.link === 'missing' && facts.verification_url !== null;
   return canAttach && facts.flow !== 'inbound' ? 'missing' : 'none';
 }
 
 /** By the database's clock. Before the provider has begun, the customer's time; after that the hold's. */
-function isOutOfTime({ state, expires_at, hold_until, now }: PaymentFacts, timing: { holdMarginMs: number }): boolean {
+function isOutOfTime(facts: PaymentFacts, timing: { holdMarginMs: number }): boolean {
+  const { state, expires_at, hold_until, now } = facts;
   if (state === 'created' || state === 'pending') return expires_at <= now;
   if (isWithoutMoney(state) || hold_until === null) return false;
-  return hold_until.getTime() - marginOf(state, timing) <= now.getTime();
+  return (state === 'authorized' ? saleBefore(facts, hold_until, timing) : hold_until) <= now;
 }
 
-function marginOf(state: PaymentFacts['state'], { holdMarginMs }: { holdMarginMs: number }): number {
-  return state === 'authorized' ? holdMarginMs : 0;
+/** What must be left of a hold when its receipt goes to the register: of a short one, a third. */
+export function saleBefore(
+  { state_since: heldSince }: Pick<PaymentFacts, 'state_since'>,
+  holdUntil: Date,
+  { holdMarginMs }: { holdMarginMs: number },
+): Date {
+  const marginMs = Math.min(holdMarginMs, Math.max(holdUntil.getTime() - heldSince.getTime(), 0) / 3);
+  return new Date(holdUntil.getTime() - marginMs);
 }
 
 export function refOf(facts: PaymentFacts): PaymentRef {

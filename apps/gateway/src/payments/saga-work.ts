@@ -5,6 +5,9 @@ import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
+import { extraInfoOf } from './extra-info.js';
+import { HOLD_MARGIN_MS } from './payment-settings.js';
+import { saleBefore } from './saga-snapshot.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { RefundSale } from './refund-sale.js';
@@ -20,6 +23,9 @@ const PATIENCE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 const PENDING_LOOK_MS = 3_000;
 /** A receipt that moves wakes its payment; this is for the day on which it does not. */
 export const RECEIPT_LOOK_MS = 60_000;
+
+/** A provider tells of its document by a call; this is for the day on which patience with it ends. */
+const DOCUMENT_LOOK_MS = 30 * 60_000;
 
 type At = Parameters<CallProvider['execute']>[1];
 
@@ -44,6 +50,8 @@ export class SagaWork {
         return (await this.payments.moveAlone(lease, facts.state, step.to)) ? GO_ON : rest(facts);
       case 'release_receipt':
         return this.release(facts);
+      case 'register_receipt':
+        return this.register(facts, step.document);
       case 'cancel_receipt':
         return (await this.receipts.cancelNow(facts.receipt_id, reasonOf(facts))) ? GO_ON : rest(facts);
       case 'start_fiscal_refund':
@@ -67,10 +75,22 @@ export class SagaWork {
   }
 
   private async release(facts: PaymentFacts): Promise<Progress> {
-    const dispatchBefore = facts.state === 'authorized' ? facts.hold_until : null;
-    if (!(await this.receipts.releaseNow(facts.receipt_id, dispatchBefore))) return rest(facts);
-    this.lanes.ring(facts.device_id, facts.receipt_id);
+    const { state, hold_until: holdUntil } = facts;
+    const isHeld = state === 'authorized' && holdUntil !== null;
+    const dispatchBefore = isHeld ? saleBefore(facts, holdUntil, { holdMarginMs: HOLD_MARGIN_MS }) : null;
+    const released = { dispatchBefore, extraInfo: extraInfoOf(facts) };
+    if (!(await this.receipts.releaseNow(facts.receipt_id, released))) return rest(facts);
+    if (facts.device_id !== null) this.lanes.ring(facts.device_id, facts.receipt_id);
     return GO_ON;
+  }
+
+  private async register(facts: PaymentFacts, which: 'sale' | 'refund'): Promise<Progress> {
+    const document = facts.fiscal_documents?.[which];
+    if (document === undefined) throw new Error(`payment ${facts.id} has no document of its ${which}`);
+    const registered = await this.receipts.registerByProvider(facts.receipt_id, which, document);
+    if (registered.kind === 'registered') return GO_ON;
+    if (registered.kind === 'taken') await this.payments.noteDifference(facts.id, { document_taken: document });
+    return rest(facts);
   }
 
   private async refundSale(facts: PaymentFacts): Promise<Progress> {
@@ -96,7 +116,11 @@ export function patience(failures: number): number {
 }
 
 function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {
-  const end = facts.hold_until ?? facts.expires_at;
+  // For its document: it will tell, and reconciliation shows how long it has not.
+  if (what === 'provider' && (facts.state === 'captured' || isWithoutMoney(facts.state))) return DOCUMENT_LOOK_MS;
+  const held = facts.state === 'authorized' && facts.hold_until !== null ? facts.hold_until : null;
+  const margin = { holdMarginMs: HOLD_MARGIN_MS };
+  const end = held ? saleBefore(facts, held, margin) : (facts.hold_until ?? facts.expires_at);
   const leftMs = Math.max(end.getTime() - facts.now.getTime(), 0) + 50;
   return what === 'register' ? Math.min(RECEIPT_LOOK_MS, Math.max(leftMs, 1_000)) : leftMs;
 }

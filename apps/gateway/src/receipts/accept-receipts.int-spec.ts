@@ -1,9 +1,8 @@
 // Promise: what was answered is on disk exactly once, whatever arrives together with it.
 import pg from 'pg';
-import { PrismaService, type StoredReceiptDocument } from '#database';
-import { tiyin, type ReceiptLine } from '#fiscal-domain';
+import { PrismaService } from '#database';
 import { newId, sha256 } from '#runtime';
-import { createTestDatabase, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
+import { createTestDatabase, sampleDocument, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
 import { AcceptReceipts, type Acceptance } from './accept-receipts.js';
 import { ReceiptRepository, type NewReceipt } from './receipt.repository.js';
 
@@ -171,38 +170,7 @@ function newRow(given: Partial<NewReceipt> & { body?: string }): NewReceipt {
     deviceId: 'dev_1',
     branchId: 'brn_1',
     cashierId: 'csh_1',
-    document: document(),
+    document: sampleDocument('Non «Бухоро» o‘zbek'),
     ...rest,
-  };
-}
-
-function document(): StoredReceiptDocument {
-  const line = {
-    line: 1,
-    sku: null,
-    name: 'Non «Бухоро» o‘zbek',
-    quantity: 1_000 as ReceiptLine['quantity'],
-    priceTiyin: tiyin(112_000),
-    discountTiyin: tiyin(0),
-    totalTiyin: tiyin(112_000),
-    vatPercent: 12 as const,
-    vatTiyin: tiyin(12_000),
-    spic: '01905001001000001',
-    packageCode: '1500001',
-    units: 796,
-    barcode: null,
-    labels: [],
-    commission: null,
-  };
-  return {
-    type: 'sale',
-    lines: [line],
-    payment: { method: 'cash', provider: null, cashTiyin: tiyin(112_000), cardTiyin: tiyin(0) },
-    totalTiyin: tiyin(112_000),
-    vatTotalTiyin: tiyin(12_000),
-    customer: null,
-    refundInfo: null,
-    metadata: null,
-    callbackUrl: null,
   };
 }

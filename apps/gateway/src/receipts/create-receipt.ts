@@ -118,7 +118,11 @@ function acceptedEventId(receiptId: string): string {
   return receiptId.replace('rcp_', 'evt_');
 }
 
-export function newReceipt(identity: StoredIdentity, route: Route, document: StoredReceiptDocument): NewReceipt {
+export function newReceipt<Device extends string | null>(
+  identity: StoredIdentity,
+  route: Pick<Route, 'branchId' | 'cashierId'> & { deviceId: Device },
+  document: StoredReceiptDocument,
+): NewReceipt<Device> {
   return {
     id: identity.id,
     eventId: acceptedEventId(identity.id),

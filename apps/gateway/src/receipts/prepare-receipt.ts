@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import { Problem, type ProblemError } from '#runtime';
-import { ChooseDevice, type Route } from '../devices/choose-device.js';
+import { ChooseDevice, type Placing, type Route } from '../devices/choose-device.js';
 import { ComposeDocument } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
 
 export type Prepared =
   { kind: 'prepared'; route: Route; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
+
+type Placed = Extract<Placing, { kind: 'placed' }>['place'];
+export type PreparedForProvider =
+  { kind: 'prepared'; route: Placed; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
 
 /** Where a receipt would go and what it would become there, or everything that is wrong with it. Stores nothing. */
 @Injectable()
@@ -37,6 +41,21 @@ export class PrepareReceipt {
       };
     }
     return { kind: 'prepared', route: routing.route, document: composed.document };
+  }
+
+  /** The same for a sale that its payment provider registers: no register of ours is asked for, or allowed to be named. */
+  async prepareForProvider(merchantId: string, body: ReceiptBody): Promise<PreparedForProvider> {
+    const placing = await this.devices.place({ merchantId, cashier: body.cashier_id, branch: body.branch_id ?? null });
+    const composed = await this.composer.compose(merchantId, body, 'line-net');
+    const faults: ProblemError[] = composed.kind === 'refused' ? composed.faults : [];
+    if (placing.kind === 'unknown') faults.push(unknownPlace(placing.field, placing.detail));
+    if (body.device_id !== undefined) {
+      const detail = 'The payment provider registers this sale, no register of yours.';
+      faults.push({ pointer: '/device_id', code: 'invalid_value', detail });
+    }
+    if (faults.length > 0 || placing.kind !== 'placed' || composed.kind !== 'composed')
+      return { kind: 'refused', problem: Problem.fromErrors(faults) };
+    return { kind: 'prepared', route: placing.place, document: composed.document };
   }
 }
 

@@ -142,6 +142,11 @@ export class PaymentBody {
   @Matches(/^998\d{9}$/)
   phone?: string;
 
+  /** What a till read off the customer's wallet (Click Pass). */
+  @IsOptional()
+  @Matches(/^[\x21-\x7e]{8,512}$/)
+  qr_code?: string;
+
   /** What the provider has sent to the customer, where it wants it back. */
   @IsOptional()
   @Matches(/^\d{4,8}$/)

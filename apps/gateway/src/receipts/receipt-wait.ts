@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
-/** Stored under `deviceId`'s lane by this very call, or known before. */
-type Stored = { kind: 'accepted'; deviceId: string } | { kind: 'replay' };
+/** Stored by this very call, under `deviceId`'s lane if it has one, or known before. */
+type Stored = { kind: 'accepted'; deviceId: string | null } | { kind: 'replay' };
 
 /** What follows the writing of a receipt: ring for its lane, and wait for the register as long as the caller wants. */
 @Injectable()
@@ -22,7 +22,7 @@ export class ReceiptWait {
     try {
       const stored = await store();
       if (stored.kind === 'accepted') {
-        this.lanes.ring(stored.deviceId, receiptId);
+        if (stored.deviceId !== null) this.lanes.ring(stored.deviceId, receiptId);
         await waiter.settledWithin(seconds);
       }
       return stored;

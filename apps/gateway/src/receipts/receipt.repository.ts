@@ -3,7 +3,7 @@ import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from
 import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
 
 /** A receipt ready to be written: everything decided but its lane place, which the database draws. */
-export interface NewReceipt {
+export interface NewReceipt<Device extends string | null = string> {
   /** Made before the first try, so that every retry of the write speaks of the same row. */
   id: string;
   eventId: string;
@@ -14,7 +14,8 @@ export interface NewReceipt {
   externalId: string | null;
   bodyHash: Buffer;
   type: ReceiptType;
-  deviceId: string;
+  /** Null: a payment provider registers it. */
+  deviceId: Device;
   branchId: string;
   cashierId: string;
   document: StoredReceiptDocument;

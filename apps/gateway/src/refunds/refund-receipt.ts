@@ -32,7 +32,7 @@ export interface CreatedRefund {
 
 type Stored =
   /** `row` as the commit left it; null where that must be read. */
-  { kind: 'accepted'; deviceId: string; row: ReceiptRow | null } | { kind: 'replay'; id: string };
+  { kind: 'accepted'; deviceId: string | null; row: ReceiptRow | null } | { kind: 'replay'; id: string };
 
 /** What is read before the transaction: it never changes, or does so by hand. */
 interface Around {
@@ -133,12 +133,14 @@ export class RefundReceipt {
     const composed = composeRefund({ sale: sale.document, refundInfo, ledger, body });
     if (composed.kind === 'nothing_left') throw new Problem('nothing_left', 'Everything has been refunded.');
     if (composed.kind === 'refused') throw Problem.fromErrors(composed.faults);
-    const device = openDevice(around.device);
-    const { deviceId, vatRule } = device;
     const { document } = composed;
-    const violations = refundViolations(document, { goods: (spic) => around.goods.get(spic), vatRule }, body);
-    if (violations.length > 0) throw Problem.fromErrors(violations);
-    const refund: NewRefund = { ...identity, saleId: sale.id, deviceId, document };
+    const device = isRegisteredByProvider(sale) ? null : openDevice(around.device);
+    if (device) {
+      const { vatRule } = device;
+      const violations = refundViolations(document, { goods: (spic) => around.goods.get(spic), vatRule }, body);
+      if (violations.length > 0) throw Problem.fromErrors(violations);
+    }
+    const refund: NewRefund = { ...identity, saleId: sale.id, deviceId: device?.deviceId ?? null, document };
     const createdAt = await this.refunds.insert(tx, refund);
     if (!createdAt) throw new KeyTaken();
     const { id, merchantId } = identity;
@@ -146,7 +148,9 @@ export class RefundReceipt {
     for (const hook of this.hooks) await hook.onAccepted(tx, accepted);
     const place = { branchId: sale.branch_id, cashierId: sale.cashier_id, refundOf: sale.id };
     // A hook may have written to the row.
-    const row = this.hooks.length === 0 ? acceptedRow({ ...refund, ...place }, createdAt) : null;
+    const { deviceId } = refund;
+    const isUntouched = this.hooks.length === 0 && deviceId !== null;
+    const row = isUntouched ? acceptedRow({ ...refund, deviceId, ...place }, createdAt) : null;
     return { kind: 'accepted', deviceId, row };
   }
 
@@ -157,7 +161,7 @@ export class RefundReceipt {
     const judged = judgeConflict(identity, stored);
     switch (judged.kind) {
       case 'accepted':
-        return { kind: 'accepted', deviceId: device?.deviceId ?? sale.device_id ?? '', row: null };
+        return { kind: 'accepted', deviceId: device?.deviceId ?? sale.device_id, row: null };
       case 'replay':
         return judged;
       case 'mismatch':
@@ -179,6 +183,11 @@ function refusalOf(error: unknown): unknown {
   if (!BUSY.has(sqlStateOf(error) ?? '')) return error;
   const detail = 'Another refund of this receipt is being written; nothing was stored.';
   return new Problem('service_unavailable', detail, { cause: error });
+}
+
+/** No device of ours had the sale: its payment provider did, and refunds it as well. */
+function isRegisteredByProvider({ payment_id: paymentId, device_id: deviceId }: ReceiptRow): boolean {
+  return paymentId !== null && deviceId === null;
 }
 
 /** @throws Problem 409 when the terminal is gone, 503 while its register takes nothing */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LEDGER_REFUND, PrismaService, type Prisma, type StoredReceiptDocument } from '#database';
+import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus, ReceiptType, VatRule } from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 
@@ -25,7 +25,8 @@ export interface NewRefund {
   externalId: string | null;
   bodyHash: Buffer;
   saleId: string;
-  deviceId: string;
+  /** Null: the payment provider that registered the sale registers it. */
+  deviceId: string | null;
   document: StoredReceiptDocument;
 }
 
@@ -62,11 +63,11 @@ export class RefundRepository {
   }
 
   /**
-   * The refund in its lane, and its event, with branch and cashier of the sale. Null: its id, key or external id is taken.
+   * The refund in its lane (or waiting for its provider), and its event, with branch and cashier of the sale. Null: its id, key or external id is taken.
    * @returns when it was created
    */
   async insert(tx: Tx, refund: NewRefund): Promise<Date | null> {
-    const { document } = refund;
+    const { document, deviceId } = refund;
     const [written] = await tx.$queryRaw<{ created_at: Date }[]>`
       WITH written AS (
         INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
@@ -74,8 +75,8 @@ export class RefundRepository {
                               refund_of)
         SELECT ${refund.id}::text, s.merchant_id, ${refund.clientId}::text, ${refund.operation}::text,
                ${refund.idempotencyKey}::text, ${refund.externalId}::text, ${refund.bodyHash}::bytea,
-               'refund'::receipt_type, 'accepted'::receipt_status, nextval('lane_place_seq'),
-               ${refund.deviceId}::text, s.branch_id, s.cashier_id, ${JSON.stringify(document)}::jsonb,
+               'refund'::receipt_type, ${deviceId === null ? 'awaiting_payment' : 'accepted'}::receipt_status,
+               ${deviceId === null ? Prisma.sql`NULL` : Prisma.sql`nextval('lane_place_seq')`}, ${deviceId}::text, s.branch_id, s.cashier_id, ${JSON.stringify(document)}::jsonb,
                ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, s.id
           FROM receipts s WHERE s.id = ${refund.saleId} AND s.merchant_id = ${refund.merchantId}
         ON CONFLICT DO NOTHING

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { decodeUtf8, type SheetRow } from './sheet-row.js';
 
 const NEWLINE = 0x0a;
@@ -33,6 +34,18 @@ export async function* readLines(
   }
   const row = length > 0 ? finish() : null;
   if (row) yield row;
+}
+
+/** Whether the file's last byte is not the end of a line. */
+export async function endsWithinLine(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
+    return bytesRead === 1 && buffer[0] !== NEWLINE;
+  } finally {
+    await file.close();
+  }
 }
 
 function tooLong(number: number, maxLineBytes: number): SheetRow {

@@ -93,6 +93,26 @@ test('formulas, errors and endless cells are faults of their row, and the others
   expect(rows[3]?.cells).toEqual(['4']);
 });
 
+test('rows whose numbers make no sense are counted, each with a number of its own', async () => {
+  const cell = '<c><v>1</v></c>';
+  await workbook({
+    'xl/worksheets/sheet1.xml': sheet(
+      ['7', '7', '3', 'x', '-1', '99999999999', '20'].map((r) => `<row r="${r}">${cell}</row>`).join(''),
+    ),
+  });
+  expect((await all(readXlsx(file))).map(({ number }) => number)).toEqual([7, 8, 9, 10, 11, 12, 20]);
+});
+
+test('how much was read is told, up to all of it', async () => {
+  const rows = Array.from({ length: 5_000 }, (_, index): Cell[] => [index, randomBytes(20).toString('hex')]);
+  await pipeline(xlsxStream(rows), createWriteStream(file));
+  const shares: number[] = [];
+  for await (const _row of readXlsx(file, (share) => void shares.push(share)));
+  expect(shares.length).toBeGreaterThan(2);
+  expect([...shares].sort((a, b) => a - b)).toEqual(shares);
+  expect(shares.at(-1)).toBe(1);
+});
+
 test.each<[string, () => Promise<void>, string]>([
   ['no archive', () => writeFile(file, 'sku;name'), 'no XLSX workbook'],
   ['an empty file', () => writeFile(file, ''), 'no XLSX workbook'],

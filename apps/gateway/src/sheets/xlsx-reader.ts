@@ -12,6 +12,8 @@ const MAX_ENTRIES = 1_000;
 const MAX_RATIO = 250;
 const RATIO_COUNTS_FROM_BYTES = 10 * 1024 ** 2;
 const MAX_COLUMNS = 200;
+/** Ten times as many as a spreadsheet program can write. */
+const MAX_ROW_NUMBER = 10_485_760;
 
 const SHARED_TEXTS = 'xl/sharedStrings.xml';
 const SHEET = /^xl\/worksheets\/[^/]+\.xml$/;
@@ -20,9 +22,13 @@ const SHEET = /^xl\/worksheets\/[^/]+\.xml$/;
  * The rows of a workbook's first sheet, streamed: memory holds the workbook's table of shared texts and one row.
  * Cells are texts; numbers come as they are written in the file. Formulas are faults of their row: what they would
  * come to depends on who opens the file.
+ * @param onShare told with each piece how much of the sheet was read, from 0 to 1
  * @throws UnreadableFile
  */
-export async function* readXlsx(path: string): AsyncGenerator<SheetRow, void, undefined> {
+export async function* readXlsx(
+  path: string,
+  onShare: (share: number) => void = () => undefined,
+): AsyncGenerator<SheetRow, void, undefined> {
   const zip = await opened(path);
   try {
     const entries = await entriesOf(zip);
@@ -31,7 +37,8 @@ export async function* readXlsx(path: string): AsyncGenerator<SheetRow, void, un
     if (!sheet) throw new UnreadableFile('The file is a ZIP archive without a worksheet, no XLSX workbook.');
     const texts = entries.get(SHARED_TEXTS);
     const shared = texts ? await sharedTexts(await contentOf(zip, texts, MAX_TEXTS_BYTES)) : [];
-    yield* rowsOf(await contentOf(zip, sheet, MAX_SHEET_BYTES), shared);
+    const size = Math.max(sheet.uncompressedSize, 1);
+    yield* rowsOf(await contentOf(zip, sheet, MAX_SHEET_BYTES), shared, (bytes) => onShare(bytes / size));
   } catch (error) {
     throw readable(error);
   } finally {
@@ -123,11 +130,18 @@ class CellText {
   }
 }
 
-async function* rowsOf(stream: Readable, shared: readonly string[]): AsyncGenerator<SheetRow, void, undefined> {
+async function* rowsOf(
+  stream: Readable,
+  shared: readonly string[],
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<SheetRow, void, undefined> {
   const reader = new RowReader(shared);
   const decoder = new TextDecoder('utf-8', { fatal: true });
+  let bytes = 0;
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     reader.write(decoder.decode(chunk, { stream: true }));
+    bytes += chunk.length;
+    onBytes(bytes);
     yield* reader.take();
   }
   reader.write(decoder.decode());
@@ -168,7 +182,7 @@ class RowReader {
   private open({ name, attributes }: SaxesTagPlain): void {
     switch (local(name)) {
       case 'row':
-        this.last = Number(attributes['r'] ?? this.last + 1);
+        this.last = rowNumber(attributes['r'], this.last);
         this.row = { number: this.last, cells: [], faults: [] };
         this.column = -1;
         return;
@@ -227,6 +241,12 @@ function plainNumber(value: string): string {
   if (!/[eE.]/.test(value)) return value;
   const number = Number(value);
   return Number.isSafeInteger(number) ? String(number) : value;
+}
+
+/** As the sheet says, if it makes sense: each row has a number of its own, and a later one a larger. */
+function rowNumber(text: string | undefined, last: number): number {
+  const number = text !== undefined && /^\d{1,8}$/.test(text) ? Number(text) : 0;
+  return number > last && number <= MAX_ROW_NUMBER ? number : last + 1;
 }
 
 /** `AB12` → 27. */

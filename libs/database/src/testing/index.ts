@@ -1,3 +1,4 @@
 /** For tests only: never imported by a program, never built. */
 export { startOwnServer, type OwnServer } from './own-server.js';
+export { sampleDocument } from './sample-document.js';
 export { createTestDatabase, type TestDatabase } from './test-database.js';

@@ -1,11 +1,14 @@
+import { clickItems, readClickDocument } from './click-ofd.js';
 import { clickAuth } from './click.signature.js';
-import { clickFailure, clickPaymentStatus, toTashkentDate } from './click.transform.js';
+import { clickFailure, clickPassStatus, clickPaymentStatus, toTashkentDate } from './click.transform.js';
+import type { FiscalLines } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
   statusOf,
   type CallOutcome,
   type FiscalLink,
   type Instrument,
+  type NoStatus,
   type PaymentOrder,
   type PaymentProvider,
   type PaymentRef,
@@ -20,28 +23,37 @@ export interface ClickClientOptions {
   serviceId: string;
   merchantUserId: string;
   secretKey: string;
+  /** The merchant's own number at the tax office, for lines that Click registers. */
+  sellerTin?: string;
   nowMs?: () => number;
 }
 
+/** How long a Click Pass payment waits for its confirmation. */
+const PASS_SECONDS = 30;
+
 export const CLICK_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'charge', phone: 'invoice', none: 'inbound' },
-  holdSeconds: null,
+  // Click Pass: unconfirmed, it lets go by itself.
+  flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
+  holdSeconds: PASS_SECONDS,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
   partialRefund: false,
   statusByOurRef: true,
   fiscalModes: ['gateway', 'provider'],
   markingSupported: true,
+  providerDocuments: 'fetched',
   attachesLink: true,
   amountUnit: 'som',
   qrPaymentProvider: 64,
 };
 
-type ClickAnswer = { kind: 'body'; body: WireObject } | Exclude<CallOutcome, { kind: 'status' }>;
+type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
+type ClickAnswer = { kind: 'body'; body: WireObject } | NoStatus;
 
 /** Click's Merchant API (facts §3.2). Nothing of it is idempotent: what was not answered is looked up by our reference. */
 export class ClickClient implements PaymentProvider {
   readonly code = 'click';
   readonly capabilities = CLICK_CAPABILITIES;
+  private isPassConfirmed = false;
 
   constructor(
     private readonly options: ClickClientOptions,
@@ -57,8 +69,32 @@ export class ClickClient implements PaymentProvider {
       const answer = await this.call('POST', 'invoice/create', body);
       return answer.kind === 'body' ? statusOf('pending', { nextAction: { type: 'push' } }) : answer;
     }
+    if (ref.flow === 'hold') {
+      const body = { service_id, otp_data: instrument.qr, amount, transaction_id: order.ourRef };
+      return this.pass(body);
+    }
     const body = { service_id, card_token: instrument.token, amount, transaction_parameter: order.ourRef };
     return paymentOf(await this.call('POST', 'card_token/payment', body));
+  }
+
+  /** Click Pass: taken off the customer's wallet, and given back after 30 s unless it is confirmed. */
+  async capture(ref: PaymentRef): Promise<CallOutcome> {
+    const body = { service_id: Number(this.options.serviceId), payment_id: Number(ref.providerRef) };
+    const answer = await this.call('POST', 'click_pass/confirm', body);
+    return answer.kind === 'body' ? statusOf('captured', { providerRef: ref.providerRef }) : answer;
+  }
+
+  /** The mode belongs to the service and stays: it is switched on before the first payment. Switching it moves no money. */
+  private async pass(body: WireObject): Promise<CallOutcome> {
+    const startedAtMs = this.nowMs();
+    if (!this.isPassConfirmed) {
+      const mode = await this.call('PUT', `click_pass/confirmation/${this.options.serviceId}`);
+      if (mode.kind === 'unknown') return { kind: 'unsent', detail: `the confirmation mode: ${mode.detail}` };
+      if (mode.kind !== 'body') return mode;
+      this.isPassConfirmed = true;
+    }
+    const answer = await this.call('POST', 'click_pass/payment', body);
+    return answer.kind === 'body' ? clickPassStatus(answer.body, startedAtMs + PASS_SECONDS * 1_000) : answer;
   }
 
   /** Click cannot withdraw an invoice: closed here, its Prepare is refused. Money that came before is found by the status. */
@@ -96,6 +132,31 @@ export class ClickClient implements PaymentProvider {
     return answer.kind === 'body' ? statusOf('captured', { providerRef: found }) : answer;
   }
 
+  /** Read before write: whether handing in twice makes two documents is nowhere said. */
+  async submitLines(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome> {
+    const known = await this.fetchDocument(ref);
+    if (known.kind !== 'status' || known.document !== null) return known;
+    const { serviceId, sellerTin = null } = this.options;
+    const body = {
+      ...{ service_id: Number(serviceId), payment_id: Number(known.providerRef), items: clickItems(lines, sellerTin) },
+      ...{ received_ecash: totalTiyin, received_cash: 0, received_card: 0 },
+    };
+    const answer = await this.call('POST', 'payment/ofd_data/submit_items', body);
+    return answer.kind === 'body' ? statusOf('captured', { providerRef: known.providerRef }) : answer;
+  }
+
+  /** This one answer has no error_code: whatever has no readable link is "not there yet". */
+  async fetchDocument(ref: PaymentRef): Promise<CallOutcome> {
+    const found = await this.idOf(ref);
+    if (typeof found !== 'string') return found;
+    const answer = await this.request('GET', `payment/ofd_data/${this.options.serviceId}/${found}`);
+    if (answer.kind !== 'answered') return answer;
+    const failure = answer.status === 404 ? null : clickFailure(answer.status);
+    if (failure) return failure;
+    const document = isObject(answer.body) ? readClickDocument(answer.body) : null;
+    return statusOf('captured', { providerRef: found, document });
+  }
+
   /** Click's id of the payment: kept, or looked up by ours on the day, the day after and the day before. */
   private async idOf(ref: PaymentRef): Promise<string | CallOutcome> {
     if (ref.providerRef !== null) return ref.providerRef;
@@ -112,11 +173,18 @@ export class ClickClient implements PaymentProvider {
     return statusOf('not_found');
   }
 
-  private async call(method: 'GET' | 'POST' | 'DELETE', path: string, body?: WireObject): Promise<ClickAnswer> {
-    const { apiUrl, merchantUserId, secretKey, nowMs = Date.now } = this.options;
-    const headers = { auth: clickAuth(merchantUserId, secretKey, Math.floor(nowMs() / 1_000)) };
-    const answer = await this.exchange({ method, url: `${apiUrl}/${path}`, headers, ...(body && { body }) });
-    return bodyOf(answer, method === 'GET');
+  private async call(method: ClickMethod, path: string, body?: WireObject): Promise<ClickAnswer> {
+    return bodyOf(await this.request(method, path, body), method === 'GET');
+  }
+
+  private request(method: ClickMethod, path: string, body?: WireObject): Promise<HttpAnswer> {
+    const { apiUrl, merchantUserId, secretKey } = this.options;
+    const headers = { auth: clickAuth(merchantUserId, secretKey, Math.floor(this.nowMs() / 1_000)) };
+    return this.exchange({ method, url: `${apiUrl}/${path}`, headers, ...(body && { body }) });
+  }
+
+  private nowMs(): number {
+    return (this.options.nowMs ?? Date.now)();
   }
 }
 

@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { isSameHex } from '../same-hex.js';
 
 /** The fields of a SHOP call exactly as they came: the amount is never written anew. */
 export interface ClickSigned {
@@ -19,9 +20,7 @@ export function clickSignature(signed: ClickSigned, secretKey: string): string {
 }
 
 export function isClickSigned(signed: ClickSigned, signature: string, secretKey: string): boolean {
-  const expected = Buffer.from(clickSignature(signed, secretKey));
-  const given = Buffer.from(signature.toLowerCase());
-  return expected.length === given.length && timingSafeEqual(expected, given);
+  return isSameHex(clickSignature(signed, secretKey), signature);
 }
 
 /** The `Auth` header of the Merchant API. */

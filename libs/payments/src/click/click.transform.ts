@@ -1,5 +1,6 @@
 import { tashkentDateTime } from '#fiscal-domain';
-import type { CallOutcome, MoneyStatus } from '../port.js';
+import { statusOf, type MoneyStatus, type NoStatus, type StatusFacts } from '../port.js';
+import { integerAt, textAt, type WireObject } from '../wire.js';
 
 /** `payment_status`: below 0 failed or given back, 0 and 1 at work, 2 paid. */
 export function clickPaymentStatus(status: number | null): MoneyStatus {
@@ -9,7 +10,7 @@ export function clickPaymentStatus(status: number | null): MoneyStatus {
 }
 
 /** What an HTTP status says; null: the body tells. */
-export function clickFailure(status: number): Exclude<CallOutcome, { kind: 'status' }> | null {
+export function clickFailure(status: number): NoStatus | null {
   if (status === 200) return null;
   const detail = `HTTP ${String(status)}`;
   if ([400, 401, 403, 404, 406, 410].includes(status)) return { kind: 'refused', code: String(status), detail };
@@ -19,4 +20,23 @@ export function clickFailure(status: number): Exclude<CallOutcome, { kind: 'stat
 /** YYYY-MM-DD in Tashkent. */
 export function toTashkentDate(atMs: number): string {
   return tashkentDateTime(atMs).slice(0, 10);
+}
+
+const CARD_TYPES = { private: 'personal', corporate: 'corporate' } as const;
+
+/** Click Pass: in confirmation mode the money is held for 30 s; without it, it is taken. */
+export function clickPassStatus(body: WireObject, confirmableUntilMs: number): StatusFacts {
+  const status = clickPaymentStatus(integerAt(body, 'payment_status'));
+  const isConfirmable = body['confirm_mode'] === true || integerAt(body, 'confirm_mode') === 1;
+  const isHeld = isConfirmable && status !== 'declined';
+  const cardType = textAt(body, 'card_type');
+  return statusOf(isHeld ? 'authorized' : status, {
+    providerRef: textAt(body, 'payment_id'),
+    holdExpiresAtMs: isHeld ? confirmableUntilMs : null,
+    evidence: {
+      rrn: null,
+      phone: textAt(body, 'phone_number'),
+      cardType: cardType === 'private' || cardType === 'corporate' ? CARD_TYPES[cardType] : null,
+    },
+  });
 }

@@ -29,22 +29,30 @@ export interface MulticardClientOptions {
   tokenHeader?: 'authorization' | 'x-access-token';
   /** How long a hold is asked for, minutes; short, so that one that nobody knows of lets go by itself. */
   holdMinutes?: number;
+  /** Whether Multicard has enabled partial refunds for this store. */
+  refundsParts?: boolean;
   nowMs?: () => number;
 }
 
 export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'hold', phone: null, none: 'veto' },
+  flows: { token: 'hold', phone: null, qr: null, none: 'veto' },
   holdSeconds: 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-  // It exists, has to be enabled, and wants the provider's own receipt: not with receipts of ours.
+  // It has to be enabled there: `multicardCapabilities`.
   partialRefund: false,
   statusByOurRef: false,
-  fiscalModes: ['gateway', 'provider'],
+  // It could register itself (`ofd`); where its answer then says so is not known for sure, so it is not asked to.
+  fiscalModes: ['gateway'],
   markingSupported: true,
+  providerDocuments: null,
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: null,
 };
+
+export function multicardCapabilities({ refundsParts }: { refundsParts: boolean }): ProviderCapabilities {
+  return refundsParts ? { ...MULTICARD_CAPABILITIES, partialRefund: true } : MULTICARD_CAPABILITIES;
+}
 
 const DEFAULT_HOLD_MINUTES = 60;
 const INVOICE_SECONDS = 86_400;
@@ -54,13 +62,15 @@ const TOKEN_MARGIN_MS = 60_000;
 /** Multicard (facts §7): cards by token with a hold, and invoices whose callback we may refuse. */
 export class MulticardClient implements PaymentProvider {
   readonly code = 'multicard';
-  readonly capabilities = MULTICARD_CAPABILITIES;
+  readonly capabilities: ProviderCapabilities;
   private token: { value: string; expiry: string } | null = null;
 
   constructor(
     private readonly options: MulticardClientOptions,
     private readonly exchange: HttpExchange,
-  ) {}
+  ) {
+    this.capabilities = multicardCapabilities({ refundsParts: options.refundsParts ?? false });
+  }
 
   /** A draft holds nothing; one that nobody knows of ends with its expiry. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {
@@ -84,6 +94,9 @@ export class MulticardClient implements PaymentProvider {
 
   async authorize(_order: PaymentOrder, { otp }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
     const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}`, otp === null ? {} : { otp });
+    // Nothing is held, and the customer may try once more.
+    if (answer.kind === 'refused' && answer.code === 'ERROR_WRONG_OTP')
+      return statusOf('pending', { providerRef: ref.providerRef, nextAction: { type: 'otp' } });
     return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
   }
 
@@ -98,9 +111,17 @@ export class MulticardClient implements PaymentProvider {
     return answer.kind === 'data' ? statusOf('voided', { providerRef: ref.providerRef }) : readInstead(answer);
   }
 
-  async refund(ref: PaymentRef): Promise<CallOutcome> {
+  async refund(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
+    if (amountTiyin < ref.amountTiyin) return this.refundPart(ref, amountTiyin);
     const answer = await this.call('DELETE', `/payment/${idOf(ref)}`);
     return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : answer;
+  }
+
+  /** Without lines: the receipt of a part is ours, and Multicard is to make none beside it. */
+  private async refundPart(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
+    const body = { refund_amount: amountTiyin, ofd: [] };
+    const answer = await this.call('DELETE', `/payment/${idOf(ref)}/partial`, body);
+    return answer.kind === 'data' ? statusOf('refunded', { providerRef: ref.providerRef }) : answer;
   }
 
   async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {

@@ -1,4 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { isSameHex } from '../same-hex.js';
 
 /** The fields exactly as they came, as text. */
 export interface MulticardSigned {
@@ -20,11 +21,6 @@ export function multicardWebhookSign({ uuid, invoiceId, amount }: MulticardSigne
 
 /** By which of the two schemes a call is signed; null: by neither. */
 export function multicardScheme(signed: MulticardSigned, sign: string, secret: string): 'success' | 'webhook' | null {
-  if (isSame(multicardSuccessSign(signed, secret), sign)) return 'success';
-  return isSame(multicardWebhookSign(signed, secret), sign) ? 'webhook' : null;
-}
-
-function isSame(expected: string, given: string): boolean {
-  const [left, right] = [Buffer.from(expected), Buffer.from(given.toLowerCase())];
-  return left.length === right.length && timingSafeEqual(left, right);
+  if (isSameHex(multicardSuccessSign(signed, secret), sign)) return 'success';
+  return isSameHex(multicardWebhookSign(signed, secret), sign) ? 'webhook' : null;
 }

@@ -1,4 +1,4 @@
-import { statusOf, type CallOutcome, type MoneyStatus, type StatusFacts } from '../port.js';
+import { statusOf, type MoneyStatus, type NoStatus, type PaymentEvidence, type StatusFacts } from '../port.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 
 const PAYMENT: Readonly<Record<string, MoneyStatus>> = {
@@ -24,9 +24,15 @@ export function multicardPaymentStatus(payment: WireObject): StatusFacts {
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid'),
     amountTiyin,
-    refundedTiyin: status === 'refunded' ? amountTiyin : null,
-    evidence: { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null },
+    refundedTiyin: refundedOf(payment, status, amountTiyin),
+    evidence: evidenceOf(payment),
   });
+}
+
+/** The sum of the parts has a field that no page confirms: where it is missing, nothing is said about parts. */
+function refundedOf(payment: WireObject, status: MoneyStatus, amountTiyin: number | null): number | null {
+  const parts = integerAt(payment, 'refund_amount');
+  return status === 'refunded' ? (parts ?? amountTiyin) : parts;
 }
 
 /** A hold: `{id, status, expiry, payment}`. */
@@ -36,6 +42,9 @@ export function multicardHoldStatus(hold: WireObject, nowMs: number): StatusFact
   const minutes = integerAt(hold, 'expiry');
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid') ?? textAt(hold, 'payment_uuid'),
+    evidence: evidenceOf(payment),
+    // A hash stands for a code that the customer was sent; without one none is wanted.
+    nextAction: status === 'pending' && textAt(payment, 'otp_hash') !== null ? { type: 'otp' } : null,
     amountTiyin: integerAt(hold, 'amount') ?? integerAt(payment, 'amount'),
     holdExpiresAtMs: status === 'authorized' && minutes !== null ? nowMs + minutes * 60_000 : null,
   });
@@ -51,7 +60,7 @@ const DEFINITIVE: ReadonlySet<string> = new Set([
   'ERROR_NOT_FOUND',
 ]);
 
-export type MulticardAnswer = { kind: 'data'; data: WireObject } | Exclude<CallOutcome, { kind: 'status' }>;
+export type MulticardAnswer = { kind: 'data'; data: WireObject } | NoStatus;
 
 /** `{success, data | error{code, details}}`, whatever the HTTP status says beside it. */
 export function multicardAnswer(status: number, body: unknown): MulticardAnswer {
@@ -61,6 +70,10 @@ export function multicardAnswer(status: number, body: unknown): MulticardAnswer 
   const detail = textAt(objectAt(body, 'error'), 'details') ?? `HTTP ${String(status)}`;
   if (status < 500 && DEFINITIVE.has(code)) return { kind: 'refused', code, detail };
   return { kind: 'unknown', detail: `HTTP ${String(status)} ${code}: ${detail}` };
+}
+
+function evidenceOf(payment: WireObject): PaymentEvidence {
+  return { rrn: digits(textAt(payment, 'ps_uniq_id')), phone: textAt(payment, 'phone'), cardType: null };
 }
 
 function digits(text: string | null): string | null {

@@ -23,6 +23,8 @@ export interface PaymeOrder {
   amountTiyin: number;
   /** Waits for money, and no other transaction is at it. */
   isPayable: boolean;
+  /** What Payme is to register itself; null where it is not asked to. */
+  detail: WireObject | null;
 }
 
 export interface PaymeFacts {
@@ -57,7 +59,8 @@ export function decidePayme(command: TransactionCommand, facts: PaymeFacts): Pay
   switch (command.method) {
     case 'CheckPerformTransaction': {
       const fault = orderFault(command.amountTiyin, facts);
-      return fault ?? { change: null, answer: { result: { allow: true } } };
+      const detail = facts.order?.detail ?? null;
+      return fault ?? said({ allow: true, ...(detail && { detail }) });
     }
     case 'CreateTransaction':
       return decideCreate(command, facts);

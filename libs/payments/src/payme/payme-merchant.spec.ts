@@ -25,7 +25,7 @@ const cancel: PaymeCommand = { method: 'CancelTransaction', id: fresh.id, reason
 const look: PaymeCommand = { method: 'CheckTransaction', id: fresh.id };
 
 function decide(command: PaymeCommand, more: Partial<PaymeFacts> = {}) {
-  const order = { amountTiyin: 500, isPayable: true };
+  const order = { amountTiyin: 500, isPayable: true, detail: null };
   const facts = { order, transaction: null, accountField: 'order_id', isDelivered: false, nowMs: NOW, ...more };
   const decision = decidePayme(command as typeof create, facts);
   const { answer } = decision;
@@ -40,9 +40,15 @@ it.each([
   ['account unknown', create, { order: null }, { code: -31050 }],
   ['wrong amount', { ...check, amountTiyin: 501 }, {}, { code: -31001 }],
   ['wrong amount', { ...create, amountTiyin: 499 }, {}, { code: -31001 }],
-  ['order paid or busy', check, { order: { amountTiyin: 500, isPayable: false } }, { code: -31008 }],
-  ['order paid or busy', create, { order: { amountTiyin: 500, isPayable: false } }, { code: -31008 }],
+  ['order paid or busy', check, { order: { amountTiyin: 500, isPayable: false, detail: null } }, { code: -31008 }],
+  ['order paid or busy', create, { order: { amountTiyin: 500, isPayable: false, detail: null } }, { code: -31008 }],
   ['payable', check, {}, { change: null, allow: true }],
+  [
+    'payable, registered by Payme',
+    check,
+    { order: { amountTiyin: 500, isPayable: true, detail: { receipt_type: 0 } } },
+    { change: null, allow: true, detail: { receipt_type: 0 } },
+  ],
   ['new', create, {}, { change: 'create', create_time: NOW, transaction: 'pay_1', state: 1 }],
   ['unknown id', perform, {}, { code: -31003 }],
   ['unknown id', cancel, {}, { code: -31003 }],

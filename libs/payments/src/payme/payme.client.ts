@@ -11,6 +11,7 @@ import {
   type ProviderCapabilities,
 } from '../port.js';
 import { integerAt, isObject, objectAt, type WireObject } from '../wire.js';
+import { paymeDetail } from './payme-detail.js';
 import { paymeFiscalData, paymeReceiptStatus } from './payme.transform.js';
 
 export interface PaymeClientOptions {
@@ -23,7 +24,7 @@ export interface PaymeClientOptions {
 }
 
 export const PAYME_CAPABILITIES: ProviderCapabilities = {
-  flows: { token: 'hold', phone: null, none: 'inbound' },
+  flows: { token: 'hold', phone: null, qr: null, none: 'inbound' },
   // Nobody says officially how long; far below what the community saw (30 days).
   holdSeconds: 24 * 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
@@ -32,6 +33,7 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   fiscalModes: ['gateway', 'provider'],
   // `detail` has no field for marking codes.
   markingSupported: false,
+  providerDocuments: 'told',
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: 141,
@@ -59,6 +61,7 @@ export class PaymeClient implements PaymentProvider {
       amount: order.amountTiyin,
       account: { [this.options.accountField]: order.ourRef },
       description: order.description,
+      ...(order.lines && { detail: paymeDetail(order.lines) }),
       // Must stand in both calls.
       ...(flow === 'hold' && { hold: true }),
     });

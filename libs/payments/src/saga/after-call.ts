@@ -15,6 +15,8 @@ const DURING: Readonly<Record<ProviderCall, PaymentState | null>> = {
   refund: 'refunding',
   attach_link: null,
   read_status: null,
+  submit_lines: null,
+  fetch_document: null,
 };
 
 export interface AfterCall {
@@ -25,6 +27,8 @@ export interface AfterCall {
   isSettled: boolean;
   /** What was taken, and what is given back by the open refund: parts lead back to `captured`. */
   isWholeRefund: boolean;
+  /** Whether the provider's sums show the open refund; null: they do not say, or say something odd. */
+  isRefundSeen: boolean | null;
 }
 
 /**
@@ -36,6 +40,8 @@ export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
     case 'prepare':
       return afterPrepare(after);
     case 'attach_link':
+    case 'submit_lines':
+    case 'fetch_document':
       return after.before;
     case 'read_status':
       return after.outcome.kind === 'status' ? afterReading(after, after.outcome.status) : after.before;
@@ -199,11 +205,15 @@ const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => Pa
         return null;
     }
   },
-  refunding: (status, { isWholeRefund, isSettled }) => {
-    // Some providers call what was given back simply failed.
+  refunding: (status, { isWholeRefund, isRefundSeen, isSettled }) => {
+    // Some providers call what was given back simply failed. All of it gone where a part was asked for: people look at it.
     if (status === 'refunded' || status === 'voided' || status === 'declined')
-      return isWholeRefund ? 'refunded' : 'captured';
-    return status === 'captured' && isSettled ? 'captured' : null;
+      return isWholeRefund ? 'refunded' : 'manual';
+    if (status !== 'captured') return null;
+    if (isRefundSeen === true) return isWholeRefund ? 'refunded' : 'captured';
+    if (!isSettled) return null;
+    // Only what is proven not to have happened may be asked for again.
+    return isRefundSeen === false ? 'captured' : 'manual';
   },
   other: () => null,
 };

@@ -17,6 +17,12 @@ export interface SagaSnapshot {
   isPrepared: boolean;
   /** `none`: the provider takes no link. */
   link: 'none' | 'missing' | 'attached';
+  /** Who registers the receipt: our own register, or the provider, which is then never given to a lane. */
+  fiscalisedBy: 'register' | 'provider';
+  /** The provider's own documents, where it registers. */
+  documents: ProviderDocuments;
+  /** A code that the provider has sent to the customer: `given` is to be tried. */
+  code: 'none' | 'awaited' | 'given';
   /** The merchant wants to say when the sale is made. */
   waitsForCapture: boolean;
   cancelRequested: boolean;
@@ -24,8 +30,27 @@ export interface SagaSnapshot {
   outOfTime: boolean;
 }
 
+export interface ProviderDocuments {
+  /** `submit`: the lines have to be handed in. `look`: it is to be looked for. `await`: the provider will tell. */
+  next: 'submit' | 'look' | 'await';
+  /** What is known of the sale's and of the refund's, and is not yet on our receipts. */
+  sale: boolean;
+  refund: boolean;
+  /** The money went back so long ago that no document of the sale will come. */
+  isOverdue: boolean;
+}
+
 /** Calls to the provider; each is written down before it is made. */
-export type ProviderCall = 'prepare' | 'authorize' | 'capture' | 'void' | 'refund' | 'attach_link' | 'read_status';
+export type ProviderCall =
+  | 'prepare'
+  | 'authorize'
+  | 'capture'
+  | 'void'
+  | 'refund'
+  | 'attach_link'
+  | 'read_status'
+  | 'submit_lines'
+  | 'fetch_document';
 
 export type SagaStep =
   | { kind: 'call'; call: ProviderCall }
@@ -33,6 +58,8 @@ export type SagaStep =
   | { kind: 'move'; to: PaymentState }
   /** awaiting_payment → accepted: the lane may have it. */
   | { kind: 'release_receipt' }
+  /** awaiting_payment → registered by the provider's document: the sale, or the refund of it. */
+  | { kind: 'register_receipt'; document: 'sale' | 'refund' }
   /** awaiting_payment or accepted → cancelled, if it still is. */
   | { kind: 'cancel_receipt' }
   | { kind: 'start_fiscal_refund' }
@@ -52,7 +79,8 @@ const DONE: SagaStep = { kind: 'done' };
 
 /** The saga: a pure function of what is known, asked again after every step and every piece of news. */
 export function nextStep(now: SagaSnapshot): SagaStep {
-  return STEPS[now.state](now);
+  const own = now.fiscalisedBy === 'provider' ? BY_PROVIDER[now.state] : undefined;
+  return (own ?? STEPS[now.state])(now);
 }
 
 const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
@@ -61,7 +89,7 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
     if (now.outOfTime) return move('expired');
     if (now.flow === 'inbound') return move('pending');
     if (!now.isPrepared) return call('prepare');
-    return now.flow === 'veto' ? move('pending') : call('authorize');
+    return now.flow === 'veto' || now.code === 'awaited' ? move('pending') : call('authorize');
   },
   pending: whilePending,
   reserved: whileReserved,
@@ -95,7 +123,10 @@ function whilePending(now: SagaSnapshot): SagaStep {
     if (!isOver) return waitFor('customer');
     return move(now.cancelRequested ? 'cancelled' : 'expired');
   }
-  return isOver ? call('void') : call('read_status');
+  // A hold that was to be let go and is still waiting there must not be begun again.
+  if (isOver || now.receipt !== 'awaiting_payment') return call('void');
+  if (now.code === 'awaited') return waitFor('customer');
+  return call(now.code === 'given' ? 'authorize' : 'read_status');
 }
 
 function whileReserved(now: SagaSnapshot): SagaStep {
@@ -183,4 +214,57 @@ function refundReceipt({ fiscalRefund }: SagaSnapshot): SagaStep {
   if (fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
   if (fiscalRefund === 'failed') return operator('The register refused the refund of a receipt without money.');
   return waitFor('register');
+}
+
+/** Where the provider registers the receipt, it does so with the money: there is no lane to wait for. */
+const BY_PROVIDER: Partial<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
+  authorized: (now) => {
+    if (now.receipt === 'cancelled') return call('void');
+    if (now.receipt === 'awaiting_payment') {
+      if (now.cancelRequested || now.outOfTime) return { kind: 'cancel_receipt' };
+      if (now.waitsForCapture) return waitFor('merchant');
+    }
+    return call('capture');
+  },
+  captured: capturedByProvider,
+  voided: backByProvider,
+  refunded: backByProvider,
+  declined: backByProvider,
+  expired: backByProvider,
+  cancelled: backByProvider,
+};
+
+function capturedByProvider(now: SagaSnapshot): SagaStep {
+  if (now.refundRequested) return whileCaptured(now);
+  switch (now.receipt) {
+    case 'awaiting_payment':
+      if (now.documents.sale) return { kind: 'register_receipt', document: 'sale' };
+      return now.cancelRequested ? { kind: 'request_refund' } : lookForDocument(now);
+    case 'registered':
+      return now.fiscalRefund === 'registered' ? { kind: 'request_refund' } : DONE;
+    default:
+      return { kind: 'request_refund' };
+  }
+}
+
+function lookForDocument({ documents }: SagaSnapshot): SagaStep {
+  if (documents.next === 'submit') return call('submit_lines');
+  return documents.next === 'look' ? call('fetch_document') : waitFor('provider');
+}
+
+/** What was taken may have been registered before it went back: its document is awaited, and then the refund's. */
+function backByProvider(now: SagaSnapshot): SagaStep {
+  switch (now.receipt) {
+    case 'awaiting_payment':
+      if (now.documents.sale) return { kind: 'register_receipt', document: 'sale' };
+      if (now.state !== 'refunded' || now.documents.isOverdue || now.documents.next === 'submit')
+        return { kind: 'cancel_receipt' };
+      return lookForDocument(now);
+    case 'registered':
+      if (now.fiscalRefund === 'registered') return DONE;
+      if (now.fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
+      return now.documents.refund ? { kind: 'register_receipt', document: 'refund' } : waitFor('provider');
+    default:
+      return DONE;
+  }
 }

@@ -26,7 +26,10 @@ export type PaymentState = (typeof PAYMENT_STATES)[number];
 const MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
   created: ['pending', 'authorizing', 'declined', 'expired', 'cancelled'],
   // Waits for the customer, or for the provider to call.
-  pending: ['reserved', 'authorized', 'captured', 'voiding', 'refunded', 'declined', 'expired', 'cancelled', 'manual'],
+  pending: [
+    ...(['reserved', 'authorizing', 'authorized', 'captured', 'voiding', 'refunded', 'declined', 'expired'] as const),
+    ...(['cancelled', 'manual'] as const),
+  ],
   // The provider has begun: it keeps the order for itself, or the money frozen until it hears from us. Back to pending when it
   // gave up and the customer may try again.
   reserved: ['pending', 'captured', 'refunded', 'voided', 'declined', 'expired', 'cancelled', 'manual'],

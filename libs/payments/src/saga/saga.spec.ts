@@ -19,6 +19,10 @@ const STATUSES: readonly MoneyStatus[] = [
   'refunded',
   'manual',
 ];
+/** Of one call: how long ago it was, and what the provider's sums show of a refund. */
+const READINGS = [true, false].flatMap((isSettled) =>
+  [true, false, null].map((isRefundSeen) => ({ isSettled, isRefundSeen })),
+);
 const OUTCOMES: readonly CallOutcome[] = [
   ...STATUSES.map((status) => statusOf(status)),
   { kind: 'refused', code: 'x', detail: '' },
@@ -26,16 +30,19 @@ const OUTCOMES: readonly CallOutcome[] = [
   { kind: 'unsent', detail: '' },
 ];
 
-function start(flow: PaymentFlow, canRefund: boolean): SagaSnapshot {
+type FiscalisedBy = SagaSnapshot['fiscalisedBy'];
+
+function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy = 'register'): SagaSnapshot {
   return {
-    flow,
-    canRefund,
+    ...{ flow, canRefund, fiscalisedBy },
+    documents: { next: 'submit', sale: false, refund: false, isOverdue: false },
     state: 'created',
     receipt: 'awaiting_payment',
     fiscalRefund: 'none',
     refundRequested: false,
     isPrepared: false,
     link: 'missing',
+    code: 'none',
     waitsForCapture: false,
     cancelRequested: false,
     outOfTime: false,
@@ -53,17 +60,35 @@ function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
   const after: SagaSnapshot[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
   if (!now.cancelRequested) after.push({ ...now, cancelRequested: true });
   if (!now.outOfTime) after.push({ ...now, outOfTime: true });
-  if (now.fiscalRefund === 'pending')
+  if (now.fiscalisedBy === 'provider') after.push(...byTheProvidersRegister(now));
+  else if (now.fiscalRefund === 'pending')
     after.push({ ...now, fiscalRefund: 'registered' }, { ...now, fiscalRefund: 'failed' });
+  if (now.flow === 'hold' && now.state === 'created' && now.isPrepared && now.code === 'none')
+    after.push({ ...now, code: 'awaited' });
+  if (now.state === 'pending' && now.code === 'awaited') after.push({ ...now, code: 'given' });
   // An invoice on the phone is paid through the provider's calls as well.
   if (now.flow === 'inbound' || now.flow === 'invoice') {
     if (now.state === 'pending') after.push({ ...now, state: 'reserved' });
     if (now.state === 'reserved') after.push({ ...now, state: 'pending' });
     if (now.state === 'reserved' && now.receipt === 'awaiting_payment')
-      after.push({ ...now, state: 'captured', receipt: 'accepted' });
+      after.push({ ...now, state: 'captured', receipt: now.fiscalisedBy === 'provider' ? now.receipt : 'accepted' });
     if (now.state === 'captured') after.push({ ...now, state: 'refunded', refundRequested: false });
   }
   if (now.flow === 'veto' && now.state === 'pending') after.push({ ...now, state: 'reserved' });
+  return after;
+}
+
+/** A document that it makes is known here sooner or later, or never; one of a sale only where money was taken. */
+function byTheProvidersRegister(now: SagaSnapshot): SagaSnapshot[] {
+  const { documents } = now;
+  const after: SagaSnapshot[] = [];
+  if (documents.next === 'look') after.push({ ...now, documents: { ...documents, next: 'await' } });
+  if (!documents.sale && (now.state === 'captured' || now.state === 'refunded'))
+    after.push({ ...now, documents: { ...documents, sale: true } });
+  if (!documents.refund && documents.sale && now.state === 'refunded')
+    after.push({ ...now, documents: { ...documents, refund: true } });
+  if (!documents.isOverdue && now.state === 'refunded')
+    after.push({ ...now, documents: { ...documents, isOverdue: true } });
   return after;
 }
 
@@ -73,8 +98,11 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
       expectLegal(now.state, step.to);
       return [{ ...now, state: step.to }];
     case 'release_receipt':
-      expect(now.receipt).toBe('awaiting_payment');
+      expect(now).toMatchObject({ receipt: 'awaiting_payment', fiscalisedBy: 'register' });
       return [{ ...now, receipt: 'accepted' }];
+    case 'register_receipt':
+      expect(now.fiscalisedBy).toBe('provider');
+      return [step.document === 'sale' ? { ...now, receipt: 'registered' } : { ...now, fiscalRefund: 'registered' }];
     case 'cancel_receipt':
       expect(['awaiting_payment', 'accepted']).toContain(now.receipt);
       return [{ ...now, receipt: 'cancelled' }];
@@ -85,7 +113,7 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
       return [{ ...now, refundRequested: true }];
     case 'call':
       return OUTCOMES.flatMap((outcome) =>
-        [true, false].map((isSettled) => called(now, step.call, outcome, isSettled)),
+        READINGS.map((reading) => called(now, step.call, outcome, reading)),
       );
     case 'wait':
     case 'operator':
@@ -98,17 +126,19 @@ function called(
   now: SagaSnapshot,
   name: Extract<SagaStep, { kind: 'call' }>['call'],
   outcome: CallOutcome,
-  isSettled: boolean,
+  reading: (typeof READINGS)[number],
 ): SagaSnapshot {
   const during = stateDuring(name);
   if (during) expectLegal(now.state, during);
-  const state = afterCall(name, { before: now.state, outcome, isSettled, isWholeRefund: true });
+  const state = afterCall(name, { before: now.state, outcome, isWholeRefund: true, ...reading });
   if (state !== now.state) expectLegal(during ?? now.state, state);
   return {
     ...now,
     state,
     isPrepared: now.isPrepared || (name === 'prepare' && outcome.kind === 'status'),
+    documents: name === 'submit_lines' && outcome.kind === 'status' ? { ...now.documents, next: 'look' } : now.documents,
     link: name === 'attach_link' && outcome.kind === 'status' ? 'attached' : now.link,
+    code: name === 'authorize' && outcome.kind === 'status' ? 'none' : now.code,
     refundRequested: state === 'refunded' ? false : now.refundRequested,
   };
 }
@@ -144,14 +174,27 @@ function agrees(now: SagaSnapshot): boolean {
   return now.receipt === 'rejected' || now.receipt === 'cancelled';
 }
 
-describe.each(FLOWS.flatMap((flow) => [true, false].map((canRefund) => ({ flow, canRefund }))))(
-  'flow $flow, refunds by us: $canRefund',
-  ({ flow, canRefund }) => {
-    const all = reachable(start(flow, canRefund));
+const WAYS = FLOWS.flatMap((flow) =>
+  [true, false].flatMap((canRefund) =>
+    (['register', 'provider'] as const)
+      .filter((by) => by === 'register' || flow !== 'veto')
+      .map((fiscalisedBy) => ({ flow, canRefund, fiscalisedBy })),
+  ),
+);
+
+describe.each(WAYS)(
+  'flow $flow, refunds by us: $canRefund, registered by the $fiscalisedBy',
+  ({ flow, canRefund, fiscalisedBy }) => {
+    const all = reachable(start(flow, canRefund, fiscalisedBy));
 
     it('says done only where money and receipt agree', () => {
       const wrong = [...all.values()].filter((now) => nextStep(now).kind === 'done' && !agrees(now));
       expect(wrong).toEqual([]);
+    });
+
+    it('gives a receipt to a lane only where no provider registers it', () => {
+      const lanes = [...all.values()].filter(({ receipt }) => ['accepted', 'sending', 'unknown'].includes(receipt));
+      expect(lanes.length > 0).toBe(fiscalisedBy === 'register');
     });
 
     it('never stands still anywhere else: there is a way to an end, or a person is named', () => {
@@ -196,6 +239,12 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         canRefund: fc.boolean(),
         isPrepared: fc.boolean(),
         link: fc.constantFrom('none', 'missing', 'attached'),
+        fiscalisedBy: fc.constantFrom('register', 'provider'),
+        documents: fc.record({
+          next: fc.constantFrom('submit', 'look', 'await'),
+          ...{ sale: fc.boolean(), refund: fc.boolean(), isOverdue: fc.boolean() },
+        }),
+        code: fc.constantFrom('none', 'awaited', 'given'),
         waitsForCapture: fc.boolean(),
         cancelRequested: fc.boolean(),
         outOfTime: fc.boolean(),

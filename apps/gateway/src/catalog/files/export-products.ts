@@ -14,9 +14,12 @@ const ROWS_PER_READ = 2_000;
 export class ExportProducts {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The live products by sku. Each as it is when its piece is read; the feed tells what changed meanwhile. */
-  products(merchantId: string, format: FileFormat): Readable {
-    const products = this.live(merchantId);
+  /**
+   * The live products by sku. Each as it is when its piece is read; the feed tells what changed meanwhile.
+   * @param onRows told how many were read so far
+   */
+  products(merchantId: string, format: FileFormat, onRows: (rows: number) => void = () => undefined): Readable {
+    const products = this.live(merchantId, onRows);
     if (format === 'jsonl') return textStream(mapped(products, (each) => `${JSON.stringify(inputOfProduct(each))}\n`));
     return tableStream(format, withHeadings(COLUMN_NAMES, mapped(products, cellsOfProduct)));
   }
@@ -26,12 +29,25 @@ export class ExportProducts {
     return rejectedFile(this.rejectedRows(file.importId), file);
   }
 
-  private async *live(merchantId: string): AsyncGenerator<ProductView, void, undefined> {
+  /** How many products a file of all would have. */
+  async count(merchantId: string): Promise<number> {
+    const [row] = await this.prisma.$queryRaw<{ count: number }[]>`
+      SELECT count(*)::int AS count FROM products WHERE merchant_id = ${merchantId} AND archived_at IS NULL`;
+    return row?.count ?? 0;
+  }
+
+  private async *live(
+    merchantId: string,
+    onRows: (rows: number) => void,
+  ): AsyncGenerator<ProductView, void, undefined> {
+    let read = 0;
     for (let after = ''; ;) {
       const rows = await this.prisma.$queryRaw<ProductRow[]>`
         SELECT ${COLUMNS} FROM products WHERE merchant_id = ${merchantId} AND archived_at IS NULL AND sku > ${after}
         ORDER BY sku LIMIT ${ROWS_PER_READ}`;
       yield* rows.map(productView);
+      read += rows.length;
+      onRows(read);
       const last = rows.at(-1);
       if (!last) return;
       after = last.sku;

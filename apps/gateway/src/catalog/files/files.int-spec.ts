@@ -1,11 +1,16 @@
 // Promise: a file of products is taken row by row in any format, rows that are refused come back with reasons and can be sent again, and what is exported can be imported.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
 import { FILE_MEDIA_TYPES } from '#runtime';
 import { csvLine } from '../../sheets/csv.js';
 import { xlsxStream, type Cell } from '../../sheets/xlsx-writer.js';
 import { BREAD, CatalogFixture, type CatalogBody } from '../testing/catalog-fixture.js';
+import { ImportProducts } from './import-products.js';
 import type { FileFormat } from './product-table.js';
 
 let catalog: CatalogFixture;
@@ -155,6 +160,67 @@ test('rows with other encodings, control characters and too many cells are told 
     expect.stringContaining('longer than'),
     expect.stringContaining('vat_percent'),
   ]);
+});
+
+test('workbooks: formulas, errors and endless cells are told each for itself', async () => {
+  const cells = (...values: string[]): string =>
+    values.map((value) => `<c t="inlineStr"><is><t>${value}</t></is></c>`).join('');
+  const good = (sku: string): string => cells(sku, BREAD, 'Хлеб', '1500001', '12');
+  const rows = [
+    cells('sku', 'spic', 'name_ru', 'package_code', 'vat_percent'),
+    good('a'),
+    `${cells('b', BREAD)}<c t="str"><f>A1&amp;"x"</f><v>x</v></c>${cells('1500001', '12')}`,
+    `${cells('c', BREAD)}<c t="e"><v>#REF!</v></c>${cells('1500001', '12')}`,
+    cells('d', BREAD, randomBytes(7_500_000).toString('base64'), '1500001', '12'),
+    cells('e', '190500100100000112', 'Хлеб', '1500001', '12'),
+    good('a'),
+    good('f'),
+  ];
+  const zip = new ZipFile();
+  const sheet = `<worksheet><sheetData>${rows.map((row) => `<row>${row}</row>`).join('')}</sheetData></worksheet>`;
+  zip.addBuffer(Buffer.from(sheet), 'xl/worksheets/sheet1.xml');
+  zip.end();
+  const { body } = await send('xlsx', await buffer(zip.outputStream));
+  expect(body.progress).toMatchObject({ rows: 7, created: 2, rejected: 5 });
+  const [first] = await catalog.gateway.prisma.$queryRaw<{ reasons: string[] }[]>`
+    SELECT array_agg(reasons ORDER BY number) AS reasons FROM catalog_import_rejects WHERE import_id = ${body.id}`;
+  expect(first?.reasons).toEqual([
+    expect.stringContaining('formula'),
+    expect.stringContaining('#REF!'),
+    expect.stringContaining('longer than'),
+    expect.stringContaining('spic must have 17 digits'),
+    expect.stringContaining('same sku'),
+  ]);
+});
+
+test('a workbook that unpacks to more than any sheet is refused as a whole', async () => {
+  const zip = new ZipFile();
+  zip.addBuffer(Buffer.alloc(64 * 1024 * 1024, ' '), 'xl/worksheets/sheet1.xml');
+  zip.end();
+  const answer = await send('xlsx', await buffer(zip.outputStream), 'full');
+  expect(answer).toMatchObject({ status: 422, body: { code: 'import_unreadable' } });
+});
+
+test('rows as large as they may be are taken in smaller batches: a thousand of them would not fit into memory', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'import-'));
+  try {
+    const path = join(folder, 'large.jsonl');
+    const line = (index: number): string => `{"sku":"l${index}","attributes":{"x":"${'x'.repeat(900_000)}"}}\n`;
+    await writeFile(path, Array.from({ length: 20 }, (_, index) => line(index)).join(''));
+    const batches: number[] = [];
+    const caller = { merchantId: catalog.gateway.merchantId, actor: 'cli', address: null, requestId: 'cmd_1' };
+    const counts = await catalog.gateway.app
+      .get(ImportProducts, { strict: false })
+      .execute(
+        caller,
+        { path, format: 'jsonl', mode: 'upsert' },
+        { columns: () => undefined, rejected: (rows) => void batches.push(rows.length), progress: () => undefined },
+      );
+    expect(counts).toMatchObject({ rows: 20, rejected: 20 });
+    expect(batches).toEqual([5, 5, 5, 5]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test('files are for their path alone, imports for their merchant alone', async () => {

@@ -3,7 +3,7 @@ import type { Caller } from '../../audit/caller.js';
 import { SyncCatalog } from '../sync-catalog.js';
 import { UpsertProducts } from '../upsert-products.js';
 import type { FileFormat } from './product-table.js';
-import { openProducts, type FileProduct } from './read-products.js';
+import { openProducts, type FileProduct, type ProductFile } from './read-products.js';
 
 /** `full`: what is not in the file is archived, and nothing changes before all of it was read. */
 export type ImportMode = 'upsert' | 'full';
@@ -28,10 +28,13 @@ export interface RejectedRow {
 export interface ImportSink {
   columns(names: readonly string[]): Promise<void> | void;
   rejected(rows: readonly RejectedRow[]): Promise<void> | void;
-  progress(counts: ImportCounts): Promise<void> | void;
+  /** @param share of the file that was read, from 0 to 1; null = not known */
+  progress(counts: ImportCounts, share: number | null): Promise<void> | void;
 }
 
 const ROWS_PER_BATCH = 1_000;
+/** Of all cells of a batch: a thousand rows as large as rows may be would not fit into memory. */
+const CHARACTERS_PER_BATCH = 4 * 1024 ** 2;
 /** The commit of a full import is waited for as long as it takes. */
 const COMMIT_WAIT_MS = 40 * 60_000;
 
@@ -54,43 +57,48 @@ export class ImportProducts {
     file: { path: string; format: FileFormat; mode: ImportMode },
     sink: ImportSink,
   ): Promise<ImportCounts> {
-    const { columns, rows } = await openProducts(file.path, file.format);
-    await sink.columns(columns);
+    const opened = await openProducts(file.path, file.format);
+    await sink.columns(opened.columns);
     const counts: ImportCounts = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, archived: 0 };
     if (file.mode === 'upsert') {
-      await this.eachBatch(rows, counts, sink, async (values) => (await this.upsert.execute(caller, values)).results);
+      const upsert = async (values: unknown[]): Promise<BatchResult[]> =>
+        (await this.upsert.execute(caller, values)).results;
+      await this.eachBatch(opened, counts, sink, upsert);
       return counts;
     }
     const { merchantId } = caller;
     const { id } = await this.syncs.start(caller);
     try {
-      await this.eachBatch(rows, counts, sink, (values) => this.syncs.addPage(merchantId, id, values));
+      await this.eachBatch(opened, counts, sink, (values) => this.syncs.addPage(merchantId, id, values));
     } catch (error) {
       await this.syncs.abort(caller, id);
       throw error;
     }
     const { result } = await this.syncs.commit(caller, id, COMMIT_WAIT_MS);
     Object.assign(counts, result);
-    await sink.progress(counts);
+    await sink.progress(counts, 1);
     return counts;
   }
 
   private async eachBatch(
-    rows: AsyncIterable<FileProduct>,
+    file: ProductFile,
     counts: ImportCounts,
     sink: ImportSink,
     take: (values: unknown[]) => Promise<BatchResult[]>,
   ): Promise<void> {
     let batch: FileProduct[] = [];
+    let characters = 0;
     const finish = async (): Promise<void> => {
       const rejected = await takeBatch(batch, counts, take);
       if (rejected.length > 0) await sink.rejected(rejected);
-      await sink.progress(counts);
+      await sink.progress(counts, file.share());
       batch = [];
+      characters = 0;
     };
-    for await (const row of rows) {
+    for await (const row of file.rows) {
       batch.push(row);
-      if (batch.length >= ROWS_PER_BATCH) await finish();
+      for (const cell of row.cells) characters += cell?.length ?? 0;
+      if (batch.length >= ROWS_PER_BATCH || characters >= CHARACTERS_PER_BATCH) await finish();
     }
     if (batch.length > 0) await finish();
   }

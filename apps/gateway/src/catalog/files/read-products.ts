@@ -19,18 +19,22 @@ export interface ProductFile {
   /** Names of the columns; none in JSON lines. */
   columns: string[];
   rows: AsyncIterable<FileProduct>;
+  /** How much of it was read, from 0 to 1; null where nobody knows without reading it twice. */
+  share(): number | null;
 }
 
 /** Opens a file of products. Rows are read as they are asked for. @throws UnreadableFile also while rows are read */
 export async function openProducts(path: string, format: FileFormat): Promise<ProductFile> {
-  if (format === 'jsonl') return { columns: [], rows: jsonProducts(path) };
-  const rows = format === 'csv' ? readCsv(path) : readXlsx(path);
+  let share: number | null = null;
+  const opened = { share: () => share };
+  if (format === 'jsonl') return { ...opened, columns: [], rows: jsonProducts(path) };
+  const rows = format === 'csv' ? readCsv(path) : readXlsx(path, (read) => (share = read));
   const first = await rows.next();
   if (first.done) throw new UnreadableFile('The file is empty.');
   if (first.value.faults.length > 0)
     throw new UnreadableFile(`The first row cannot be read: ${first.value.faults.join('; ')}.`);
   const columns = readHeadings(first.value);
-  return { columns, rows: tableProducts(rows, columns) };
+  return { ...opened, columns, rows: tableProducts(rows, columns) };
 }
 
 async function* tableProducts(

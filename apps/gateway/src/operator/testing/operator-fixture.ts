@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { PrismaService, type StoredReceiptDocument } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { buildVerificationLink, tiyin, type Baseline, type CounterReading, type ReceiptLine } from '#fiscal-domain';
+import { PrismaService } from '#database';
+import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
+import { buildVerificationLink, type Baseline, type CounterReading } from '#fiscal-domain';
 import { LaneListener, laneQueueBackend, QueueCounters } from '#queue';
 import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
@@ -178,7 +178,7 @@ export class OperatorFixture {
                             fiscal_sign, verification_url, registered_at, evidence, ofd_status, ofd_deadline_at)
       VALUES (${id}, ${merchantId}, 'cli_1', 'receipts', ${Buffer.alloc(32)}, ${type}::receipt_type,
               ${status}::receipt_status, nextval('lane_place_seq'), ${device.deviceId}, ${branchOf(merchantId)}, 'csh_1',
-              ${JSON.stringify(document())}::jsonb, 112000, 12000, ${fiscal ? device.terminalId : null},
+              ${JSON.stringify(sampleDocument())}::jsonb, 112000, 12000, ${fiscal ? device.terminalId : null},
               ${fiscal?.receiptSeq ?? null}::bigint, ${fiscal?.sign ?? null},
               ${fiscal?.sign ? link(device.terminalId, fiscal.receiptSeq, fiscal.sign) : null},
               ${registeredAt}::timestamptz, ${fiscal ? (fiscal.evidence ?? 'answer') : null}::evidence,
@@ -228,20 +228,4 @@ export function reading(terminalId: string, sequence: number, saleCash = 0): Cou
 
 function branchOf(merchantId: string): string {
   return merchantId.replace('mer_', 'brn_');
-}
-
-function document(): StoredReceiptDocument {
-  const line: ReceiptLine = {
-    ...{ line: 1, sku: null, name: 'Non', quantity: 1_000 as ReceiptLine['quantity'], priceTiyin: tiyin(112_000) },
-    ...{ discountTiyin: tiyin(0), totalTiyin: tiyin(112_000), vatPercent: 12, vatTiyin: tiyin(12_000) },
-    ...{ spic: '01905001001000001', packageCode: '1500001', units: 796, barcode: null, labels: [], commission: null },
-  };
-  return {
-    type: 'sale',
-    lines: [line],
-    payment: { method: 'cash', provider: null, cashTiyin: tiyin(112_000), cardTiyin: tiyin(0) },
-    totalTiyin: tiyin(112_000),
-    vatTotalTiyin: tiyin(12_000),
-    ...{ customer: null, refundInfo: null, metadata: null, callbackUrl: null },
-  };
 }

@@ -19,6 +19,9 @@ const field = (more: Partial<AccountField> = {}): AccountField => ({
 const secret = field({ secret: true });
 const url = (fallback: string): AccountField => field({ pattern: URL_PATTERN, required: false, fallback });
 
+/** Who registers the receipts of this account's payments: never both. */
+const fiscalMode = field({ pattern: /^(gateway|provider)$/, required: false, fallback: 'gateway' });
+
 /** What each provider needs to be told about a merchant (docs/payments.md, "Provider accounts"). */
 export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<string, AccountField>>>> = {
   payme: {
@@ -32,6 +35,7 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     checkout_url: url('https://checkout.paycom.uz'),
     /** Hours that a hold is trusted to last: no official number is known. */
     hold_hours: field({ pattern: /^\d{1,3}$/, required: false, fallback: '24' }),
+    fiscal_mode: fiscalMode,
   },
   click: {
     service_id: field({ pattern: /^\d{1,12}$/ }),
@@ -40,6 +44,9 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     secret_key: secret,
     api_url: url('https://api.click.uz/v2/merchant'),
     checkout_url: url('https://my.click.uz/services/pay'),
+    fiscal_mode: fiscalMode,
+    /** Of the seller, for lines that Click registers. */
+    tin: field({ pattern: /^\d{9}$/, required: false }),
   },
   multicard: {
     application_id: field(),
@@ -48,6 +55,8 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     api_url: url('https://mesh.multicard.uz'),
     token_header: field({ pattern: /^(authorization|x-access-token)$/, required: false, fallback: 'authorization' }),
     hold_minutes: field({ pattern: /^\d{1,5}$/, required: false, fallback: '60' }),
+    /** Has to be enabled by Multicard. */
+    partial_refunds: field({ pattern: /^(on|off)$/, required: false, fallback: 'off' }),
   },
 };
 
@@ -74,6 +83,6 @@ export interface OpenAccount {
   isDisabled: boolean;
 }
 
-export function valueOf(account: OpenAccount, name: string): string {
+export function valueOf(account: Pick<OpenAccount, 'provider' | 'values'>, name: string): string {
   return account.values[name] ?? ACCOUNT_FIELDS[account.provider][name]?.fallback ?? '';
 }

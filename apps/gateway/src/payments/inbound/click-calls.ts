@@ -53,7 +53,8 @@ export class ClickCalls {
   private afterCommit(released: LockedPayment | null): void {
     if (released === null) return;
     this.worker.watch(released.receipt_id, released.id);
-    this.lanes.ring(released.device_id, released.receipt_id);
+    if (released.device_id === null) this.worker.soon(released.id);
+    else this.lanes.ring(released.device_id, released.receipt_id);
   }
 
   private async orderOf(
@@ -92,7 +93,7 @@ export class ClickCalls {
       case 'confirm':
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: nowMs, reason: null });
         // Click's own number of the payment is looked up by ours when it is needed.
-        await this.rows.confirm(tx, payment, null);
+        await this.rows.confirm(tx, payment, { providerRef: null, paymentId: command.clickPaydocId });
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, { state: -1, atMs: nowMs, reason: null });

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
+import { PrismaService, type Prisma, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import type { PaymeTransaction, PaymentFlow, PaymentState } from '#payments';
+import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
+import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
-import { PaymentRepository, type PaymentChange } from '../payment.repository.js';
+import { documentKept, PaymentRepository, type PaymentChange } from '../payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
 
@@ -13,6 +14,7 @@ export interface LockedPayment {
   number: bigint;
   merchant_id: string;
   receipt_id: string;
+  provider: ProviderCode;
   flow: PaymentFlow;
   state: PaymentState;
   amount_tiyin: bigint;
@@ -20,7 +22,10 @@ export interface LockedPayment {
   cancel_requested: boolean;
   is_in_time: boolean;
   receipt_status: ReceiptStatus;
-  device_id: string;
+  /** Null: the provider registers it. */
+  device_id: string | null;
+  /** Only where the provider registers it. */
+  document: StoredReceiptDocument | null;
 }
 
 interface TransactionRow {
@@ -34,6 +39,18 @@ interface TransactionRow {
   perform_time_ms: bigint;
   cancel_time_ms: bigint;
   reason: number | null;
+}
+
+interface ToldFiscal {
+  type: 'PERFORM' | 'CANCEL';
+  data: unknown;
+}
+
+interface FiscalOf {
+  id: string;
+  fiscal_mode: 'gateway' | 'provider';
+  /** Of our own receipt. */
+  fiscal_sign: string | null;
 }
 
 export interface NewTransaction {
@@ -65,9 +82,10 @@ export class InboundRepository {
       SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF r`;
     const rows = await tx.$queryRaw<LockedPayment[]>`
-      SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.flow, p.state, p.amount_tiyin, p.provider_ref,
+      SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
              p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
-             r.status AS receipt_status, r.device_id
+             r.status AS receipt_status, r.device_id,
+             CASE p.fiscal_mode WHEN 'provider' THEN r.document END AS document
         FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF p`;
     return rows[0] ?? null;
@@ -112,17 +130,27 @@ export class InboundRepository {
   }
 
   /** The customer has paid: the receipt enters its lane with the same commit. */
-  async confirm(tx: Tx, payment: LockedPayment, providerRef: string | null): Promise<void> {
+  async confirm(
+    tx: Tx,
+    payment: LockedPayment,
+    paid: { providerRef: string | null; paymentId: string },
+  ): Promise<void> {
+    const { providerRef, paymentId } = paid;
     const known = providerRef === null ? {} : { providerRef };
     await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
-    await this.receipts.release(tx, payment.receipt_id, null);
+    if (payment.device_id === null) await this.due(tx, payment.id);
+    else {
+      const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence: null });
+      await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
+    }
   }
 
   /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */
   async reverse(tx: Tx, payment: LockedPayment, reason: string): Promise<void> {
     const refundedTiyin = payment.amount_tiyin;
     await this.change(tx, payment, { state: 'refunded', reason, refundedTiyin });
-    await this.receipts.cancel(tx, payment.receipt_id, reason);
+    // A sale that the provider registers may be on its way to us: the saga waits for it.
+    if (payment.device_id !== null) await this.receipts.cancel(tx, payment.receipt_id, reason);
     await this.due(tx, payment.id);
   }
 
@@ -144,12 +172,31 @@ export class InboundRepository {
     return rows.map(paymeTransaction);
   }
 
-  async storeFiscalData(accountId: string, id: string, type: string, data: unknown): Promise<boolean> {
-    const written = await this.prisma.$executeRaw`
+  /** @param id the provider's: of its transaction with us, or of a receipt that we had it make. @returns the payment */
+  async storeFiscalData(tx: Tx, where: { accountId: string; id: string }, told: ToldFiscal): Promise<FiscalOf | null> {
+    const { accountId, id } = where;
+    const [row] = await tx.$queryRaw<FiscalOf[]>`
+      SELECT p.id, p.fiscal_mode, r.fiscal_sign FROM payments p JOIN receipts r ON r.id = p.receipt_id
+       WHERE p.account_id = ${accountId}
+         AND (p.provider_ref = ${id}
+              OR p.id = (SELECT payment_id FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}))`;
+    if (!row) return null;
+    await tx.$executeRaw`
       UPDATE provider_transactions
-         SET fiscal_data = coalesce(fiscal_data, '{}') || jsonb_build_object(${type}::text, ${JSON.stringify(data)}::jsonb)
+         SET fiscal_data = coalesce(fiscal_data, '{}')
+                           || jsonb_build_object(${told.type}::text, ${JSON.stringify(told.data)}::jsonb)
        WHERE account_id = ${accountId} AND id = ${id}`;
-    return written > 0;
+    return row;
+  }
+
+  /** The provider's own document, for the saga to put on the receipt. */
+  async keepDocument(tx: Tx, paymentId: string, which: 'sale' | 'refund', document: ProviderDocument): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE payments SET ${documentKept(which, document)}, due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
+  }
+
+  noteDifference(tx: Tx, paymentId: string, difference: unknown): Promise<void> {
+    return this.payments.noteDifference(paymentId, difference, tx);
   }
 
   /** Kept as it came, with what it was answered. */

@@ -7,6 +7,7 @@ import {
   PAYME_LIFETIME_MS,
   PAYME_TIMEOUT_REASON,
   paymeAnswer,
+  paymeDetail,
   paymeError,
   paymeStatementEntry,
   readPaymeRequest,
@@ -17,6 +18,7 @@ import {
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
 
@@ -40,6 +42,7 @@ export class PaymeCalls {
     private readonly prisma: PrismaService,
     private readonly lanes: RingLanes,
     private readonly worker: PaymentWorker,
+    private readonly fiscal: PaymeFiscalData,
   ) {}
 
   async answer(call: InboundCall): Promise<WireObject> {
@@ -58,10 +61,8 @@ export class PaymeCalls {
         const transactions = found.map((each) => paymeStatementEntry(each, accountField));
         return paymeAnswer(id, { result: { transactions } });
       }
-      case 'SetFiscalData': {
-        const isKnown = await this.rows.storeFiscalData(account.id, command.id, command.type, command.fiscalData);
-        return paymeAnswer(id, isKnown ? { result: { success: true } } : { error: paymeError('fiscalReceipt') });
-      }
+      case 'SetFiscalData':
+        return paymeAnswer(id, await this.fiscal.keep(account, command));
       case 'CheckTransaction': {
         const row = await this.rows.findTransaction(this.prisma, account.id, command.id);
         const facts = { order: null, transaction: row && paymeTransaction(row), accountField, isDelivered: false };
@@ -86,6 +87,7 @@ export class PaymeCalls {
         order: payment && {
           amountTiyin: Number(payment.amount_tiyin),
           isPayable: isPayable(payment) && !(await this.rows.hasLive(tx, payment.id)),
+          detail: payment.document && paymeDetail(payment.document.lines),
         },
         transaction: known && paymeTransaction(known),
         ...{ accountField, isDelivered: false, nowMs: Date.now() },
@@ -105,7 +107,7 @@ export class PaymeCalls {
     if (change?.kind !== 'perform' || released === null) return;
     const { device_id: deviceId, receipt_id: receiptId, id } = released;
     this.worker.watch(receiptId, id);
-    this.lanes.ring(deviceId, receiptId);
+    if (deviceId !== null) this.lanes.ring(deviceId, receiptId);
   }
 
   private lockPayment(tx: Tx, account: OpenAccount, reference: string | null): Promise<LockedPayment | null> {
@@ -128,7 +130,7 @@ export class PaymeCalls {
         return;
       case 'perform':
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: change.atMs, reason: null });
-        if (drives(payment)) await this.rows.confirm(tx, payment, command.id);
+        if (drives(payment)) await this.rows.confirm(tx, payment, { providerRef: command.id, paymentId: command.id });
         return;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, change);

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "payment_refunds" ADD COLUMN "called_at" TIMESTAMPTZ(3);

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "payments" ADD COLUMN     "code" TEXT NOT NULL DEFAULT 'none';

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "receipts" ADD COLUMN     "extra_info" JSONB;

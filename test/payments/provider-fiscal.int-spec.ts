@@ -1,0 +1,233 @@
+// A sale is registered once: by the merchant's register or by the payment provider, and refunded by the same one.
+import { randomBytes } from 'node:crypto';
+import { paymeAuthorization } from '#payments';
+import { PaymentsFixture, PRICE } from './payments-fixture.js';
+
+let fixture: PaymentsFixture;
+
+beforeAll(async () => {
+  fixture = await PaymentsFixture.start();
+  for (const provider of ['payme', 'click']) await mode(provider, 'provider');
+});
+afterAll(() => fixture.stop());
+beforeEach(async () => {
+  fixture.register = 'registers';
+  await fixture.faults();
+});
+
+async function mode(provider: string, fiscal_mode: string): Promise<void> {
+  const path = `/v1/provider-accounts/${fixture.accountIds[provider] ?? ''}`;
+  expect((await fixture.ask('PATCH', path, { settings: { fiscal_mode } })).status).toBe(200);
+}
+
+interface Receipt {
+  id: string;
+  status: string;
+  device_id: string | null;
+  fiscal: { verification_url: string; evidence: string } | null;
+}
+
+async function receiptOf(id: string): Promise<Receipt> {
+  return (await fixture.ask('GET', `/v1/receipts/${id}`)).body as unknown as Receipt;
+}
+
+async function refundsOf(id: string): Promise<Receipt[]> {
+  return (await fixture.ask('GET', `/v1/receipts/${id}/refunds`)).body['data'] as unknown as Receipt[];
+}
+
+async function until(isDone: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (!(await isDone())) {
+    if (Date.now() > deadline) throw new Error('it did not come to that');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function disagreements(): Promise<{ id: string; kind: string }[]> {
+  return (await fixture.ask('GET', '/v1/payments/reconciliation?limit=100')).body['data'] as unknown as {
+    id: string;
+    kind: string;
+  }[];
+}
+
+async function attempts(receiptId: string): Promise<number> {
+  return fixture.gateway.prisma.attempt.count({ where: { receiptId } });
+}
+
+const WAYS = [
+  ['payme, held', { provider: 'payme', token: 'token-0001' }],
+  ['payme, on its page', { provider: 'payme' }],
+  ['click, by token', { provider: 'click', token: 'token-0001' }],
+  ['click, on its page', { provider: 'click' }],
+] as const;
+
+async function paid(payment: Record<string, unknown>) {
+  const { body } = await fixture.pay(payment);
+  if (body.next_action.type === 'redirect') expect(await fixture.press(body.next_action.url)).toContain('Paid');
+  return body;
+}
+
+it.each(WAYS)('%s: the receipt gets the provider’s document and no lane ever has it', async (_name, payment) => {
+  const { id } = await paid(payment);
+  const view = await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  const [money] = await fixture.simulated(id);
+  expect(view).toMatchObject({ fiscalised_by: 'provider', receipt: { device_id: null } });
+  expect(money).toMatchObject({ captures: 1, link: null, documents: [{ type: 'sale' }] });
+  expect(view.receipt.fiscal).toMatchObject({ verification_url: money?.documents[0]?.url, evidence: 'answer' });
+  expect(await attempts(view.receipt.id)).toBe(0);
+  const types = (await fixture.gateway.events(view.receipt.id)).map(({ type }) => type);
+  expect(types).toEqual(['receipt.registered']);
+});
+
+it('payme: a refund takes the money back first, and its receipt is the document that Payme makes of it', async () => {
+  const { id } = await paid({ provider: 'payme', token: 'token-0001' });
+  const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  const part = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, { lines: [{ line: 1, qty: '0.5' }] });
+  expect([part.status, part.body.code]).toEqual([422, 'partial_refund_unsupported']);
+  const headers = { 'idempotency-key': `refund-${id}`, prefer: 'wait=0' };
+  const made = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, {}, headers);
+  expect([made.status, made.body.status]).toEqual([202, 'awaiting_payment']);
+  await fixture.until(id, { status: 'refunded' });
+  await until(async () => (await receiptOf(made.body.id)).status === 'registered');
+  const [money] = await fixture.simulated(id);
+  expect(money).toMatchObject({ refunds: 1, documents: [{ type: 'sale' }, { type: 'refund' }] });
+  expect((await refundsOf(receipt.id)).map((refund) => refund.fiscal?.verification_url)).toEqual([
+    money?.documents[1]?.url,
+  ]);
+  expect((await fixture.read(id)).refunds).toEqual([{ receipt_id: made.body.id, amount: PRICE, status: 'done' }]);
+  expect(await attempts(made.body.id)).toBe(0);
+});
+
+it('payme: what its cabinet cancels is refunded once, also when its document comes before the receipt’s', async () => {
+  const { id, account } = (await fixture.pay({ provider: 'payme' })).body;
+  const transaction = randomBytes(12).toString('hex');
+  const order = { amount: PRICE, account: { order_id: account } };
+  const check = await rpc('CheckPerformTransaction', order);
+  expect(check.result).toMatchObject({
+    allow: true,
+    detail: { receipt_type: 0, items: [{ price: PRICE, count: 1, code: expect.any(String), vat_percent: 12 }] },
+  });
+  await rpc('CreateTransaction', { id: transaction, time: Date.now(), ...order });
+  await rpc('PerformTransaction', { id: transaction });
+  await fixture.until(id, { status: 'captured', receipt: 'awaiting_payment' });
+  expect(await disagreements()).toContainEqual(expect.objectContaining({ id, kind: 'document_missing' }));
+  await rpc('CancelTransaction', { id: transaction, reason: 5 });
+  for (const [type, number] of [
+    ['CANCEL', 902],
+    ['PERFORM', 901],
+    ['PERFORM', 901],
+    ['CANCEL', 902],
+  ] as const)
+    expect((await rpc('SetFiscalData', { id: transaction, type, fiscal_data: fiscalData(number) })).result).toEqual({
+      success: true,
+    });
+  const { receipt } = await fixture.until(id, { status: 'refunded', receipt: 'registered' });
+  await until(async () => (await refundsOf(receipt.id)).some(({ status }) => status === 'registered'));
+  expect((await refundsOf(receipt.id)).map(({ fiscal }) => fiscal?.verification_url)).toEqual([
+    fiscalData(902).qr_code_url,
+  ]);
+  expect((await disagreements()).filter((each) => each.id === id)).toEqual([]);
+});
+
+it('refuses fiscal data that names no document, and keeps a refused document for people', async () => {
+  const { id, account } = (await fixture.pay({ provider: 'payme' })).body;
+  const transaction = randomBytes(12).toString('hex');
+  await rpc('CreateTransaction', { id: transaction, time: Date.now(), amount: PRICE, account: { order_id: account } });
+  await rpc('PerformTransaction', { id: transaction });
+  const params = { id: transaction, type: 'PERFORM' };
+  const broken = await rpc('SetFiscalData', { ...params, fiscal_data: { receipt_id: 1 } });
+  expect(broken.error).toMatchObject({ code: -32602, data: 'qr_code_url' });
+  const refused = { ...fiscalData(950), status_code: 7, message: 'no such goods' };
+  expect((await rpc('SetFiscalData', { ...params, fiscal_data: refused })).result).toEqual({ success: true });
+  expect(await disagreements()).toContainEqual(expect.objectContaining({ id, kind: 'provider_differs' }));
+});
+
+it('an operator gives a document that the provider never told of', async () => {
+  await fixture.faults({ fault: 'no_fiscal_data', next: 1 });
+  const { id } = await paid({ provider: 'payme', token: 'token-0001' });
+  await fixture.until(id, { status: 'captured', receipt: 'awaiting_payment' });
+  const [money] = await fixture.simulated(id);
+  const said = { document: 'sale', verification_url: money?.documents[0]?.url, reason: 'seen in the cabinet' };
+  const path = `/v1/operator/payments/${id}/document`;
+  expect((await fixture.ask('POST', path, { ...said, verification_url: 'https://ofd/x' })).status).toBe(422);
+  expect((await fixture.ask('POST', path, said)).status).toBe(204);
+  await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  expect((await fixture.ask('POST', path, said)).status).toBe(409);
+  expect((await fixture.gateway.audited(id)).map(({ action }) => action)).toEqual(['payment.document']);
+});
+
+it.each(['drop_after', 'drop_before', 'error_after', 'malformed'])(
+  'click: hands its lines in once, whatever becomes of the answer (%s)',
+  async (fault) => {
+    const { body } = await fixture.pay({ provider: 'click', capture: 'auto' });
+    if (body.next_action.type !== 'redirect') throw new Error('no page');
+    await fixture.faults({ fault, next: 1 });
+    await fixture.press(body.next_action.url);
+    await until(async () => {
+      const [money] = await fixture.simulated(body.id);
+      const [found] = (await disagreements()).filter(({ id }) => id === body.id);
+      return money?.documents.length === 1 || found?.kind === 'document_missing';
+    });
+    expect((await fixture.simulated(body.id))[0]?.documents.length).toBeLessThanOrEqual(1);
+  },
+);
+
+it('marked goods are the merchant’s own register’s, and the provider gets no line of them', async () => {
+  const { prisma } = fixture.gateway;
+  const spic = '02402002001000002';
+  await prisma.classifierEntry.create({
+    data: {
+      ...{ spic, name: { ru: 'Сигареты' }, packages: [{ code: '1500001', name: 'dona' }], units: 796 },
+      ...{ marked: true, cashAllowed: true, vatPercents: [12], active: true, version: 1 },
+    },
+  });
+  const sale = fixture.sale({ provider: 'payme', token: 'token-0001' });
+  const label = '0104780069000123215ABCDEFGHIJKL';
+  const items = [{ name: 'Sigaret', price: PRICE, qty: 1, spic, labels: [label] }];
+  const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items });
+  expect({ status, body: body.errors ?? body.fiscalised_by }).toEqual({ status: 201, body: 'gateway' });
+  expect(await fixture.simulated(body.id)).toMatchObject([{ documents: [], link: expect.any(String) }]);
+});
+
+it.each([
+  ['a named register', { device_id: 'dev_x' }, '/device_id'],
+  ['half a piece', { items: 0.5 }, '/items/0/qty'],
+])('refuses %s where the provider registers', async (_name, more, pointer) => {
+  const sale = fixture.sale({ provider: 'payme', token: 'token-0001' });
+  const [item] = sale['items'] as Record<string, unknown>[];
+  const asked = 'items' in more ? { items: [{ ...item, qty: more.items }] } : more;
+  const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, ...asked });
+  expect([status, body.errors.map((each) => each.pointer)]).toEqual([422, [pointer]]);
+});
+
+it('shows a sale that the provider registered beside our own register', async () => {
+  await mode('payme', 'gateway');
+  const { body } = await fixture.pay({ provider: 'payme', token: 'token-0001' });
+  const { receipt } = await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  const [money] = await fixture.simulated(body.id);
+  expect(money?.documents).toEqual([]);
+  const told = { id: money?.id, type: 'PERFORM', fiscal_data: fiscalData(990) };
+  expect((await rpc('SetFiscalData', told)).result).toEqual({ success: true });
+  expect(await disagreements()).toContainEqual(expect.objectContaining({ id: body.id, kind: 'provider_differs' }));
+  expect((await receiptOf(receipt.id)).fiscal).toEqual(receipt.fiscal);
+  await mode('payme', 'provider');
+});
+
+function fiscalData(number: number) {
+  const [c, s] = ['20260102080405', String(number).padStart(12, '0')];
+  return {
+    ...{ receipt_id: number, status_code: 0, message: 'accepted', terminal_id: 'EP000000000001', fiscal_sign: s },
+    ...{ qr_code_url: `https://ofd.soliq.uz/check?t=EP000000000001&r=${String(number)}&c=${c}&s=${s}`, date: c },
+  };
+}
+
+interface Rpc {
+  result: Record<string, unknown>;
+  error: { code: number; data: unknown };
+}
+
+async function rpc(method: string, params: unknown): Promise<Rpc> {
+  const headers = { 'content-type': 'text/json', authorization: paymeAuthorization('Paycom', 'payme-key') };
+  const body = JSON.stringify({ method, params, id: 7 });
+  return (await (await fetch(fixture.accounts.payme?.url ?? '', { method: 'POST', headers, body })).json()) as Rpc;
+}

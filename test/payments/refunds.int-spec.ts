@@ -1,0 +1,155 @@
+// Money goes back exactly as far as the sale does: each part once, never more than was taken, never on a guess.
+import { PaymentsFixture, PRICE } from './payments-fixture.js';
+
+let fixture: PaymentsFixture;
+
+beforeAll(async () => {
+  fixture = await PaymentsFixture.start();
+});
+afterAll(() => fixture.stop());
+beforeEach(async () => {
+  fixture.register = 'registers';
+  await fixture.faults();
+});
+
+const PIECES = 4;
+const WHOLE = PIECES * PRICE;
+
+/** A sale of four pieces, paid and registered. */
+async function sold(payment: Record<string, unknown> = { provider: 'multicard', token: 'token-0001' }) {
+  const sale = fixture.sale(payment);
+  const [item] = sale['items'] as [Record<string, unknown>];
+  const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items: [{ ...item, qty: PIECES }] });
+  expect([status, body.status]).toEqual([201, 'captured']);
+  return body;
+}
+
+function refund(receiptId: string, pieces: number | null, wait = 5) {
+  const body = pieces === null ? {} : { lines: [{ line: 1, qty: pieces }] };
+  return fixture.ask('POST', `/v1/receipts/${receiptId}/refunds`, body, { prefer: `wait=${String(wait)}` });
+}
+
+async function untilBack(paymentId: string, refunded: number, status = 'captured') {
+  const deadline = Date.now() + 40_000;
+  for (;;) {
+    const view = await fixture.read(paymentId);
+    if (view.refunded === refunded && view.status === status) return view;
+    if (Date.now() > deadline) throw new Error(JSON.stringify({ ...view, receipt: undefined }));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
+
+it('gives back the part that was returned, then the rest, both legs told apart', async () => {
+  const { id, receipt } = await sold();
+  const first = await refund(receipt.id, 1);
+  expect(first.status).toBe(201);
+  const half = await untilBack(id, PRICE);
+  expect(half.refunds).toEqual([{ receipt_id: first.body.id, amount: PRICE, status: 'done' }]);
+  expect(await fixture.simulated(id)).toMatchObject([{ status: 'captured', refunds: 1, refunded: PRICE }]);
+  const rest = await refund(receipt.id, null);
+  const whole = await untilBack(id, WHOLE, 'refunded');
+  expect(whole.refunds.at(-1)).toEqual({ receipt_id: rest.body.id, amount: WHOLE - PRICE, status: 'done' });
+  expect(await fixture.simulated(id)).toMatchObject([{ status: 'refunded', refunds: 2, refunded: WHOLE }]);
+  expect((await refund(receipt.id, 1)).body.code).toBe('nothing_left');
+});
+
+it('gives back parts that were asked for at the same time one after the other, and never more than was taken', async () => {
+  const { id, receipt } = await sold();
+  const answers = await Promise.all(Array.from({ length: PIECES + 2 }, () => refund(receipt.id, 1)));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(PIECES);
+  await untilBack(id, WHOLE, 'refunded');
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: PIECES, refunded: WHOLE }]);
+});
+
+it.each(['drop_after', 'error_after', 'malformed', 'drop_before', 'error_before'])(
+  'learns what became of an unanswered part from the status alone (%s)',
+  async (fault) => {
+    const { id, receipt } = await sold();
+    await fixture.faults({ fault, next: 1 });
+    await refund(receipt.id, 1);
+    await untilBack(id, PRICE);
+    expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1, refunded: PRICE }]);
+  },
+);
+
+it('asks for the part that is under way first, also when an older one has become due beside it', async () => {
+  const { id, receipt } = await sold();
+  fixture.register = 'sleeps';
+  const older = await refund(receipt.id, 1, 0);
+  const younger = await refund(receipt.id, 2, 0);
+  // Its fate can be read only later.
+  await fixture.faults({ fault: 'drop_after', next: 1 }, { fault: 'error_before', next: 2 });
+  await fixture.registered(younger.body.id);
+  await fixture.until(id, { status: 'refund_unknown' });
+  await fixture.registered(older.body.id);
+  const both = await untilBack(id, 3 * PRICE);
+  expect(both.refunds.map(({ amount, status }) => [amount, status])).toEqual([
+    [PRICE, 'done'],
+    [2 * PRICE, 'done'],
+  ]);
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: 2, refunded: 3 * PRICE }]);
+});
+
+it('moves no money for a part that the register refuses, and the part can be refunded again', async () => {
+  const { id, receipt } = await sold();
+  fixture.register = 'rejects';
+  const refused = await refund(receipt.id, 1);
+  expect(refused.status).toBe(422);
+  fixture.register = 'registers';
+  await refund(receipt.id, 1);
+  const view = await untilBack(id, PRICE);
+  expect(view.refunds.map(({ status }) => status)).toEqual(['dropped', 'done']);
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1, refunded: PRICE }]);
+});
+
+it('refunds the rest of the receipt when the provider gives back all that was left', async () => {
+  const { id, receipt } = await sold();
+  await refund(receipt.id, 1);
+  await untilBack(id, PRICE);
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET state = 'refunded', refunded_tiyin = amount_tiyin, due_at = now() WHERE id = ${id}`;
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const { body } = await fixture.ask('GET', `/v1/receipts/${receipt.id}`);
+    if ((body['refunded'] as unknown as { complete: boolean }).complete) break;
+    if (Date.now() > deadline) throw new Error('the receipt is not refunded');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const { body } = await fixture.ask('GET', `/v1/receipts/${receipt.id}/refunds`);
+  expect((body['data'] as unknown as unknown[]).length).toBe(2);
+});
+
+it('keeps the money of a sale whose second registration was taken back', async () => {
+  const { id, receipt } = await sold();
+  const { prisma } = fixture.gateway;
+  const surplus = `rcp_${'0'.repeat(25)}s`;
+  await prisma.$executeRaw`
+    INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, branch_id, cashier_id,
+                          document, total_tiyin, vat_total_tiyin, refund_of)
+    SELECT ${surplus}, merchant_id, client_id, 'surplus', body_hash, 'refund', 'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id,
+           document, total_tiyin, vat_total_tiyin, id FROM receipts WHERE id = ${receipt.id}`;
+  await fixture.registered(surplus);
+  await refund(receipt.id, 1);
+  await untilBack(id, PRICE);
+  expect(await fixture.simulated(id)).toMatchObject([{ status: 'captured', refunds: 1, refunded: PRICE }]);
+});
+
+it('refuses a part before anything is stored where the provider gives back the whole sum only', async () => {
+  const { receipt } = await sold({ provider: 'click', token: 'token-0001' });
+  const before = await fixture.gateway.world();
+  const { status, body } = await refund(receipt.id, 1);
+  expect([status, body.code]).toEqual([422, 'partial_refund_unsupported']);
+  expect(await fixture.gateway.world()).toBe(before);
+});
+
+it('leaves a refund that the provider refuses to a person, who says what became of it', async () => {
+  const { id, receipt } = await sold();
+  const [money] = await fixture.simulated(id);
+  await fixture.faults({ fault: 'refuse_refund', next: 1 });
+  await refund(receipt.id, 1);
+  await fixture.until(id, { status: 'manual' });
+  expect(money).toMatchObject({ refunds: 0 });
+  const said = { outcome: 'part_refunded', reason: 'found in the cabinet' };
+  expect((await fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, said)).status).toBe(204);
+  expect(await untilBack(id, PRICE)).toMatchObject({ refunds: [{ status: 'done' }] });
+});
