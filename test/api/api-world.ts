@@ -1,6 +1,7 @@
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
+import { ReceiptUrls } from '../../apps/gateway/src/receipts/receipt-url.js';
 import { apiDescription, type Endpoint } from './api-document.js';
 import { sampleOf } from './arbitrary-of.js';
 
@@ -22,6 +23,11 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
     const device = await gateway.createDevice();
     const fiscal = { receiptSeq: 7, sign: '123456789012' };
     return gateway.createReceipt(gateway.merchantId, device, { status: 'registered', fiscal });
+  },
+  /** The token in a receipt's public address. */
+  r: async (gateway) => {
+    const id = await gateway.createReceipt(gateway.merchantId, await gateway.createDevice(), { status: 'accepted' });
+    return gateway.app.get(ReceiptUrls, { strict: false }).urlOf(id).split('/').pop() ?? '';
   },
   attempts: async (gateway) => (await gateway.createAttempt()).attemptId,
   branches: (gateway) => Promise.resolve(gateway.merchantId.replace('mer_', 'brn_')),
