@@ -35,7 +35,10 @@ function readBytes(label: string, base64: string): Dictionary | null {
 }
 
 function readList(label: string, strings: string, parameters: string): Dictionary | null {
-  const items: Item[] = (strings.match(EACH_STRING) ?? []).map((quoted) => [unquoted(quoted), new Map()]);
+  const items = (strings.match(EACH_STRING) ?? []).map((quoted): Item => [
+    unquoted(quoted),
+    new Map<string, BareItem>(),
+  ]);
   const read: Parameters = new Map<string, BareItem>();
   for (const [, key = '', integer, quoted = ''] of parameters.matchAll(EACH_PARAMETER)) {
     if (read.has(key)) return null; // repeated
