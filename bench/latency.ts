@@ -1,7 +1,7 @@
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { localSale } from './local-sale.js';
 import type { Figure } from './report.js';
-import { alternate, median, percentile } from './statistics.js';
+import { alternate, median, percentile, timed } from './statistics.js';
 
 /** (b) One sale at a time: POST /v1/receipts to 201, against a POST straight to the register. */
 export async function benchLatency({ rounds, sales }: { rounds: number; sales: number }): Promise<Figure[]> {
@@ -24,16 +24,6 @@ export async function benchLatency({ rounds, sales }: { rounds: number; sales: n
   } finally {
     await system.stop();
   }
-}
-
-async function timed(count: number, sale: () => Promise<void>): Promise<number[]> {
-  const times: number[] = [];
-  for (let sold = 0; sold < count; sold += 1) {
-    const begun = performance.now();
-    await sale();
-    times.push(performance.now() - begun);
-  }
-  return times;
 }
 
 async function sell({ client }: TestSystem): Promise<void> {

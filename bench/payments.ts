@@ -3,7 +3,7 @@ import { paymeAuthorization } from '#payments';
 import { startPayments, type PaymentsRig } from '../test/system/payments-rig.js';
 import { freePorts } from '../test/system/program.js';
 import type { Figure } from './report.js';
-import { alternate, median, percentile } from './statistics.js';
+import { alternate, median, percentile, timed } from './statistics.js';
 
 /** The saga's own cost per sale against a simulator that answers at once, and how many of Payme's calls one gateway takes. */
 export async function benchPayments(size: { rounds: number; sales: number; transactions: number }): Promise<Figure[]> {
@@ -15,26 +15,20 @@ export async function benchPayments(size: { rounds: number; sales: number; trans
     await plain();
     const { a, b } = await alternate(size.rounds, paid, plain);
     const p50 = (runs: number[][]): number => median(runs.map((run) => percentile(run, 50)));
+    await benchInbound(rig, Math.ceil(size.transactions / 10));
     const inbound = await benchInbound(rig, size.transactions);
+    const alone = await atRest(rig, () => benchInbound(rig, size.transactions));
     return [
       { name: 'payments: p50 added to plain fiscalisation', value: p50(a) - p50(b), unit: 'ms', target: '≤ 15' },
       { name: 'payments: hold, receipt, capture, link, p50', value: p50(a), unit: 'ms' },
       { name: 'payments: inbound Payme transactions', value: inbound.perSecond, unit: '1/s', target: '≥ 500' },
       { name: 'payments: inbound Payme p99 of a call', value: inbound.p99Ms, unit: 'ms', target: '≤ 50' },
+      { name: 'payments: inbound Payme transactions, lanes at rest', value: alone.perSecond, unit: '1/s' },
+      { name: 'payments: inbound Payme p99 of a call, lanes at rest', value: alone.p99Ms, unit: 'ms' },
     ];
   } finally {
     await rig.stop();
   }
-}
-
-async function timed(count: number, sale: () => Promise<void>): Promise<number[]> {
-  const times: number[] = [];
-  for (let sold = 0; sold < count; sold += 1) {
-    const begun = performance.now();
-    await sale();
-    times.push(performance.now() - begun);
-  }
-  return times;
 }
 
 async function payOnline(rig: PaymentsRig): Promise<void> {
@@ -47,30 +41,64 @@ async function sellPlainly({ system: { client } }: PaymentsRig): Promise<void> {
   if (status !== 201) throw new Error(`gateway answered ${status}`);
 }
 
-/** Create and Perform of orders that wait; one transaction is both. */
+interface Order {
+  id: string;
+  amount: number;
+}
+
+const TILLS = 8;
+/** Calls that Payme has under way at the same time. */
+const CALLERS = 16;
+
+/** Check, Create and Perform of orders that wait: one transaction is all three. */
 async function benchInbound(rig: PaymentsRig, count: number): Promise<{ perSecond: number; p99Ms: number }> {
-  const orders: { id: string; amount: number }[] = [];
-  while (orders.length < count) {
-    const view = await rig.pay({ provider: 'payme' });
-    if (view) orders.push({ id: view.id, amount: view.amount });
-  }
+  const orders = await openOrders(rig, count);
   const times: number[] = [];
+  const authorization = paymeAuthorization('Paycom', 'key');
   const call = async (method: string, params: unknown): Promise<void> => {
     const begun = performance.now();
-    const headers = { 'content-type': 'text/json', authorization: paymeAuthorization('Paycom', 'key') };
+    const headers = { 'content-type': 'text/json', authorization };
     const body = JSON.stringify({ id: 1, method, params });
     const answer = await (await fetch(rig.paymeUrl, { method: 'POST', headers, body })).text();
     if (!answer.includes('"result"')) throw new Error(answer);
     times.push(performance.now() - begun);
   };
   const begun = performance.now();
-  const worker = async (): Promise<void> => {
+  const caller = async (): Promise<void> => {
     for (let order = orders.pop(); order; order = orders.pop()) {
       const id = randomBytes(12).toString('hex');
-      await call('CreateTransaction', { id, time: Date.now(), amount: order.amount, account: { order_id: order.id } });
+      const { amount } = order;
+      const account = { order_id: order.id };
+      await call('CheckPerformTransaction', { amount, account });
+      await call('CreateTransaction', { id, time: Date.now(), amount, account });
       await call('PerformTransaction', { id });
     }
   };
-  await Promise.all(Array.from({ length: 16 }, worker));
+  await Promise.all(Array.from({ length: CALLERS }, caller));
   return { perSecond: count / ((performance.now() - begun) / 1_000), p99Ms: percentile(times, 99) };
+}
+
+async function openOrders(rig: PaymentsRig, count: number): Promise<Order[]> {
+  const orders: Order[] = [];
+  let issued = 0;
+  const till = async (): Promise<void> => {
+    while (issued < count) {
+      issued += 1;
+      const view = await rig.pay({ provider: 'payme' });
+      if (!view) throw new Error('an order was refused');
+      orders.push({ id: view.id, amount: view.amount });
+    }
+  };
+  await Promise.all(Array.from({ length: TILLS }, till));
+  return orders;
+}
+
+/** The same with the relay asleep: what the calls alone cost, without the registers that work on the same machine. */
+async function atRest<T>({ system }: PaymentsRig, work: () => Promise<T>): Promise<T> {
+  for (const relay of system.relays) relay.signal('SIGSTOP');
+  try {
+    return await work();
+  } finally {
+    for (const relay of system.relays) relay.signal('SIGCONT');
+  }
 }

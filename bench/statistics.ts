@@ -10,6 +10,17 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[rank] ?? Number.NaN;
 }
 
+/** How long each of so many took, one after the other, milliseconds. */
+export async function timed(count: number, work: () => Promise<void>): Promise<number[]> {
+  const times: number[] = [];
+  for (let done = 0; done < count; done += 1) {
+    const begun = performance.now();
+    await work();
+    times.push(performance.now() - begun);
+  }
+  return times;
+}
+
 /** Runs A and B alternately, so that a machine that slows down slows both. */
 export async function alternate<T>(
   rounds: number,

@@ -1,6 +1,7 @@
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
+import { ReceiptUrls } from '../../apps/gateway/src/receipts/receipt-url.js';
 import { apiDescription, type Endpoint } from './api-document.js';
 import { sampleOf } from './arbitrary-of.js';
 
@@ -22,6 +23,11 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
     const device = await gateway.createDevice();
     const fiscal = { receiptSeq: 7, sign: '123456789012' };
     return gateway.createReceipt(gateway.merchantId, device, { status: 'registered', fiscal });
+  },
+  /** The token in a receipt's public address. */
+  r: async (gateway) => {
+    const id = await gateway.createReceipt(gateway.merchantId, await gateway.createDevice(), { status: 'accepted' });
+    return gateway.app.get(ReceiptUrls, { strict: false }).urlOf(id).split('/').pop() ?? '';
   },
   attempts: async (gateway) => (await gateway.createAttempt()).attemptId,
   branches: (gateway) => Promise.resolve(gateway.merchantId.replace('mer_', 'brn_')),
@@ -78,6 +84,11 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/webhooks/{id}/replay': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
+  'POST /v1/operator/payments/{id}/document': {
+    document: 'sale',
+    verification_url: 'https://ofd.soliq.uz/check?t=UZ000000000001&r=1&c=20260102080405&s=012345678901',
+    reason: 'seen in the cabinet',
+  },
   'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
 };
 

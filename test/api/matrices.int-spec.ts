@@ -12,6 +12,7 @@ const PUBLIC = [
   'GET /healthz',
   'GET /metrics',
   'GET /openapi.json',
+  'GET /r/{token}',
   'GET /readyz',
   'GET /v1/providers/{provider}/{account}',
   'POST /oauth/introspect',

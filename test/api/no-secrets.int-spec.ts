@@ -1,150 +1,197 @@
 // Promise: who steals a dump of the database, the queue or the logs finds no token, no secret and no key of a register in it.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import pg from 'pg';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { createFastifyNestApp, createLogger, Metrics, readSettings } from '#runtime';
-import { GatewayModule } from '../../apps/gateway/src/gateway.module.js';
-import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
-import { SETTINGS } from '../../apps/gateway/src/settings.js';
-import { createMerchant, type TestMerchant } from '../system/merchant.js';
+import { newAccessToken } from '../../apps/gateway/src/oauth/access-token.js';
+import { newClientSecret } from '../../apps/gateway/src/oauth/client-secret.js';
+import { until } from '../system/until.js';
+import { SecretsRig } from './secrets-rig.js';
 
-const ROUNDS = 250;
+const CALLS = 10_000;
 const AT_ONCE = 8;
+const FORM = 'application/x-www-form-urlencoded';
 
-let database: TestDatabase;
-let app: NestFastifyApplication;
-let base: string;
-let merchant: TestMerchant;
-let log = '';
-/** What must be found nowhere, by what it is. */
-const secrets = new Map<string, string>();
+let rig: SecretsRig;
+let calls = 0;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const secretsKey = randomBytes(32).toString('base64');
-  const registerApiKey = secret('register key', `register-${randomBytes(16).toString('hex')}`);
-  const env = { DATABASE_URL: database.url, SECRETS_KEY: secretsKey, LOG_LEVEL: 'trace', GATEWAY_PORT: '0' };
-  const settings = readSettings(SETTINGS, env);
-  const logger = createLogger('gateway', 'trace', { write: (line: string) => void (log += line) });
-  const metrics = new Metrics('gateway');
-  app = await createFastifyNestApp(GatewayModule.create(settings, logger, metrics), { logger, metrics });
-  await app.listen(0, '127.0.0.1');
-  base = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
-  const registerUrls = ['http://127.0.0.1:9'];
-  merchant = await createMerchant(database.url, { secretsKey, registerApiKey, registerUrls, scopes: [...SCOPES] });
-  secret('client secret', merchant.clientSecret);
-  secret('SECRETS_KEY', secretsKey);
-  secret('SECRETS_KEY in hex', Buffer.from(secretsKey, 'base64').toString('hex'));
-  secret('database password', new URL(database.url).password);
-}, 60_000);
+  rig = await SecretsRig.start();
+}, 120_000);
+afterAll(() => rig?.stop());
 
-afterAll(async () => {
-  await app?.close();
-  await database?.drop();
-});
+const keep = (what: string, value: unknown): string =>
+  typeof value === 'string' && value !== '' ? rig.secrets.add(what, value) : '';
+const made = (what: string): string => keep(what, `${what.replaceAll(' ', '-')}-${randomBytes(12).toString('hex')}`);
 
-function secret(what: string, value: string): string {
-  if (value !== '') secrets.set(what, value);
-  return value;
-}
-
-async function call(method: string, path: string, headers: Record<string, string>, body?: string): Promise<string> {
-  const init = { method, headers, ...(body !== undefined && { body }) };
-  const response = await fetch(`${base}${path}`, init);
+async function call(
+  method: string,
+  path: string,
+  { headers = {}, body }: { headers?: Record<string, string>; body?: string | URLSearchParams } = {},
+): Promise<Record<string, unknown>> {
+  calls += 1;
+  const response = await fetch(`${rig.base}${path}`, { method, headers, ...(body !== undefined && { body }) });
   const text = await response.text();
-  expect(response.status).toBeLessThan(500);
-  return text;
+  expect([path, response.status]).toEqual([path, expect.any(Number)]);
+  if (response.status >= 500) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  const type = response.headers.get('content-type') ?? '';
+  return text !== '' && type.includes('json') ? (JSON.parse(text) as Record<string, unknown>) : {};
 }
 
-async function fetchToken(round: number): Promise<string> {
-  const basic = Buffer.from(`${merchant.clientId}:${merchant.clientSecret}`).toString('base64');
-  secret('Basic credentials', basic);
-  const form = 'application/x-www-form-urlencoded';
-  const credentials = new URLSearchParams({ client_id: merchant.clientId, client_secret: merchant.clientSecret });
-  const grant = 'grant_type=client_credentials';
-  const text = await (round % 2 === 0
-    ? call('POST', '/oauth/token', { authorization: `Basic ${basic}`, 'content-type': form }, grant)
-    : call('POST', '/oauth/token', { 'content-type': form }, `${grant}&${credentials.toString()}`));
-  return (JSON.parse(text) as { access_token: string }).access_token;
+interface Player {
+  token: string;
+  ask: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 }
 
-/** One round of everything that carries a secret, rightly and wrongly. */
-async function play(round: number, token: string): Promise<void> {
+function playerOf(token: string): Player {
   const authorization = `Bearer ${token}`;
-  const json = { authorization, 'content-type': 'application/json', prefer: 'respond-async' };
-  const apiKey = secret(`API key ${round}`, `key-${randomBytes(12).toString('hex')}`);
-  const sale = {
-    items: [{ name: merchant.goods[0], price: 112_000, qty: 1 }],
-    payment: { method: 'cash' },
-    cashier_id: merchant.tills[0]?.cashierId,
+  const ask: Player['ask'] = (method, path, body) => {
+    const headers = { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) };
+    const more = { headers: { ...headers, prefer: 'respond-async' } };
+    return call(method, path, body === undefined ? more : { ...more, body: JSON.stringify(body) });
   };
-  await call('POST', '/v1/receipts', json, JSON.stringify(sale));
-  await call('POST', '/v1/receipts', json, JSON.stringify({ ...sale, api_key: apiKey, access_token: token }));
-  await call('POST', '/v1/receipts', json, `{"broken": "${token}`);
-  await call('GET', `/v1/receipts/x?access_token=${token}`, { authorization });
-  await call('GET', `/v1/receipts?q=1`, { authorization: `${authorization}, Bearer ${token}` });
-  const device = { branch_id: 'main', name: `Till ${round}`, transport: 'link', api_key: apiKey };
-  const made = JSON.parse(await call('POST', '/v1/devices', json, JSON.stringify(device))) as { id?: string };
-  const enrolment = JSON.parse(await call('POST', `/v1/devices/${made.id ?? 'x'}/enrolments`, json, '{}')) as {
-    code?: string;
-  };
-  secret(`enrolment code ${round}`, /^[A-Z0-9-]+$/.test(enrolment.code ?? '') ? (enrolment.code ?? '') : '');
-  await call(
-    'PATCH',
-    `/v1/devices/${made.id ?? 'x'}`,
-    json,
-    JSON.stringify({ api_key: `${apiKey}-2`, nonsense: apiKey }),
-  );
+  return { token, ask };
 }
 
-/** Every row of every table, as text: bytes show as hex. */
-async function dump(): Promise<string> {
-  const client = new pg.Client({ connectionString: database.adminUrl });
-  await client.connect();
-  try {
-    const tables = await client.query<{ name: string }>(
-      `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables
-        WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
-    );
-    const parts: string[] = [];
-    for (const { name } of tables.rows) {
-      const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`);
-      parts.push(...rows.map(({ row }) => row));
-    }
-    return parts.join('\n');
-  } finally {
-    await client.end();
+const basicOf = (id: string, secret: string): string =>
+  keep('Basic credentials', Buffer.from(`${id}:${secret}`).toString('base64'));
+
+async function login(id: string, secret: string, way: 'basic' | 'post'): Promise<string> {
+  const grant = { grant_type: 'client_credentials' };
+  const answer = await (way === 'basic'
+    ? call('POST', '/oauth/token', {
+        headers: { authorization: `Basic ${basicOf(id, secret)}` },
+        body: new URLSearchParams(grant),
+      })
+    : call('POST', '/oauth/token', {
+        body: new URLSearchParams({ ...grant, client_id: id, client_secret: secret }),
+      }));
+  return keep('access token', answer['access_token']);
+}
+
+function sale(more: Record<string, unknown> = {}): Record<string, unknown> {
+  const { goods, tills } = rig.merchant;
+  const items = [{ name: goods[0], price: 112_000, qty: 1 }];
+  return { items, payment: { method: 'cash' }, cashier_id: tills[0]?.cashierId, ...more };
+}
+
+/** Sales as they should be, and with what callers put into them by mistake. */
+async function sell({ token, ask }: Player): Promise<void> {
+  const receipt = await ask('POST', '/v1/receipts', sale({ external_id: randomBytes(8).toString('hex') }));
+  await ask('GET', `/v1/receipts/${String(receipt['id'])}`);
+  await ask('POST', '/v1/receipts', sale({ api_key: made('key in a sale'), access_token: token }));
+  await ask('POST', '/v1/receipts/validate', sale({ cashier_id: token }));
+  const authorization = `Bearer ${token}`;
+  const broken = { authorization, 'content-type': 'application/json' };
+  await call('POST', '/v1/receipts', { headers: broken, body: `{"broken": "${token}` });
+  await call('GET', `/v1/receipts/x?access_token=${token}`, { headers: { authorization } });
+  await call('GET', '/v1/receipts?limit=1', { headers: { authorization: `${authorization}, Bearer ${token}` } });
+  await call('GET', `/v1/${token}`, { headers: { authorization } });
+}
+
+/** Logins, right and wrong; what is wrong may be somebody's right one elsewhere. */
+async function enter({ token }: Player): Promise<void> {
+  const { clientId, clientSecret } = rig.merchant;
+  const wrong = keep('wrong secret', newClientSecret());
+  await login(clientId, wrong, 'post');
+  await login(clientId, wrong, 'basic');
+  await login(wrong, clientSecret, 'post');
+  const issued = await login(clientId, clientSecret, 'basic');
+  const credentials = { client_id: clientId, client_secret: clientSecret };
+  for (const path of ['/oauth/introspect', '/oauth/revoke']) {
+    await call('POST', path, { body: new URLSearchParams({ ...credentials, token: issued }) });
   }
+  const stranger = keep('token of nobody', newAccessToken());
+  for (const bearer of [stranger, `${token}x`, keep('rubbish', `rubbish-${wrong}`)]) {
+    await call('GET', '/v1/receipts', { headers: { authorization: `Bearer ${bearer}` } });
+  }
+  await call('POST', '/oauth/token', {
+    headers: { 'content-type': FORM },
+    body: `client_assertion=${wrong}&x=${token}`,
+  });
 }
 
-/** A text as it may stand in a dump. */
-function formsOf(value: string): string[] {
-  const bytes = Buffer.from(value);
-  return [value, bytes.toString('hex'), bytes.toString('base64').replace(/=+$/, ''), encodeURIComponent(value)];
+/** Everything that shows a secret once, or takes one. */
+async function administer({ ask }: Player, round: number): Promise<void> {
+  const client = await ask('POST', '/v1/clients', { name: `C ${round}`, scopes: ['receipts:read'], ip_policy: 'any' });
+  const path = `/v1/clients/${String(client['id'])}`;
+  keep('client secret', client['client_secret']);
+  keep('client secret', (await ask('POST', `${path}/secret`, {}))['client_secret']);
+  keep('signing secret', (await ask('POST', `${path}/keys`, { name: 'K', algorithm: 'hmac-sha256' }))['secret']);
+  await ask('POST', `${path}/keys`, { name: 'K', public_key: `-----BEGIN PRIVATE KEY-----${made('private key')}` });
+  const till = { branch_id: 'main', name: `Till ${round}`, transport: 'link', api_key: made('register key') };
+  const device = await ask('POST', '/v1/devices', till);
+  const { code } = await ask('POST', `/v1/devices/${String(device['id'])}/enrolments`, {});
+  if (typeof code === 'string' && code.length >= 12) keep('enrolment code', code);
+  await ask('PATCH', `/v1/devices/${String(device['id'])}`, { api_key: made('register key'), nonsense: made('slip') });
+  const hook = await ask('POST', '/v1/webhooks', { url: `${rig.receiverUrl}/hook`, events: ['receipt.registered'] });
+  keep('webhook secret', hook['secret']);
+  if (typeof hook['id'] === 'string') {
+    const rotated = await ask('POST', `/v1/webhooks/${hook['id']}/rotate-secret`, {});
+    keep('webhook secret', rotated['secret']);
+    if (round > 0) await ask('DELETE', `/v1/webhooks/${hook['id']}`);
+  }
+  await ask('PATCH', `/v1/provider-accounts/${account}`, { settings: { key: made('provider key') } });
+  await ask('POST', '/v1/provider-accounts', { provider: 'payme', settings: { key: made('provider key'), x: 'y' } });
 }
 
-test('after some two thousand calls: nothing in database, queue, logs and metrics', async () => {
-  const tokens = await Promise.all(Array.from({ length: 20 }, (_, round) => fetchToken(round)));
-  for (const [index, token] of tokens.entries()) secret(`token ${index}`, token);
-  const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
+let account = '';
+
+async function openAccount({ ask }: Player): Promise<void> {
+  const settings = { cashbox_id: 'box', key: made('provider key'), api_url: `${rig.simulatorUrl}/payme/api` };
+  const { id } = await ask('POST', '/v1/provider-accounts', { provider: 'payme', settings });
+  account = String(id);
+}
+
+/** With a token for somebody's card: held, or refused by the provider. */
+async function pay({ ask }: Player): Promise<void> {
+  const payment = { method: 'online', provider: 'payme', token: made('instrument token') };
+  const { id } = await ask('POST', '/v1/payments', sale({ payment }));
+  await ask('GET', `/v1/payments/${String(id)}`);
+  await ask('POST', '/v1/payments', sale({ payment: { ...payment, card: made('card in the wrong place') } }));
+  await call('POST', `/v1/providers/payme/${account}`, {
+    headers: { authorization: `Basic ${basicOf('Paycom', made('provider key'))}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 1, method: 'CheckTransaction', params: { id: 'x' } }),
+  });
+}
+
+test(`after ${CALLS} calls: nothing in database, Redis, logs and metrics`, async () => {
+  const { clientId, clientSecret } = rig.merchant;
+  const players: Player[] = [];
+  for (let at = 0; at < 20; at += 1) {
+    players.push(playerOf(await login(clientId, clientSecret, at % 2 === 0 ? 'basic' : 'post')));
+  }
+  const [first] = players;
+  if (!first) throw new Error('nobody plays');
+  await openAccount(first);
+  const inRedis = new Set<string>();
+  let round = 0;
   const worker = async (): Promise<void> => {
-    for (let round = rounds.pop(); round !== undefined; round = rounds.pop()) {
-      await play(round, tokens[round % tokens.length] ?? '');
+    while (calls < CALLS) {
+      const player = players[round % players.length] ?? first;
+      round += 1;
+      const mine = round;
+      await sell(player);
+      await enter(player);
+      if (mine % 4 === 0) await administer(player, mine / 4 - 1);
+      if (mine % 4 === 2) await pay(player);
+      // Jobs come and go: what stood there for a moment counts too.
+      if (mine % 50 === 1) for (const what of rig.secrets.findIn(await rig.redisContent())) inRedis.add(what);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  const places = { database: await dump(), logs: log, metrics: await call('GET', '/metrics', {}) };
-  // The search itself finds what is there.
-  expect(places.database).toContain(merchant.clientId);
-  expect(places.logs).toContain('request refused');
-  const found: string[] = [];
-  for (const [place, text] of Object.entries(places)) {
-    for (const [what, value] of secrets)
-      if (formsOf(value).some((form) => text.includes(form))) found.push(`${what} in ${place}`);
-  }
+  await until(
+    'a webhook was delivered',
+    () => rig.delivered,
+    (count) => count > 0,
+  );
+  const places = await rig.places();
+  // The search itself finds what is there, and everything was at work.
+  expect(places['database']).toContain(clientId);
+  expect(places['logs']).toContain('request refused');
+  expect(places['logs']).toContain('"name":"device-relay"');
+  expect(rig.secrets.size).toBeGreaterThan(CALLS / 10);
+  const found = Object.entries(places).flatMap(([place, text]) =>
+    rig.secrets.findIn(text).map((what) => `${what} in ${place}`),
+  );
+  expect([...inRedis].map((what) => `${what} in Redis, for a while`)).toEqual([]);
   expect(found).toEqual([]);
-  expect(secrets.size).toBeGreaterThan(2 * ROUNDS);
-}, 180_000);
+}, 240_000);

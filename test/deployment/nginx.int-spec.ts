@@ -86,7 +86,10 @@ class Proxy {
       ['client_body_timeout 30s', 'client_body_timeout 1s'],
       ...(mtls
         ? ([
-            ['# ssl_client_certificate /etc/nginx/tls/clients-ca.crt', `ssl_client_certificate ${workshop.file('ca.crt')}`],
+            [
+              '# ssl_client_certificate /etc/nginx/tls/clients-ca.crt',
+              `ssl_client_certificate ${workshop.file('ca.crt')}`,
+            ],
             ['# ssl_verify_client on', 'ssl_verify_client on'],
           ] as [string, string][])
         : []),
@@ -102,7 +105,10 @@ class Proxy {
       'nginx answers',
       () => {
         if (child.exitCode !== null) throw new Error(readFileSync(join(folder, 'error.log'), 'utf8'));
-        return proxy.ask('/metrics').then(({ status }) => status > 0, () => false);
+        return proxy.ask('/metrics').then(
+          ({ status }) => status > 0,
+          () => false,
+        );
       },
       Boolean,
     );
@@ -159,7 +165,9 @@ function replaced(text: string, pairs: readonly (readonly [string, string])[]): 
 async function startEcho(): Promise<{ server: Server; port: number; close: () => Promise<void> }> {
   const server = createServer((request, response) => void response.end(JSON.stringify(request.headers)));
   server.on('upgrade', (request, socket) => {
-    socket.end(`HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: ${request.headers.upgrade ?? ''}\r\n\r\n`);
+    socket.end(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: ${request.headers.upgrade ?? ''}\r\n\r\n`,
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));

@@ -17,6 +17,7 @@ import { dataFolder } from './cases/12-data-folder.js';
 import { linksCut } from './cases/13-links-cut.js';
 import { clockJumps } from './cases/14-clock.js';
 import { everything } from './cases/15-everything.js';
+import { paymentPatterns } from './cases/16-payments.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -24,4 +25,5 @@ export const CASES: readonly FaultCase[] = [
   ...[relaysKilled, registerFaultsWithKeys, registerFaultsByCounters, registerFaultsOnShared, relayPaused],
   ...[redisAway, databaseStopped, allKilled, diskFull, gatewaysKilled, blackHole, rollingRestarts, registersKilled],
   ...[dataFolder, linksCut, clockJumps, everything],
+  ...paymentPatterns,
 ];

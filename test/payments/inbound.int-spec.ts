@@ -34,6 +34,27 @@ async function payme(method: string, params: unknown, authorization = AUTHORIZAT
 
 const anId = (): string => randomBytes(12).toString('hex');
 
+it.each([
+  ['payme', 'reorder'],
+  ['payme', 'stale_webhook'],
+  ['payme', 'duplicate'],
+  ['click', 'reorder'],
+  ['click', 'stale_webhook'],
+  ['click', 'duplicate'],
+  ['multicard', 'stale_webhook'],
+  ['multicard', 'duplicate'],
+])('%s: calls that come twice, too early or too late (%s) change nothing', async (provider, fault) => {
+  const { body } = await fixture.pay({ provider });
+  if (body.next_action.type !== 'redirect') throw new Error('no page to pay on');
+  await fixture.faults({ fault, next: 1 });
+  expect(await fixture.press(body.next_action.url)).toContain('Paid');
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  const money = (await fixture.simulated(body.id)).filter(({ captures }) => captures > 0);
+  expect(money).toMatchObject([{ captures: 1, refunds: 0 }]);
+  const events = await fixture.events(body.id);
+  expect(events.filter((type) => type === 'payment.captured')).toHaveLength(1);
+});
+
 async function order(): Promise<{ paymentId: string; account: Record<string, string>; amount: number }> {
   const { status, body } = await fixture.pay({ provider: 'payme' });
   expect([status, body.status, body.account]).toEqual([202, 'pending', body.id]);

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { multicardWebhookSign } from '#payments';
 import { parseCidr, newId } from '#runtime';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
@@ -176,9 +177,30 @@ export class PaymentsFixture {
     return data.filter((payment) => payment.our_ref === ourRef);
   }
 
+  /** Waits until the provider has the receipt's link. */
+  async untilLinked(ourRef: string, link: string | null | undefined, deadlineMs = 30_000): Promise<void> {
+    const deadline = Date.now() + deadlineMs;
+    while (!(await this.simulated(ourRef)).some((payment) => payment.link === link)) {
+      if (Date.now() > deadline) throw new Error(`the provider of ${ourRef} never got the link ${String(link)}`);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+
   /** A person on the provider's page. */
   async press(url: string): Promise<string> {
     return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();
+  }
+
+  /** Multicard's hint that something about this payment has changed. */
+  async webhook(ourRef: string): Promise<number> {
+    const [known] = await this.simulated(ourRef);
+    const amount = String(PRICE);
+    const signed = { uuid: known?.id ?? '', storeId: '6', invoiceId: ourRef, amount };
+    const sign = multicardWebhookSign(signed, 'multi-secret');
+    const body = { uuid: signed.uuid, store_id: '6', invoice_id: ourRef, amount: PRICE, sign };
+    const response = await fetch(this.accounts.multicard?.url ?? '', { method: 'POST', body: JSON.stringify(body) });
+    await response.arrayBuffer();
+    return response.status;
   }
 
   async events(paymentId: string): Promise<string[]> {

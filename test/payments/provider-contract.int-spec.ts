@@ -73,7 +73,14 @@ describe.each(PROVIDERS)('%s', (_name, flow, make) => {
   async function begun(provider: PaymentProvider): Promise<{ order: PaymentOrder; ref: PaymentRef }> {
     orders += 1;
     const ourRef = `pay_${String(orders)}`;
-    const order = { ourRef, amountTiyin: 150_050, description: 'Order', callbackUrl: null, returnUrl: null, lines: null };
+    const order = {
+      ourRef,
+      amountTiyin: 150_050,
+      description: 'Order',
+      callbackUrl: null,
+      returnUrl: null,
+      lines: null,
+    };
     const ref: PaymentRef = { ourRef, providerRef: null, flow, amountTiyin: 150_050, createdAtMs: Date.now() };
     const prepared = await provider.prepare?.(order, flow, instrument);
     if (prepared?.kind === 'status') ref.providerRef = prepared.providerRef;

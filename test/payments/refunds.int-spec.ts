@@ -19,9 +19,9 @@ const WHOLE = PIECES * PRICE;
 async function sold(payment: Record<string, unknown> = { provider: 'multicard', token: 'token-0001' }) {
   const sale = fixture.sale(payment);
   const [item] = sale['items'] as [Record<string, unknown>];
-  const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items: [{ ...item, qty: PIECES }] });
-  expect([status, body.status]).toEqual([201, 'captured']);
-  return body;
+  const { body } = await fixture.ask('POST', '/v1/payments', { ...sale, items: [{ ...item, qty: PIECES }] });
+  if (body.next_action.type === 'redirect') expect(await fixture.press(body.next_action.url)).toContain('Paid');
+  return fixture.until(body.id, { status: 'captured', receipt: 'registered' });
 }
 
 function refund(receiptId: string, pieces: number | null, wait = 5) {
@@ -116,7 +116,7 @@ it('refunds the rest of the receipt when the provider gives back all that was le
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   const { body } = await fixture.ask('GET', `/v1/receipts/${receipt.id}/refunds`);
-  expect((body['data'] as unknown as unknown[]).length).toBe(2);
+  expect((body['data'] as unknown[]).length).toBe(2);
 });
 
 it('keeps the money of a sale whose second registration was taken back', async () => {
@@ -129,13 +129,24 @@ it('keeps the money of a sale whose second registration was taken back', async (
     SELECT ${surplus}, merchant_id, client_id, 'surplus', body_hash, 'refund', 'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id,
            document, total_tiyin, vat_total_tiyin, id FROM receipts WHERE id = ${receipt.id}`;
   await fixture.registered(surplus);
+  // The saga has looked at it, and has nothing to do.
+  const deadline = Date.now() + 20_000;
+  while ((await prisma.payment.findUniqueOrThrow({ where: { id } })).dueAt !== null) {
+    if (Date.now() > deadline) throw new Error('the payment does not come to rest');
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  expect(await fixture.read(id)).toMatchObject({ status: 'captured', refunded: 0, refunds: [] });
   await refund(receipt.id, 1);
   await untilBack(id, PRICE);
   expect(await fixture.simulated(id)).toMatchObject([{ status: 'captured', refunds: 1, refunded: PRICE }]);
 });
 
-it('refuses a part before anything is stored where the provider gives back the whole sum only', async () => {
-  const { receipt } = await sold({ provider: 'click', token: 'token-0001' });
+it.each([
+  ['click', { provider: 'click', token: 'token-0001' }],
+  ['payme', { provider: 'payme', token: 'token-0001' }],
+  ['an invoice of multicard', { provider: 'multicard' }],
+])('refuses a part before anything is stored where only the whole sum goes back (%s)', async (_name, payment) => {
+  const { receipt } = await sold(payment);
   const before = await fixture.gateway.world();
   const { status, body } = await refund(receipt.id, 1);
   expect([status, body.code]).toEqual([422, 'partial_refund_unsupported']);
@@ -152,4 +163,30 @@ it('leaves a refund that the provider refuses to a person, who says what became 
   const said = { outcome: 'part_refunded', reason: 'found in the cabinet' };
   expect((await fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, said)).status).toBe(204);
   expect(await untilBack(id, PRICE)).toMatchObject({ refunds: [{ status: 'done' }] });
+});
+
+it.each([
+  ['after the provider had done it', true],
+  ['before the provider heard of it', false],
+])('gives the part back once when its caller died %s', async (_name, isDone) => {
+  const { id, receipt } = await sold();
+  const [money] = await fixture.simulated(id);
+  fixture.register = 'sleeps';
+  const { body: refunding } = await refund(receipt.id, 1, 0);
+  if (isDone) {
+    const init = { method: 'DELETE', headers: { 'content-type': 'application/json' } };
+    const body = JSON.stringify({ refund_amount: PRICE, ofd: [] });
+    await (
+      await fetch(`${fixture.simulatorUrl}/multicard/payment/${money?.id ?? ''}/partial`, { ...init, body })
+    ).text();
+  }
+  // As the intent's commit leaves it: the call is open, and nobody will close it.
+  const { prisma } = fixture.gateway;
+  await prisma.$transaction([
+    prisma.$executeRaw`UPDATE payment_refunds SET state = 'requested', called_at = now() WHERE receipt_id = ${refunding.id}`,
+    prisma.$executeRaw`INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${id}, 'refund', 'of a dead worker')`,
+    prisma.$executeRaw`UPDATE payments SET state = 'refunding', state_since = now(), due_at = now() WHERE id = ${id}`,
+  ]);
+  await untilBack(id, PRICE);
+  expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1, refunded: PRICE }]);
 });

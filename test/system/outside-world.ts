@@ -4,6 +4,7 @@ import type { TestSystem } from './system.js';
 export interface OfdDocument {
   terminal_id: string;
   seq: number;
+  type: string;
   fiscal_sign: string;
   items: { name: string }[];
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { VAT_RULES, type VatRule } from '#fiscal-domain';
 import * as runtime from '#runtime';
-import { RECEIPT_LANGUAGES } from './receipts/receipt-words.js';
+import { RECEIPT_LANGUAGES } from '#paper';
 
 const FAR_FUTURE = new Date('2099-12-31T00:00:00Z');
 

@@ -13,6 +13,7 @@ import { FleetModule } from './fleet.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { EventsModule } from './events/events.module.js';
+import { ReceiptPageModule } from './receipt-page/receipt-page.module.js';
 import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
 import { RefundsModule } from './refunds/refunds.module.js';
 import { ReportsModule } from './reports/reports.module.js';
@@ -42,6 +43,7 @@ export class GatewayModule implements OnApplicationShutdown {
         ClassifierJobModule,
         ClientsModule,
         ReceiptsApiModule,
+        ReceiptPageModule,
         RefundsModule,
         OperatorModule,
         LinksModule,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { clickSignature, somToTiyin, tiyinToSom } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { FaultRule, Faults } from './faults.js';
-import { callMerchant } from './merchant-call.js';
+import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimPayment } from './money.js';
 
 const OK = { error_code: 0, error_note: 'Success' };
@@ -28,12 +28,13 @@ export class ClickBook {
   }
 
   find(id: string): SimPayment | undefined {
-    return this.byId.get(id);
+    const payment = this.byId.get(id);
+    return payment?.isForgotten === true ? undefined : payment;
   }
 
   /** One that moved money, else the last one. */
   findByRef(ourRef: string): SimPayment | undefined {
-    const all = [...this.byId.values()].filter((payment) => payment.ourRef === ourRef);
+    const all = [...this.byId.values()].filter((payment) => payment.ourRef === ourRef && !payment.isForgotten);
     return all.find(({ captures }) => captures > 0) ?? all.at(-1);
   }
 }
@@ -164,6 +165,8 @@ export class ClickDriver {
 
   async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
     const payment = this.book.open(order.ourRef, order.amountTiyin);
+    // Overtakes the call that it follows.
+    if (this.faults.draw(['reorder'])) await this.call(payment, { action: '1', merchant_prepare_id: '1' });
     const prepared = await this.call(payment, { action: '0' });
     if (prepared?.['error'] !== 0) {
       payment.status = 'declined';
@@ -175,6 +178,8 @@ export class ClickDriver {
     const isPaid = completed?.['error'] === 0;
     if (isPaid) capture(payment);
     else payment.status = 'declined';
+    // Sent long ago and on its way until now.
+    if (this.faults.draw(['stale_webhook'])) await this.call(payment, { action: '0' });
     return { paid: isPaid, said: completed };
   }
 
@@ -194,11 +199,8 @@ export class ClickDriver {
     }).toString();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     if (this.faults.draw(['duplicate'])) await callMerchant(click.url, body, headers);
-    for (let tries = 0; tries < 20; tries += 1) {
-      if (tries > 0) await new Promise((resolve) => setTimeout(resolve, 250));
-      const answer = await callMerchant(click.url, body, headers);
-      if (answer?.status === 200 && answer.body['error'] !== -7) return answer.body;
-    }
-    return null;
+    const isFinal = (answer: MerchantAnswer | null): boolean => answer?.status === 200 && answer.body['error'] !== -7;
+    const answer = await callUntil(isFinal, () => callMerchant(click.url, body, headers));
+    return isFinal(answer) ? (answer?.body ?? null) : null;
   }
 }

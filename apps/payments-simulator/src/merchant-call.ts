@@ -5,6 +5,9 @@ export interface MerchantAnswer {
 }
 
 const TIMEOUT_MS = 10_000;
+/** How long a provider repeats a call that is not answered: the merchant may be starting again. */
+const PATIENCE_MS = 90_000;
+const PAUSE_MS = 250;
 
 export async function callMerchant(
   url: string,
@@ -19,5 +22,18 @@ export async function callMerchant(
   } catch {
     // The merchant is away or answers nonsense: what a provider then does is the caller's business.
     return null;
+  }
+}
+
+/** Calls until the answer is final, as a provider repeats what was not answered. @returns the last answer */
+export async function callUntil(
+  isFinal: (answer: MerchantAnswer | null) => boolean,
+  call: () => Promise<MerchantAnswer | null>,
+): Promise<MerchantAnswer | null> {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await call();
+    if (isFinal(answer) || Date.now() > deadline) return answer;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }

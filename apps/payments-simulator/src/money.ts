@@ -10,8 +10,17 @@ export interface SimPayment {
   refunds: number;
   refundedTiyin: number;
   link: string | null;
+  /** Nobody there knows it any more. */
+  isForgotten: boolean;
   /** What the provider itself had registered: its receipt, or the refund of it. */
   documents: SimDocument[];
+}
+
+/** What people do at a provider, in its cabinet or by mistake. */
+export interface SimMoneyEdit {
+  status?: SimPayment['status'];
+  amount?: number;
+  forget?: boolean;
 }
 
 export interface SimDocument {
@@ -30,9 +39,32 @@ export class Money {
   private readonly payments: SimPayment[] = [];
 
   open(payment: Pick<SimPayment, 'provider' | 'id' | 'ourRef' | 'amountTiyin'>): SimPayment {
-    const made: SimPayment = { ...payment, status: 'pending', captures: 0, refunds: 0, refundedTiyin: 0, link: null, documents: [] };
+    const made: SimPayment = {
+      ...payment,
+      ...{
+        status: 'pending',
+        captures: 0,
+        refunds: 0,
+        refundedTiyin: 0,
+        link: null,
+        documents: [],
+        isForgotten: false,
+      },
+    };
     this.payments.push(made);
     return made;
+  }
+
+  /** @returns whether there is such a payment */
+  edit(id: string, { status, amount, forget }: SimMoneyEdit): boolean {
+    const payment = this.payments.find((each) => each.id === id);
+    if (!payment) return false;
+    if (status === 'captured' && payment.captures === 0) payment.captures = 1;
+    if (status === 'refunded' && payment.status === 'captured') payment.refunds += 1;
+    payment.status = status ?? payment.status;
+    payment.amountTiyin = amount ?? payment.amountTiyin;
+    payment.isForgotten = forget ?? payment.isForgotten;
+    return true;
   }
 
   /** The provider's own register. @throws when the lines do not add up: no real one would take them */

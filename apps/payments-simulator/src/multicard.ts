@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { callMerchant } from './merchant-call.js';
+import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
 
 interface Card {
@@ -46,14 +46,15 @@ export class MulticardBook {
         storeId: String(body['store_id']),
       },
       ...{ expiryMinutes: Number(body['expiry'] ?? 0), isBilling: false },
-      needsCode: /^otp/.test(String((body['card'] as Body | undefined)?.['token'] ?? '')),
+      needsCode: /^otp/.test((body['card'] as { token?: string } | undefined)?.token ?? ''),
     };
     this.cards.set(id, card);
     return card;
   }
 
   find(id: string): Card | undefined {
-    return this.cards.get(id);
+    const card = this.cards.get(id);
+    return card?.payment.isForgotten === true ? undefined : card;
   }
 
   /** The customer pays the invoice: debit, ask the merchant, keep or give back. */
@@ -65,22 +66,15 @@ export class MulticardBook {
     card.isBilling = true;
     if (this.faults.draw(['stale_webhook'])) await this.tell(card, 'webhook');
     if (this.faults.draw(['duplicate'])) await this.tell(card, 'success');
-    for (let tries = 0; tries < 40; tries += 1) {
-      const answer = await this.tell(card, 'success');
-      // No answer and HTTP 500: the money stays frozen and the call is repeated.
-      if (answer === null || answer.status === 500) {
-        await new Promise((resolve) => setTimeout(resolve, 250));
-        continue;
-      }
-      card.isBilling = false;
-      if (answer.status === 200 && answer.body['success'] === true) capture(card.payment);
-      else {
-        card.payment.status = 'captured';
-        giveBack(card.payment);
-      }
-      return { paid: answer.body['success'] === true, said: answer.body };
-    }
-    return { paid: false, said: 'no verdict' };
+    // No answer and HTTP 500: the money stays frozen and the call is repeated.
+    const isFinal = (answer: MerchantAnswer | null): boolean => answer !== null && answer.status !== 500;
+    const answer = await callUntil(isFinal, () => this.tell(card, 'success'));
+    if (!answer || !isFinal(answer)) return { paid: false, said: 'no verdict' };
+    card.isBilling = false;
+    const isKept = answer.status === 200 && answer.body['success'] === true;
+    capture(card.payment);
+    if (!isKept) giveBack(card.payment);
+    return { paid: isKept, said: answer.body };
   }
 
   private tell(card: Card, scheme: 'success' | 'webhook') {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { paymeAuthorization } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { callMerchant, type MerchantAnswer } from './merchant-call.js';
+import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimLines, type SimPayment } from './money.js';
 
 interface Receipt {
@@ -145,16 +145,20 @@ export class PaymeDriver {
     if (!isAllowed(checked)) return { paid: false, said: checked };
     const id = randomBytes(12).toString('hex');
     const payment = this.money.open({ provider: 'payme', id, ourRef: order.account, amountTiyin: order.amountTiyin });
+    // Overtakes the one that makes it.
+    if (this.faults.draw(['reorder'])) await this.call('PerformTransaction', { id });
     const created = await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
     if (stateOf(created) !== 1) {
       payment.status = 'declined';
       return { paid: false, said: created };
     }
     payment.status = 'reserved';
-    if (this.faults.draw(['reorder'])) await this.call('CheckTransaction', { id });
     const performed = await this.call('PerformTransaction', { id });
     if (stateOf(performed) === 2) {
       capture(payment);
+      // Sent long ago and on its way until now.
+      if (this.faults.draw(['stale_webhook']))
+        await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
       this.fiscal.follow(payment, (checked?.['result'] as Params)['detail']);
     }
     return { paid: stateOf(performed) === 2, said: performed };
@@ -175,11 +179,7 @@ export class PaymeDriver {
     const body = JSON.stringify({ method, params, id: this.lastId });
     const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: paymeAuthorization('Paycom', key) };
     if (this.faults.draw(['duplicate'])) await callMerchant(url, body, headers);
-    let answer: MerchantAnswer | null = null;
-    for (let tries = 0; tries < 20 && !isFinal(answer); tries += 1) {
-      if (tries > 0) await new Promise((resolve) => setTimeout(resolve, 250));
-      answer = await callMerchant(url, body, headers);
-    }
+    const answer = await callUntil(isFinal, () => callMerchant(url, body, headers));
     return answer?.body ?? null;
   }
 

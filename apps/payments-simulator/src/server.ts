@@ -3,7 +3,7 @@ import { somToTiyin } from '#payments';
 import { NO_ACCOUNTS, type MerchantAccounts } from './accounts.js';
 import { addClickMerchant, ClickBook, ClickDriver } from './click.js';
 import { Faults, readFaultRules, type FaultRule } from './faults.js';
-import { Money } from './money.js';
+import { Money, type SimMoneyEdit } from './money.js';
 import { addMulticard, MulticardBook } from './multicard.js';
 import { payPage, resultPage } from './pages.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
@@ -50,6 +50,10 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   });
   server.get('/faults', () => ({ rules: faults.show() }));
   server.get('/payments', () => money.list());
+  server.post('/payments/:id', (request, reply) => {
+    const { id } = request.params as { id: string };
+    return money.edit(id, request.body as SimMoneyEdit) ? money.list() : reply.code(404).send({ error: 'not found' });
+  });
   server.get('/healthz', () => ({ status: 'ok' }));
   return server;
 }

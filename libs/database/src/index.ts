@@ -31,3 +31,4 @@ export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-co
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { credentialsOwner, instrumentOwner } from './payment-columns.js';
 export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
+export { StatementGroup } from './statement-group.js';

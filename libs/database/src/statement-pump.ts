@@ -5,13 +5,23 @@ const WORTH_A_SECOND = 8;
 /** Rows of one statement: bounds its parameters, and what one failure repeats row by row. */
 export const MAX_GROUPED_ROWS = 500;
 
+export interface PumpPace {
+  /** Statements at work at the same time. */
+  maxStatements?: number;
+  /** From the beginning of one statement to that of the next: rows wait so long at most, and only when others were just before them. */
+  pauseMs?: number;
+}
+
 /**
  * When rows that wait are written together (docs/adr/0003-grouped-accept.md): each statement takes all that wait at that
  * moment, so the group's size follows the load by itself.
  */
 export class StatementPump {
+  private readonly maxStatements: number;
+  private readonly pauseMs: number;
   private statements = 0;
   private isDue = false;
+  private begunAt = -Infinity;
 
   /**
    * @param waiting how many rows wait
@@ -20,21 +30,29 @@ export class StatementPump {
   constructor(
     private readonly waiting: () => number,
     private readonly writeNext: () => Promise<void>,
-  ) {}
+    { maxStatements = MAX_STATEMENTS, pauseMs = 0 }: PumpPace = {},
+  ) {
+    this.maxStatements = maxStatements;
+    this.pauseMs = pauseMs;
+  }
 
   /** After everything that this turn of the event loop has read: what came together is written together. */
   soon(): void {
     if (this.isDue) return;
     this.isDue = true;
-    setImmediate(() => {
+    const go = (): void => {
       this.isDue = false;
       this.run();
-    });
+    };
+    const waitMs = this.begunAt + this.pauseMs - performance.now();
+    if (waitMs > 0) setTimeout(go, waitMs);
+    else setImmediate(go);
   }
 
   private run(): void {
-    while (this.statements < MAX_STATEMENTS && this.waiting() > this.statements * WORTH_A_SECOND) {
+    while (this.statements < this.maxStatements && this.waiting() > this.statements * WORTH_A_SECOND) {
       this.statements += 1;
+      this.begunAt = performance.now();
       void this.writeNext().finally(() => {
         this.statements -= 1;
         this.soon();

@@ -26,7 +26,8 @@ export function providerDocument(told: {
   if (link && told.url !== null) return { ...link, url: told.url };
   const { terminalId, receiptSeq, fiscalSign, compactTime } = told;
   if (terminalId === null || fiscalSign === null || compactTime === null) return null;
-  if (receiptSeq === null || !/^[1-9]\d{0,15}$/.test(receiptSeq) || !Number.isSafeInteger(Number(receiptSeq))) return null;
+  if (receiptSeq === null || !/^[1-9]\d{0,15}$/.test(receiptSeq) || !Number.isSafeInteger(Number(receiptSeq)))
+    return null;
   if (parseTashkentCompact(compactTime) === null) return null;
   const named = { terminalId, receiptSeq: Number(receiptSeq), fiscalSign, compactTime };
   return { ...named, url: told.url ?? buildVerificationLink('https://ofd.soliq.uz/check', named) };

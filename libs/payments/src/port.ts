@@ -26,7 +26,8 @@ export interface ProviderCapabilities {
   readonly holdSeconds: number | null;
   /** Who can give money back after capture. `provider`: only its own cabinet; an operator has to ask there. */
   readonly refundInitiator: Readonly<Record<PaymentFlow, 'us' | 'provider'>>;
-  readonly partialRefund: boolean;
+  /** Flows whose money can go back in parts. */
+  readonly partialRefunds: readonly PaymentFlow[];
   /** Whether a status can be asked without the provider's id of the payment. */
   readonly statusByOurRef: boolean;
   /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
@@ -155,7 +156,7 @@ export interface PaymentProvider {
   capture?(ref: PaymentRef): Promise<CallOutcome>;
   void?(ref: PaymentRef): Promise<CallOutcome>;
   /**
-   * Gives money back; less than the payment's own sum only where `partialRefund` says so. `refunded` in its answer means that
+   * Gives money back; less than the payment's own sum only where `partialRefunds` says so. `refunded` in its answer means that
    * this very sum is back.
    */
   refund?(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome>;

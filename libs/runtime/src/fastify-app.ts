@@ -9,6 +9,7 @@ import type { Metrics } from './metrics.js';
 import { ProblemFilter, sendProblem } from './problem-filter.js';
 import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
+import { closePromptly } from './prompt-closing.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
@@ -149,21 +150,12 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     if ('bodyLimitBytes' in config && typeof config.bodyLimitBytes === 'number')
       route.bodyLimit = config.bodyLimitBytes;
   });
-  let closing = false;
-  fastify.addHook('preClose', (done) => {
-    closing = true;
-    done();
-  });
-  fastify.addHook('onSend', (_request, reply, _payload, done) => {
-    // A connection kept alive past this answer would hold the stop until it times out.
-    if (closing) void reply.header('connection', 'close');
-    done();
-  });
+  const stopping = closePromptly(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(always).header(REQUEST_ID_HEADER, request.id);
     // Answers of the API are somebody's own; handlers may say otherwise.
     if (request.url.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
-    if (closing) {
+    if (stopping.isClosing()) {
       sendProblem(reply, new Problem('shutting_down'), request.id);
       return;
     }

@@ -1,4 +1,5 @@
 export { Answers, ANSWERS_METADATA, Takes, TAKES_METADATA, type AnswerFacts } from './answers.js';
+export { holdsCardNumber, looksLikeCard } from './card-number.js';
 export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseUnavailable } from './database-unavailable.js';
@@ -13,6 +14,7 @@ export {
   type HttpAppOptions,
   type RootModule,
 } from './fastify-app.js';
+export { closePromptly } from './prompt-closing.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { canonicalJson, sha256 } from './hash.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';

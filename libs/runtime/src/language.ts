@@ -4,9 +4,12 @@ export type Language = (typeof LANGUAGES)[number];
 /** Longer headers are nobody's wish. */
 const MAX_LENGTH = 500;
 
-/** The language that an Accept-Language header (RFC 9110) likes best of those we have; English when it names none of them. */
-export function preferredLanguage(header: string | undefined): Language {
-  if (header === undefined || header.length > MAX_LENGTH) return 'en';
+/**
+ * The language that an Accept-Language header (RFC 9110) likes best of those we have.
+ * @param otherwise when it names none of them
+ */
+export function preferredLanguage(header: string | undefined, otherwise: Language = 'en'): Language {
+  if (header === undefined || header.length > MAX_LENGTH) return otherwise;
   let best: { language: Language; weight: number } | null = null;
   for (const part of header.toLowerCase().split(',')) {
     const [range = '', ...parameters] = part.split(';').map((text) => text.trim());
@@ -14,7 +17,7 @@ export function preferredLanguage(header: string | undefined): Language {
     const weight = weightOf(parameters);
     if (language !== undefined && weight > 0 && weight > (best?.weight ?? 0)) best = { language, weight };
   }
-  return best?.language ?? 'en';
+  return best?.language ?? otherwise;
 }
 
 function weightOf(parameters: readonly string[]): number {

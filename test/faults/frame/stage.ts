@@ -5,15 +5,17 @@ import { join } from 'node:path';
 import { startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
+import { startPayments, type PaymentsRig } from '../../system/payments-rig.js';
 import { freePorts } from '../../system/program.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
 
 /**
  * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
- * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both.
+ * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
+ * providers beside it.
  */
-export type StageKind = 'fleet' | 'redis' | 'database' | 'everything';
+export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -24,6 +26,8 @@ export interface Stage {
   /** Where registers behind NAT dial in, on a stage of kind `fleet`: leads to one relay or the other. */
   linkProxy: CutProxy | null;
   server: OwnServer | null;
+  /** The payment providers, on a stage of that kind. */
+  payments: PaymentsRig | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
   smallDisk: string | null;
   stop(): Promise<void>;
@@ -47,7 +51,8 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     scopes: ['receipts:write', 'receipts:read', 'operator:resolve'],
   };
   const stage: Stage = {
-    ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null, stop },
+    ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
+    ...{ payments: null, stop },
     system: undefined as unknown as TestSystem,
   };
   try {
@@ -55,14 +60,27 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     if (kind === 'redis' || kind === 'everything') options.queueUrl = await ownRedis(stage, parts);
     const linkPort = kind === 'fleet' ? await freePorts(1) : null;
     if (linkPort !== null) options.env = { LINK_PUBLIC_URL: `ws://127.0.0.1:${linkPort}/link` };
-    stage.system = await startSystem(options);
-    parts.push(() => stage.system.stop());
+    stage.system = kind === 'payments' ? await withProviders(stage, options, parts) : await startSystem(options);
+    if (kind !== 'payments') parts.push(() => stage.system.stop());
     if (linkPort !== null) stage.linkProxy = await startLinkProxy(stage.system, linkPort, parts);
     return stage;
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Calls to a provider are given up early, so that many of them are. */
+async function withProviders(
+  stage: Stage,
+  options: SystemOptions,
+  parts: (() => Promise<unknown>)[],
+): Promise<TestSystem> {
+  const env = { PAYMENT_CALL_TIMEOUT_MS: '700' };
+  const rig = await startPayments({ ...options, env, simulatorPort: await freePorts(1) });
+  parts.push(() => rig.stop());
+  stage.payments = rig;
+  return rig.system;
 }
 
 async function startLinkProxy(

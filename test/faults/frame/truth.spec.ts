@@ -11,7 +11,7 @@ const documents = (...seqs: [marker: string, terminal: string, seq: number][]): 
   new Map(
     seqs.map(([marker, terminal_id, seq]) => [
       marker,
-      [{ terminal_id, seq, fiscal_sign: '', items: [{ name: marker }] }],
+      [{ terminal_id, seq, type: 'sale', fiscal_sign: '', items: [{ name: marker }] }],
     ]),
   );
 

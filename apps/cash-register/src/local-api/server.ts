@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
+import { closePromptly } from '#runtime';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
 import { addScreen, isScreenUrl } from '../screen/screen-routes.js';
@@ -33,6 +34,7 @@ export function localApiServer(register: Register): FastifyInstance {
     },
     clientErrorHandler: (_error, socket) => refuseRubbish(socket),
   });
+  closePromptly(server);
   readJsonBodies(server);
   server.addHook('onRequest', (request, reply, done) => {
     if (register.faults) reply.header('X-Emulator', '1');

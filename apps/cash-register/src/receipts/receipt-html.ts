@@ -1,8 +1,15 @@
 import { tashkentDateTime, type LocalReceipt } from '#fiscal-domain';
+import {
+  escapeHtml,
+  isTestModule,
+  qrSvg,
+  RECEIPT_WORDS,
+  sumText,
+  type ReceiptLanguage,
+  type ReceiptWords,
+} from '#paper';
 import type { FiscalItem } from '../fiscal-module/fiscal-module.js';
 import type { OfdDocument } from '../ofd/ofd-document.js';
-import { qrSvg } from './qr-svg.js';
-import { RECEIPT_WORDS, type ReceiptLanguage, type ReceiptWords } from './receipt-words.js';
 
 /** Who issues the receipt: what its head says. */
 export interface ReceiptIssuer {
@@ -41,11 +48,6 @@ export function receiptHtml(document: OfdDocument, receipt: LocalReceipt, issuer
     `<table>${totalRows(document, words)}</table><table>${signRows(receipt, words)}</table>` +
     `${receipt.qrUrl === undefined ? '' : qrSvg(receipt.qrUrl, 'QR')}${linkLine(receipt)}${test}</div></body></html>`
   );
-}
-
-/** A test module's receipts must never pass for fiscal ones. */
-export function isTestModule(terminalId: string): boolean {
-  return terminalId.startsWith('ZZ');
 }
 
 function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWords): string {
@@ -102,23 +104,4 @@ function quantityText(amount: number): string {
   const rest = amount % 1000;
   const whole = String((amount - rest) / 1000);
   return rest === 0 ? whole : `${whole}.${String(rest).padStart(3, '0').replace(/0+$/, '')}`;
-}
-
-/** Tiyin as so'm with a thin group separator: 1 234 567.89 */
-export function sumText(sumTiyin: number): string {
-  const rest = sumTiyin % 100;
-  const whole = String((sumTiyin - rest) / 100).replace(/\B(?=(\d{3})+(?!\d))/g, '\u00a0');
-  return `${whole}.${String(rest).padStart(2, '0')}`;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }

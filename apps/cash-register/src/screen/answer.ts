@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Markup } from './markup.js';
+import type { Markup } from '#paper';
 import type { Screen } from './screen.js';
 import type { Visit } from './visit.js';
 

@@ -1,5 +1,5 @@
 import { tashkentDateTime } from '#fiscal-domain';
-import { sumText } from '../receipts/receipt-html.js';
+import { sumText } from '#paper';
 import type { Say } from './words.js';
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,4 @@
-import { isTestModule } from '../receipts/receipt-html.js';
-import { markup, trusted, type Markup } from './markup.js';
+import { isTestModule, markup, trusted, type Markup } from '#paper';
 import type { Notice } from './notice.js';
 import type { Screen } from './screen.js';
 import { SCRIPT } from './script.js';

@@ -1,4 +1,4 @@
-import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '../receipts/receipt-words.js';
+import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '#paper';
 import { WORD_TABLE } from './word-table.js';
 
 export type Language = ReceiptLanguage;

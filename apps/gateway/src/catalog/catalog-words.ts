@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService } from '#database';
+import { Prisma, PrismaService } from '#database';
 
 const MAX_KNOWN = 100_000;
 const WORDS_PER_STATEMENT = 5_000;
@@ -21,8 +21,10 @@ export class CatalogWords {
     const fresh = [...new Set(words)].filter((word) => !this.known.has(word)).sort();
     for (let start = 0; start < fresh.length; start += WORDS_PER_STATEMENT) {
       const some = fresh.slice(start, start + WORDS_PER_STATEMENT);
-      await this.prisma.$executeRaw`
-        INSERT INTO catalog_words (word) SELECT unnest(${some}::text[]) ON CONFLICT DO NOTHING`;
+      // As in drafts.ts: Prisma's client would keep the words of its last statements.
+      await this.prisma.queryHot(
+        Prisma.sql`INSERT INTO catalog_words (word) SELECT unnest(${some}::text[]) ON CONFLICT DO NOTHING`,
+      );
       for (const word of some) this.known.set(word, true);
     }
   }

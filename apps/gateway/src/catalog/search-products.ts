@@ -5,7 +5,14 @@ import type { Page } from '../http/paging.js';
 import { isText, readCursor, writeCursor } from './cursors.js';
 import { productView, type ProductRow, type ProductView } from './product-view.js';
 import { COLUMNS } from './products.js';
-import { searchByRank, type Rank, type RankedPlace } from './ranked-search.js';
+import {
+  searchByRank,
+  WALKED_ROWS,
+  walkThenGather,
+  type Rank,
+  type RankSearch,
+  type RankedPlace,
+} from './ranked-search.js';
 import { SimilarWords } from './similar-words.js';
 import { wordRanks } from './word-conditions.js';
 
@@ -41,7 +48,9 @@ export class SearchProducts {
     const place = cursor === null ? FIRST : readCursor<RankedPlace>(cursor, isPlace);
     const ranks =
       text === null ? EVERYTHING : [() => this.exact(merchantId, text), ...wordRanks(merchantId, text, this.similar)];
-    const hits = await searchByRank(ranks, place, limit, (search) => this.read(merchantId, filter, search));
+    const hits = await searchByRank(ranks, place, limit, (search) =>
+      this.read(merchantId, filter, search, { isExact: text !== null && search.rank === 0 }),
+    );
     const page = hits.slice(0, limit);
     const last = hits.length > limit ? page.at(-1) : undefined;
     return {
@@ -68,20 +77,25 @@ export class SearchProducts {
   private read(
     merchantId: string,
     filter: ProductFilter,
-    search: { condition: Prisma.Sql; before: readonly Prisma.Sql[]; after: string; limit: number },
+    { condition, before, after, limit }: RankSearch,
+    { isExact }: { isExact: boolean },
   ): Promise<ProductRow[]> {
-    const { condition, before, after, limit } = search;
     const conditions = [
-      Prisma.sql`merchant_id = ${merchantId}`,
       condition,
       ...before.map((earlier) => Prisma.sql`NOT (${earlier})`),
-      ...(after === '' ? [] : [Prisma.sql`sku > ${after}`]),
       ...(filter.withArchived ? [] : [Prisma.sql`archived_at IS NULL`]),
       ...(filter.spic === null ? [] : [Prisma.sql`spic = ${filter.spic}`]),
       ...(filter.marked === null ? [] : [Prisma.sql`marked IS NOT DISTINCT FROM ${filter.marked}`]),
     ];
-    return this.prisma.$queryRaw<ProductRow[]>`
-      SELECT ${COLUMNS} FROM products WHERE ${Prisma.join(conditions, ' AND ')} ORDER BY sku LIMIT ${limit}`;
+    const [place, hit] = [Prisma.sql`merchant_id = ${merchantId} AND sku > ${after}`, Prisma.join(conditions, ' AND ')];
+    // An expression of the key: no index has its order, so the hits are gathered first.
+    const gather = (): Promise<ProductRow[]> => this.prisma.$queryRaw<ProductRow[]>`
+      SELECT ${COLUMNS} FROM products WHERE ${place} AND ${hit} ORDER BY sku || '' LIMIT ${limit}`;
+    if (isExact) return gather();
+    const walk = (): Promise<ProductRow[]> => this.prisma.$queryRaw<ProductRow[]>`
+      SELECT ${COLUMNS} FROM (SELECT * FROM products WHERE ${place} ORDER BY sku LIMIT ${WALKED_ROWS}) AS products
+      WHERE ${hit} ORDER BY sku LIMIT ${limit}`;
+    return walkThenGather(limit, walk, gather);
   }
 }
 

@@ -3,7 +3,14 @@ import { Prisma, PrismaService } from '#database';
 import type { ClassifierEntry } from '#fiscal-domain';
 import type { Page } from '../http/paging.js';
 import { isText, readCursor, writeCursor } from '../catalog/cursors.js';
-import { searchByRank, type Rank, type RankedPlace } from '../catalog/ranked-search.js';
+import {
+  searchByRank,
+  WALKED_ROWS,
+  walkThenGather,
+  type Rank,
+  type RankSearch,
+  type RankedPlace,
+} from '../catalog/ranked-search.js';
 import { SimilarWords } from '../catalog/similar-words.js';
 import { wordRanks } from '../catalog/word-conditions.js';
 import { CLASSIFIER_SCOPE } from '../catalog/words.js';
@@ -24,6 +31,8 @@ export interface AffectedView {
 
 const FIRST: RankedPlace = [0, ''];
 const ENTRIES_PER_READ = 2_000;
+/** The beginning of a code; of all of them when it is empty. */
+const IS_CODE = /^\d{0,17}$/;
 const COLUMNS = Prisma.raw(
   'e.spic, e.name, e.packages, e.units, e.marked, e.cash_allowed, e.vat_percents, e.active, e.version',
 );
@@ -54,18 +63,10 @@ export class Classifier {
     { limit, cursor, onlyActive }: { limit: number; cursor: string | null; onlyActive: boolean },
   ): Promise<Page<ClassifierEntry>> {
     const place = cursor === null ? FIRST : readCursor<RankedPlace>(cursor, isPlace);
-    const hits = await searchByRank(this.ranksOf(text?.trim() ?? ''), place, limit, (search) => {
-      const { condition, before, after } = search;
-      const conditions = [
-        condition,
-        ...before.map((earlier) => Prisma.sql`NOT (${earlier})`),
-        ...(after === '' ? [] : [Prisma.sql`spic > ${after}`]),
-        ...(onlyActive ? [Prisma.sql`active`] : []),
-      ];
-      return this.prisma.$queryRaw<EntryRow[]>`
-        SELECT ${COLUMNS} FROM classifier_entries e WHERE ${Prisma.join(conditions, ' AND ')}
-        ORDER BY spic LIMIT ${search.limit}`;
-    });
+    const words = text?.trim() ?? '';
+    const hits = await searchByRank(this.ranksOf(words), place, limit, (search) =>
+      this.read(search, { onlyActive, areWords: !IS_CODE.test(words) }),
+    );
     const page = hits.slice(0, limit);
     const last = hits.length > limit ? page.at(-1) : undefined;
     return {
@@ -128,9 +129,32 @@ export class Classifier {
     };
   }
 
+  /** @param areWords else the condition is a range of codes, which stands in their order */
+  private read(
+    { condition, before, after, limit }: RankSearch,
+    { onlyActive, areWords }: { onlyActive: boolean; areWords: boolean },
+  ): Promise<EntryRow[]> {
+    const conditions = [
+      condition,
+      ...before.map((earlier) => Prisma.sql`NOT (${earlier})`),
+      ...(onlyActive ? [Prisma.sql`active`] : []),
+    ];
+    const [place, hit] = [Prisma.sql`spic > ${after}`, Prisma.join(conditions, ' AND ')];
+    const select = (from: Prisma.Sql, order: Prisma.Sql): Promise<EntryRow[]> => this.prisma.$queryRaw<EntryRow[]>`
+      SELECT ${COLUMNS} FROM ${from} e WHERE ${place} AND ${hit} ORDER BY ${order} LIMIT ${limit}`;
+    const [all, byCode] = [Prisma.sql`classifier_entries`, Prisma.sql`spic`];
+    if (!areWords) return select(all, byCode);
+    const next = Prisma.sql`(SELECT * FROM classifier_entries WHERE ${place} ORDER BY spic LIMIT ${WALKED_ROWS})`;
+    return walkThenGather(
+      limit,
+      () => select(next, byCode),
+      () => select(all, Prisma.sql`spic || ''`),
+    );
+  }
+
   private ranksOf(text: string): Rank[] {
     if (text === '') return [() => Promise.resolve(Prisma.sql`TRUE`)];
-    if (!/^\d{1,17}$/.test(text)) return wordRanks(CLASSIFIER_SCOPE, text, this.similar);
+    if (!IS_CODE.test(text)) return wordRanks(CLASSIFIER_SCOPE, text, this.similar);
     const [from, to] = [text.padEnd(17, '0'), text.padEnd(17, '9')];
     return [() => Promise.resolve(Prisma.sql`spic BETWEEN ${from} AND ${to}`)];
   }

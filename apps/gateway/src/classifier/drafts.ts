@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { CatalogWords } from '../catalog/catalog-words.js';
 import { CLASSIFIER_SCOPE, wordKey, wordsOf } from '../catalog/words.js';
 import { mergePatches, type EntryPatch } from './entry-patch.js';
@@ -36,7 +36,8 @@ export class Drafts {
         return { spic: patch.spic, entry: { ...patch, ...sortedPackages(patch), word_keys: keys } };
       });
     await this.words.add(words);
-    await this.prisma.$executeRaw`
+    // Round Prisma's client: it keeps the parameters of its last hundred log lines, also of those that nobody asked for.
+    await this.prisma.queryHot(Prisma.sql`
       INSERT INTO classifier_drafts AS d (import_id, spic, entry)
       SELECT ${importId}::int, n.spic, n.entry
         FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS n(spic text, entry jsonb)
@@ -47,7 +48,7 @@ export class Drafts {
         || CASE WHEN ${options.addPackages}::boolean AND d.entry ? 'packages' AND excluded.entry ? 'packages'
                 THEN jsonb_build_object('packages', (
                   SELECT jsonb_agg(DISTINCT p) FROM jsonb_array_elements(d.entry->'packages' || (excluded.entry->'packages')) p))
-                ELSE '{}'::jsonb END`;
+                ELSE '{}'::jsonb END`);
   }
 }
 

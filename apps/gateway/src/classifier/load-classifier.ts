@@ -39,7 +39,8 @@ export interface LoadOptions {
   allowsFewer?: boolean;
 }
 
-const ROWS_PER_BATCH = 2_000;
+/** Small enough to be gone with the next collection of young objects: larger ones grow old, and memory with them. */
+const ROWS_PER_BATCH = 500;
 const MAX_SAMPLES = 20;
 /** Rows above the headings of a workbook: titles and dates. */
 const MAX_TITLE_ROWS = 30;

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { setFlagsFromString } from 'node:v8';
 import { NestFactory } from '@nestjs/core';
 import { createLogger, NestLogger, Problem, runProgram } from '#runtime';
 import { loadSettings } from '../settings.js';
@@ -8,6 +9,9 @@ import { UsageError } from './usage-error.js';
 
 /** Something in the command, or something that it met, not a failure of the program. */
 const EXIT_REFUSED = 2;
+
+// Files of any size pass through here, and nobody waits for a microsecond: the heap grows slowly and is swept often.
+setFlagsFromString('--optimize-for-size');
 
 runProgram(async () => {
   const settings = loadSettings();

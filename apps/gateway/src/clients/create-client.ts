@@ -5,7 +5,13 @@ import { AUTH_METHODS, needsKey } from '../oauth/auth-methods.js';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
-import { callerOf, canonicalCidrs, noAuthenticationKey, refuseForeignScopes, type Administrator } from './client-administrator.js';
+import {
+  callerOf,
+  canonicalCidrs,
+  noAuthenticationKey,
+  refuseForeignScopes,
+  type Administrator,
+} from './client-administrator.js';
 import type { ClientBody } from './client-bodies.js';
 import { clientView, type ClientWithSecretView } from './client-view.js';
 

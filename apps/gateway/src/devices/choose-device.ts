@@ -14,7 +14,8 @@ export interface Route {
 
 type UnknownPlace = { kind: 'unknown'; field: 'cashier_id' | 'branch_id' | 'device_id'; detail: string };
 export type Routing = { kind: 'routed'; route: Route } | UnknownPlace | { kind: 'no_device' };
-export type Placing = { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule'> & { deviceId: null } } | UnknownPlace;
+export type Placing =
+  { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule'> & { deviceId: null } } | UnknownPlace;
 
 export interface RouteQuery {
   merchantId: string;

@@ -129,7 +129,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
     const merchantId = await one.createMerchant();
     // The connections may still be under way; from then on counts are shared, and 20 failures are all that there are.
     let shared = false;
-    for (const deadline = Date.now() + 30_000; !shared && Date.now() < deadline; ) {
+    for (const deadline = Date.now() + 30_000; !shared && Date.now() < deadline;) {
       const { id } = await one.createClient(merchantId);
       const from = `127.0.3.${1 + Math.floor(Math.random() * 250)}`;
       const statuses = [];

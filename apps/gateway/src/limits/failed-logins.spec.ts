@@ -28,7 +28,12 @@ async function guess(logins: FailedLogins, attempts: readonly LoginAttempt[]): P
 test('one address guesses no faster than the limit; the wait that is told is enough and not too long', async () => {
   const { logins, pass } = limited();
   const here = from('192.0.2.1');
-  expect(await guess(logins, Array.from({ length: 50 }, () => here))).toBe(3);
+  expect(
+    await guess(
+      logins,
+      Array.from({ length: 50 }, () => here),
+    ),
+  ).toBe(3);
   expect(await logins.mayTry(here)).toEqual({ kind: 'wait', retryInMs: 10_000 });
   pass(9_999);
   expect((await logins.mayTry(here)).kind).toBe('wait');
@@ -40,8 +45,14 @@ test('one address guesses no faster than the limit; the wait that is told is eno
 
 test('who never was wrong here is always looked at: by strangers from elsewhere, and by neighbours at the same address', async () => {
   const { logins } = limited();
-  await guess(logins, Array.from({ length: 100 }, (_, at) => from(`198.51.100.${at}`)));
-  await guess(logins, Array.from({ length: 100 }, (_, at) => from('192.0.2.1', `cli_${at}`)));
+  await guess(
+    logins,
+    Array.from({ length: 100 }, (_, at) => from(`198.51.100.${at}`)),
+  );
+  await guess(
+    logins,
+    Array.from({ length: 100 }, (_, at) => from('192.0.2.1', `cli_${at}`)),
+  );
   expect(await logins.mayTry(from('192.0.2.2'))).toEqual({ kind: 'open' });
   expect(await logins.mayTry(from('192.0.2.1', 'cli_honest'))).toEqual({ kind: 'open' });
   // One slip of one's own, in the middle of it: a wait of one failure, however many others there were.
@@ -74,5 +85,10 @@ test('wrong tokens: per address, in its own buckets', async () => {
 
 test('no limit, no wait', async () => {
   const logins = new FailedLogins(null);
-  expect(await guess(logins, Array.from({ length: 100 }, () => from('192.0.2.1')))).toBe(100);
+  expect(
+    await guess(
+      logins,
+      Array.from({ length: 100 }, () => from('192.0.2.1')),
+    ),
+  ).toBe(100);
 });

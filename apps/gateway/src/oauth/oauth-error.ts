@@ -33,7 +33,8 @@ export function slowDown(retryInMs: number): OauthError {
 export class OauthErrorFilter implements ExceptionFilter<OauthError> {
   catch({ code, description, retryAfterSeconds }: OauthError, host: ArgumentsHost): void {
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    if (code === 'invalid_client') void reply.header('www-authenticate', 'Basic realm="fiscal-gateway", charset="UTF-8"');
+    if (code === 'invalid_client')
+      void reply.header('www-authenticate', 'Basic realm="fiscal-gateway", charset="UTF-8"');
     if (retryAfterSeconds !== null) void reply.header('retry-after', String(retryAfterSeconds));
     void reply
       .status(STATUSES[code] ?? 400)

@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { nextStep } from '#payments';
+import { nextStep, type SagaStep } from '#payments';
 import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
-import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
+import { PAYMENT_TIMING, RECEIPT_LOOK_MS, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { snapshotOf } from './saga-snapshot.js';
-import { patience, RECEIPT_LOOK_MS, SagaWork, type Progress } from './saga-work.js';
+import { patience, SagaWork, type Progress } from './saga-work.js';
 
 /** More steps in a row than any way through the saga has: beyond that something turns in a circle. */
 const MAX_STEPS = 24;
@@ -27,19 +27,24 @@ export class AdvancePayment {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Never rejects: what failed is logged and tried again later. */
-  async advance(lease: Lease): Promise<void> {
+  /**
+   * Never rejects: what failed is logged and tried again later.
+   * @param reached told of the step at which nobody who asked for this payment need wait any longer
+   */
+  async advance(lease: Lease, reached: (step: SagaStep) => void): Promise<void> {
     let facts: PaymentFacts | null = null;
+    let known: PaymentFacts | null = null;
     let afterMs: number | null = RECEIPT_LOOK_MS;
     try {
       for (let steps = 0; steps < MAX_STEPS; steps += 1) {
-        facts = await this.payments.readFacts(lease.paymentId);
+        facts = known ?? (await this.payments.readFacts(lease.paymentId));
         if (!facts) return;
-        const progress = await this.step(lease, facts);
+        const progress = await this.step(lease, facts, reached);
         if (progress.kind === 'rest') {
           afterMs = progress.afterMs;
           break;
         }
+        known = progress.facts;
       }
     } catch (error) {
       this.logger.warn({ payment_id: lease.paymentId, err: error }, 'payment: a step failed');
@@ -53,12 +58,20 @@ export class AdvancePayment {
       );
   }
 
-  private async step(lease: Lease, facts: PaymentFacts): Promise<Progress> {
+  private async step(lease: Lease, facts: PaymentFacts, reached: (step: SagaStep) => void): Promise<Progress> {
     const account = await this.accounts.open(facts.account_id);
     if (!account) throw new Error(`provider account ${facts.account_id} is missing`);
     const client = this.work.clients.of(account);
     const capabilities = capabilitiesOf(account);
-    const step = nextStep(snapshotOf(facts, capabilities, { prepares: client.prepare !== undefined }, this.timing));
+    const can = { prepares: client.prepare !== undefined, submitsLines: client.submitLines !== undefined };
+    const step = nextStep(snapshotOf(facts, capabilities, can, this.timing));
+    if (isBesides(step)) reached(step);
     return this.work.execute(step, { lease, facts, account, client });
   }
+}
+
+/** Money and receipt are where they belong, or somebody else is awaited: what follows concerns nobody who waits. */
+function isBesides(step: SagaStep): boolean {
+  if (step.kind === 'call') return step.call === 'attach_link';
+  return step.kind === 'wait' || step.kind === 'done' || step.kind === 'operator';
 }

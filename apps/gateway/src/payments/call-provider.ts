@@ -20,7 +20,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { callbackUrl } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
-import { PaymentRepository, type PaymentChange } from './payment.repository.js';
+import { PaymentRepository, type ClosedCall, type PaymentChange } from './payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';
@@ -33,7 +33,11 @@ export interface CallContext {
 }
 
 /** `unchanged`: nothing new was learned. `lost`: the payment is in other hands. */
-export type CallResult = 'moved' | 'unchanged' | 'lost';
+export interface CallResult {
+  kind: 'moved' | 'unchanged' | 'lost';
+  /** As the payment stands now; null: to be read. */
+  facts: PaymentFacts | null;
+}
 
 const NO_INSTRUMENT: Instrument = { token: null, phone: null, qr: null, otp: null };
 /** A refund or a link that was refused this often is a person's business. */
@@ -65,13 +69,13 @@ export class CallProvider {
       ...{ from: facts.state, during },
       refundId: call === 'refund' ? facts.refund_id : null,
     });
-    if (callId === null) return 'lost';
+    if (callId === null) return { kind: 'lost', facts: null };
     const outcome = guard.isOpen
       ? await this.ask(call, context)
       : ({ kind: 'unsent', detail: 'too much time had passed since the intent' } satisfies CallOutcome);
     const change = this.changeAfter(call, context, outcome);
     const refundDone = isRefunding(call, facts) && change.refundedTiyin !== undefined ? facts.refund_id : null;
-    const written = await this.payments.closeCall(lease, callId, outcome, {
+    const closed = await this.payments.closeCall(lease, callId, outcome, {
       from: during,
       change,
       ...(refundDone !== null && { refundDone }),
@@ -80,8 +84,9 @@ export class CallProvider {
       const told = { payment_id: facts.id, call, outcome };
       this.logger.info(told, 'payment: the provider did not answer as hoped');
     }
-    if (!written) return 'lost';
-    return this.isProgress(facts, outcome, change) ? 'moved' : 'unchanged';
+    if (!closed) return { kind: 'lost', facts: null };
+    const kind = this.isProgress(facts, outcome, change) ? 'moved' : 'unchanged';
+    return { kind, facts: ONWARD.has(call) ? factsAfterCall(facts, change, closed) : null };
   }
 
   private isProgress(facts: PaymentFacts, outcome: CallOutcome, change: PaymentChange): boolean {
@@ -189,6 +194,29 @@ export class CallProvider {
     if (sealed === null) return NO_INSTRUMENT;
     return JSON.parse(open(sealed, instrumentOwner(id), this.settings.SECRETS_KEY)) as Instrument;
   }
+}
+
+/** Calls of which nothing else depends than what they change themselves: after them nothing has to be read again. */
+const ONWARD: ReadonlySet<ProviderCall> = new Set(['prepare', 'authorize', 'capture', 'attach_link']);
+
+/** What is known without reading: whoever else changes a payment or its receipts counts up its `news`. */
+function factsAfterCall(facts: PaymentFacts, change: PaymentChange, closed: ClosedCall): PaymentFacts | null {
+  if (closed.news !== facts.news || change.saleDocument !== undefined) return null;
+  return {
+    ...facts,
+    state: change.state ?? facts.state,
+    ...{ state_since: closed.state_since, now: closed.now, money_called_at: closed.now },
+    code: change.code ?? facts.code,
+    evidence: change.evidence === undefined ? facts.evidence : (change.evidence as PaymentFacts['evidence']),
+    next_action:
+      change.nextAction === undefined ? facts.next_action : (change.nextAction as PaymentFacts['next_action']),
+    failures: change.failures ?? facts.failures,
+    provider_ref: change.providerRef === undefined ? facts.provider_ref : change.providerRef,
+    hold_until: change.holdUntil === undefined ? facts.hold_until : change.holdUntil,
+    link: change.link ?? facts.link,
+    reason: change.reason === undefined ? facts.reason : change.reason,
+    instrument_sealed: change.forgetInstrument === true ? null : facts.instrument_sealed,
+  };
 }
 
 /** By both clocks: a paused process feels no time on the one, a set clock shows none on the other. */

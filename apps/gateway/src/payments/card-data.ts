@@ -1,4 +1,4 @@
-import { Problem, type ProblemError } from '#runtime';
+import { looksLikeCard, Problem, type ProblemError } from '#runtime';
 import type { ReceiptBody } from '../receipts/receipt-body.js';
 
 const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$/i;
@@ -29,20 +29,4 @@ export function refuseCardData(body: ReceiptBody): void {
       : [],
   );
   if (faults.length > 0) throw Problem.fromErrors(faults);
-}
-
-/** 15 to 19 digits, grouped or not, whose check digit is right. */
-export function looksLikeCard(text: string): boolean {
-  const candidates = text.match(/(?<![0-9A-Za-z])\d(?:[ -]?\d){14,18}(?![0-9A-Za-z])/g) ?? [];
-  return candidates.some((candidate) => hasLuhn(candidate.replace(/\D/g, '')));
-}
-
-function hasLuhn(digits: string): boolean {
-  let sum = 0;
-  for (let index = 0; index < digits.length; index += 1) {
-    const digit = Number(digits[digits.length - 1 - index]);
-    const doubled = index % 2 === 1 ? digit * 2 : digit;
-    sum += doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
 }

@@ -33,7 +33,10 @@ export class ChangePayment {
     await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode }) => {
       if (isWithoutMoney(state)) return;
       if (mode === 'provider' && !UNTAKEN.has(state))
-        throw new Problem('payment_not_cancellable', 'The provider registers the sale with the money; refund it instead.');
+        throw new Problem(
+          'payment_not_cancellable',
+          'The provider registers the sale with the money; refund it instead.',
+        );
       const isSold = receipt === 'registered' || receipt === 'sending' || receipt === 'unknown';
       if (isSold) {
         const detail =

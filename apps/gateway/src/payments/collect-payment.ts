@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { SagaStep } from '#payments';
 import type { CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { CreatePayment, type CreatedPayment } from './create-payment.js';
@@ -34,12 +35,16 @@ export class CollectPayment {
     const waiter = this.settled.watch(receiptId);
     this.worker.watch(receiptId, paymentId);
     try {
-      await this.worker.now(paymentId);
-      if (await this.payments.isAtRegister(paymentId)) await waiter.settledWithin(waitSeconds);
-      // The notice may have been faster than the question.
-      await this.worker.now(paymentId);
+      const step = await this.worker.now(paymentId);
+      const isAtRegister = step ? isForRegister(step) : await this.payments.isAtRegister(paymentId);
+      // What the notice has set to work is waited for.
+      if (isAtRegister && (await waiter.settledWithin(waitSeconds))) await this.worker.afterNews(paymentId);
     } finally {
       waiter.forget();
     }
   }
+}
+
+function isForRegister(step: SagaStep): boolean {
+  return step.kind === 'wait' && step.for === 'register';
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
-import type { CallOutcome, PaymentState, StatusFacts } from '#payments';
-import type { Logger } from '#runtime';
+import { statusOf, type PaymentState, type StatusFacts } from '#payments';
+import { systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { PaymentRepository } from './payment.repository.js';
@@ -13,6 +13,11 @@ const LOOK_EVERY_MS = 60_000;
 /** Long enough for everything that may still be under way at the provider. */
 const AFTER_MINUTES = 15;
 const AT_ONCE = 20;
+/** After a provider did not say. */
+const ASK_AGAIN_MS = 10 * 60_000;
+const MAX_UNHEARD = 1_000;
+/** A provider that has not said anything of a payment for so long is a difference of its own. */
+const SHOWN_AFTER_MS = 24 * 3_600_000;
 
 /** What a provider may say of a payment that ended so. */
 const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> = {
@@ -26,12 +31,16 @@ const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> 
 
 /**
  * The other half of reconciliation: each payment that has ended is once compared with what its provider says, some time later.
- * A difference changes nothing by itself: it is shown until a person has looked. Two gateways that compare the same one write
+ * Where the provider's word is certain and only one thing can follow, the payment moves to what is true and the saga goes on from
+ * there (`healedState`); any other difference is shown until a person has looked. Two gateways that compare the same one write
  * the same.
  */
 @Injectable()
 export class ComparePayments implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | null = null;
+  /** Until when they are left alone, by payment. */
+  private readonly unheard = new Map<string, number>();
+  private readonly clock: Clock = systemClock;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -58,28 +67,101 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
       SELECT id FROM payments
        WHERE compared_at IS NULL AND state_since < now() - make_interval(mins => ${afterMinutes}::int4)
          AND state IN ('captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled')
+         AND id <> ALL(${this.unheardLately()}::text[])
        ORDER BY state_since LIMIT ${AT_ONCE}::int4`;
     for (const { id } of rows) await this.compareOne(id);
     return rows.length;
   }
 
+  /** On a provider's hint that something changed there. What may still be under way is left to the comparison. */
+  async afterHint(id: string): Promise<void> {
+    try {
+      const facts = await this.payments.readFacts(id);
+      const outcome = facts && EXPECTED[facts.state] ? await this.ask(facts) : null;
+      if (facts && outcome && outcome !== 'unheard') await this.heal(facts, outcome);
+    } catch (error) {
+      this.logger.warn({ payment_id: id, err: error }, 'payments: not compared after a hint');
+    }
+  }
+
+  /** Providers that do not answer must not keep the others' payments from being compared. */
+  private unheardLately(): string[] {
+    const nowMs = this.clock.monotonicMs();
+    for (const [id, untilMs] of this.unheard) if (untilMs <= nowMs) this.unheard.delete(id);
+    return [...this.unheard.keys()];
+  }
+
   private async compareOne(id: string): Promise<void> {
     const facts = await this.payments.readFacts(id);
-    const account = facts && (await this.accounts.open(facts.account_id));
-    if (!facts || !account) return;
-    const isByThem = facts.flow === 'inbound' && facts.provider === 'payme';
-    // Payme's own payments are known only from its calls: its cabinet compares them by GetStatement.
-    const outcome = isByThem ? null : await this.clients.of(account).fetchStatus?.(refOf(facts));
-    if (outcome && outcome.kind !== 'status') return;
+    if (!facts) return;
+    const outcome = await this.ask(facts);
+    if (outcome === 'unheard') {
+      if (this.unheard.size < MAX_UNHEARD) this.unheard.set(id, this.clock.monotonicMs() + ASK_AGAIN_MS);
+      const isOld = facts.now.getTime() - facts.state_since.getTime() > SHOWN_AFTER_MS;
+      // It goes on asking; meanwhile a person can.
+      if (isOld) await this.payments.noteDifference(id, { ours: facts.state, provider: 'does not say' });
+      return;
+    }
     const discrepancy = outcome ? differenceOf(facts, outcome) : null;
+    if (outcome && discrepancy && (await this.heal(facts, outcome))) return;
     await this.prisma.$executeRaw`
       UPDATE payments SET compared_at = now(), discrepancy = ${discrepancy && JSON.stringify(discrepancy)}::jsonb
        WHERE id = ${id} AND state = ${facts.state}::payment_state`;
     if (discrepancy) this.logger.error({ payment_id: id, discrepancy }, 'payments: the provider says something else');
   }
+
+  /** @returns null: there is nobody to ask; `unheard`: later */
+  private async ask(facts: PaymentFacts): Promise<StatusFacts | null | 'unheard'> {
+    // Payme's own payments are known only from its calls: its cabinet compares them by GetStatement.
+    if (facts.flow === 'inbound' && facts.provider === 'payme') return null;
+    const account = await this.accounts.open(facts.account_id);
+    if (!account) return 'unheard';
+    const outcome = await this.clients.of(account).fetchStatus?.(refOf(facts));
+    if (!outcome) return null;
+    // Its own number of the payment means nothing to it any more.
+    if (outcome.kind === 'refused' && outcome.code === '404') return statusOf('not_found');
+    return outcome.kind === 'status' ? outcome : 'unheard';
+  }
+
+  /** @returns whether the payment stands now where its provider says, to be brought to its end by the saga */
+  private async heal(facts: PaymentFacts, outcome: StatusFacts): Promise<boolean> {
+    const state = healedState(facts, outcome);
+    if (!state) return false;
+    const reason = `was ${facts.state}; ${facts.provider} says ${outcome.status}`;
+    const refundedTiyin = state === 'refunded' ? { refundedTiyin: facts.amount_tiyin } : {};
+    const isMoved = await this.prisma.$transaction(async (tx) => {
+      const change = { state, reason, failures: 0, ...refundedTiyin };
+      if (!(await this.payments.change(tx, facts.id, facts.state, change))) return false;
+      await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${facts.id}`;
+      return true;
+    });
+    if (isMoved) this.logger.error({ payment_id: facts.id, reason }, 'payments: moved to what the provider says');
+    return true;
+  }
 }
 
-function differenceOf(facts: PaymentFacts, outcome: Extract<CallOutcome, { kind: 'status' }>) {
+/**
+ * Where a payment that had ended truly stands; null: only people can say. Money that a provider has against all rules is given
+ * back from there, a sale whose money it has given back is refunded. Money that we believe to be back is never sent back twice.
+ */
+function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | null {
+  if (outcome.amountTiyin !== null && BigInt(outcome.amountTiyin) !== facts.amount_tiyin) return null;
+  const { status } = outcome;
+  switch (facts.state) {
+    case 'captured':
+      // Parts that we gave back ourselves are another matter.
+      return (status === 'refunded' || status === 'voided') && facts.refunded_tiyin === 0n ? 'refunded' : null;
+    case 'declined':
+    case 'expired':
+    case 'cancelled':
+    case 'voided':
+      return status === 'captured' || status === 'authorized' ? status : null;
+    default:
+      return null;
+  }
+}
+
+function differenceOf(facts: PaymentFacts, outcome: StatusFacts) {
   const isExpected = EXPECTED[facts.state]?.includes(outcome.status) ?? true;
   const isSameSum = outcome.amountTiyin === null || BigInt(outcome.amountTiyin) === facts.amount_tiyin;
   const isSameRefund =

@@ -144,7 +144,11 @@ function flowFor(account: OpenAccount, { token, qr_code: qr, phone }: PaymentBod
   const given = token !== undefined ? 'token' : qr !== undefined ? 'qr' : phone !== undefined ? 'phone' : 'none';
   const flow = flows[given];
   if (flow !== null) return flow;
-  throw fault(`/payment/${given === 'qr' ? 'qr_code' : given}`, 'invalid_value', `${provider} cannot be asked for a payment by ${given}.`);
+  throw fault(
+    `/payment/${given === 'qr' ? 'qr_code' : given}`,
+    'invalid_value',
+    `${provider} cannot be asked for a payment by ${given}.`,
+  );
 }
 
 function checkoutOf(

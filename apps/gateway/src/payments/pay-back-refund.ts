@@ -35,7 +35,10 @@ export class PayBackRefund implements RefundHook {
     const amountTiyin = refund.document.totalTiyin;
     refuseUnlessPossible(payment, amountTiyin);
     if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
-      throw new Problem('nothing_left', 'So much of the money is on its way back, or back, that this is not left of it.');
+      throw new Problem(
+        'nothing_left',
+        'So much of the money is on its way back, or back, that this is not left of it.',
+      );
     // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
     const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
     await tx.$executeRaw`
@@ -59,13 +62,14 @@ async function promisedOf(tx: Prisma.TransactionClient, paymentId: string): Prom
 
 function refuseUnlessPossible(sale: PaidSale, amountTiyin: number): void {
   const { provider, flow, amount_tiyin: paid } = sale;
-  const { refundInitiator, partialRefund } = capabilitiesOf(sale);
+  const { refundInitiator, partialRefunds } = capabilitiesOf(sale);
   if (refundInitiator[flow] === 'provider') {
     const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} tells of it.`;
     throw new Problem('refund_by_provider', detail);
   }
-  if ((!partialRefund || sale.fiscal_mode === 'provider') && BigInt(amountTiyin) !== paid) {
-    const detail = `Through this account ${provider} gives back the whole sum of a payment or nothing.`;
+  const canSplit = partialRefunds.includes(flow) && sale.fiscal_mode === 'gateway';
+  if (!canSplit && BigInt(amountTiyin) !== paid) {
+    const detail = `${provider} gives back the whole sum of this payment or nothing.`;
     throw new Problem('partial_refund_unsupported', detail);
   }
 }

@@ -74,8 +74,8 @@ export class PaymentRows {
   }
 
   async find(merchantId: string, id: string): Promise<PaymentRow | null> {
-    const rows = await this.prisma.$queryRaw<PaymentRow[]>`
-      SELECT ${COLUMNS} FROM payments WHERE id = ${id} AND merchant_id = ${merchantId}`;
+    const rows = await this.prisma.queryHot<PaymentRow>(Prisma.sql`
+      SELECT ${COLUMNS} FROM payments WHERE id = ${id} AND merchant_id = ${merchantId}`);
     return rows[0] ?? null;
   }
 

@@ -10,7 +10,7 @@ export interface PaymentTiming {
   leaseSeconds: number;
   /** How long a customer has to pay. */
   customerMs: number;
-  /** What must be left of a hold to begin with the receipt. */
+  /** What must be left of a hold to send the receipt: the register answers, then the money is taken. */
   holdMarginMs: number;
   /** Between two looks at what is due. */
   lookEveryMs: number;
@@ -23,6 +23,9 @@ export const HOLD_MARGIN_MS = 120_000;
 
 /** More than passes between the intent and the first byte, or nothing is sent (docs/payments.md, "Crash windows"). */
 export const SEND_GUARD_MS = 2_000;
+
+/** A receipt that moves wakes its payment; this is for the day on which it does not. */
+export const RECEIPT_LOOK_MS = 60_000;
 
 /** Requests that one call may consist of: a reversal at Click looks for the payment on three days before. */
 const MAX_REQUESTS = 4;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import type { SagaStep } from '#payments';
 import { newId, type Logger } from '#runtime';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { LOGGER } from '../tokens.js';
@@ -15,6 +16,13 @@ const CLAIM_PAUSE_MS = 25;
 /** A finished receipt is news for a payment that this process released not long ago. */
 const MAX_WATCHED = 10_000;
 
+/** One worker's time with a payment. */
+interface Turn {
+  /** The step at which nobody need wait any longer; null: it ended without one. */
+  enough: Promise<SagaStep | null>;
+  end: Promise<void>;
+}
+
 /**
  * Finds what is due and brings it on: new payments at once, those whose receipt was settled by the notice about it, everything
  * else (and what a dead process left) by looking every so often. Any number of gateways may do so at the same time.
@@ -23,7 +31,7 @@ const MAX_WATCHED = 10_000;
 export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | null = null;
   /** What is at work, by payment; whoever comes later stands behind. */
-  private readonly turns = new Map<string, Promise<void>>();
+  private readonly turns = new Map<string, Turn>();
   private isStopping = false;
   private isLooking = false;
   private readonly paymentOf = new Map<string, string>();
@@ -49,7 +57,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
     if (this.timer) clearInterval(this.timer);
-    await Promise.all(this.turns.values());
+    await Promise.all([...this.turns.values()].map(({ end }) => end));
   }
 
   /** The news about this receipt is of interest here. */
@@ -70,25 +78,34 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   /**
    * Resolves when the payment has come as far as it can, or another process is at it. What is under way here may have begun before
    * the news, so it is awaited and then looked at once more; what was claimed by the look at all that is due is awaited too.
+   * @returns the step that it has come to; null where somebody else knows
    */
-  async now(paymentId: string): Promise<void> {
+  async now(paymentId: string): Promise<SagaStep | null> {
     for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-      if (await this.tryNow(paymentId)) return;
+      const { isClaimed, step } = await this.tryNow(paymentId);
+      if (isClaimed) return step;
       const other = this.turns.get(paymentId);
-      if (other) return other;
+      if (other) return other.enough;
       await delay(CLAIM_PAUSE_MS);
     }
+    return null;
   }
 
-  private async tryNow(paymentId: string): Promise<boolean> {
+  /** After news that this process was told of as well: who went to work at it is waited for, instead of looking once more. */
+  async afterNews(paymentId: string): Promise<void> {
+    await (this.turns.get(paymentId)?.enough ?? this.now(paymentId));
+  }
+
+  private async tryNow(paymentId: string): Promise<{ isClaimed: boolean; step: SagaStep | null }> {
     let isClaimed = false;
-    await this.inTurn(paymentId, async () => {
+    const turn = this.inTurn(paymentId, async (reached) => {
       const leaseId = newId('lse');
       const claimed = await this.payments.claim(leaseId, { ids: [paymentId] });
       isClaimed = claimed.length > 0;
-      if (isClaimed) await this.advance(paymentId, leaseId);
+      if (isClaimed) await this.advance(paymentId, leaseId, reached);
     });
-    return isClaimed;
+    const step = await turn.enough;
+    return { isClaimed, step };
   }
 
   private async look(): Promise<void> {
@@ -97,8 +114,10 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     this.isLooking = true;
     try {
       const leaseId = newId('lse');
-      for (const id of await this.payments.claim(leaseId, { limit: room }))
-        void this.inTurn(id, () => this.advance(id, leaseId));
+      const claimed = await this.payments.claim(leaseId, { limit: room });
+      const turns = claimed.map((id) => this.inTurn(id, (reached) => this.advance(id, leaseId, reached)));
+      // More may be due than there was room for: after an outage thousands are.
+      if (turns.length === room) void Promise.race(turns.map(({ end }) => end)).then(() => this.look());
     } catch (error) {
       this.logger.warn({ err: error }, 'payment: could not look for what is due');
     } finally {
@@ -106,18 +125,24 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
-  private advance(paymentId: string, leaseId: string): Promise<void> {
-    return this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` });
+  private advance(paymentId: string, leaseId: string, reached: (step: SagaStep) => void): Promise<void> {
+    return this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` }, reached);
   }
 
   /** One after the other for each payment. */
-  private inTurn(paymentId: string, work: () => Promise<void>): Promise<void> {
-    const turn = (this.turns.get(paymentId) ?? Promise.resolve())
-      .then(work)
+  private inTurn(paymentId: string, work: (reached: (step: SagaStep) => void) => Promise<void>): Turn {
+    let reached: (step: SagaStep) => void = () => undefined;
+    const told = new Promise<SagaStep>((resolve) => {
+      reached = resolve;
+    });
+    const before = this.turns.get(paymentId)?.end ?? Promise.resolve();
+    const end = before
+      .then(() => work(reached))
       .catch((error: unknown) => this.logger.warn({ payment_id: paymentId, err: error }, 'payment: not claimed'))
       .finally(() => {
         if (this.turns.get(paymentId) === turn) this.turns.delete(paymentId);
       });
+    const turn: Turn = { enough: Promise.race([told, end.then(() => null)]), end };
     this.turns.set(paymentId, turn);
     return turn;
   }

@@ -1,7 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
 import { newId } from '#runtime';
-import type { CallOutcome, PaymentState, ProviderCall, ProviderDocument } from '#payments';
+import {
+  assertPaymentMove,
+  type CallOutcome,
+  type PaymentState,
+  type ProviderCall,
+  type ProviderDocument,
+} from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 
@@ -15,6 +21,9 @@ const REFUND_DUE = Prisma.sql`
 
 /** Who asks for the saga's own refunds, where no client does: their key is unique under this name. */
 export const SAGA_CLIENT = 'payments';
+const FINISH_REFUNDS = Prisma.sql`
+  UPDATE payment_refunds f SET state = 'done', finished_at = now()
+    FROM moved WHERE f.payment_id = moved.id AND f.state IN ('waiting', 'requested')`;
 
 /** What a call leaves behind: only the fields given are written. */
 export interface PaymentChange {
@@ -41,6 +50,15 @@ interface OpeningCall {
   refundId: bigint | null;
 }
 
+/** How a payment stands after a call of its own worker. */
+export interface ClosedCall {
+  state_since: Date;
+  /** As it was read before the call: nothing else has happened to it. */
+  news: number;
+  /** By the database's clock. */
+  now: Date;
+}
+
 @Injectable()
 export class PaymentRepository {
   private readonly leaseSeconds: number;
@@ -59,27 +77,27 @@ export class PaymentRepository {
         ? Prisma.sql`id = ANY(${[...which.ids]}::text[])`
         : Prisma.sql`id IN (SELECT id FROM payments WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
                              ORDER BY due_at LIMIT ${which.limit}::int4 FOR UPDATE SKIP LOCKED)`;
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+    const rows = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
       UPDATE payments SET lease_id = ${leaseId} || '/' || id,
                           lease_until = now() + make_interval(secs => ${this.leaseSeconds}::int4)
        WHERE ${due} AND (lease_until IS NULL OR lease_until < now())
-      RETURNING id`;
+      RETURNING id`);
     return rows.map((row) => row.id);
   }
 
   /** Gives a payment back, to be looked at again; what happened to its receipts meanwhile makes it due at once. */
   async release({ paymentId, leaseId }: Lease, afterMs: number | null, newsSeen: number): Promise<void> {
     const due = afterMs === null ? null : afterMs / 1_000;
-    await this.prisma.$executeRaw`
+    await this.prisma.queryHot(Prisma.sql`
       UPDATE payments
          SET lease_id = NULL, lease_until = NULL,
              due_at = CASE WHEN news <> ${newsSeen}::int4 THEN now()
                            ELSE now() + make_interval(secs => ${due}::float8) END
-       WHERE id = ${paymentId} AND lease_id = ${leaseId}`;
+       WHERE id = ${paymentId} AND lease_id = ${leaseId}`);
   }
 
   async readFacts(paymentId: string): Promise<PaymentFacts | null> {
-    const rows = await this.prisma.$queryRaw<PaymentFacts[]>`
+    const rows = await this.prisma.queryHot<PaymentFacts>(Prisma.sql`
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
@@ -103,7 +121,7 @@ export class PaymentRepository {
                      AND c.started_at >= f.called_at) AS calls
             FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
            ORDER BY f.called_at, f.id LIMIT 1) AS due ON true
-       WHERE p.id = ${paymentId}`;
+       WHERE p.id = ${paymentId}`);
     return rows[0] ?? null;
   }
 
@@ -113,35 +131,41 @@ export class PaymentRepository {
    * @returns null when somebody else has the payment, or it is no longer as it was read
    */
   async openCall(lease: Lease, call: ProviderCall, { from, during, refundId }: OpeningCall): Promise<bigint | null> {
-    return this.prisma.$transaction(async (tx) => {
-      if (!(await this.change(tx, lease, from, { state: during }))) return null;
-      if (refundId !== null)
-        await tx.$executeRaw`UPDATE payment_refunds SET called_at = coalesce(called_at, now()) WHERE id = ${refundId}`;
-      await tx.$executeRaw`
-        UPDATE payment_calls SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
-         WHERE payment_id = ${lease.paymentId} AND finished_at IS NULL`;
-      const [row] = await tx.$queryRaw<{ id: bigint }[]>`
-        INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${lease.paymentId}, ${call}, ${lease.leaseId})
-        RETURNING id`;
-      return row?.id ?? null;
-    });
+    const [row] = await this.prisma.queryHot<{ id: bigint }>(Prisma.sql`
+      WITH ${this.moving(lease, from, { state: during })}, lost AS (
+        UPDATE payment_calls c SET finished_at = now(), outcome = '{"kind":"unknown","detail":"lost: its caller died"}'
+          FROM moved WHERE c.payment_id = moved.id AND c.finished_at IS NULL RETURNING c.id
+      ), asked AS (
+        UPDATE payment_refunds f SET called_at = coalesce(f.called_at, now())
+          FROM moved WHERE f.id = ${refundId}::int8 AND f.payment_id = moved.id
+      )
+      INSERT INTO payment_calls (payment_id, call, lease_id)
+      -- Counting them makes sure that they are closed first: one call is open at a time.
+      SELECT moved.id, ${call}, ${lease.leaseId} FROM moved, (SELECT count(*) FROM lost) AS closed
+      RETURNING id`);
+    return row?.id ?? null;
   }
 
-  /** The event after the call. @returns false when the payment has gone to somebody else: what he reads counts */
+  /**
+   * The event after the call.
+   * @returns null when the payment has gone to somebody else: what he reads counts
+   */
   async closeCall(
     lease: Lease,
     callId: bigint,
     outcome: CallOutcome,
     move: { from: PaymentState; change: PaymentChange; refundDone?: bigint },
-  ): Promise<boolean> {
-    return this.prisma.$transaction(async (tx) => {
-      await tx.$executeRaw`
+  ): Promise<ClosedCall | null> {
+    const [row] = await this.prisma.queryHot<ClosedCall>(Prisma.sql`
+      WITH closed AS (
         UPDATE payment_calls SET finished_at = now(), outcome = ${JSON.stringify(outcome)}::jsonb
-         WHERE id = ${callId} AND finished_at IS NULL`;
-      if (!(await this.change(tx, lease, move.from, move.change))) return false;
-      if (move.refundDone !== undefined) await finishRefund(tx, move.refundDone);
-      return true;
-    });
+         WHERE id = ${callId} AND finished_at IS NULL
+      ), ${this.moving(lease, move.from, move.change)}, refunded AS (
+        UPDATE payment_refunds f SET state = 'done', finished_at = now()
+          FROM moved WHERE f.id = ${move.refundDone ?? null}::int8 AND f.payment_id = moved.id
+      )
+      SELECT state_since, news, now FROM moved`);
+    return row ?? null;
   }
 
   /**
@@ -149,18 +173,26 @@ export class PaymentRepository {
    * @param lease null: by a provider's call or a person, who hold the row's lock
    */
   async change(tx: Tx, lease: Lease | string, from: PaymentState, change: PaymentChange): Promise<boolean> {
+    const moved = await tx.$queryRaw<unknown[]>`
+      WITH ${this.moving(lease, from, change)} SELECT id FROM moved`;
+    return moved.length === 1;
+  }
+
+  /** The move and its event as parts of one statement: `moved` holds the payment if it moved. */
+  private moving(lease: Lease | string, from: PaymentState, change: PaymentChange): Prisma.Sql {
     const paymentId = typeof lease === 'string' ? lease : lease.paymentId;
     const held =
       typeof lease === 'string' ? Prisma.sql`true` : Prisma.sql`lease_id = ${lease.leaseId} AND lease_until > now()`;
     const state = change.state ?? from;
-    const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
-      UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
-       WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
-      RETURNING merchant_id`;
-    const [row] = moved;
-    if (!row) return false;
-    if (state !== from) await tellOfPayment(tx, { id: paymentId, merchantId: row.merchant_id }, { ...change, state });
-    return true;
+    const moved = Prisma.sql`moved AS (
+        UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
+         WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
+        RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
+    if (state === from) return moved;
+    assertPaymentMove(from, state);
+    const told = Prisma.sql`${moved}, told AS (${eventOf(paymentId, state, change)})`;
+    // All of the money is back, whoever sent it: nothing of it is to be asked for any more.
+    return state === 'refunded' ? Prisma.sql`${told}, settled AS (${FINISH_REFUNDS})` : told;
   }
 
   private renewedLease(): Prisma.Sql {
@@ -182,7 +214,11 @@ export class PaymentRepository {
   }
 
   /** Something that only a person can judge; reconciliation shows it. */
-  async noteDifference(paymentId: string, discrepancy: unknown, tx: Pick<Tx, '$executeRaw'> = this.prisma): Promise<void> {
+  async noteDifference(
+    paymentId: string,
+    discrepancy: unknown,
+    tx: Pick<Tx, '$executeRaw'> = this.prisma,
+  ): Promise<void> {
     await tx.$executeRaw`
       UPDATE payments SET discrepancy = ${JSON.stringify(discrepancy)}::jsonb WHERE id = ${paymentId}`;
   }
@@ -200,6 +236,8 @@ export class PaymentRepository {
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
   const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
   if (state !== from) list.push(Prisma.sql`state_since = now()`);
+  // What was compared with the provider was another state, or another sum.
+  if (state !== from || change.refundedTiyin !== undefined) list.push(Prisma.sql`compared_at = NULL`);
   if (change.providerRef !== undefined) list.push(Prisma.sql`provider_ref = ${change.providerRef}`);
   if (change.holdUntil !== undefined) list.push(Prisma.sql`hold_until = ${change.holdUntil}::timestamptz`);
   if (change.nextAction !== undefined) list.push(Prisma.sql`next_action = ${jsonOrNull(change.nextAction)}::jsonb`);
@@ -207,9 +245,7 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.reason !== undefined) list.push(Prisma.sql`reason = ${change.reason}`);
   if (change.link !== undefined) list.push(Prisma.sql`link = ${change.link}`);
   if (change.failures !== undefined) list.push(Prisma.sql`failures = ${change.failures}::int4`);
-  // Another sum than the one that was compared with the provider's.
-  if (change.refundedTiyin !== undefined)
-    list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`, Prisma.sql`compared_at = NULL`);
+  if (change.refundedTiyin !== undefined) list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`);
   if (change.saleDocument !== undefined) list.push(documentKept('sale', change.saleDocument));
   if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
   if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
@@ -227,22 +263,14 @@ function jsonOrNull(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
-async function finishRefund(tx: Tx, refundId: bigint): Promise<void> {
-  await tx.$executeRaw`UPDATE payment_refunds SET state = 'done', finished_at = now() WHERE id = ${refundId}`;
-}
-
-/** `payment.<state>`, in the transaction of the move. */
-export async function tellOfPayment(
-  tx: Tx,
-  payment: { id: string; merchantId: string },
-  { state, reason = null, refundedTiyin }: PaymentChange & { state: PaymentState },
-): Promise<void> {
+/** `payment.<state>`, in the statement of the move. */
+function eventOf(paymentId: string, state: PaymentState, { reason = null, refundedTiyin }: PaymentChange): Prisma.Sql {
   const data = {
-    ...{ payment_id: payment.id, status: state },
+    ...{ payment_id: paymentId, status: state },
     ...(reason !== null && { reason }),
     ...(refundedTiyin !== undefined && { refunded: Number(refundedTiyin) }),
   };
-  await tx.$executeRaw`
+  return Prisma.sql`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
-    VALUES (${newId('evt')}, ${payment.merchantId}, ${`payment.${state}`}, ${payment.id}, ${JSON.stringify(data)}::jsonb)`;
+    SELECT ${newId('evt')}, merchant_id, ${`payment.${state}`}, id, ${JSON.stringify(data)}::jsonb FROM moved`;
 }

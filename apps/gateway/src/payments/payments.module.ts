@@ -17,8 +17,10 @@ import { InboundRepository } from './inbound/inbound.repository.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
 import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
+import { PaymeGroups } from './inbound/payme-groups.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
+import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './payment-rows.repository.js';
 import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
@@ -57,8 +59,10 @@ import { SagaWork } from './saga-work.js';
     Reconciliation,
     ComparePayments,
     ResolvePayment,
+    NoCardData,
     ProviderBodies,
     InboundRepository,
+    PaymeGroups,
     PaymeCalls,
     PaymeFiscalData,
     ClickCalls,

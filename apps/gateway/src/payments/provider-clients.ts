@@ -68,7 +68,7 @@ export class ProviderClients {
         const tokenHeader = value('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization';
         const options = { apiUrl: value('api_url'), applicationId: value('application_id'), secret: value('secret') };
         const holdMinutes = Number(value('hold_minutes'));
-        const { partialRefund: refundsParts } = capabilitiesOf(account);
+        const refundsParts = value('partial_refunds') === 'on';
         const more = { storeId: value('store_id'), tokenHeader, holdMinutes, refundsParts } as const;
         return new MulticardClient({ ...options, ...more }, exchange);
       }

@@ -22,23 +22,13 @@ export class ReceiptMoves {
   constructor(private readonly prisma: PrismaService) {}
 
   /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
-  async release(tx: Tx, receiptId: string, { dispatchBefore, extraInfo }: Released): Promise<boolean> {
-    const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
-      UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
-                          dispatch_before = ${dispatchBefore}::timestamptz,
-                          extra_info = ${extraInfo && JSON.stringify(extraInfo)}::jsonb
-       WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING merchant_id`;
-    return this.tell(tx, receiptId, moved, { type: 'receipt.accepted' });
+  async release(tx: Tx, receiptId: string, released: Released): Promise<boolean> {
+    return (await tx.$queryRaw<unknown[]>(releasing(receiptId, released))).length === 1;
   }
 
   /** Never sent: it can end here, in the transaction that ends its payment. @returns whether this call did it */
   async cancel(tx: Tx, receiptId: string, reason: string): Promise<boolean> {
-    const moved = await tx.$queryRaw<{ merchant_id: string }[]>`
-      UPDATE receipts r SET status = 'cancelled', updated_at = now()
-       WHERE id = ${receiptId} AND (status = 'awaiting_payment' OR (status = 'accepted' AND NOT EXISTS (
-               SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})))
-      RETURNING merchant_id`;
-    return this.tell(tx, receiptId, moved, { type: 'receipt.cancelled', reason });
+    return (await tx.$queryRaw<unknown[]>(cancelling(receiptId, reason))).length === 1;
   }
 
   /**
@@ -84,12 +74,12 @@ export class ReceiptMoves {
     return moved.map(({ id }) => id);
   }
 
-  releaseNow(receiptId: string, released: Released): Promise<boolean> {
-    return this.prisma.$transaction((tx) => this.release(tx, receiptId, released));
+  async releaseNow(receiptId: string, released: Released): Promise<boolean> {
+    return (await this.prisma.queryHot(releasing(receiptId, released))).length === 1;
   }
 
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {
-    const isCancelled = await this.prisma.$transaction((tx) => this.cancel(tx, receiptId, reason));
+    const isCancelled = (await this.prisma.queryHot(cancelling(receiptId, reason))).length === 1;
     // Whoever waits for this receipt need not wait longer; a lost notice costs him his deadline.
     if (isCancelled) await this.notify(receiptId);
     return isCancelled;
@@ -98,19 +88,32 @@ export class ReceiptMoves {
   private async notify(receiptId: string): Promise<void> {
     await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})::text`;
   }
+}
 
-  private async tell(
-    tx: Tx,
-    receiptId: string,
-    moved: readonly { merchant_id: string }[],
-    { type, reason }: { type: string; reason?: string },
-  ): Promise<boolean> {
-    const [row] = moved;
-    if (!row) return false;
-    const data = { receipt_id: receiptId, ...(reason !== undefined && { reason }) };
-    await tx.$executeRaw`
+function releasing(receiptId: string, { dispatchBefore, extraInfo }: Released): Prisma.Sql {
+  const moved = Prisma.sql`
+    UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
+                        dispatch_before = ${dispatchBefore}::timestamptz,
+                        extra_info = ${extraInfo && JSON.stringify(extraInfo)}::jsonb
+     WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING id, merchant_id`;
+  return told(moved, 'receipt.accepted', { receipt_id: receiptId });
+}
+
+function cancelling(receiptId: string, reason: string): Prisma.Sql {
+  const moved = Prisma.sql`
+    UPDATE receipts r SET status = 'cancelled', updated_at = now()
+     WHERE id = ${receiptId} AND (status = 'awaiting_payment' OR (status = 'accepted' AND NOT EXISTS (
+             SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})))
+    RETURNING id, merchant_id`;
+  return told(moved, 'receipt.cancelled', { receipt_id: receiptId, reason });
+}
+
+/** The move and its event as one statement. */
+function told(moved: Prisma.Sql, type: string, data: Record<string, unknown>): Prisma.Sql {
+  return Prisma.sql`
+    WITH moved AS (${moved}), told AS (
       INSERT INTO events (id, merchant_id, type, subject_id, data)
-      VALUES (${newId('evt')}, ${row.merchant_id}, ${type}, ${receiptId}, ${JSON.stringify(data)}::jsonb)`;
-    return true;
-  }
+      SELECT ${newId('evt')}, merchant_id, ${type}, id, ${JSON.stringify(data)}::jsonb FROM moved
+    )
+    SELECT id FROM moved`;
 }

@@ -106,7 +106,8 @@ function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt }: Row): stri
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
   if (kind === 'document_missing')
     return 'provider: tells of its document; operator: POST /v1/operator/payments/{id}/document where it does not';
-  if (kind === 'provider_differs') return 'operator: compare with the provider';
+  if (kind === 'provider_differs')
+    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
   if (dueAt === null) return 'operator: nothing goes on by itself';
   return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
 }

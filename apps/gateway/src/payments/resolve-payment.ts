@@ -50,7 +50,13 @@ export class ResolvePayment {
     id: string,
     said: { document: 'sale' | 'refund'; verification_url: string; reason: string },
   ): Promise<void> {
-    const told = { url: said.verification_url, terminalId: null, receiptSeq: null, fiscalSign: null, compactTime: null };
+    const told = {
+      url: said.verification_url,
+      terminalId: null,
+      receiptSeq: null,
+      fiscalSign: null,
+      compactTime: null,
+    };
     const document = providerDocument(told);
     if (!document) {
       const detail = 'The link must name terminal, number, time and sign: t, r, c and s.';

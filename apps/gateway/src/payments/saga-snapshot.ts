@@ -5,7 +5,7 @@ import type { PaymentFacts } from './payment.rows.js';
 export function snapshotOf(
   facts: PaymentFacts,
   capabilities: ProviderCapabilities,
-  client: { prepares: boolean },
+  client: { prepares: boolean; submitsLines: boolean },
   timing: { holdMarginMs: number },
 ): SagaSnapshot {
   return {
@@ -18,7 +18,7 @@ export function snapshotOf(
     isPrepared: facts.provider_ref !== null || !client.prepares,
     link: linkOf(facts, capabilities),
     fiscalisedBy: facts.fiscal_mode === 'provider' ? 'provider' : 'register',
-    documents: documentsOf(facts, capabilities),
+    documents: documentsOf(facts, capabilities, client.submitsLines),
     code: facts.code,
     waitsForCapture: facts.waits_for_capture,
     cancelRequested: facts.cancel_requested,
@@ -29,8 +29,13 @@ export function snapshotOf(
 /** A provider that has told of no sale this long after its money went back will not: nothing was registered. */
 const DOCUMENT_PATIENCE_MS = 24 * 3_600_000;
 
-function documentsOf(facts: PaymentFacts, { providerDocuments }: ProviderCapabilities): SagaSnapshot['documents'] {
-  const toFetch = facts.lines_submitted ? 'look' : 'submit';
+function documentsOf(
+  facts: PaymentFacts,
+  { providerDocuments }: ProviderCapabilities,
+  submitsLines: boolean,
+): SagaSnapshot['documents'] {
+  // Some take the lines with the payment itself.
+  const toFetch = facts.lines_submitted || !submitsLines ? 'look' : 'submit';
   return {
     next: providerDocuments === 'fetched' ? toFetch : 'await',
     sale: facts.fiscal_documents?.sale !== undefined,

@@ -6,7 +6,7 @@ import { CallProvider } from './call-provider.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { extraInfoOf } from './extra-info.js';
-import { HOLD_MARGIN_MS } from './payment-settings.js';
+import { HOLD_MARGIN_MS, RECEIPT_LOOK_MS } from './payment-settings.js';
 import { saleBefore } from './saga-snapshot.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
@@ -14,15 +14,14 @@ import { RefundSale } from './refund-sale.js';
 
 /** When to look again: null = only when something happens. */
 export type Rest = { kind: 'rest'; afterMs: number | null };
-export type Progress = { kind: 'go_on' } | Rest;
+/** `facts`: as they are now; null: to be read. */
+export type Progress = { kind: 'go_on'; facts: PaymentFacts | null } | Rest;
 
-const GO_ON: Progress = { kind: 'go_on' };
+const GO_ON: Progress = { kind: 'go_on', facts: null };
 /** Between two looks at something that has not changed, by how often it has not. */
 const PATIENCE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 /** While a customer may pay at any moment. */
 const PENDING_LOOK_MS = 3_000;
-/** A receipt that moves wakes its payment; this is for the day on which it does not. */
-export const RECEIPT_LOOK_MS = 60_000;
 
 /** A provider tells of its document by a call; this is for the day on which patience with it ends. */
 const DOCUMENT_LOOK_MS = 30 * 60_000;
@@ -67,9 +66,9 @@ export class SagaWork {
   }
 
   private async call(call: Parameters<CallProvider['execute']>[0], at: At): Promise<Progress> {
-    const result = await this.calls.execute(call, at);
-    if (result === 'moved') return GO_ON;
-    return result === 'unchanged' && at.facts.state === 'pending'
+    const { kind, facts } = await this.calls.execute(call, at);
+    if (kind === 'moved') return { kind: 'go_on', facts };
+    return kind === 'unchanged' && at.facts.state === 'pending'
       ? { kind: 'rest', afterMs: PENDING_LOOK_MS }
       : rest(at.facts);
   }

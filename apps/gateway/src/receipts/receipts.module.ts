@@ -45,8 +45,7 @@ import { SettledReceipts } from './settled-receipts.js';
     {
       provide: ReceiptUrls,
       inject: [SETTINGS_TOKEN],
-      useFactory: ({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings) =>
-        new ReceiptUrls(PUBLIC_URL, deriveKey(SECRETS_KEY, 'receipt-url')),
+      useFactory: receiptUrls,
     },
   ],
   exports: [
@@ -62,3 +61,12 @@ import { SettledReceipts } from './settled-receipts.js';
   ],
 })
 export class ReceiptsModule {}
+
+function receiptUrls({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings): ReceiptUrls {
+  const older = [...SECRETS_KEY.keys.keys()].filter((keyId) => keyId !== SECRETS_KEY.active);
+  return new ReceiptUrls(
+    PUBLIC_URL,
+    deriveKey(SECRETS_KEY, 'receipt-url'),
+    older.map((keyId) => deriveKey(SECRETS_KEY, 'receipt-url', keyId)),
+  );
+}

@@ -3,7 +3,10 @@ import { pipeline, Transform, type Readable, type TransformCallback } from 'node
 import { bytesOf, readCanonicalDictionary } from './structured-dictionary.js';
 
 /** The algorithms of RFC 9530 that are good for anything today, by the names of `node:crypto`. */
-const HASHES = { 'sha-256': 'sha256', 'sha-512': 'sha512' } as const;
+const HASHES = [
+  ['sha-256', 'sha256'],
+  ['sha-512', 'sha512'],
+] as const;
 
 interface ClaimedDigest {
   name: string;
@@ -20,9 +23,10 @@ export type DigestVerdict = { kind: 'matches' } | { kind: 'differs'; detail: str
 export function readContentDigest(field: string): DigestReading {
   const dictionary = readCanonicalDictionary(field);
   if (!dictionary) return { kind: 'unusable', detail: 'Content-Digest is not a dictionary in canonical form.' };
-  const digests = Object.entries(HASHES)
-    .filter(([name]) => dictionary.has(name))
-    .map(([name, algorithm]) => ({ name, algorithm, claimed: bytesOf(dictionary, name) }));
+  const digests: ClaimedDigest[] = [];
+  for (const [name, algorithm] of HASHES) {
+    if (dictionary.has(name)) digests.push({ name, algorithm, claimed: bytesOf(dictionary, name) });
+  }
   if (digests.length > 0) return { kind: 'digests', digests };
   return { kind: 'unusable', detail: 'Content-Digest needs sha-256 or sha-512.' };
 }

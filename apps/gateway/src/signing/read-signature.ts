@@ -63,8 +63,21 @@ function readInput(input: InnerList, bytes: Buffer): SignatureReading {
   if (typeof keyId !== 'string') return malformed('keyid must be there, as a string.');
   const algorithm: unknown = parameters.get('alg') ?? null;
   if (algorithm !== null && typeof algorithm !== 'string') return malformed('alg must be a string.');
-  const params = serializeInnerList(input);
+  const params = paramsText(input, components);
   return { kind: 'signature', signature: { components, params, created, expires, nonce, keyId, algorithm, bytes } };
+}
+
+/** As the parser would write it; it is asked only for what no signer of ours sends. */
+function paramsText(input: InnerList, components: readonly string[]): string {
+  if (components.length === 0) return serializeInnerList(input);
+  // Names of components hold neither quotes nor backslashes.
+  let text = `("${components.join('" "')}")`;
+  for (const [key, value] of input[1]) {
+    if (typeof value === 'string' && !/["\\]/.test(value)) text += `;${key}="${value}"`;
+    else if (typeof value === 'number' && Number.isSafeInteger(value)) text += `;${key}=${value}`;
+    else return serializeInnerList(input);
+  }
+  return text;
 }
 
 function readComponents([items]: InnerList): string[] | { kind: 'malformed'; detail: string } {

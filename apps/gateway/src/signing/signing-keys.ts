@@ -32,9 +32,11 @@ interface Remembered {
   readAtMs: number;
 }
 
-/** Believed this long while notices of changes arrive (one that was lost is healed by it), and while they do not. */
-const LISTENING_MS = 5_000;
-const DEAF_MS = 900;
+/** As for tokens (oauth/access-tokens.ts): what is remembered may be this old by what this process can know. */
+const TRUST_MS = 900;
+const HEARTBEAT_MS = 400;
+/** Even with every notice heard a client's keys are read this often. */
+const CACHE_MS = 5_000;
 const CACHE_ENTRIES = 10_000;
 
 /** A client that does not exist signs nothing: its token is about to be refused. */
@@ -42,10 +44,11 @@ const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new 
 
 /**
  * The signing keys and policies of clients, remembered for seconds. A change is told by trigger to every gateway and works
- * within a second; while this process hears nothing, it reads again after less than one.
+ * within a second; while this process cannot prove that it heard everything, also because the connection for notices only
+ * looks well, it reads again after less than one.
  */
 export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly cache = new LRUCache<string, Remembered>({ max: CACHE_ENTRIES });
+  private readonly cache = new LRUCache<string, Remembered>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
   private readonly underWay = new Map<string, Promise<ClientSigning>>();
   private readonly channel: ChannelListener;
   /** Grows with each notice: what was read before it must not be remembered after it. */
@@ -60,6 +63,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
     this.channel = new ChannelListener(
       {
         ...{ databaseUrl, applicationName: 'gateway-signing', channel: SIGNING_CHANGED_CHANNEL },
+        heartbeatMs: HEARTBEAT_MS,
         onNotice: (clientId) => this.forget(clientId),
         onListening: () => this.forgetAll(),
       },
@@ -78,8 +82,8 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
   /** Rejects when the database cannot be asked. */
   async of(clientId: string): Promise<ClientSigning> {
     const known = this.cache.get(clientId);
-    const believedMs = this.channel.isListening ? LISTENING_MS : DEAF_MS;
-    if (known && performance.now() - known.readAtMs < believedMs) return known.signing;
+    const oldest = performance.now() - TRUST_MS;
+    if (known && (known.readAtMs >= oldest || this.channel.heardUntilMs >= oldest)) return known.signing;
     // Requests that arrive together share one query.
     const running = this.underWay.get(clientId);
     if (running) return running;

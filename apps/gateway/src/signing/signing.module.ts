@@ -23,12 +23,8 @@ import { UsedNonces } from './used-nonces.js';
     {
       provide: SignatureGate,
       inject: [SigningKeys, UsedNonces, Refusals, SETTINGS_TOKEN],
-      useFactory: (
-        signingKeys: SigningKeys,
-        nonces: UsedNonces,
-        refusals: Refusals,
-        settings: GatewaySettings,
-      ) => new SignatureGate({ signingKeys, nonces, refusals, clock: systemClock }, publicHostsOf(settings)),
+      useFactory: (signingKeys: SigningKeys, nonces: UsedNonces, refusals: Refusals, settings: GatewaySettings) =>
+        new SignatureGate({ signingKeys, nonces, refusals, clock: systemClock }, publicHostsOf(settings)),
     },
   ],
   exports: [SignatureGate],

@@ -1,4 +1,5 @@
 import { isInnerList, parseDictionary, serializeDictionary, type Dictionary } from 'structured-headers';
+import { readCanonicalMember } from './canonical-member.js';
 
 /** Longer than any honest field of ours; bounds what parsing costs. */
 const MAX_CHARACTERS = 4_096;
@@ -10,6 +11,8 @@ const MAX_CHARACTERS = 4_096;
  */
 export function readCanonicalDictionary(text: string): Dictionary | null {
   if (text.length > MAX_CHARACTERS) return null;
+  const usual = readCanonicalMember(text);
+  if (usual) return usual;
   try {
     const dictionary = parseDictionary(text);
     const written = serializeDictionary(dictionary);

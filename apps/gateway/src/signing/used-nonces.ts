@@ -15,6 +15,8 @@ interface Waiting {
  * gateways may differ by four minutes before one that is forgotten could still be good somewhere.
  */
 const KEPT_SECONDS = 600;
+/** A nonce is one short row: what it costs is its share of a statement, so a few of them wait for one another. */
+const PACE = { maxStatements: 1, pauseMs: 4 };
 const SWEEP_EVERY_MS = 60_000;
 const SWEPT_AT_ONCE = 5_000;
 
@@ -32,6 +34,7 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly pump = new StatementPump(
     () => this.waiting.size,
     () => this.write(this.takeGroup()),
+    PACE,
   );
   private timer: NodeJS.Timeout | undefined;
 

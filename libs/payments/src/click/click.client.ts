@@ -36,7 +36,7 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
   flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
   holdSeconds: PASS_SECONDS,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-  partialRefund: false,
+  partialRefunds: [],
   statusByOurRef: true,
   fiscalModes: ['gateway', 'provider'],
   markingSupported: true,

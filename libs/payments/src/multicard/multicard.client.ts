@@ -39,7 +39,7 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
   holdSeconds: 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
   // It has to be enabled there: `multicardCapabilities`.
-  partialRefund: false,
+  partialRefunds: [],
   statusByOurRef: false,
   // It could register itself (`ofd`); where its answer then says so is not known for sure, so it is not asked to.
   fiscalModes: ['gateway'],
@@ -51,7 +51,8 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
 };
 
 export function multicardCapabilities({ refundsParts }: { refundsParts: boolean }): ProviderCapabilities {
-  return refundsParts ? { ...MULTICARD_CAPABILITIES, partialRefund: true } : MULTICARD_CAPABILITIES;
+  // An invoice may have been paid from a wallet, of which a part goes back only to a card number: we never have one.
+  return refundsParts ? { ...MULTICARD_CAPABILITIES, partialRefunds: ['hold'] } : MULTICARD_CAPABILITIES;
 }
 
 const DEFAULT_HOLD_MINUTES = 60;

@@ -44,5 +44,7 @@ export function readPaymeFiscal(data: WireObject): PaymeFiscal {
     fiscalSign: textAt(data, 'fiscal_sign'),
     compactTime: textAt(data, 'date'),
   });
-  return document ? { kind: 'document', document } : { kind: 'refused', detail: 'it names no document of the tax office' };
+  return document
+    ? { kind: 'document', document }
+    : { kind: 'refused', detail: 'it names no document of the tax office' };
 }

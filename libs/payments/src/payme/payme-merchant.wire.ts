@@ -115,7 +115,7 @@ const READERS: Readonly<Record<PaymeMethod, (params: WireObject, field: string) 
     const id = textAt(params, 'id');
     const timeMs = positive(params, 'time');
     const amountTiyin = positive(params, 'amount');
-    if (id === null || id.length > 64 || timeMs === null || amountTiyin === null) return null;
+    if (id === null || !ID.test(id) || timeMs === null || amountTiyin === null) return null;
     const account = textAt(objectAt(params, 'account'), field);
     return { method: 'CreateTransaction', id, timeMs, amountTiyin, account };
   },
@@ -134,14 +134,17 @@ const READERS: Readonly<Record<PaymeMethod, (params: WireObject, field: string) 
     const id = textAt(params, 'id');
     const type = params['type'];
     const fiscalData = params['fiscal_data'];
-    if (id === null || (type !== 'PERFORM' && type !== 'CANCEL') || !isObject(fiscalData)) return null;
+    if (id === null || !ID.test(id) || (type !== 'PERFORM' && type !== 'CANCEL') || !isObject(fiscalData)) return null;
     return { method: 'SetFiscalData', id, type, fiscalData };
   },
 };
 
+/** 24 characters as documented; what no database could keep must not get that far. */
+const ID = /^[\x21-\x7e]{1,64}$/;
+
 function withId(params: WireObject, make: (id: string) => PaymeCommand): PaymeCommand | null {
   const id = textAt(params, 'id');
-  return id === null || id.length > 64 ? null : make(id);
+  return id !== null && ID.test(id) ? make(id) : null;
 }
 
 function positive(params: WireObject, key: string): number | null {

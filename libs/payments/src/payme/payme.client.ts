@@ -28,7 +28,7 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   // Nobody says officially how long; far below what the community saw (30 days).
   holdSeconds: 24 * 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
-  partialRefund: false,
+  partialRefunds: [],
   statusByOurRef: false,
   fiscalModes: ['gateway', 'provider'],
   // `detail` has no field for marking codes.

@@ -5,7 +5,13 @@ import { afterCall, type AfterCall } from './after-call.js';
 type Told = [status: MoneyStatus, isRefundSeen: boolean | null, isSettled: boolean];
 
 function read(isWholeRefund: boolean, [status, isRefundSeen, isSettled]: Told): string {
-  const after: AfterCall = { before: 'refund_unknown', outcome: statusOf(status), isSettled, isWholeRefund, isRefundSeen };
+  const after: AfterCall = {
+    before: 'refund_unknown',
+    outcome: statusOf(status),
+    isSettled,
+    isWholeRefund,
+    isRefundSeen,
+  };
   return afterCall('read_status', after);
 }
 

@@ -49,12 +49,12 @@ const MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
   refund_unknown: ['captured', 'refunded', 'manual'],
   // A person of ours found out, with a reason on the audit trail.
   manual: ['captured', 'refunded', 'voided', 'declined'],
-  voided: [],
+  // Money that shows up later, against all rules, is given back from here (comparison).
+  voided: ['captured', 'authorized'],
   refunded: [],
-  // Money that shows up later, against all rules, is given back from here (reconciliation).
   declined: ['captured', 'authorized'],
   expired: ['captured', 'authorized'],
-  cancelled: [],
+  cancelled: ['captured', 'authorized'],
 };
 
 export class IllegalPaymentMoveError extends Error {

@@ -31,8 +31,10 @@ const OUTCOMES: readonly CallOutcome[] = [
 ];
 
 type FiscalisedBy = SagaSnapshot['fiscalisedBy'];
+/** And whether its end was compared with what the provider says. */
+type World = SagaSnapshot & { isCompared: boolean };
 
-function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy = 'register'): SagaSnapshot {
+function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy = 'register'): World {
   return {
     ...{ flow, canRefund, fiscalisedBy },
     documents: { next: 'submit', sale: false, refund: false, isOverdue: false },
@@ -46,6 +48,7 @@ function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy
     waitsForCapture: false,
     cancelRequested: false,
     outOfTime: false,
+    isCompared: false,
   };
 }
 
@@ -56,8 +59,8 @@ const RECEIPT_MOVES: Partial<Record<ReceiptStatus, readonly ReceiptStatus[]>> = 
 };
 
 /** What the world may do by itself: the register, the customer, the merchant, the provider, time. */
-function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
-  const after: SagaSnapshot[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
+function byTheWorld(now: World): World[] {
+  const after: World[] = (RECEIPT_MOVES[now.receipt] ?? []).map((receipt) => ({ ...now, receipt }));
   if (!now.cancelRequested) after.push({ ...now, cancelRequested: true });
   if (!now.outOfTime) after.push({ ...now, outOfTime: true });
   if (now.fiscalisedBy === 'provider') after.push(...byTheProvidersRegister(now));
@@ -75,13 +78,20 @@ function byTheWorld(now: SagaSnapshot): SagaSnapshot[] {
     if (now.state === 'captured') after.push({ ...now, state: 'refunded', refundRequested: false });
   }
   if (now.flow === 'veto' && now.state === 'pending') after.push({ ...now, state: 'reserved' });
+  // What the comparison with the provider finds of payments that had ended, once each.
+  const found = isWithoutMoney(now.state) && now.state !== 'refunded' ? (['captured', 'authorized'] as const) : [];
+  for (const state of found) {
+    expectLegal(now.state, state);
+    if (!now.isCompared) after.push({ ...now, state, isCompared: true });
+  }
+  if (now.state === 'captured' && !now.isCompared) after.push({ ...now, state: 'refunded', isCompared: true });
   return after;
 }
 
 /** A document that it makes is known here sooner or later, or never; one of a sale only where money was taken. */
-function byTheProvidersRegister(now: SagaSnapshot): SagaSnapshot[] {
+function byTheProvidersRegister(now: World): World[] {
   const { documents } = now;
-  const after: SagaSnapshot[] = [];
+  const after: World[] = [];
   if (documents.next === 'look') after.push({ ...now, documents: { ...documents, next: 'await' } });
   if (!documents.sale && (now.state === 'captured' || now.state === 'refunded'))
     after.push({ ...now, documents: { ...documents, sale: true } });
@@ -92,7 +102,7 @@ function byTheProvidersRegister(now: SagaSnapshot): SagaSnapshot[] {
   return after;
 }
 
-function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
+function byTheSaga(now: World, step: SagaStep): World[] {
   switch (step.kind) {
     case 'move':
       expectLegal(now.state, step.to);
@@ -112,9 +122,7 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
     case 'request_refund':
       return [{ ...now, refundRequested: true }];
     case 'call':
-      return OUTCOMES.flatMap((outcome) =>
-        READINGS.map((reading) => called(now, step.call, outcome, reading)),
-      );
+      return OUTCOMES.flatMap((outcome) => READINGS.map((reading) => called(now, step.call, outcome, reading)));
     case 'wait':
     case 'operator':
     case 'done':
@@ -123,11 +131,11 @@ function byTheSaga(now: SagaSnapshot, step: SagaStep): SagaSnapshot[] {
 }
 
 function called(
-  now: SagaSnapshot,
+  now: World,
   name: Extract<SagaStep, { kind: 'call' }>['call'],
   outcome: CallOutcome,
   reading: (typeof READINGS)[number],
-): SagaSnapshot {
+): World {
   const during = stateDuring(name);
   if (during) expectLegal(now.state, during);
   const state = afterCall(name, { before: now.state, outcome, isWholeRefund: true, ...reading });
@@ -136,7 +144,8 @@ function called(
     ...now,
     state,
     isPrepared: now.isPrepared || (name === 'prepare' && outcome.kind === 'status'),
-    documents: name === 'submit_lines' && outcome.kind === 'status' ? { ...now.documents, next: 'look' } : now.documents,
+    documents:
+      name === 'submit_lines' && outcome.kind === 'status' ? { ...now.documents, next: 'look' } : now.documents,
     link: name === 'attach_link' && outcome.kind === 'status' ? 'attached' : now.link,
     code: name === 'authorize' && outcome.kind === 'status' ? 'none' : now.code,
     refundRequested: state === 'refunded' ? false : now.refundRequested,
@@ -147,11 +156,11 @@ function expectLegal(from: PaymentState, to: PaymentState): void {
   if (!canMovePayment(from, to)) throw new Error(`illegal move ${from} → ${to}`);
 }
 
-function successors(now: SagaSnapshot): SagaSnapshot[] {
+function successors(now: World): World[] {
   return [...byTheSaga(now, nextStep(now)), ...byTheWorld(now)];
 }
 
-function reachable(from: SagaSnapshot): Map<string, SagaSnapshot> {
+function reachable(from: World): Map<string, World> {
   const seen = new Map([[JSON.stringify(from), from]]);
   const open = [from];
   for (let now = open.pop(); now; now = open.pop()) {

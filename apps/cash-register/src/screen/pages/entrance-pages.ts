@@ -1,7 +1,7 @@
+import { markup, type Markup } from '#paper';
 import type { Answer } from '../answer.js';
 import { duration } from '../format.js';
 import { card, facts, form, noticeLine } from '../layout.js';
-import { markup, type Markup } from '../markup.js';
 import type { Notice } from '../notice.js';
 import type { Screen } from '../screen.js';
 import { isLocalVisitor, type Visit } from '../visit.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { markup, type Markup } from '#paper';
 import type { Answer, Page } from '../answer.js';
 import { moment } from '../format.js';
-import { markup, type Markup } from '../markup.js';
 import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 import { receiptList } from './receipt-list.js';

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { markup, type Markup } from '#paper';
 import { APP_VERSION } from '../../local-api/routes.js';
 import type { Page } from '../answer.js';
 import { isLoopbackName } from '../hosts.js';
 import { asked, card, facts, form } from '../layout.js';
-import { markup, type Markup } from '../markup.js';
 import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
+import { markup, type Markup } from '#paper';
 import { exportJournal } from '../../journal/export-journal.js';
 import { APP_VERSION } from '../../local-api/routes.js';
 import type { Page } from '../answer.js';
 import { moment } from '../format.js';
 import { card, facts, form } from '../layout.js';
-import { markup, type Markup } from '../markup.js';
 import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 import { errorPage, newPinFields, pinField } from './entrance-pages.js';

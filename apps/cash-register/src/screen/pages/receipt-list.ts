@@ -1,12 +1,10 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { buildVerificationLink } from '#fiscal-domain';
+import { markup, qrSvg, RECEIPT_WORDS, trusted, type Markup } from '#paper';
 import type { JournalEntry } from '../../journal/journal.js';
 import { parseDocument, type OfdDocument } from '../../ofd/ofd-document.js';
-import { qrSvg } from '../../receipts/qr-svg.js';
-import { RECEIPT_WORDS } from '../../receipts/receipt-words.js';
 import { moment, money } from '../format.js';
 import { card, facts } from '../layout.js';
-import { markup, trusted, type Markup } from '../markup.js';
 import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 

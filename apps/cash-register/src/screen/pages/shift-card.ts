@@ -1,7 +1,7 @@
+import { markup, type Markup } from '#paper';
 import type { Shift } from '../../fiscal-module/fiscal-module.js';
 import { moment, plainMoney } from '../format.js';
 import { asked, card, facts, form } from '../layout.js';
-import { markup, type Markup } from '../markup.js';
 import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 import type { Say } from '../words.js';

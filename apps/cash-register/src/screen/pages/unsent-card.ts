@@ -1,10 +1,10 @@
 import { parseTashkentCompact } from '#fiscal-domain';
+import { markup, trusted, type Markup } from '#paper';
 import type { FiscalModule } from '../../fiscal-module/fiscal-module.js';
 import { UNSENT_FUSE_MS } from '../../fiscal-module/software-fiscal-module.js';
 import type { OfdZReport } from '../../ofd/ofd-document.js';
 import { age } from '../format.js';
 import { card, facts, form } from '../layout.js';
-import { markup, trusted, type Markup } from '../markup.js';
 import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 import type { Say } from '../words.js';

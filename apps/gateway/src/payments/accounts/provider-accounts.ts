@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { credentialsOwner, isUniqueViolation, PrismaService, type Prisma } from '#database';
+import { credentialsOwner, isUniqueViolation, Prisma, PrismaService } from '#database';
 import { newId, open, OutgoingGuard, parseCidr, Problem, seal, type ProblemError } from '#runtime';
 import type { ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -72,9 +72,9 @@ export class ProviderAccounts {
 
   /** The merchant's account for new payments. */
   async liveOf(merchantId: string, provider: ProviderCode): Promise<OpenAccount | undefined> {
-    const [row] = await this.prisma.$queryRaw<{ id: string }[]>`
+    const [row] = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
       SELECT id FROM provider_accounts
-       WHERE merchant_id = ${merchantId} AND provider = ${provider} AND disabled_at IS NULL`;
+       WHERE merchant_id = ${merchantId} AND provider = ${provider} AND disabled_at IS NULL`);
     return row ? this.open(row.id) : undefined;
   }
 

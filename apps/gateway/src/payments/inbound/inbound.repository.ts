@@ -4,6 +4,7 @@ import type { ReceiptStatus } from '#fiscal-domain';
 import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
+import { RECEIPT_LOOK_MS } from '../payment-settings.js';
 import { documentKept, PaymentRepository, type PaymentChange } from '../payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
@@ -28,7 +29,7 @@ export interface LockedPayment {
   document: StoredReceiptDocument | null;
 }
 
-interface TransactionRow {
+export interface TransactionRow {
   id: string;
   payment_id: string;
   state: 1 | 2 | -1 | -2;
@@ -138,11 +139,13 @@ export class InboundRepository {
     const { providerRef, paymentId } = paid;
     const known = providerRef === null ? {} : { providerRef };
     await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
-    if (payment.device_id === null) await this.due(tx, payment.id);
-    else {
-      const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence: null });
-      await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
+    if (payment.device_id === null) {
+      await this.due(tx, payment.id);
+      return;
     }
+    const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence: null });
+    await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
+    await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_LOOK_MS));
   }
 
   /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */

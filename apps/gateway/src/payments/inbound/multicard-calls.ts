@@ -3,6 +3,7 @@ import { isId } from '#fiscal-domain';
 import { readMulticardCall, type MulticardCall, type WireObject } from '#payments';
 import { SettledReceipts } from '../../receipts/settled-receipts.js';
 import { valueOf } from '../accounts/account-settings.js';
+import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, type LockedPayment } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
@@ -31,6 +32,7 @@ export class MulticardCalls {
   constructor(
     private readonly rows: InboundRepository,
     private readonly worker: PaymentWorker,
+    private readonly comparing: ComparePayments,
     private readonly settled: SettledReceipts,
   ) {}
 
@@ -50,7 +52,8 @@ export class MulticardCalls {
       return found;
     });
     if (call.scheme === 'webhook') {
-      if (payment) this.worker.soon(payment.id);
+      // What has ended here may have changed there.
+      if (payment) void this.comparing.afterHint(payment.id).then(() => this.worker.soon(payment.id));
       return KEEP;
     }
     if (!payment || !isAnswerable(payment, call)) return giveBack('There is no such order.');

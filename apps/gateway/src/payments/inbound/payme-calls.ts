@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
 import { isId } from '#fiscal-domain';
 import {
   decidePayme,
@@ -19,8 +18,10 @@ import {
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymeFiscalData } from './payme-fiscal-data.js';
+import { extraInfoOf } from '../extra-info.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
+import { PaymeGroups } from './payme-groups.js';
 
 export interface InboundCall {
   account: OpenAccount;
@@ -34,12 +35,18 @@ export interface InboundCall {
 
 type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetFiscalData' }>;
 
-/** Payme's Merchant API (facts §1): always HTTP 200, each call decided and written in one transaction. */
+interface PaymeAsked {
+  command: TransactionCommand;
+  call: InboundCall;
+  accountField: string;
+}
+
+/** Payme's Merchant API (facts §1): always HTTP 200, each call decided by what is stored and written at once with its answer. */
 @Injectable()
 export class PaymeCalls {
   constructor(
     private readonly rows: InboundRepository,
-    private readonly prisma: PrismaService,
+    private readonly groups: PaymeGroups,
     private readonly lanes: RingLanes,
     private readonly worker: PaymentWorker,
     private readonly fiscal: PaymeFiscalData,
@@ -62,21 +69,60 @@ export class PaymeCalls {
         return paymeAnswer(id, { result: { transactions } });
       }
       case 'SetFiscalData':
-        return paymeAnswer(id, await this.fiscal.keep(account, command));
-      case 'CheckTransaction': {
-        const row = await this.rows.findTransaction(this.prisma, account.id, command.id);
-        const facts = { order: null, transaction: row && paymeTransaction(row), accountField, isDelivered: false };
-        return paymeAnswer(id, decidePayme(command, { ...facts, nowMs: Date.now() }).answer);
-      }
+        return paymeAnswer(id, await this.fiscal.keep(call, command));
       default:
-        return paymeAnswer(id, await this.decide(command, call, accountField));
+        return paymeAnswer(id, await this.decide({ command, call, accountField }));
     }
   }
 
-  private async decide(command: TransactionCommand, call: InboundCall, accountField: string) {
+  /** As the usual call goes, without a lock; with them where it was left out of its group, or is of another kind. */
+  private async decide(asked: PaymeAsked): Promise<PaymeDecision['answer']> {
+    const { command, call, accountField } = asked;
+    const accountId = call.account.id;
+    const named = 'account' in command ? command.account : null;
+    const found = await this.groups.find({
+      ...{ accountId, id: 'id' in command ? command.id : null },
+      // Malformed and unknown references cannot be told apart.
+      reference: named !== null && isId('pay', named) ? named : null,
+    });
+    const { payment, hasLive } = found;
+    const made = decidePayme(command, {
+      order: payment && {
+        amountTiyin: Number(payment.amount_tiyin),
+        isPayable: isPayable(payment) && !hasLive,
+        detail: payment.document && paymeDetail(payment.document.lines),
+      },
+      transaction: found.transaction && paymeTransaction(found.transaction),
+      ...{ accountField, isDelivered: false, nowMs: Date.now() },
+    });
+    if (!made.change) return made.answer;
+    if (payment && drives(payment) && (await this.writeGrouped(asked, payment, made))) {
+      if (made.change.kind === 'perform') this.afterPerform(payment);
+      return made.answer;
+    }
+    return this.decideLocked(asked);
+  }
+
+  private async writeGrouped(
+    { command, call }: PaymeAsked,
+    payment: LockedPayment,
+    { change, answer }: PaymeDecision,
+  ): Promise<boolean> {
+    if (!change || !('id' in command)) return false;
+    const kept = { accountId: call.account.id, address: call.address, body: call.body, answer };
+    const which = { ...kept, id: command.id, paymentId: payment.id };
+    if (change.kind === 'create' && command.method === 'CreateTransaction') {
+      const { amountTiyin, timeMs: providerTimeMs } = command;
+      return this.groups.reserve({ ...which, amountTiyin, providerTimeMs, createTimeMs: change.atMs });
+    }
+    if (change.kind !== 'perform' || payment.device_id === null) return false;
+    const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: command.id, evidence: null });
+    return this.groups.perform({ ...which, receiptId: payment.receipt_id, performTimeMs: change.atMs, extraInfo });
+  }
+
+  private async decideLocked({ command, call, accountField }: PaymeAsked): Promise<PaymeDecision['answer']> {
     const { account } = call;
-    let released: LockedPayment | null = null;
-    const decision = await this.rows.inTransaction(async (tx) => {
+    const { answer, performed } = await this.rows.inTransaction(async (tx) => {
       const isCheck = command.method === 'CheckPerformTransaction';
       const before = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
       const reference = 'account' in command ? command.account : null;
@@ -92,20 +138,17 @@ export class PaymeCalls {
         transaction: known && paymeTransaction(known),
         ...{ accountField, isDelivered: false, nowMs: Date.now() },
       });
-      if (made.change && payment) {
-        await this.write(tx, { account, payment, command, change: made.change });
-        if (made.change.kind === 'perform' && drives(payment)) released = payment;
-        await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, made.answer);
-      }
-      return made;
+      if (!made.change || !payment) return { answer: made.answer, performed: null };
+      await this.write(tx, { account, payment, command, change: made.change });
+      await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, made.answer);
+      const isPerformed = made.change.kind === 'perform' && drives(payment);
+      return { answer: made.answer, performed: isPerformed ? payment : null };
     });
-    this.afterCommit(decision, released);
-    return decision.answer;
+    if (performed) this.afterPerform(performed);
+    return answer;
   }
 
-  private afterCommit({ change }: PaymeDecision, released: LockedPayment | null): void {
-    if (change?.kind !== 'perform' || released === null) return;
-    const { device_id: deviceId, receipt_id: receiptId, id } = released;
+  private afterPerform({ device_id: deviceId, receipt_id: receiptId, id }: LockedPayment): void {
     this.worker.watch(receiptId, id);
     if (deviceId !== null) this.lanes.ring(deviceId, receiptId);
   }

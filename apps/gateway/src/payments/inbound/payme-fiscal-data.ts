@@ -4,6 +4,12 @@ import type { OpenAccount } from '../accounts/account-settings.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository } from './inbound.repository.js';
 
+interface Told {
+  account: Pick<OpenAccount, 'id'>;
+  address: string;
+  body: string;
+}
+
 type SetFiscalData = Extract<PaymeCommand, { method: 'SetFiscalData' }>;
 
 /**
@@ -18,12 +24,15 @@ export class PaymeFiscalData {
     private readonly worker: PaymentWorker,
   ) {}
 
-  async keep(account: OpenAccount, command: SetFiscalData): Promise<{ result: WireObject } | { error: PaymeError }> {
-    const { id, type, fiscalData: data } = command;
+  async keep(
+    { account, address, body }: Told,
+    { id, type, fiscalData: data }: SetFiscalData,
+  ): Promise<{ result: WireObject } | { error: PaymeError }> {
     const told = readPaymeFiscal(data);
     const paymentId = await this.rows.inTransaction(async (tx) => {
       const payment = await this.rows.storeFiscalData(tx, { accountId: account.id, id }, { type, data });
       if (!payment) return null;
+      await this.rows.keep(tx, { accountId: account.id, address, body }, { kind: told.kind });
       if (payment.fiscal_mode === 'provider') {
         if (told.kind === 'document')
           await this.rows.keepDocument(tx, payment.id, type === 'PERFORM' ? 'sale' : 'refund', told.document);

@@ -1,8 +1,8 @@
 import { Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
-import { paymeAnswer, paymeError } from '#payments';
-import { CidrSet, parseCidr, type Logger } from '#runtime';
+import { paymeAnswer, paymeError, PROVIDERS, type ProviderCode } from '#payments';
+import { CidrSet, parseCidr, Problem, type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
@@ -12,6 +12,19 @@ import { ClickCalls } from './click-calls.js';
 import { MulticardCalls } from './multicard-calls.js';
 import { PaymeCalls, type InboundCall } from './payme-calls.js';
 import { providerBodyOf } from './provider-bodies.js';
+
+interface Said {
+  status: number;
+  body: unknown;
+}
+
+interface ProviderCall {
+  code: ProviderCode;
+  body: string;
+}
+
+/** Of the two seconds that a provider waits; the rest is for the way. */
+const ANSWER_MS = 1_800;
 
 /** Where payment providers call: each proves who it is in its own way, and is answered in its own words. */
 @Controller('v1/providers')
@@ -44,46 +57,76 @@ export class ProviderCallsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const account = await this.find(provider, accountId);
-    const call: InboundCall = {
-      account,
-      method: request.method,
-      authorization: request.headers.authorization,
-      address: request.ip,
-      body: providerBodyOf(request),
-      isKnownSource: isKnownSource(account, request.ip),
-    };
-    const { status, body } = await this.answer(call);
+    const code = PROVIDERS.find((known) => known === provider);
+    if (!code) throw notFound('provider account');
+    const { status, body } = await this.inTime({ code, body: providerBodyOf(request) }, () =>
+      this.answerFrom(code, accountId, request),
+    );
     await reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
   }
 
-  private async find(provider: string, id: string): Promise<OpenAccount> {
+  /**
+   * A provider waits two seconds at most. Where the database needs longer it is told "not now", in its own words, and asks
+   * again. Meanwhile the first call goes on to its end: the repeat is answered from what that one wrote.
+   */
+  private async inTime(call: ProviderCall, answer: () => Promise<Said>): Promise<Said> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), ANSWER_MS);
+    });
+    const answering = answer();
+    const said = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
+    if (said) return said;
+    this.logger.warn({ provider: call.code }, 'payment: a provider was told to ask again, its call took too long');
+    // Nobody waits for it any more.
+    answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
+    return failureOf(call);
+  }
+
+  /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
+  private async answerFrom(code: ProviderCode, accountId: string, request: FastifyRequest): Promise<Said> {
+    const body = providerBodyOf(request);
+    try {
+      const account = await this.find(code, accountId);
+      const isKnown = isKnownSource(account, request.ip);
+      if (!isKnown)
+        this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
+      return await this.answer({
+        account,
+        method: request.method,
+        authorization: request.headers.authorization,
+        address: request.ip,
+        body,
+        isKnownSource: isKnown,
+      });
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'not_found') throw error;
+      this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
+      return failureOf({ code, body });
+    }
+  }
+
+  private async find(provider: ProviderCode, id: string): Promise<OpenAccount> {
     const account = isId('pac', id) ? await this.accounts.open(id) : undefined;
     if (account?.provider !== provider) throw notFound('provider account');
     return account;
   }
 
-  /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
-  private async answer(call: InboundCall): Promise<{ status: number; body: unknown }> {
-    try {
-      switch (call.account.provider) {
-        case 'payme':
-          return { status: 200, body: await this.payme.answer(call) };
-        case 'click':
-          if (!call.isKnownSource) return { status: 200, body: { error: -1, error_note: 'SIGN CHECK FAILED!' } };
-          return { status: 200, body: await this.click.answer(call) };
-        case 'multicard':
-          return await this.multicard.answer(call);
-      }
-    } catch (error) {
-      this.logger.error({ account_id: call.account.id, err: error }, 'payment: a call of a provider failed');
-      return failureOf(call);
+  private async answer(call: InboundCall): Promise<Said> {
+    switch (call.account.provider) {
+      case 'payme':
+        return { status: 200, body: await this.payme.answer(call) };
+      case 'click':
+        if (!call.isKnownSource) return { status: 200, body: { error: -1, error_note: 'SIGN CHECK FAILED!' } };
+        return { status: 200, body: await this.click.answer(call) };
+      case 'multicard':
+        return this.multicard.answer(call);
     }
   }
 }
 
-function failureOf({ account, body }: InboundCall): { status: number; body: unknown } {
-  switch (account.provider) {
+function failureOf({ code, body }: ProviderCall): Said {
+  switch (code) {
     case 'payme':
       return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
     case 'click':

@@ -1,5 +1,3 @@
-import { escapeHtml } from '../receipts/receipt-html.js';
-
 /** HTML that is ready to be sent. Only `markup` and `trusted` make it, so that nothing is sent unescaped by oversight. */
 export class Markup {
   constructor(readonly text: string) {}
@@ -19,6 +17,18 @@ export function markup(parts: TemplateStringsArray, ...values: MarkupValue[]): M
 /** For HTML that our own code made of escaped values, such as a QR code. */
 export function trusted(text: string): Markup {
   return new Markup(text);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 }
 
 function render(value: MarkupValue): string {

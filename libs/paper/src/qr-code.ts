@@ -2,18 +2,31 @@ import QRCode from 'qrcode';
 
 const QUIET_MODULES = 4;
 
+/** A QR code as a drawing, whatever it is drawn on. */
+export interface QrCode {
+  /** In modules, with the quiet zone around it. */
+  side: number;
+  /** SVG path whose lines are one module thick: to be stroked with the width 1. */
+  path: string;
+}
+
 /**
- * A QR code as inline SVG, one path. Mask 0 and one byte segment are fixed: looking for the prettiest mask and the
- * shortest segments costs as much as the rest of a sale, and any choice is legal and readable.
+ * Mask 0 and one byte segment are fixed: looking for the prettiest mask and the shortest segments costs as much as the
+ * rest of a sale, and any choice is legal and readable.
  */
-export function qrSvg(text: string, title: string): string {
+export function qrCode(text: string): QrCode {
   const { modules } = QRCode.create([{ data: Buffer.from(text), mode: 'byte' }], {
     errorCorrectionLevel: 'M',
     maskPattern: 0,
   });
-  const side = modules.size + 2 * QUIET_MODULES;
   let path = '';
   for (let row = 0; row < modules.size; row += 1) path += rowPath(modules, row);
+  return { side: modules.size + 2 * QUIET_MODULES, path };
+}
+
+/** The same as inline SVG. */
+export function qrSvg(text: string, title: string): string {
+  const { side, path } = qrCode(text);
   return (
     `<svg class="qr" role="img" aria-label="${title}" viewBox="0 0 ${String(side)} ${String(side)}" ` +
     `shape-rendering="crispEdges"><rect width="${String(side)}" height="${String(side)}" fill="#fff"/><path stroke="#000" d="${path}"/></svg>`

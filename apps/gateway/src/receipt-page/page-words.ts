@@ -1,0 +1,156 @@
+import type { ReceiptStatus } from '#fiscal-domain';
+import type { ReceiptLanguage } from '#paper';
+
+interface StatusWords {
+  title: string;
+  detail: string;
+}
+
+/** What the receipt's page says beside the words of the printed receipt. */
+export interface PageWords {
+  /** Name of the language in itself. */
+  language: string;
+  sum: string;
+  phone: string;
+  statuses: Readonly<Record<ReceiptStatus, StatusWords>>;
+  /** Neither registered nor ended yet. */
+  notFiscalYet: string;
+  onItsWay: string;
+  signUnknown: string;
+  withoutSign: string;
+  accepted: string;
+  packageCode: string;
+  principalTin: string;
+  principalPinfl: string;
+  refunded: string;
+  refundedWhole: string;
+  refund: string;
+  sale: string;
+  check: string;
+  takeAway: string;
+  picture: string;
+  text: string;
+  missing: StatusWords;
+}
+
+const EN: PageWords = {
+  ...{ language: 'English', sum: 'UZS', phone: 'Phone' },
+  statuses: {
+    awaiting_payment: {
+      title: 'Waiting for payment',
+      detail: 'The receipt is issued as soon as the payment is confirmed.',
+    },
+    accepted: { title: 'Being registered', detail: 'The cash register is about to register this receipt.' },
+    sending: { title: 'Being registered', detail: 'The cash register is registering this receipt.' },
+    registered: { title: 'Fiscal receipt', detail: 'Registered by the seller’s cash register.' },
+    rejected: {
+      title: 'Not registered',
+      detail: 'The cash register refused this receipt. It is not a fiscal document: please ask the seller.',
+    },
+    unknown: {
+      title: 'Being checked',
+      detail: 'The seller is finding out whether the cash register has registered this receipt.',
+    },
+    cancelled: {
+      title: 'Cancelled',
+      detail: 'This receipt was cancelled before it was registered. It is not a fiscal document.',
+    },
+  },
+  notFiscalYet: 'NOT A FISCAL RECEIPT',
+  onItsWay: 'On its way to the tax authority, at the latest within 48 hours. Until then the check may not find it.',
+  signUnknown: 'not known yet',
+  withoutSign: 'Documents of this type have no fiscal sign.',
+  accepted: 'Accepted',
+  packageCode: 'Package',
+  principalTin: 'Principal’s TIN',
+  principalPinfl: 'Principal’s PINFL',
+  refunded: 'Refunded',
+  refundedWhole: 'Refunded in full',
+  refund: 'Refund',
+  sale: 'Receipt of the sale',
+  check: 'Check with the tax authority',
+  takeAway: 'Keep a copy',
+  picture: 'Picture',
+  text: 'Text',
+  missing: {
+    title: 'There is no such receipt',
+    detail: 'The address may be incomplete. Please open it once more from the QR code or from the seller’s message.',
+  },
+};
+
+const RU: PageWords = {
+  ...{ language: 'Русский', sum: 'сум', phone: 'Телефон' },
+  statuses: {
+    awaiting_payment: { title: 'Ожидает оплаты', detail: 'Чек будет выдан сразу после подтверждения оплаты.' },
+    accepted: { title: 'Регистрируется', detail: 'Касса скоро зарегистрирует этот чек.' },
+    sending: { title: 'Регистрируется', detail: 'Касса регистрирует этот чек.' },
+    registered: { title: 'Фискальный чек', detail: 'Зарегистрирован кассой продавца.' },
+    rejected: {
+      title: 'Не зарегистрирован',
+      detail: 'Касса отклонила этот чек. Это не фискальный документ: обратитесь к продавцу.',
+    },
+    unknown: { title: 'Проверяется', detail: 'Продавец выясняет, зарегистрировала ли касса этот чек.' },
+    cancelled: { title: 'Отменён', detail: 'Чек отменён до регистрации. Это не фискальный документ.' },
+  },
+  notFiscalYet: 'НЕ ФИСКАЛЬНЫЙ ЧЕК',
+  onItsWay: 'Передаётся в налоговый орган, не позднее чем за 48 часов. До этого проверка может не найти чек.',
+  signUnknown: 'пока неизвестен',
+  withoutSign: 'У документов этого вида нет фискального признака.',
+  accepted: 'Принят',
+  packageCode: 'Упаковка',
+  principalTin: 'ИНН комитента',
+  principalPinfl: 'ПИНФЛ комитента',
+  refunded: 'Возвращено',
+  refundedWhole: 'Возвращено полностью',
+  refund: 'Возврат',
+  sale: 'Чек продажи',
+  check: 'Проверить в налоговом органе',
+  takeAway: 'Сохранить копию',
+  picture: 'Картинка',
+  text: 'Текст',
+  missing: {
+    title: 'Такого чека нет',
+    detail: 'Возможно, адрес неполный. Откройте его ещё раз по QR-коду или из сообщения продавца.',
+  },
+};
+
+const UZ: PageWords = {
+  ...{ language: 'O‘zbekcha', sum: 'so‘m', phone: 'Telefon' },
+  statuses: {
+    awaiting_payment: { title: 'To‘lov kutilmoqda', detail: 'Chek to‘lov tasdiqlangan zahoti beriladi.' },
+    accepted: { title: 'Ro‘yxatga olinmoqda', detail: 'Kassa bu chekni tez orada ro‘yxatga oladi.' },
+    sending: { title: 'Ro‘yxatga olinmoqda', detail: 'Kassa bu chekni ro‘yxatga olmoqda.' },
+    registered: { title: 'Fiskal chek', detail: 'Sotuvchining kassasi ro‘yxatga olgan.' },
+    rejected: {
+      title: 'Ro‘yxatga olinmagan',
+      detail: 'Kassa bu chekni rad etdi. Bu fiskal hujjat emas: sotuvchiga murojaat qiling.',
+    },
+    unknown: { title: 'Tekshirilmoqda', detail: 'Sotuvchi kassa bu chekni ro‘yxatga olganini aniqlamoqda.' },
+    cancelled: {
+      title: 'Bekor qilingan',
+      detail: 'Chek ro‘yxatga olinishidan oldin bekor qilingan. Bu fiskal hujjat emas.',
+    },
+  },
+  notFiscalYet: 'FISKAL CHEK EMAS',
+  onItsWay: 'Soliq organiga ko‘pi bilan 48 soat ichida yetkaziladi. Ungacha tekshiruv chekni topmasligi mumkin.',
+  signUnknown: 'hozircha noma’lum',
+  withoutSign: 'Bu turdagi hujjatlarda fiskal belgi bo‘lmaydi.',
+  accepted: 'Qabul qilingan',
+  packageCode: 'Qadoq',
+  principalTin: 'Komitent STIRi',
+  principalPinfl: 'Komitent JSHSHIRi',
+  refunded: 'Qaytarilgan',
+  refundedWhole: 'To‘liq qaytarilgan',
+  refund: 'Qaytarish',
+  sale: 'Savdo cheki',
+  check: 'Soliq organida tekshirish',
+  takeAway: 'Nusxasini saqlash',
+  picture: 'Rasm',
+  text: 'Matn',
+  missing: {
+    title: 'Bunday chek yo‘q',
+    detail: 'Manzil to‘liq bo‘lmasligi mumkin. Uni QR-kod yoki sotuvchi xabari orqali qayta oching.',
+  },
+};
+
+export const PAGE_WORDS: Readonly<Record<ReceiptLanguage, PageWords>> = { ru: RU, uz: UZ, en: EN };

@@ -1,0 +1,179 @@
+// Promise: page, paper and text say what the stored receipt says, to the tiyin, in three languages, and run nothing that stands in it.
+import fc from 'fast-check';
+import { formatQuantity } from '#fiscal-domain';
+import { RECEIPT_LANGUAGES, RECEIPT_WORDS, sumText } from '#paper';
+import { PAPER_COLUMNS } from './paper.js';
+import { PAGE_POLICY, PAGE_STYLE } from './page-style.js';
+import { PAGE_WORDS } from './page-words.js';
+import { missingPage, receiptHtml } from './receipt-html.js';
+import { receiptLines, receiptText } from './receipt-lines.js';
+import { receiptRows } from './receipt-rows.js';
+import { anyDocument, shown } from './testing/documents.js';
+import type { ShownReceipt } from './shown-receipt.js';
+
+const plain = (text: string): string => text.replaceAll('\u00a0', ' ');
+const pageOf = (receipt: ShownReceipt, language: (typeof RECEIPT_LANGUAGES)[number] = 'en'): string =>
+  receiptHtml(receipt, receiptRows(receipt, language), language);
+const textOf = (receipt: ShownReceipt, columns: (typeof PAPER_COLUMNS)[number] = 48): string =>
+  receiptText(receiptLines(receiptRows(receipt, 'en'), columns), columns);
+
+/** Tiyin of a sum as it is printed, by digits alone. */
+const tiyinOf = (sum: string): bigint => BigInt(sum.replace(/[^\d]/g, ''));
+
+test('every sum on the paper is the stored one, on every width', () => {
+  fc.assert(
+    fc.property(anyDocument, fc.constantFrom(...PAPER_COLUMNS), (document, columns) => {
+      const receipt = shown({ document });
+      const text = textOf(receipt, columns);
+      for (const line of text.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
+      const after = (label: string): string[] =>
+        [...text.matchAll(new RegExp(`^${label}\\s+−?([\\d ]+\\.\\d\\d)(?: UZS)?$`, 'gm'))].map(([, sum]) => sum ?? '');
+      expect(after('TOTAL').map(tiyinOf)).toEqual([BigInt(document.totalTiyin)]);
+      expect(after('Including VAT').map(tiyinOf)).toEqual([BigInt(document.vatTotalTiyin)]);
+      expect(after('Cash').map(tiyinOf)).toEqual([BigInt(document.payment.cashTiyin)]);
+      expect(after('Card').map(tiyinOf)).toEqual([BigInt(document.payment.cardTiyin)]);
+      const vats = document.lines.map(({ vatTiyin }) => BigInt(vatTiyin));
+      expect(after('incl. VAT (?:0|12)%').map(tiyinOf)).toEqual(vats);
+      const discounted = document.lines.filter(({ discountTiyin }) => discountTiyin > 0);
+      expect(after('Discount').map(tiyinOf)).toEqual(discounted.map((line) => BigInt(line.discountTiyin)));
+      expect(after('=').map(tiyinOf)).toEqual(discounted.map((line) => BigInt(line.totalTiyin)));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('the page shows each line as it was sold', () => {
+  fc.assert(
+    fc.property(anyDocument, (document) => {
+      const page = pageOf(shown({ document }));
+      const items = page.split('<li>').slice(1);
+      expect(items).toHaveLength(document.lines.length);
+      document.lines.forEach((line, at) => {
+        const item = items[at] ?? '';
+        expect(item).toContain(`<dt>${formatQuantity(line.quantity)} × ${sumText(line.priceTiyin)}</dt>`);
+        expect(item).toContain(`<dd>${sumText(line.totalTiyin + line.discountTiyin)}</dd>`);
+        if (line.discountTiyin > 0) expect(item).toContain(`<dd>${sumText(line.totalTiyin)}</dd>`);
+        expect(item).toContain(`<dd>${sumText(line.vatTiyin)}</dd>`);
+        expect(item).toContain(line.spic);
+      });
+      expect(page).toContain(`<dt>TOTAL</dt><dd>${sumText(document.totalTiyin)} UZS</dd>`);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('the largest sums lose no digit', () => {
+  const document = { ...shown().document, totalTiyin: Number.MAX_SAFE_INTEGER as never };
+  expect(textOf(shown({ document }), 32)).toContain('90 071 992 547 409.91 UZS');
+});
+
+describe.each(RECEIPT_LANGUAGES)('in %s', (language) => {
+  const receipt = shown();
+  const rows = receiptRows(receipt, language);
+  const page = plain(receiptHtml(receipt, rows, language));
+  const text = receiptText(receiptLines(rows, 48), 48);
+
+  test.each([
+    ['seller', '“Savdo &amp; Co” MChJ', '“Savdo & Co” MChJ'],
+    ['TIN', '301234567', '301234567'],
+    ['address', 'Bunyodkor ko‘chasi 1', 'Bunyodkor'],
+    ['sequence', '<dd>4711</dd>', '4711'],
+    ['terminal', 'UZ191211506521', 'UZ191211506521'],
+    ['Tashkent time', '2026-01-02 08:04:05', '2026-01-02 08:04:05'],
+    ['sign', '588153719670', '588153719670'],
+    ['SPIC', '01905001001000001', '01905001001000001'],
+    ['package', '1500001', '1500001'],
+    ['barcode', '4780000000001', '4780000000001'],
+    ['quantity and price', '0.505 × 12 500.00', '0.505 × 12 500.00'],
+    ['discount', '−312.50', '−312.50'],
+    ['marking', '215abc&lt;DEF|93abcd', '215abc<DEF|93abcd'],
+    ['principal', '301234567', '301234567'],
+    ['total', RECEIPT_WORDS[language].total, RECEIPT_WORDS[language].total],
+    ['link', 's=588153719670', 's=588153719670'],
+  ])('it shows the %s', (_what, onPage, onPaper) => {
+    expect(page).toContain(onPage);
+    expect(text).toContain(onPaper);
+  });
+
+  test('each status says what it is, and only a registered one passes for fiscal', () => {
+    const statuses = ['awaiting_payment', 'accepted', 'sending', 'rejected', 'unknown', 'cancelled'] as const;
+    for (const status of statuses) {
+      const other = shown({ status, registration: null });
+      const { title } = PAGE_WORDS[language].statuses[status];
+      const its = receiptHtml(other, receiptRows(other, language), language);
+      const onPaper = receiptText(receiptLines(receiptRows(other, language), 48), 48);
+      for (const shownAs of [its, onPaper]) {
+        expect(shownAs).toContain(title);
+        expect(shownAs).toContain(PAGE_WORDS[language].notFiscalYet);
+        expect(shownAs).not.toContain('588153719670');
+      }
+      expect(its).not.toContain('<svg');
+    }
+    expect(page).toContain(PAGE_WORDS[language].statuses.registered.title);
+    expect(page + text).not.toContain(PAGE_WORDS[language].notFiscalYet);
+  });
+
+  test('the page of a missing receipt speaks it', () => {
+    expect(missingPage(language)).toContain(PAGE_WORDS[language].missing.title);
+  });
+});
+
+test('nothing of a receipt becomes code, and nothing is asked of another host', () => {
+  const evil = '<img src=x onerror=alert(1)>"\'><script>alert(2)</script>';
+  const receipt = shown();
+  const page = pageOf({
+    ...receipt,
+    seller: { name: evil, tin: evil, address: evil, phone: evil },
+    document: {
+      ...receipt.document,
+      lines: receipt.document.lines.map((line) => ({ ...line, name: evil, spic: evil })),
+    },
+    registration: {
+      ...receipt.registration!,
+      terminalId: evil,
+      fiscalSign: evil,
+      verificationUrl: 'javascript:alert(3)',
+    },
+  });
+  expect(page).not.toMatch(/<script|<img|<iframe|javascript:|@import|url\(|\son\w+="/i);
+  expect(page.match(/<link[^>]*>/g)).toEqual(['<link rel="icon" href="data:,">']);
+  expect(page).toContain('&lt;script&gt;');
+  expect(PAGE_POLICY).toMatch(/^default-src 'none'; style-src 'sha256-[^']+';/);
+  expect(page).toContain(`<style>${PAGE_STYLE}</style>`);
+});
+
+test('what belongs to the buyer, to a private principal or to the caller is not shown', () => {
+  const receipt = shown();
+  const all = pageOf(receipt) + textOf(receipt);
+  for (const secret of [
+    '998901112233',
+    'buyer@example.com',
+    '309999999',
+    '31234567890123',
+    'secret-note',
+    'erp.example',
+  ])
+    expect(all).not.toContain(secret);
+  expect(all).toContain('**********0123');
+});
+
+test('a test module, a missing sign and a document without one are told', () => {
+  const registration = shown().registration!;
+  expect(pageOf(shown({ registration: { ...registration, isTest: true } }))).toContain('NOT FISCAL');
+  const without = { ...registration, fiscalSign: null, verificationUrl: null };
+  expect(textOf(shown({ registration: without }))).toContain('not known yet');
+  expect(textOf(shown({ type: 'advance', registration: without }))).toContain('no fiscal sign');
+  expect(pageOf(shown({ isOnItsWay: true }))).toContain('48 hours');
+});
+
+test('a refunded sale names its refunds and how much they took', () => {
+  const refund = { type: 'refund', status: 'registered', url: 'https://gateway.test/r/x', receiptSeq: 4712n } as const;
+  const { totalTiyin } = shown().document;
+  const part = shown({ refundedTiyin: 100_050, related: [{ ...refund, totalTiyin: 100_050 }] });
+  expect(plain(pageOf(part))).toContain('<dt>Refunded</dt><dd>1 000.50</dd>');
+  expect(pageOf(part)).toContain('<a href="https://gateway.test/r/x">Refund: Receipt No. 4712</a>');
+  expect(textOf(part)).toContain('https://gateway.test/r/x');
+  expect(pageOf(shown({ refundedTiyin: totalTiyin }))).toContain('Refunded in full');
+  const pending = { ...refund, status: 'accepted', receiptSeq: null, totalTiyin: 1 } as const;
+  expect(pageOf(shown({ refundedTiyin: 1, related: [pending] }))).toContain('Refund: Being registered');
+});

@@ -1,0 +1,60 @@
+// Promise: a signing key that was taken away counts for nothing within seconds, also where the connection for notices is dead and looks well.
+import 'reflect-metadata';
+import { createLogger } from '#runtime';
+import { SigningKeys } from '../../apps/gateway/src/signing/signing-keys.js';
+import { SigningRig } from '../../apps/gateway/src/signing/testing/signing-rig.js';
+import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
+import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
+import { freePorts } from '../system/program.js';
+import { TcpProxy } from '../system/tcp-proxy.js';
+import { until } from '../system/until.js';
+
+const logger = createLogger('gateway', 'error', { write: () => undefined });
+let rig: SigningRig;
+
+beforeAll(async () => {
+  rig = await SigningRig.start();
+}, 60_000);
+afterAll(() => rig?.stop());
+
+/** Gateways that wait for notices about keys. */
+async function listeners(): Promise<number> {
+  const [row] = await rig.prisma.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int4 AS count FROM pg_stat_activity
+     WHERE application_name = 'gateway-signing' AND datname = current_database() AND state = 'idle'
+       AND query ~ '^(LISTEN|SELECT 1)'`;
+  return row?.count ?? 0;
+}
+
+test('a deaf gateway reads again', async () => {
+  const client = await rig.createClient();
+  const signer = await rig.signerFor(client);
+  const { DATABASE_URL, SECRETS_KEY } = rig.fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
+  const url = new URL(DATABASE_URL);
+  const port = await freePorts(1);
+  const line = new TcpProxy(port, Number(url.port));
+  await line.listen();
+  url.host = `127.0.0.1:${port}`;
+  await until('the gateways listen', listeners, (count) => count === 2);
+  const keys = new SigningKeys(rig.prisma, { databaseUrl: url.href, keyring: SECRETS_KEY }, logger);
+  keys.onApplicationBootstrap();
+  try {
+    await until('it listens too', listeners, (count) => count === 3);
+    // Until what it forgets at the beginning is behind it: what it reads now, it remembers.
+    await until('it remembers', async () => (await keys.of(client.id)) === (await keys.of(client.id)), Boolean);
+    expect(line.deafen()).toBeGreaterThan(0);
+    expect((await keys.of(client.id)).keys.has(signer.keyId)).toBe(true);
+    await rig.prisma.clientKey.update({ where: { id: signer.keyId }, data: { disabledAt: new Date() } });
+    const begun = performance.now();
+    await until(
+      'it reads again',
+      async () => (await keys.of(client.id)).keys.size,
+      (size) => size === 0,
+    );
+    // Well before the five seconds for which it would be remembered otherwise.
+    expect(performance.now() - begun).toBeLessThan(4_000);
+  } finally {
+    await line.close();
+    await keys.onApplicationShutdown();
+  }
+});

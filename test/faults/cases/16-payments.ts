@@ -1,0 +1,80 @@
+import { setFaults } from '../../system/outside-world.js';
+import type { CaseRun, FaultCase } from '../frame/case.js';
+import { PaymentLoad } from '../frame/payment-load.js';
+import { judgePayments } from '../frame/payment-truth.js';
+
+/** Share of each fault, at the provider and at the register. */
+const RATE = 0.01;
+const PROVIDER_FAULTS = ['drop_before', 'drop_after', 'error_before', 'error_after', 'malformed', 'decline'];
+/** Of the provider's own calls to us. */
+const CALL_FAULTS = ['duplicate', 'reorder', 'stale_webhook'];
+const REGISTER_FAULTS = ['drop_request', 'drop_answer', 'error_after'];
+
+type Way = Record<string, unknown>;
+
+const PATTERNS: readonly (readonly [number: string, name: string, ways: readonly Way[]])[] = [
+  [
+    '16a',
+    'payments held, fiscalised, captured',
+    [
+      { provider: 'payme', token: 'token-0001' },
+      { provider: 'multicard', token: 'token-0001' },
+    ],
+  ],
+  [
+    '16b',
+    'payments charged or paid on the provider’s page, then fiscalised',
+    [{ provider: 'click', token: 'token-0001' }, { provider: 'payme' }, { provider: 'click' }],
+  ],
+  ['16c', 'payments that the provider keeps if they are fiscalised in its call', [{ provider: 'multicard' }]],
+];
+
+/**
+ * Money and receipt, while provider and register lose, break and repeat their answers and gateways and relays are killed. `lost`
+ * counts money without a receipt and receipts without money, `doubled` second charges and second documents, `parked` what has
+ * not come to its end.
+ */
+export const paymentPatterns: readonly FaultCase[] = PATTERNS.map(([number, name, ways]) => ({
+  ...{ number, name: `${name}: 1 % of each fault, kill -9 of gateway and relay`, stage: 'payments' as const },
+  full: { receipts: 2_000, strikes: 30 },
+  tenth: { receipts: 200, strikes: 3 },
+  quick: { receipts: 200, strikes: 2 },
+  maxSeconds: 1_800,
+  run: (run) => breakPayments(run, ways),
+}));
+
+async function breakPayments(run: CaseRun, ways: readonly Way[]): ReturnType<FaultCase['run']> {
+  const { stage, size, prefix } = run;
+  const { system, payments: rig } = stage;
+  if (!rig) throw new Error('the stage has no payment providers');
+  await rig.faults([
+    ...[...PROVIDER_FAULTS, ...CALL_FAULTS].map((fault) => ({ fault, rate: RATE })),
+    { fault: 'delay', rate: RATE, delay_ms: 900 },
+  ]);
+  await setFaults(
+    system,
+    REGISTER_FAULTS.map((fault) => ({ fault, rate: RATE })),
+  );
+  const load = new PaymentLoad(rig, { ways, prefix, total: size.receipts });
+  const kills = await killAlong(run, load);
+  const sold = await load.end();
+  await rig.faults([]);
+  await setFaults(system, []);
+  return { ...(await judgePayments(rig, sold, { prefix, complaints: load.complaints })), kills };
+}
+
+/** Gateways and relays in turn, which of the two by chance, at moments drawn over the course of the load. */
+async function killAlong({ stage: { system }, size, chance }: CaseRun, load: PaymentLoad): Promise<number> {
+  const { gateways, relays } = system;
+  const starting = new Map<unknown, Promise<void>>();
+  for (let nth = 0; nth < size.strikes; nth += 1) {
+    await load.reaches(Math.floor(((nth + chance.next()) / size.strikes) * size.receipts * 0.95));
+    const program = chance.pick(nth % 2 === 0 ? gateways : relays);
+    await starting.get(program);
+    await program.end('SIGKILL');
+    // Not awaited: meanwhile the others go on, or nobody does.
+    starting.set(program, program.start());
+  }
+  await Promise.all(starting.values());
+  return size.strikes;
+}

@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PaymentView } from '../../../apps/gateway/src/payments/payment-view.js';
+import type { PaymentsRig } from '../../system/payments-rig.js';
+
+export interface SoldOnline {
+  paymentId: string;
+  receiptId: string;
+  /** Name of its only item, which comes out at the OFD. */
+  marker: string;
+}
+
+export interface PaymentLoadOptions {
+  /** What the customers pay with, in turn. */
+  ways: readonly Record<string, unknown>[];
+  prefix: string;
+  total: number;
+}
+
+const DESKS = 8;
+const GIVE_UP_MS = 180_000;
+/** How often a customer presses the button of a payment that still waits for him. */
+const PRESSES = 4;
+const PRICE_TIYIN = 112_000;
+
+/** Shops whose sales are paid online: each sale under its own key, asked again until it is answered. */
+export class PaymentLoad {
+  readonly sold: SoldOnline[] = [];
+  readonly complaints: string[] = [];
+  private issued = 0;
+  private readonly desks: Promise<unknown>;
+
+  constructor(
+    private readonly rig: PaymentsRig,
+    private readonly options: PaymentLoadOptions,
+  ) {
+    this.desks = Promise.all(Array.from({ length: DESKS }, () => this.desk()));
+  }
+
+  async reaches(count: number): Promise<void> {
+    while (this.sold.length + this.complaints.length < count) await delay(20);
+  }
+
+  async end(): Promise<SoldOnline[]> {
+    await this.desks;
+    return this.sold;
+  }
+
+  private async desk(): Promise<void> {
+    while (this.issued < this.options.total) {
+      this.issued += 1;
+      const nth = this.issued;
+      const marker = `${this.options.prefix}-${String(nth)}`;
+      const view = await this.pay(nth, marker);
+      if (!view) continue;
+      this.sold.push({ paymentId: view.id, receiptId: view.receipt.id, marker });
+      if (view.status === 'pending') await this.pressUntilBegun(view);
+    }
+  }
+
+  /** A gateway that was killed answers nothing, an invoice that could not be made yet has no page: the same is asked again. */
+  private async pay(nth: number, marker: string): Promise<PaymentView | null> {
+    const { client } = this.rig.system;
+    const { tills } = client.merchant;
+    const body = client.saleOf(nth % tills.length, {
+      items: [{ sku: 'sku-0', name: marker, price: PRICE_TIYIN, qty: 1 }],
+      payment: { method: 'online', ...this.options.ways[nth % this.options.ways.length] },
+      device_id: tills[nth % tills.length]?.deviceId,
+    });
+    const deadline = Date.now() + GIVE_UP_MS;
+    let last = '';
+    while (Date.now() < deadline) {
+      try {
+        const answer = await client.post('/v1/payments', body, { 'idempotency-key': marker, prefer: 'wait=2' });
+        const view = answer.body as unknown as PaymentView;
+        if (answer.status < 300 && view.status !== 'created') return view;
+        last = `${String(answer.status)} ${answer.body.code ?? view.status}`;
+        if (answer.status === 401) client.forgetToken();
+        else if (answer.status >= 400 && answer.body.retryable !== true) break;
+      } catch (error) {
+        last = String(error);
+      }
+      await delay(150 + Math.random() * 100);
+    }
+    this.complaints.push(`${marker} was never answered, last: ${last}`);
+    return null;
+  }
+
+  private async pressUntilBegun(view: PaymentView): Promise<void> {
+    for (let presses = 0; presses < PRESSES; presses += 1) {
+      await this.rig.press(view);
+      if ((await this.statusOf(view.id)) !== 'pending') return;
+    }
+  }
+
+  private async statusOf(id: string): Promise<string> {
+    const answer = await this.rig.system.client.get(`/v1/payments/${id}`).catch(() => null);
+    return (answer?.body as PaymentView | undefined)?.status ?? 'pending';
+  }
+}

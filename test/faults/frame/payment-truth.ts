@@ -1,0 +1,141 @@
+import { sql } from '../../system/database.js';
+import { documentsAtOfd } from '../../system/outside-world.js';
+import type { PaymentsRig, RigPayment } from '../../system/payments-rig.js';
+import { until } from '../../system/until.js';
+import type { Outcome } from './case.js';
+import type { SoldOnline } from './payment-load.js';
+
+interface LedgerRow {
+  id: string;
+  state: string;
+  receipt: string;
+  /** Of the sale's refund. */
+  refund: string | null;
+  refunds: number;
+  /** Sums that have still to go back. */
+  open_refunds: number;
+  reason: string | null;
+}
+
+/** What really happened to the money of one order, over all that the provider knows of it. */
+interface Money {
+  captures: number;
+  refunds: number;
+  held: number;
+}
+
+const SAMPLES = 5;
+const DRAIN_MS = 240_000;
+const WITHOUT_MONEY = ['voided', 'refunded', 'declined', 'expired', 'cancelled'];
+
+/** Holds the providers' books and the OFD's documents against each other; the ledger is asked whether it has finished. */
+export async function judgePayments(
+  rig: PaymentsRig,
+  sold: readonly SoldOnline[],
+  { prefix, complaints }: { prefix: string; complaints: readonly string[] },
+): Promise<Omit<Outcome, 'kills'>> {
+  const read = (): Promise<LedgerRow[]> => readLedger(rig, prefix);
+  // Whatever has not ended by then is counted below.
+  await until('every payment has ended', async () => (await read()).every(isEnded), Boolean, DRAIN_MS).catch(
+    () => null,
+  );
+  const rows = await read();
+  const money = moneyByOrder(await rig.simulated());
+  const documents = await documentsByMarker(rig, rows, prefix);
+  const markers = new Map(sold.map(({ paymentId, marker }) => [paymentId, marker]));
+  const judged = rows.map((row) => {
+    const { captures, refunds, held } = money.get(row.id) ?? { captures: 0, refunds: 0, held: 0 };
+    const papers = documents.get(markers.get(row.id) ?? '') ?? { sales: 0, refunds: 0 };
+    const isPaid = captures > refunds;
+    const hasReceipt = papers.sales > papers.refunds;
+    return {
+      row,
+      stuck: !isEnded(row),
+      moneyWithoutReceipt: isPaid && !hasReceipt,
+      receiptWithoutMoney: !isPaid && hasReceipt,
+      doubleCharge: captures > 1 || refunds > 1 || captures - refunds > 1,
+      doubleReceipt: papers.sales > 1 || papers.refunds > 1,
+      stillHeld: held > 0,
+    };
+  });
+  const told = (what: Exclude<keyof (typeof judged)[number], 'row'>): string[] =>
+    judged
+      .filter((one) => one[what])
+      .map(({ row }) => `${row.id} (${row.state}, ${row.receipt}, ${String(row.reason)})`);
+  const failures = [...complaints.slice(0, SAMPLES)];
+  const counted = (what: Parameters<typeof told>[0]): number => {
+    const found = told(what);
+    if (found.length > 0) failures.push(`${String(found.length)} × ${what}: ${found.slice(0, SAMPLES).join(', ')}`);
+    return found.length;
+  };
+  const unknown = rows.filter(({ id }) => !markers.has(id)).length;
+  if (rows.length !== sold.length || unknown > 0)
+    failures.push(`${String(rows.length)} payments are stored, ${String(sold.length)} were answered`);
+  counted('stillHeld');
+  return {
+    ...{ receipts: sold.length, wrongOrder: 0, parked: counted('stuck') },
+    lost: counted('moneyWithoutReceipt') + counted('receiptWithoutMoney'),
+    doubled: counted('doubleCharge') + counted('doubleReceipt'),
+    failures,
+    figures: [endings(rows)],
+  };
+}
+
+function readLedger(rig: PaymentsRig, prefix: string): Promise<LedgerRow[]> {
+  return sql<LedgerRow>(
+    rig.system.database,
+    `SELECT p.id, p.state::text AS state, r.status::text AS receipt, p.reason,
+            (SELECT min(b.status::text) FROM receipts b WHERE b.refund_of = r.id) AS refund,
+            (SELECT count(*)::int FROM receipts b WHERE b.refund_of = r.id) AS refunds,
+            (SELECT count(*)::int FROM payment_refunds f WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested'))
+              AS open_refunds
+       FROM payments p JOIN receipts r ON r.id = p.receipt_id WHERE r.idempotency_key LIKE $1`,
+    [`${prefix}-%`],
+  );
+}
+
+function isEnded({ state, receipt, refund, open_refunds: openRefunds }: LedgerRow): boolean {
+  if (state === 'captured') return receipt === 'registered' && refund === null && openRefunds === 0;
+  if (!WITHOUT_MONEY.includes(state) || openRefunds > 0) return false;
+  return receipt === 'cancelled' || receipt === 'rejected' || (receipt === 'registered' && refund === 'registered');
+}
+
+function moneyByOrder(payments: readonly RigPayment[]): Map<string, Money> {
+  const money = new Map<string, Money>();
+  for (const { our_ref: id, captures, refunds, status } of payments) {
+    const sum = money.get(id) ?? { captures: 0, refunds: 0, held: 0 };
+    const held = sum.held + (status === 'held' || status === 'reserved' ? 1 : 0);
+    money.set(id, { captures: sum.captures + captures, refunds: sum.refunds + refunds, held });
+  }
+  return money;
+}
+
+async function documentsByMarker(
+  rig: PaymentsRig,
+  rows: readonly LedgerRow[],
+  prefix: string,
+): Promise<Map<string, { sales: number; refunds: number }>> {
+  const registered = rows.filter(({ receipt }) => receipt === 'registered').length;
+  const refunded = rows.filter(({ refund }) => refund === 'registered').length;
+  const ours = async () =>
+    (await documentsAtOfd(rig.system)).filter(({ items }) => items[0]?.name.startsWith(`${prefix}-`) === true);
+  const documents = await until('the OFD holds all documents', ours, (held) => held.length >= registered + refunded);
+  const byMarker = new Map<string, { sales: number; refunds: number }>();
+  for (const { items, type } of documents) {
+    const marker = items[0]?.name ?? '';
+    const papers = byMarker.get(marker) ?? { sales: 0, refunds: 0 };
+    papers[type === 'refund' ? 'refunds' : 'sales'] += 1;
+    byMarker.set(marker, papers);
+  }
+  return byMarker;
+}
+
+function endings(rows: readonly LedgerRow[]): string {
+  const counts = new Map<string, number>();
+  for (const { state, receipt, refund } of rows) {
+    const end = `${state}, ${receipt}${refund === null ? '' : ` and refund ${refund}`}`;
+    counts.set(end, (counts.get(end) ?? 0) + 1);
+  }
+  const sorted = [...counts].sort(([, left], [, right]) => right - left);
+  return sorted.map(([end, count]) => `${String(count)} ${end}`).join('; ');
+}

@@ -1,0 +1,134 @@
+// What no machine can decide about money a person decides, with his reason on the trail, and money and receipt agree afterwards.
+import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
+import type { Disagreement } from '../../apps/gateway/src/payments/reconciliation.js';
+import { PaymentsFixture, PRICE } from './payments-fixture.js';
+
+let fixture: PaymentsFixture;
+
+beforeAll(async () => {
+  fixture = await PaymentsFixture.start();
+});
+afterAll(() => fixture.stop());
+beforeEach(() => {
+  fixture.register = 'registers';
+});
+
+const REASON = 'seen in the cabinet of the provider';
+
+/** As a status of the provider leaves it that its people are at work on (Payme's 20). */
+async function manual(): Promise<PaymentView> {
+  const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001', capture: 'manual' });
+  expect(body).toMatchObject({ status: 'authorized', receipt: { status: 'awaiting_payment' } });
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET state = 'manual', waits_for_capture = false, state_since = now() - interval '90 seconds',
+                        reason = 'the provider handles it by hand' WHERE id = ${body.id}`;
+  return body;
+}
+
+const resolve = (id: string, outcome: string, more: Record<string, unknown> = {}) =>
+  fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, { outcome, reason: REASON, ...more });
+
+it('shows it with its age and who goes on', async () => {
+  const { id } = await manual();
+  const answer = await fixture.ask('GET', '/v1/payments/reconciliation?limit=100');
+  const found = (answer.body['data'] as Disagreement[]).find((each) => each.id === id);
+  expect(found).toMatchObject({
+    ...{ kind: 'manual', amount: PRICE, reason: 'the provider handles it by hand' },
+    next_step: 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve',
+  });
+  expect(found?.age_seconds).toBeGreaterThanOrEqual(90);
+});
+
+it.each([
+  ['captured', 'captured', 'registered'],
+  ['voided', 'voided', 'cancelled'],
+  ['declined', 'declined', 'cancelled'],
+  ['refunded', 'refunded', 'cancelled'],
+])('says %s: the payment ends %s, its receipt %s', async (outcome, status, receipt) => {
+  const { id } = await manual();
+  expect((await resolve(id, outcome)).status).toBe(204);
+  const view = await fixture.until(id, { status, receipt });
+  expect(view.refunded).toBe(outcome === 'refunded' ? PRICE : 0);
+  const trail = await fixture.gateway.audited(id);
+  expect(trail).toMatchObject([
+    { action: 'payment.resolve', before: { status: 'manual' }, after: { status: outcome, reason: REASON } },
+  ]);
+  expect((await fixture.events(id)).filter((type) => type === `payment.${outcome}`)).toHaveLength(1);
+});
+
+it('says captured of a sale that the register then refuses: the money goes back', async () => {
+  const { id } = await manual();
+  // The hold was charged by the provider's people.
+  const [held] = await fixture.simulated(id);
+  await fetch(`${fixture.simulatorUrl}/payments/${held?.id ?? ''}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ status: 'captured' }),
+  }).then((response) => response.arrayBuffer());
+  fixture.register = 'rejects';
+  await resolve(id, 'captured');
+  await fixture.until(id, { status: 'refunded', receipt: 'rejected' });
+  expect(await fixture.simulated(id)).toMatchObject([{ captures: 1, refunds: 1 }]);
+});
+
+describe('is refused, and changes nothing', () => {
+  it('where no person is needed', async () => {
+    const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' });
+    const answer = await resolve(body.id, 'voided');
+    expect([answer.status, answer.body.code]).toEqual([409, 'payment_not_manual']);
+    expect(await fixture.gateway.audited(body.id)).toEqual([]);
+  });
+
+  it.each([
+    [{ reason: 'no' }, '/reason'],
+    [{ reason: undefined }, '/reason'],
+    [{ outcome: 'authorized' }, '/outcome'],
+  ])('without a reason or a known outcome: %o', async (more, pointer) => {
+    const { id } = await manual();
+    const answer = await resolve(id, 'captured', more);
+    expect([answer.status, answer.body.errors[0]?.pointer]).toEqual([422, pointer]);
+    expect((await fixture.read(id)).status).toBe('manual');
+  });
+
+  it('to a stranger and to whom the right was not given', async () => {
+    const { id } = await manual();
+    const { gateway } = fixture;
+    const stranger = await gateway.createToken(await gateway.createMerchant(), ['operator:resolve']);
+    const seller = await gateway.createToken(gateway.merchantId, ['payments:write']);
+    const body = { outcome: 'voided', reason: REASON };
+    for (const [token, status] of [
+      [stranger, 404],
+      [seller, 403],
+    ] as const)
+      for (const action of ['resolve', 'retry']) {
+        const headers = { authorization: `Bearer ${token}` };
+        const given = action === 'retry' ? { reason: REASON } : body;
+        expect((await fixture.ask('POST', `/v1/operator/payments/${id}/${action}`, given, headers)).status).toBe(
+          status,
+        );
+      }
+    expect(await gateway.audited(id)).toEqual([]);
+  });
+});
+
+it('tries a link again that the provider had refused', async () => {
+  const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' });
+  const link = body.receipt.fiscal?.verification_url;
+  await fixture.untilLinked(body.id, link);
+  await fixture.gateway.prisma.$executeRaw`UPDATE payments SET link = 'refused' WHERE id = ${body.id}`;
+  expect((await fixture.ask('POST', `/v1/operator/payments/${body.id}/retry`, { reason: REASON })).status).toBe(204);
+  const deadline = Date.now() + 20_000;
+  const linkOf = async (): Promise<string | undefined> => {
+    const rows = await fixture.gateway.prisma.$queryRaw<
+      { link: string }[]
+    >`SELECT link FROM payments WHERE id = ${body.id}`;
+    return rows[0]?.link;
+  };
+  while ((await linkOf()) !== 'attached') {
+    if (Date.now() > deadline) throw new Error('the link was not attached');
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  expect(await fixture.gateway.audited(body.id)).toMatchObject([
+    { action: 'payment.retry', after: { reason: REASON } },
+  ]);
+});

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { clickSignature, multicardSuccessSign, paymeAuthorization, tiyinToSom } from '#payments';
+import { PRICE, type PaymentsFixture } from './payments-fixture.js';
+
+export interface Rpc {
+  id: number | null;
+  result: Record<string, unknown>;
+  error: { code: number; message: unknown; data: unknown };
+}
+
+export const PAYME_AUTHORIZATION = paymeAuthorization('Paycom', 'payme-key');
+
+export const anId = (): string => randomBytes(12).toString('hex');
+
+/** As Payme calls: JSON-RPC, and HTTP 200 whatever is answered. */
+export async function payme(
+  fixture: PaymentsFixture,
+  method: string,
+  params: unknown,
+  authorization = PAYME_AUTHORIZATION,
+): Promise<Rpc> {
+  const body = JSON.stringify({ method, params, id: 77 });
+  const headers = { 'content-type': 'text/json; charset=UTF-8', authorization };
+  const response = await fetch(fixture.accounts.payme?.url ?? '', { method: 'POST', headers, body });
+  const answer = (await response.json()) as Rpc;
+  expect([response.status, answer.id]).toEqual([200, 77]);
+  return answer;
+}
+
+/** The result's state, or the error's code. */
+export const verdictOf = ({ result, error }: Partial<Rpc>): unknown => error?.code ?? result?.['state'] ?? result;
+
+/** As Click calls: a signed form, and HTTP 200 whatever is answered. `secret` signs with another key. */
+export async function click(
+  fixture: PaymentsFixture,
+  orderId: string,
+  more: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
+  const { secret = 'SECRET123', ...fields } = more;
+  const form: Record<string, string> = {
+    ...{ click_trans_id: '900', service_id: '12345', click_paydoc_id: '1', merchant_trans_id: orderId },
+    ...{ amount: tiyinToSom(PRICE), action: '0', error: '0', error_note: 'Success' },
+    ...{ sign_time: '2026-08-22 14:03:11', ...fields },
+  };
+  const sign_string = clickSignature(
+    {
+      ...{ clickTransId: form['click_trans_id'] ?? '', serviceId: form['service_id'] ?? '', merchantTransId: orderId },
+      merchantPrepareId: form['action'] === '1' ? (form['merchant_prepare_id'] ?? '') : null,
+      ...{ amount: form['amount'] ?? '', action: form['action'] ?? '', signTime: form['sign_time'] ?? '' },
+    },
+    secret,
+  );
+  const body = new URLSearchParams({ sign_string, ...form });
+  const response = await fetch(fixture.accounts.click?.url ?? '', { method: 'POST', body });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Multicard's question whether it may keep the money. */
+export async function multicard(
+  fixture: PaymentsFixture,
+  call: { uuid: string; orderId: string; amount?: number; storeId?: string; secret?: string },
+): Promise<[status: number, success: unknown]> {
+  const { uuid, orderId, amount = PRICE, storeId = '6', secret = 'multi-secret' } = call;
+  const signed = { uuid, storeId, invoiceId: orderId, amount: String(amount) };
+  const sign = multicardSuccessSign(signed, secret);
+  const body = JSON.stringify({ uuid, store_id: storeId, invoice_id: orderId, amount, sign });
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(fixture.accounts.multicard?.url ?? '', { method: 'POST', headers, body });
+  return [response.status, ((await response.json()) as { success: unknown }).success];
+}

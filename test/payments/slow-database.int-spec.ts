@@ -1,0 +1,140 @@
+// A provider is answered within two seconds even if the database is not, and what it hears when it asks again is what the first call did: once.
+import { sql } from '../system/database.js';
+import { anId, click, multicard, payme, verdictOf } from './provider-callers.js';
+import { PaymentsFixture, PRICE } from './payments-fixture.js';
+
+let fixture: PaymentsFixture;
+
+beforeAll(async () => {
+  fixture = await PaymentsFixture.start();
+});
+afterAll(() => fixture.stop());
+beforeEach(() => {
+  fixture.register = 'registers';
+});
+
+/** Longer than a provider waits, and still within what a transaction may take. */
+const SLEEP_S = 3;
+
+/** Every call is kept in the transaction that it changes something in: there the database falls asleep. */
+async function asleep(): Promise<void> {
+  await sql(
+    fixture.gateway.database,
+    `CREATE OR REPLACE FUNCTION fall_asleep() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN PERFORM pg_sleep(${SLEEP_S}); RETURN NEW; END';
+     CREATE TRIGGER fall_asleep BEFORE INSERT ON provider_callbacks FOR EACH STATEMENT EXECUTE FUNCTION fall_asleep()`,
+  );
+}
+
+async function awake(): Promise<void> {
+  await sql(fixture.gateway.database, 'DROP TRIGGER IF EXISTS fall_asleep ON provider_callbacks');
+}
+
+afterEach(() => awake());
+
+async function count(table: string, where: string): Promise<number> {
+  const rows = await sql<{ n: number }>(
+    fixture.gateway.database,
+    `SELECT count(*)::int AS n FROM ${table} WHERE ${where}`,
+  );
+  return rows[0]?.n ?? 0;
+}
+
+/** The answer came while the call was still at work: what it writes is not there yet. */
+async function answeredBefore<T>(ask: () => Promise<T>, table: string, where: string): Promise<T> {
+  const answer = await ask();
+  expect(await count(table, where)).toBe(0);
+  const deadline = Date.now() + 20_000;
+  while ((await count(table, where)) === 0) {
+    if (Date.now() > deadline) throw new Error('the late call never came to its end');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return answer;
+}
+
+it('Payme is told to ask again, and hears both times what was stored', async () => {
+  const { body } = await fixture.pay({ provider: 'payme' });
+  const id = anId();
+  const params = { id, time: Date.now(), amount: PRICE, account: { order_id: body.id } };
+  await asleep();
+  const late = await answeredBefore(
+    () => payme(fixture, 'CreateTransaction', params),
+    'provider_transactions',
+    `id = '${id}'`,
+  );
+  expect(late.error).toMatchObject({ code: -32400, message: { ru: expect.any(String) } });
+  const created = await payme(fixture, 'CreateTransaction', params);
+  expect(created.result).toMatchObject({ state: 1, transaction: body.id });
+  expect(await payme(fixture, 'CreateTransaction', params)).toEqual(created);
+
+  const performedLate = await answeredBefore(
+    () => payme(fixture, 'PerformTransaction', { id }),
+    'provider_transactions',
+    `id = '${id}' AND state = 2`,
+  );
+  expect(performedLate.error.code).toBe(-32400);
+  const performed = await payme(fixture, 'PerformTransaction', { id });
+  expect(verdictOf(performed)).toBe(2);
+  expect(await payme(fixture, 'PerformTransaction', { id })).toEqual(performed);
+  // The late call did the rest as well: nobody had to ask for the receipt.
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  expect(await fixture.events(body.id)).toEqual(['pending', 'reserved', 'captured'].map((state) => `payment.${state}`));
+  expect(await count('receipts', `payment_id = '${body.id}'`)).toBe(1);
+});
+
+it('Click is told to ask again (-7), and then what was stored', async () => {
+  const { body } = await fixture.pay({ provider: 'click' });
+  const trans = { click_trans_id: String(Date.now()) };
+  await asleep();
+  const late = await answeredBefore(
+    () => click(fixture, body.id, trans),
+    'payments',
+    `id = '${body.id}' AND state = 'reserved'`,
+  );
+  expect(late).toMatchObject({ error: -7 });
+  await awake();
+  const prepared = await click(fixture, body.id, trans);
+  expect(prepared).toMatchObject({ error: 0 });
+  expect(await click(fixture, body.id, trans)).toEqual(prepared);
+});
+
+it('Multicard’s money stays frozen until it asks again', async () => {
+  const { body } = await fixture.pay({ provider: 'multicard' });
+  const [known] = await fixture.simulated(body.id);
+  const asked = { uuid: known?.id ?? '', orderId: body.id };
+  await asleep();
+  const late = await answeredBefore(
+    () => multicard(fixture, asked),
+    'payments',
+    `id = '${body.id}' AND state = 'reserved'`,
+  );
+  expect(late).toEqual([500, false]);
+  await awake();
+  await fixture.until(body.id, { status: 'reserved', receipt: 'registered' });
+  expect(await multicard(fixture, asked)).toEqual([200, true]);
+});
+
+it('a worker that slept between the intent and the call sends nothing, and charges once afterwards', async () => {
+  await sql(
+    fixture.gateway.database,
+    `CREATE OR REPLACE FUNCTION fall_asleep() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN PERFORM pg_sleep(${SLEEP_S}); RETURN NEW; END';
+     CREATE TRIGGER fall_asleep BEFORE INSERT ON payment_calls FOR EACH STATEMENT EXECUTE FUNCTION fall_asleep()`,
+  );
+  const paying = fixture.pay({ provider: 'click', token: 'token-0001' }, { prefer: 'wait=0' });
+  await paying.finally(() => sql(fixture.gateway.database, 'DROP TRIGGER fall_asleep ON payment_calls'));
+  const { id } = (await paying).body;
+  await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  const calls = await sql<{ call: string; kind: string }>(
+    fixture.gateway.database,
+    `SELECT call, outcome ->> 'kind' AS kind FROM payment_calls WHERE payment_id = '${id}' ORDER BY id LIMIT 2`,
+  );
+  expect(calls[0]).toEqual({ call: 'authorize', kind: 'unsent' });
+  expect(await fixture.simulated(id)).toMatchObject([{ captures: 1 }]);
+});
+
+it('an account that does not exist is nobody’s, and no database is to blame', async () => {
+  const url = (fixture.accounts.payme?.url ?? '').replace(/pac_.*/, 'pac_01hzzzzzzzzzzzzzzzzzzzzzzz');
+  const response = await fetch(url, { method: 'POST', body: '{}' });
+  expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([404, 'not_found']);
+});
