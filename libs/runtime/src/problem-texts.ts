@@ -163,7 +163,6 @@ function sentenceOf(code: string, language: Language, reason: string | null): st
 
 function shown(value: unknown, nothing: string): string {
   if (value === undefined || value === null) return nothing;
-  const text =
-    typeof value === 'string' ? `"${value}"` : typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
   return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
 }
