@@ -163,11 +163,14 @@ function escaped(text) {
 
 const port = parentPort;
 if (!port) throw new Error('press-worker is a thread, not a program');
-port.on('message', async (/** @type {PrintJob} */ job) => {
+port.on('message', (/** @type {PrintJob} */ job) => void answer(job).then((result) => port.postMessage(result)));
+
+/** @param {PrintJob} job */
+async function answer(job) {
   try {
     const bytes = job.format === 'pdf' ? await pdfOf(job) : pngOf(job);
-    port.postMessage(bytes ? { id: job.id, kind: 'printed', bytes } : { id: job.id, kind: 'too_long' });
+    return bytes ? { id: job.id, kind: 'printed', bytes } : { id: job.id, kind: 'too_long' };
   } catch (error) {
-    port.postMessage({ id: job.id, kind: 'failed', message: error instanceof Error ? error.stack : String(error) });
+    return { id: job.id, kind: 'failed', message: error instanceof Error ? error.stack : String(error) };
   }
-});
+}
