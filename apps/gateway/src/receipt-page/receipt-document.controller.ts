@@ -1,10 +1,10 @@
-import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
-import { DocumentQuery, documentWish, type WishHeaders } from './document-query.js';
+import { DocumentQuery, documentWish } from './document-query.js';
 import { PrintReceipt } from './print-receipt.js';
 import { ReadShownReceipt } from './read-shown-receipt.js';
 
@@ -23,10 +23,9 @@ export class ReceiptDocumentController {
     @CurrentClient() client: AuthenticatedClient,
     @Param('id') id: string,
     @Query() query: DocumentQuery,
-    @Headers() headers: WishHeaders,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const wish = documentWish(query, headers);
+    const wish = documentWish(query, reply.request.headers);
     const receipt = await this.receipts.execute(ownId('rcp', id, 'receipt'), client.merchantId);
     if (!receipt) throw notFound('receipt');
     const printed = await this.printer.execute(receipt, wish);
