@@ -12,7 +12,7 @@ const PUBLIC = [
   'GET /healthz',
   'GET /metrics',
   'GET /openapi.json',
-  'GET /r/{token}',
+  'GET /r/{receipt}',
   'GET /readyz',
   'GET /v1/providers/{provider}/{account}',
   'POST /oauth/introspect',

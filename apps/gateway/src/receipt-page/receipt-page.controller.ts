@@ -31,10 +31,10 @@ export class ReceiptPageController {
    * The receipt for whoever holds its address (`receipt_url`). Takes `lang` (ru, uz, en), `format` (html, pdf, png, text) and
    * `columns` (32, 42, 48), and ignores what others add to a shared link.
    */
-  @Get(':token')
+  @Get(':receipt')
   @Answers({ statuses: [200], mediaTypes: ['text/html', 'application/pdf', 'image/png', 'text/plain'] })
   async page(
-    @Param('token') token: string,
+    @Param('receipt') token: string,
     @Query() query: Record<string, unknown>,
     @Headers() headers: WishHeaders,
     @Res() reply: FastifyReply,
