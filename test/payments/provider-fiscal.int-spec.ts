@@ -32,7 +32,7 @@ async function receiptOf(id: string): Promise<Receipt> {
 }
 
 async function refundsOf(id: string): Promise<Receipt[]> {
-  return (await fixture.ask('GET', `/v1/receipts/${id}/refunds`)).body['data'] as unknown as Receipt[];
+  return (await fixture.ask('GET', `/v1/receipts/${id}/refunds`)).body['data'] as Receipt[];
 }
 
 async function until(isDone: () => Promise<boolean>): Promise<void> {
@@ -44,7 +44,7 @@ async function until(isDone: () => Promise<boolean>): Promise<void> {
 }
 
 async function disagreements(): Promise<{ id: string; kind: string }[]> {
-  return (await fixture.ask('GET', '/v1/payments/reconciliation?limit=100')).body['data'] as unknown as {
+  return (await fixture.ask('GET', '/v1/payments/reconciliation?limit=100')).body['data'] as {
     id: string;
     kind: string;
   }[];
