@@ -6,12 +6,13 @@ import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
+import { csvLine } from '../sheets/csv.js';
+import { TextBuffers } from '../sheets/text-buffers.js';
+import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../sheets/xlsx-writer.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
-import { cellsOf, COLUMNS, csvLine, type Cell } from './spreadsheet-cells.js';
-import { TextBuffers } from './text-buffers.js';
-import { xlsxFile } from './xlsx-file.js';
+import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
 /** At the same time in this process: each holds a connection and a snapshot, for as long as its reader takes. */
 const MAX_EXPORTS = 4;
@@ -23,7 +24,8 @@ const IDLE_TIMEOUT_MS = 120_000;
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** Tells Excel that the file is UTF-8. */
 const BYTE_ORDER_MARK = '\uFEFF';
-const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(COLUMNS.map(({ name }) => name)));
+const HEAD = COLUMNS.map(({ name }) => name);
+const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(HEAD));
 
 /**
  * GET /v1/receipts/export: everything that a filter finds, from one snapshot, oldest first, in flat memory whatever its
@@ -98,33 +100,33 @@ export class ExportReceipts implements OnModuleDestroy {
       case 'csv':
         return textStream(await opened(cursor, () => linesOf((row) => csvLine(cells(row)))), CSV_HEAD);
       case 'xlsx':
-        return xlsxFile(await opened(cursor, () => listOf(cells)));
+        return xlsxWorkbook(await opened(cursor, () => sheetOf(cells)), { head: HEAD });
     }
   }
 }
 
-/** Takes rows one by one; what it has made of them so far is handed out once. */
+/** Takes rows one by one, each bytes at once; what it has made of them so far is handed out once. */
 interface Batch<Made> {
   add: (row: ReceiptRow) => void;
-  take: () => Made[];
+  take: () => Made;
 }
 
-function linesOf(lineOf: (row: ReceiptRow) => string): Batch<Buffer> {
+function linesOf(lineOf: (row: ReceiptRow) => string): Batch<Buffer[]> {
   const text = new TextBuffers();
   return { add: (row) => text.add(lineOf(row)), take: () => text.take() };
 }
 
-function listOf<Made>(make: (row: ReceiptRow) => Made): Batch<Made> {
-  const list: Made[] = [];
-  return { add: (row) => void list.push(make(row)), take: () => list.splice(0) };
+function sheetOf(cellsOfRow: (row: ReceiptRow) => Cell[]): Batch<SheetPiece> {
+  const text = new SheetText();
+  return { add: (row) => text.add(cellsOfRow(row)), take: () => text.take() };
 }
 
 /** All batches; the first one is there when this resolves, so that a query that fails is a problem and no half file. */
 async function opened<Made>(
   cursor: SnapshotCursor<ReceiptRow>,
   newBatch: () => Batch<Made>,
-): Promise<AsyncGenerator<Made[]>> {
-  const read = async (): Promise<Made[] | null> => {
+): Promise<AsyncGenerator<Made>> {
+  const read = async (): Promise<Made | null> => {
     const batch = newBatch();
     return (await cursor.next(batch.add)) === 0 ? null : batch.take();
   };
@@ -134,9 +136,9 @@ async function opened<Made>(
 
 async function* batchesOf<Made>(
   cursor: SnapshotCursor<ReceiptRow>,
-  first: Made[] | null,
-  read: () => Promise<Made[] | null>,
-): AsyncGenerator<Made[]> {
+  first: Made | null,
+  read: () => Promise<Made | null>,
+): AsyncGenerator<Made> {
   try {
     for (let batch = first; batch !== null; batch = await read()) yield batch;
   } finally {

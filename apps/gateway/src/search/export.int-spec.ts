@@ -4,7 +4,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../operator/testing/operator-fixture.js';
 import { COLUMNS } from './spreadsheet-cells.js';
-import { readXlsx } from './testing/read-xlsx.js';
+import { readXlsx } from '../sheets/testing/read-xlsx.js';
 import { writeReceipt } from './testing/receipt-rows.js';
 
 const MANY = 20_000;

@@ -1,8 +1,6 @@
 import { formatQuantity, type ReceiptLine } from '#fiscal-domain';
 import type { ReceiptRow } from '../receipts/receipt.repository.js';
-
-/** A cell: text, a whole number (tiyin, counts), or nothing. */
-export type Cell = string | number | null;
+import type { Cell } from '../sheets/xlsx-writer.js';
 
 interface Column {
   name: string;
@@ -52,40 +50,6 @@ export function cellsOf(row: ReceiptRow, receiptUrl: string): Cell[] {
  */
 export function neutralised(text: string): string {
   return /^\s*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/u.test(text) ? `'${text}` : text;
-}
-
-/** RFC 4180: quoted where needed, CRLF. */
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
-}
-
-function csvCell(cell: Cell): string {
-  if (cell === null) return '';
-  if (typeof cell === 'number') return String(cell);
-  return /[",\r\n;]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-}
-
-/** `<row>` of a worksheet. Texts stand in the cell itself: no table of shared texts has to be kept in memory. */
-export function sheetRow(cells: readonly Cell[]): string {
-  return `<row>${cells.map(sheetCell).join('')}</row>`;
-}
-
-/** Excel computes with 15 digits; a longer number is shown as text, exactly. */
-const MAX_EXACT = 999_999_999_999_999;
-
-function sheetCell(cell: Cell): string {
-  if (cell === null) return '<c/>';
-  if (typeof cell === 'number' && Math.abs(cell) <= MAX_EXACT) return `<c><v>${cell}</v></c>`;
-  return `<c t="inlineStr"><is><t xml:space="preserve">${xmlText(String(cell))}</t></is></c>`;
-}
-
-/** XML 1.0 has no place for other control characters, escaped or not. */
-export function xmlText(text: string): string {
-  return text
-    .replaceAll(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu, '')
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
 }
 
 function lineText(line: ReceiptLine): string {
