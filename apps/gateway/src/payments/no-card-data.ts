@@ -27,29 +27,41 @@ export class NoCardData implements OnModuleInit {
     fastify.addHook('preValidation', (request, _reply, done) => {
       const isLookedAt = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
       const faults: ProblemError[] = [];
-      if (isLookedAt) look(request.body, '', { depth: 0, faults });
+      if (isLookedAt) look(request.body, null, faults);
       done(faults.length > 0 ? Problem.fromErrors(faults) : undefined);
     });
   }
 }
 
-function look(value: unknown, pointer: string, at: { depth: number; faults: ProblemError[] }): void {
+/** Where in the body; its pointer is only made when it has to be told. */
+interface Place {
+  name: string;
+  within: Place | null;
+  depth: number;
+}
+
+function look(value: unknown, place: Place | null, faults: ProblemError[]): void {
   if (typeof value === 'string') {
-    if (holdsCardNumber(value)) tell(pointer, at.faults);
+    if (holdsCardNumber(value)) tell(place, faults);
     return;
   }
-  if (typeof value !== 'object' || value === null || at.depth > MAX_DEPTH || at.faults.length >= MAX_FAULTS) return;
-  const deeper = { depth: at.depth + 1, faults: at.faults };
+  const depth = place?.depth ?? 0;
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH || faults.length >= MAX_FAULTS) return;
   for (const [name, item] of Object.entries(value)) {
-    const place = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (CARD_FIELDS.test(name)) tell(place, at.faults);
+    const inside = { name, within: place, depth: depth + 1 };
+    if (CARD_FIELDS.test(name)) tell(inside, faults);
     // A name that is a card number is not repeated either.
-    else if (holdsCardNumber(name)) tell(pointer, at.faults);
-    else if (!OWN_NUMBERS.has(name)) look(item, place, deeper);
+    else if (holdsCardNumber(name)) tell(place, faults);
+    else if (!OWN_NUMBERS.has(name)) look(item, inside, faults);
   }
 }
 
-function tell(pointer: string, faults: ProblemError[]): void {
+function tell(place: Place | null, faults: ProblemError[]): void {
   const detail = 'This looks like card data; send a token of the provider instead.';
-  faults.push({ pointer, code: 'card_data_refused', detail });
+  faults.push({ pointer: pointerOf(place), code: 'card_data_refused', detail });
+}
+
+function pointerOf(place: Place | null): string {
+  if (place === null) return '';
+  return `${pointerOf(place.within)}/${place.name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
