@@ -21,8 +21,9 @@ import { findPackaged, startPackaged, type PackagedServer } from '../recovery/pa
 import { createMerchant, type TestMerchant } from '../system/merchant.js';
 import { SecretSearch } from './secret-search.js';
 
-/** Slow enough to fill that what is counted stays in Redis for a while. */
-const NOWHERE_REACHED = '1000000/90000';
+const NEVER_REACHED = '1000000/1';
+/** Not reached either, and so slow that each failure stays in Redis until it is looked at. */
+const FAILURES = '5000/90000';
 
 /** Everything that keeps anything: gateway and relay with their logs of all levels, database, Redis; a register, a receiver and the providers' simulator to talk to. */
 export class SecretsRig {
@@ -71,8 +72,8 @@ export class SecretsRig {
     if (password.length >= 12) this.secrets.add('database password', password);
     const loopback = '127.0.0.0/8';
     const env = {
-      ...{ DATABASE_URL: database.url, SECRETS_KEY: secretsKey, LOG_LEVEL: 'trace', CLIENT_LIMIT: NOWHERE_REACHED },
-      ...{ FAILED_LOGIN_LIMIT: NOWHERE_REACHED, FAILED_TOKEN_LIMIT: NOWHERE_REACHED, PAYMENT_LOOK_MS: '200' },
+      ...{ DATABASE_URL: database.url, SECRETS_KEY: secretsKey, LOG_LEVEL: 'trace', CLIENT_LIMIT: NEVER_REACHED },
+      ...{ FAILED_LOGIN_LIMIT: FAILURES, FAILED_TOKEN_LIMIT: FAILURES, PAYMENT_LOOK_MS: '200' },
       ...{ DEVICE_ALLOWED_CIDRS: loopback, WEBHOOK_ALLOWED_CIDRS: loopback, PROVIDER_ALLOWED_CIDRS: loopback },
       ...(redis && { QUEUE_URL: redis.url }),
     };
