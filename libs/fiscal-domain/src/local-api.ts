@@ -29,8 +29,8 @@ export interface LocalReceived {
 }
 
 /**
- * How the money came, for the tax office: our extension. Only registers that announce `extraInfo` among their capabilities are sent
- * it; whatever in it is not as described here is left out, never refused.
+ * How the money came, for the tax office: our extension. Only registers with our other extensions are sent it; whatever in it is
+ * not as described here is left out, never refused.
  */
 export interface LocalExtraInfo {
   /** The payment provider's id of the payment: at most 36 printable ASCII characters. */
@@ -93,8 +93,6 @@ export interface LocalStatus {
   capabilities?: string[];
   /** Extension: made once with the register's data folder. */
   journalId?: string;
-  /** Extension: version of the classification register that it judges goods by; 0 = it does not know. */
-  classifierVersion?: number;
 }
 
 /** GET /fm/info. Counts of documents and shifts; accumulated sums are lifetime sums in tiyin. */

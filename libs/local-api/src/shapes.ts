@@ -79,14 +79,7 @@ export function parseStatus(body: unknown): LocalStatus | null {
     subscriptionState: subscriptionState satisfies SubscriptionState,
     ...(capabilities && { capabilities }),
     ...journalId.as('journalId'),
-    ...classifierVersionOf(json),
   };
-}
-
-/** Nothing is decided by it, so an odd one makes no answer unreadable. */
-function classifierVersionOf(json: Json): Pick<LocalStatus, 'classifierVersion'> {
-  const classifierVersion = asCount(json['classifierVersion']);
-  return classifierVersion === null ? {} : { classifierVersion };
 }
 
 const FM_COUNTS = [

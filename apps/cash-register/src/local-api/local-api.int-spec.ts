@@ -77,11 +77,11 @@ describe('the local API', () => {
       fmInitialized: true,
       activated: true,
       subscriptionState: 'active',
-      capabilities: ['idempotency', 'journal', 'extraInfo'],
-      classifierVersion: 1,
+      capabilities: ['idempotency', 'journal'],
       port: Number(new URL(register.url).port),
     });
     expect(status.headers.get('x-subscription-state')).toBeNull();
+    expect((await register.call('GET', '/fm/info')).headers.get('x-classifier-version')).toBe('1');
     const denied = await register.call('GET', '/fm/info', undefined, { 'x-api-key': 'wrong' });
     expect(denied).toMatchObject({ status: 401, body: { error: { code: 'S-001' } } });
     expect(denied.headers.get('x-subscription-state')).toBe('active');

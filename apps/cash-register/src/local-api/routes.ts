@@ -22,7 +22,10 @@ export const METHODS_BY_PATH: ReadonlyMap<string, string> = new Map([
 
 export function addRoutes(server: FastifyInstance, register: Register): void {
   server.get('/status', () => status(register, listeningPort(server)));
-  server.get('/fm/info', () => fmInfo(register));
+  server.get('/fm/info', (_request, reply) => {
+    if (register.settings.REGISTER_EXTENSIONS) void reply.header('X-Classifier-Version', register.classifier.version);
+    return fmInfo(register);
+  });
   server.get('/business', () => business(register));
   server.get('/branch', () => branch(register));
   addReceiptRoutes(server, register);
@@ -117,9 +120,8 @@ function status(register: Register, port: number): LocalStatus {
     activated: register.isActivated(),
     subscriptionState: register.subscription().state,
     ...(register.settings.REGISTER_EXTENSIONS && {
-      capabilities: ['idempotency', 'journal', 'extraInfo'],
+      capabilities: ['idempotency', 'journal'],
       journalId: register.journalId,
-      classifierVersion: register.classifier.version,
     }),
   };
 }

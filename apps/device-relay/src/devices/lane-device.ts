@@ -19,6 +19,6 @@ export function laneDeviceOf(id: string, row: LaneDeviceRow): LaneDevice {
     baseUrl: row.base_url,
     apiKeySealed: Buffer.from(row.api_key_sealed),
     profile: readProfile(row.profile),
-    takesExtraInfo: row.capabilities?.includes('extraInfo') ?? false,
+    takesExtraInfo: row.capabilities?.includes('idempotency') === true && row.capabilities.includes('journal'),
   };
 }

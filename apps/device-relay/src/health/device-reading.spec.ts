@@ -78,7 +78,15 @@ test.each([
 describe('since when something is unsent', () => {
   const status = { subscriptionState: 'active' } as LocalStatus;
   const info = { terminalId: 'UZ1', receiptCount: 2, currentReceiptSeq: 9 } as FmInfo;
-  const parts = { status, info, shift: null, previous: null, oldestPendingMs: null, nowMs: NOW };
+  const parts = {
+    status,
+    classifierVersion: null,
+    info,
+    shift: null,
+    previous: null,
+    oldestPendingMs: null,
+    nowMs: NOW,
+  };
 
   test("the gateway's own receipts tell; else the first poll that saw it", () => {
     const own = readingFrom({ ...parts, oldestPendingMs: NOW - 5_000 });

@@ -16,6 +16,8 @@ const FULL_SHIFT_DOCUMENTS = 29_000;
 
 export interface ReadingParts {
   status: LocalStatus;
+  /** Null: it does not say. */
+  classifierVersion: number | null;
   info: FmInfo;
   /** Null: not asked for this time, what was known stands. */
   shift: SeenShiftState | null;
@@ -33,7 +35,8 @@ export interface SeenShiftState {
   unsentZReports: number;
 }
 
-export function readingFrom({ status, info, shift, previous, oldestPendingMs, nowMs }: ReadingParts): DeviceReading {
+export function readingFrom(parts: ReadingParts): DeviceReading {
+  const { status, classifierVersion, info, shift, previous, oldestPendingMs, nowMs } = parts;
   const known = previous?.terminalId === info.terminalId ? previous : null;
   return {
     terminalId: info.terminalId,
@@ -46,13 +49,13 @@ export function readingFrom({ status, info, shift, previous, oldestPendingMs, no
     shift: shift ? shiftFrom(shift, known?.shift ?? null, nowMs) : (known?.shift ?? null),
     subscriptionState: status.subscriptionState,
     oldestUnsentAt: info.receiptCount === 0 ? null : isoOf(oldestUnsentMs(known, oldestPendingMs, nowMs)),
-    ...classifierOf(status),
+    ...classifierOf(classifierVersion),
   };
 }
 
 /** What only registers with our extension say. */
-export function classifierOf({ classifierVersion }: LocalStatus): Pick<DeviceReading, 'classifierVersion'> {
-  return classifierVersion === undefined ? {} : { classifierVersion };
+export function classifierOf(classifierVersion: number | null): Pick<DeviceReading, 'classifierVersion'> {
+  return classifierVersion === null ? {} : { classifierVersion };
 }
 
 /** Other people's receipts have no date here: unsent since the first poll that saw something unsent. */

@@ -1,6 +1,7 @@
 import { checkIdentity, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
 import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
 import type { CallAnswer, Register } from '../lanes/ports.js';
+import { readRegisterHeaders, type RegisterHeaders } from './register-headers.js';
 
 /** What a register says of itself, whether or not it can take receipts now. */
 export type Look =
@@ -10,7 +11,7 @@ export type Look =
   | { kind: 'refused'; code: string; reason: string }
   /** Another fiscal module than the one that we know. */
   | { kind: 'replaced'; reason: string }
-  | { kind: 'seen'; status: LocalStatus; info: FmInfo; subscriptionExpiresAt: Date | null };
+  | ({ kind: 'seen'; status: LocalStatus; info: FmInfo } & RegisterHeaders);
 
 /**
  * GET /status and GET /fm/info. Unlike the lane's check it also looks at registers that are not activated or expired:
@@ -23,20 +24,11 @@ export async function lookAtRegister(register: Register, known: Baseline | null)
   if (info.kind !== 'ok') return notSeen('GET /fm/info', info);
   const identity = checkIdentity(known ?? UNKNOWN_BASELINE, status.value, info.value);
   if (identity.kind === 'replaced') return identity;
-  const subscriptionExpiresAt = readDate(info.headers?.['x-subscription-expires-at']);
-  return { kind: 'seen', status: status.value, info: info.value, subscriptionExpiresAt };
+  return { kind: 'seen', status: status.value, info: info.value, ...readRegisterHeaders(info.headers) };
 }
 
 function notSeen(call: string, answer: Exclude<CallAnswer<unknown>, { kind: 'ok' }>): Look {
   return answer.kind === 'refused'
     ? { kind: 'refused', code: answer.code, reason: `${answer.code}: ${answer.message}` }
     : { kind: 'silent', reason: `${call}: ${answer.reason}` };
-}
-
-/** Years that PostgreSQL and people can read; anything else was no date. */
-function readDate(header: string | readonly string[] | undefined): Date | null {
-  if (typeof header !== 'string') return null;
-  const date = new Date(header);
-  const year = date.getUTCFullYear();
-  return year >= 2000 && year <= 9999 ? date : null;
 }

@@ -47,7 +47,7 @@ export class PollDevice {
     if (look.kind !== 'seen' || claimed.known.state === 'replaced') return this.outcomeOf(claimed, look, options);
     const { previous, shift } = await this.readShift(claimed, register, { look, options });
     const parts: ReadingParts = {
-      ...{ status: look.status, info: look.info, shift, previous },
+      ...{ status: look.status, classifierVersion: look.classifierVersion, info: look.info, shift, previous },
       oldestPendingMs: claimed.oldestPendingMs,
       nowMs: claimed.claimedAt.getTime(),
     };

@@ -1,6 +1,7 @@
 import type { DeviceBusiness, DeviceIntroduction, DeviceReading, DeviceTaskResult, InspectParams } from '#database';
 import type { FmInfo, LocalBranch, LocalBusiness, LocalStatus } from '#fiscal-domain';
 import { classifierOf } from '../health/device-reading.js';
+import { readRegisterHeaders } from '../health/register-headers.js';
 import type { CallAnswer, LaneDevice, Register } from '../lanes/ports.js';
 import type { InspectionRepository } from './inspection.repository.js';
 
@@ -25,7 +26,6 @@ type Asked<T> = Extract<CallAnswer<T>, { kind: 'ok' }>;
 /** Four calls have to fit into the time for which a caller waits. */
 const MAX_CALL_TIMEOUT_MS = 6_000;
 /** On every answer but that of /status. */
-const SUBSCRIPTION_HEADER = 'x-subscription-expires-at';
 /** Answers that came to an end too early prove that somebody is there as little as silence does. */
 const NO_ANSWER = new Set(['timeout', 'reset']);
 
@@ -114,13 +114,14 @@ function introductionOf(asked: {
   branch: LocalBranch;
 }): DeviceIntroduction {
   const { status, info, business, branch } = asked;
+  const { subscriptionExpiresAt, classifierVersion } = readRegisterHeaders(info.headers);
   return {
     terminalId: info.value.terminalId,
     journalId: status.journalId ?? null,
     capabilities: status.capabilities ?? [],
-    subscriptionExpiresAt: momentOf(info.headers?.[SUBSCRIPTION_HEADER]),
+    subscriptionExpiresAt: subscriptionExpiresAt?.toISOString() ?? null,
     business: businessOf(business, branch),
-    reading: readingOf(status, info.value),
+    reading: { ...readingOf(status, info.value), ...classifierOf(classifierVersion) },
   };
 }
 
@@ -142,12 +143,5 @@ function readingOf(status: LocalStatus, info: FmInfo): DeviceReading {
     shift: null,
     subscriptionState: status.subscriptionState,
     oldestUnsentAt: null,
-    ...classifierOf(status),
   };
-}
-
-function momentOf(header: string | string[] | undefined): string | null {
-  const text = Array.isArray(header) ? header[0] : header;
-  const moment = text === undefined ? Number.NaN : Date.parse(text);
-  return Number.isNaN(moment) ? null : new Date(moment).toISOString();
 }

@@ -186,9 +186,9 @@ test.each(KINDS)('a device that %s over the receipt: it stays open, and ends onc
 });
 
 test.each([
-  ['announces it', ['idempotency', 'journal', 'extraInfo'], true],
-  ['does not announce it', ['idempotency', 'journal'], false],
-])('how the money came goes only to a register that %s', async (_name, capabilities, isTold) => {
+  ['with our extensions', ['idempotency', 'journal'], true],
+  ['that knows only the specification', [], false],
+])('how the money came goes only to a register %s', async (_name, capabilities, isTold) => {
   react = (socket, request) => {
     const path = request.head.split(' ')[1];
     const said = path === '/status' ? { ...STATUS, capabilities } : path === '/fm/info' ? INFO : SALE;

@@ -31,7 +31,7 @@ export interface LaneDevice {
   baseUrl: string | null;
   apiKeySealed: Buffer;
   profile: DeviceProfile;
-  /** Its register announces that it takes how the money came. */
+  /** Its register has our extensions: it may be told how the money came, and ignores what it does not know. */
   takesExtraInfo?: boolean;
 }
 

@@ -101,7 +101,6 @@ export class ShopRegister implements Register {
     return this.answer('status', () => ({
       ...{ app: 'shop', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: this.activated },
       ...{ subscriptionState: 'active' as const, capabilities: ['idempotency', 'journal'], journalId: this.terminalId },
-      ...(this.classifierVersion !== null && { classifierVersion: this.classifierVersion }),
     }));
   }
 
@@ -112,9 +111,11 @@ export class ShopRegister implements Register {
       ...{ currentReceiptSeq: this.sequence, AccumulatedSaleCash: 0, AccumulatedSaleCard: 0, AccumulatedSaleVAT: 0 },
       ...{ AccumulatedRefundCash: 0, AccumulatedRefundCard: 0, AccumulatedRefundVAT: 0 },
     }));
-    return info.kind === 'ok'
-      ? { ...info, headers: { 'x-subscription-expires-at': this.subscriptionExpiresAt } }
-      : info;
+    const headers = {
+      'x-subscription-expires-at': this.subscriptionExpiresAt,
+      ...(this.classifierVersion !== null && { 'x-classifier-version': String(this.classifierVersion) }),
+    };
+    return info.kind === 'ok' ? { ...info, headers } : info;
   }
 
   business(): ReturnType<Register['business']> {
