@@ -23,5 +23,6 @@ function readDate(header: string | string[] | undefined): Date | null {
 }
 
 function readCount(header: string | string[] | undefined): number | null {
-  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : null;
+  const count = typeof header === 'string' && /^\d{1,16}$/.test(header) ? Number(header) : Number.NaN;
+  return Number.isSafeInteger(count) ? count : null;
 }
