@@ -91,9 +91,13 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     return null;
   }
 
-  /** After news that this process was told of as well: who went to work at it is waited for, instead of looking once more. */
+  /**
+   * After news that this process was told of as well: who went to work at it is waited for, instead of looking once more. Only
+   * one that came to nothing is not: the look at all that is due had claimed the payment a moment before it.
+   */
   async afterNews(paymentId: string): Promise<void> {
-    await (this.turns.get(paymentId)?.enough ?? this.now(paymentId));
+    const reached = await this.turns.get(paymentId)?.enough;
+    if (!reached) await this.now(paymentId);
   }
 
   private async tryNow(paymentId: string): Promise<{ isClaimed: boolean; step: SagaStep | null }> {
