@@ -10,6 +10,13 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[rank] ?? Number.NaN;
 }
 
+/** Whether something that should not grow grows: median of the last fifth of the samples to that of the second. */
+export function growth(samples: readonly number[]): number {
+  const part = (from: number, to: number): number =>
+    median(samples.slice(Math.floor(samples.length * from), Math.ceil(samples.length * to)));
+  return part(0.8, 1) / part(0.2, 0.4);
+}
+
 /** How long each of so many took, one after the other, milliseconds. */
 export async function timed(count: number, work: () => Promise<void>): Promise<number[]> {
   const times: number[] = [];
