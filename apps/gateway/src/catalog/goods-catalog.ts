@@ -168,7 +168,9 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     queries: readonly ProductQuery[],
   ): Promise<Map<string, ProductAnswer>> {
     const tick = this.freshness.now();
-    const matches = await this.readMatches(merchantId, queries.flatMap(lookupsOf));
+    // Each once, however many lines ask for it.
+    const lookups = new Map(queries.flatMap(lookupsOf).map((lookup) => [matchKey(lookup), lookup]));
+    const matches = await this.readMatches(merchantId, [...lookups.values()]);
     const readAtMs = performance.now();
     const answers = new Map<string, ProductAnswer>();
     for (const query of queries) {
@@ -203,8 +205,9 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     for (const row of rows) {
       const key = matchKey(row);
       const others = matches.get(key);
-      if (others) others.push(row);
-      else matches.set(key, [row]);
+      if (!others) matches.set(key, [row]);
+      // The same goods found twice (an alias like the name) are no ambiguity.
+      else if (others.every(({ sku }) => sku !== row.sku)) others.push(row);
     }
     return matches;
   }

@@ -59,6 +59,22 @@ test.each([
   expect(await resolve(item)).toMatchObject({ by, sku, errors: by === 'spic' ? [expect.anything()] : [] });
 });
 
+test('the same goods on several lines are no ambiguity', async () => {
+  await catalog.put([
+    catalog.product({ sku: 'cheese', name: { ru: 'Сыр', uz: 'сыр' }, aliases: ['СЫР'], barcodes: ['478009'] }),
+  ]);
+  const items = [
+    { name: 'Сыр' },
+    { name: 'сыр ' },
+    { name: 'Сыр', barcode: '478009' },
+    { name: 'x', barcode: '478009' },
+  ];
+  const { body } = await catalog.ask('POST', '/v1/catalog/resolve', {
+    items: [...items, { sku: 'cheese' }, { sku: 'cheese' }],
+  });
+  expect(body.items.map(({ sku }) => sku)).toEqual(Array(6).fill('cheese'));
+});
+
 test('what fits several is refused with their names, and never falls through to a default', async () => {
   await setDefault({ spic: BREAD, package_code: '1500001', units: 796, vat_percent: 12 });
   const answer = await resolve({ name: 'молоко' });
