@@ -186,6 +186,7 @@ it('marked goods are the merchant’s own register’s, and the provider gets no
   const items = [{ name: 'Sigaret', price: PRICE, qty: 1, spic, labels: [label] }];
   const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items });
   expect({ status, body: body.errors ?? body.fiscalised_by }).toEqual({ status: 201, body: 'gateway' });
+  await fixture.untilLinked(body.id, body.receipt.fiscal?.verification_url);
   expect(await fixture.simulated(body.id)).toMatchObject([{ documents: [], link: expect.any(String) }]);
 });
 
