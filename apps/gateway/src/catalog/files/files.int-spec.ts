@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ZipFile } from 'yazl';
 import { FILE_MEDIA_TYPES } from '#runtime';
 import { csvLine } from '../../sheets/csv.js';
@@ -26,17 +27,25 @@ beforeEach(async () => {
   await catalog.gateway.prisma.$executeRaw`DELETE FROM products`;
 });
 
+type SentFile = CatalogBody & { progress: Record<string, number>; error: string | null };
+
+/** On a busy machine the answer may come before the import's end: then its end is awaited. */
 async function send(
   format: FileFormat,
   body: string | Buffer,
   mode = 'upsert',
-): Promise<{ status: number; body: CatalogBody & { progress: Record<string, number>; error: string | null } }> {
+): Promise<{ status: number; body: SentFile }> {
   const response = await fetch(`${catalog.gateway.base}/v1/catalog/imports?mode=${mode}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${catalog.gateway.token}`, 'content-type': FILE_MEDIA_TYPES[format] },
     body: new Uint8Array(Buffer.from(body)),
   });
-  return { status: response.status, body: (await response.json()) as never };
+  let answer = { status: response.status, body: (await response.json()) as SentFile };
+  while (answer.body.state === 'running') {
+    await delay(50);
+    answer = (await catalog.ask('GET', `/v1/catalog/imports/${answer.body.id}`)) as never;
+  }
+  return answer;
 }
 
 async function get(path: string): Promise<Buffer> {
