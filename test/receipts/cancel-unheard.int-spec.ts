@@ -5,6 +5,7 @@ import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-la
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
 import { joinLane } from '../../apps/device-relay/src/lanes/join-lane.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
+import { INFO, NO_LINKS, SALE, STATUS } from '../../apps/device-relay/src/lanes/testing/register-answers.js';
 import { CancelReceipt } from '../../apps/gateway/src/receipts/cancel-receipt.js';
 import { ReceiptRepository } from '../../apps/gateway/src/receipts/receipt.repository.js';
 import { answer, MisbehavingServer } from '../../libs/local-api/src/testing/misbehaving-server.js';
@@ -12,29 +13,8 @@ import { until } from '../../libs/queue/src/testing/until.js';
 import { apiKeyOwner } from '#database';
 import { createLogger, OutgoingGuard, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
 
-const TERMINAL = 'ZZ000000000001';
-const STATUS = {
-  ...{ app: 'x', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: true },
-  ...{ subscriptionState: 'active', capabilities: ['idempotency', 'journal'], journalId: 'jrn-1' },
-};
-const INFO = {
-  ...{ terminalId: TERMINAL, version: '1', type: 1, receiptCount: 0, receiptMaxCount: 100, zreportCount: 0 },
-  ...{ zreportMaxCount: 9, currentReceiptSeq: 40, AccumulatedSaleCash: 0, AccumulatedSaleCard: 0 },
-  ...{ AccumulatedRefundCash: 0, AccumulatedRefundCard: 0, AccumulatedSaleVAT: 0, AccumulatedRefundVAT: 0 },
-};
-const RECEIPT = {
-  ...{ terminalId: TERMINAL, receiptSeq: 41, fiscalSign: '012345678901', transactionTime: 1_795_158_000_000 },
-  qrUrl: `https://ofd.soliq.uz/check?t=${TERMINAL}&r=41&c=20261120120000&s=012345678901`,
-};
-const SALE = { success: true, receipt: RECEIPT, receiptHtml: '', ofdSent: true };
-
 const logger = createLogger('test', 'silent');
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
-const NO_LINKS = {
-  transportTo: (): never => {
-    throw new Error('no register dials in here');
-  },
-};
 
 let rows: LaneRows;
 let locks: AdvisoryLaneLocks;

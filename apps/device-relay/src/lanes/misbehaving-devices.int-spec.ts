@@ -10,27 +10,11 @@ import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import type { DrainLane, Drained } from './drain-lane.js';
 import { joinLane } from './join-lane.js';
 import { LaneRows } from './testing/lane-rows.js';
+import { INFO, NO_LINKS, SALE, STATUS } from './testing/register-answers.js';
 
 const DEADLINE_MS = 400;
-const TERMINAL = 'ZZ000000000001';
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
 const logger = createLogger('test', 'silent');
-
-const STATUS = {
-  ...{ app: 'x', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: true },
-  ...{ subscriptionState: 'active', capabilities: ['idempotency', 'journal'], journalId: 'jrn-1' },
-};
-const INFO = {
-  ...{ terminalId: TERMINAL, version: '1', type: 1, receiptCount: 0, receiptMaxCount: 100, zreportCount: 0 },
-  ...{ zreportMaxCount: 9, currentReceiptSeq: 40, AccumulatedSaleCash: 0, AccumulatedSaleCard: 0 },
-  ...{ AccumulatedRefundCash: 0, AccumulatedRefundCard: 0, AccumulatedSaleVAT: 0, AccumulatedRefundVAT: 0 },
-};
-const RECEIPT = {
-  ...{ terminalId: TERMINAL, receiptSeq: 41, fiscalSign: '012345678901', transactionTime: 1_795_158_000_000 },
-  qrUrl: `https://ofd.soliq.uz/check?t=${TERMINAL}&r=41&c=20261120120000&s=012345678901`,
-};
-
-const SALE = { success: true, receipt: RECEIPT, receiptHtml: '', ofdSent: true };
 
 const drip: Reaction = (socket) => {
   socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
@@ -59,12 +43,6 @@ const KINDS: readonly [name: string, react: Reaction][] = [
   ['answers 500', (socket) => socket.write(answer(500, 'oops'))],
   ['says true and false at once', (socket) => socket.write(answer(500, SALE))],
 ];
-
-const NO_LINKS = {
-  transportTo: (): never => {
-    throw new Error('no register dials in here');
-  },
-};
 let rows: LaneRows;
 let locks: AdvisoryLaneLocks;
 let server: MisbehavingServer;

@@ -9,6 +9,7 @@ import type { ImportKind } from './apply-version.js';
 import { Classifier } from './classifier.js';
 import { ImportRuns } from './import-runs.js';
 import { LoadClassifier, type LoadOutcome } from './load-classifier.js';
+import { beginAnew, siteRow } from './testing/begin-anew.js';
 import { RegisterSite, type SiteRow } from './testing/register-site.js';
 
 const site = new RegisterSite();
@@ -24,21 +25,7 @@ afterAll(async () => {
   await site.stop();
 });
 
-beforeEach(async () => {
-  const { prisma } = catalog.gateway;
-  for (const table of ['classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'])
-    await prisma.$executeRawUnsafe(`DELETE FROM ${table}`);
-  await prisma.$executeRaw`DELETE FROM affected_products`;
-  await prisma.$executeRaw`DELETE FROM products`;
-  await catalog.storeEntries(sampleEntries());
-  Object.assign(site, { rows: sampleEntries().map(siteRow), inactive: [], changes: [], troubles: [] });
-  site.asked.length = 0;
-});
-
-function siteRow(entry: ClassifierEntry): SiteRow {
-  const { spic, packages, marked, cash_allowed: cash, name } = entry;
-  return { spic, packages, marked, cash, ru: name.ru, uz: name.uz };
-}
+beforeEach(() => beginAnew(catalog, site, sampleEntries().map(siteRow)));
 
 const load = (kind: ImportKind, source: string): Promise<LoadOutcome> =>
   catalog.gateway.app.get(LoadClassifier, { strict: false }).execute(kind, source, { pausesMs: [5, 5] });

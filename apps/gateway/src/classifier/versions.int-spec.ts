@@ -15,6 +15,7 @@ import { ClassifierJob } from './classifier-job.js';
 import { GoBack, type BackOutcome } from './go-back.js';
 import { ImportRuns } from './import-runs.js';
 import { LoadClassifier, type LoadOptions, type LoadOutcome } from './load-classifier.js';
+import { beginAnew, siteRow } from './testing/begin-anew.js';
 import { RegisterSite, type SiteRow } from './testing/register-site.js';
 
 const NEW_CODE = '99999999999999999';
@@ -36,28 +37,15 @@ afterAll(async () => {
   await site.stop();
 });
 
-beforeEach(async () => {
-  const { prisma } = catalog.gateway;
-  for (const table of ['classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'])
-    await prisma.$executeRawUnsafe(`DELETE FROM ${table}`);
-  await prisma.$executeRaw`DELETE FROM affected_products`;
-  await prisma.$executeRaw`DELETE FROM products`;
-  await catalog.storeEntries(sampleEntries());
-  Object.assign(site, {
-    rows: sampleEntries()
+beforeEach(() =>
+  beginAnew(
+    catalog,
+    site,
+    sampleEntries()
       .filter(({ active }) => active)
       .map(siteRow),
-    inactive: [],
-    changes: [],
-    troubles: [],
-  });
-  site.asked.length = 0;
-});
-
-function siteRow(entry: ClassifierEntry): SiteRow {
-  const { spic, packages, marked, cash_allowed: cash, name } = entry;
-  return { spic, packages, marked, cash, ru: name.ru, uz: name.uz };
-}
+  ),
+);
 
 const load = (kind: ImportKind, source: string, options: LoadOptions = {}): Promise<LoadOutcome> =>
   catalog.gateway.app.get(LoadClassifier, { strict: false }).execute(kind, source, { pausesMs: [5], ...options });
