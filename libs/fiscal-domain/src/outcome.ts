@@ -215,8 +215,12 @@ export function whatWasLost(before: CounterReading, now: CounterReading): string
 }
 
 export function hasExtensions(status: LocalStatus): boolean {
-  const capabilities = status.capabilities ?? [];
-  return capabilities.includes('idempotency') && capabilities.includes('journal') && status.journalId !== undefined;
+  return announcesExtensions(status.capabilities) && status.journalId !== undefined;
+}
+
+/** Whether a register says that it knows keys and can be asked for them (contract.md "Local API extensions"). */
+export function announcesExtensions(capabilities: readonly string[] | null = []): boolean {
+  return capabilities?.includes('idempotency') === true && capabilities.includes('journal');
 }
 
 /** Sequence and lifetime sums of GET /fm/info; nothing else of it moves only by registrations. */

@@ -1,4 +1,4 @@
-import { readProfile } from '#fiscal-domain';
+import { announcesExtensions, readProfile } from '#fiscal-domain';
 import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
 
 /** Columns of `devices` that every query for a device to be called reads. */
@@ -19,6 +19,6 @@ export function laneDeviceOf(id: string, row: LaneDeviceRow): LaneDevice {
     baseUrl: row.base_url,
     apiKeySealed: Buffer.from(row.api_key_sealed),
     profile: readProfile(row.profile),
-    takesExtraInfo: row.capabilities?.includes('idempotency') === true && row.capabilities.includes('journal'),
+    takesExtraInfo: announcesExtensions(row.capabilities),
   };
 }
