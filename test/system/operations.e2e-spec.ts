@@ -53,13 +53,13 @@ test('/healthz and /readyz of gateway and relay', async () => {
   for (const url of urls) {
     const alive = await fetch(`${url}/healthz`);
     expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok' }]);
+    // The queue is optional: a program is ready before it has heard from Redis for the first time.
     const ready = await until(
-      'ready',
+      'ready with all its parts',
       () => readiness(url),
-      ({ http }) => http === 200,
+      ({ checks }) => Object.values(checks).every(({ state }) => state === 'up'),
     );
-    expect(ready.status).toBe('ready');
-    for (const { state } of Object.values(ready.checks)) expect(state).toBe('up');
+    expect([ready.http, ready.status]).toEqual([200, 'ready']);
   }
   const [gateway, relay] = await Promise.all(urls.map(readiness));
   expect(Object.keys(gateway?.checks ?? {}).sort()).toEqual(['database', 'queue']);
