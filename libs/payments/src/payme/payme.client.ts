@@ -34,6 +34,7 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   // `detail` has no field for marking codes.
   markingSupported: false,
   providerDocuments: 'told',
+  refundDocuments: 'told',
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: 141,
