@@ -91,6 +91,7 @@ describe('Payme, sandbox scenario B: performed and cancelled', () => {
     expect((await payme('CheckTransaction', { id })).result).toMatchObject({ state: -2, reason: 5 });
     expect((await payme('PerformTransaction', { id })).error.code).toBe(-31008);
     const view = await fixture.until(paymentId, { status: 'refunded', receipt: 'registered' });
+    expect(view.account).toBeNull();
     await fixture.untilRefunded(view.receipt.id);
   });
 
@@ -204,6 +205,12 @@ describe('Payme, the rest of its protocol', () => {
     };
     expect(await ask({ method: 'POST', body: '{"half' })).toEqual([200, -32700]);
     expect(await ask({ method: 'GET' })).toEqual([200, -32300]);
+    expect(await ask({ method: 'POST' })).toEqual([200, -32700]);
+    expect(await ask({ method: 'POST', body: '[1]', headers: { ...headers, 'content-type': 'image/png' } })).toEqual([
+      200, -32600,
+    ]);
+    const huge = await fetch(url, { method: 'POST', headers, body: 'x'.repeat(70_000) });
+    expect([huge.status, ((await huge.json()) as { code: string }).code]).toEqual([413, 'payload_too_large']);
     expect(await ask({ method: 'POST', body: '{"id":1,"method":"Nope","params":{}}' })).toEqual([200, -32601]);
     const other = await fetch(url.replace(/pac_.*/, 'pac_01hzzzzzzzzzzzzzzzzzzzzzzz'), { method: 'POST', body: '{}' });
     expect([other.status, ((await other.json()) as { code: string }).code]).toEqual([404, 'not_found']);
