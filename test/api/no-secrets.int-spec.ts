@@ -194,4 +194,4 @@ test(`after ${CALLS} calls: nothing in database, Redis, logs and metrics`, async
   );
   expect([...inRedis].map((what) => `${what} in Redis, for a while`)).toEqual([]);
   expect(found).toEqual([]);
-}, 240_000);
+}, 600_000);

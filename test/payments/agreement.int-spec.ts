@@ -1,5 +1,5 @@
 // Whoever stops a sale half-way, and in whatever state its receipt is then: money without a receipt goes back, a receipt without money is refunded, each once.
-import { anId, payme, verdictOf } from './provider-callers.js';
+import { anId, askPayme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -136,7 +136,7 @@ describe('the provider takes back what it had given', () => {
 });
 
 describe('the merchant cancels while Payme has reserved', () => {
-  const call = (method: string, params: unknown) => payme(fixture, method, params);
+  const call = (method: string, params: unknown) => askPayme(fixture, method, params);
 
   it('so Payme may not take the money, however little the cancel has come along', async () => {
     const { body } = await fixture.pay({ provider: 'payme' });
@@ -152,4 +152,47 @@ describe('the merchant cancels while Payme has reserved', () => {
     expect((await call('CheckTransaction', { id: order.id })).result).toMatchObject({ state: -1, reason: 4 });
     expect(verdictOf(await call('PerformTransaction', { id: order.id }))).toBe(-31008);
   });
+});
+
+describe('the reconciliation names, until it is mended,', () => {
+  it('a call of which nobody knows what it did', async () => {
+    await fixture.faults({ fault: 'drop_before', next: 1 }, { fault: 'error_before', next: 3 });
+    const { body } = await fixture.pay(CHARGE);
+    expect(await fixture.disagreement(body.id)).toMatchObject({
+      ...{ kind: 'unknown', status: 'authorize_unknown', next_step: 'gateway: reads the status at the provider' },
+      next_at: expect.any(String),
+    });
+    await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
+    expect(await fixture.disagreement(body.id)).toBeUndefined();
+  });
+
+  it('a receipt without its money', async () => {
+    const { id, receipt } = await waiting(HOLD);
+    await fixture.atProvider(id, { status: 'voided' });
+    await fixture.registered(receipt.id);
+    await fixture.until(id, { status: 'voided', receipt: 'registered' });
+    expect(await fixture.disagreement(id)).toMatchObject({ kind: 'receipt_without_money', amount: PRICE });
+    fixture.register = 'registers';
+    await fixture.untilRefunded(receipt.id);
+    expect(await fixture.disagreement(id)).toBeUndefined();
+  });
+
+  it('a sum that is to go back', async () => {
+    const { body } = await fixture.pay(CHARGE);
+    fixture.register = 'sleeps';
+    await fixture.ask('POST', `/v1/receipts/${body.receipt.id}/refunds`, {}, { prefer: 'wait=0' });
+    expect(await fixture.disagreement(body.id)).toMatchObject({ kind: 'refund_open', status: 'captured' });
+    fixture.register = 'registers';
+    await fixture.until(body.id, { status: 'refunded' });
+    expect(await fixture.disagreement(body.id)).toBeUndefined();
+  });
+});
+
+it('lets a hold go that ends while the merchant has not said when', async () => {
+  const { body } = await fixture.pay({ ...HOLD, capture: 'manual' });
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET hold_until = now() + interval '1 second', due_at = now() + interval '1 second' WHERE id = ${body.id}`;
+  await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
+  const late = await fixture.ask('POST', `/v1/payments/${body.id}/capture`);
+  expect([late.status, late.body.code]).toEqual([409, 'payment_not_capturable']);
 });

@@ -1,12 +1,12 @@
 // Each row of the providers' own tables is what the running gateway answers, whatever the order of the calls before.
 import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import { sql } from '../system/database.js';
-import { anId, click, multicard, payme, verdictOf } from './provider-callers.js';
+import { anId, askPayme, click, multicard, payme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
 
-const call = (method: string, params: unknown) => payme(fixture, method, params);
+const call = (method: string, params: unknown) => askPayme(fixture, method, params);
 
 interface Order {
   id: string;
@@ -88,7 +88,7 @@ describe('Payme', () => {
     const methods = ['CheckPerformTransaction', 'CreateTransaction', 'PerformTransaction', 'CancelTransaction'];
     try {
       for (const method of [...methods, 'CheckTransaction', 'GetStatement'])
-        expect((await call(method, { ...order, from: 1, to: 2 })).error.code).toBe(-32400);
+        expect((await payme(fixture, method, { ...order, from: 1, to: 2 })).error.code).toBe(-32400);
     } finally {
       await sql(database, 'ALTER TABLE provider_transactions_away RENAME TO provider_transactions');
     }

@@ -1,12 +1,12 @@
 // What a provider tells us is believed once, answered in its words, and leaves money and receipt in agreement.
 import { paymeAuthorization } from '#payments';
-import { anId, click as callOfClick, payme as callOfPayme, PAYME_AUTHORIZATION, type Rpc } from './provider-callers.js';
+import { anId, askPayme, click as callOfClick, PAYME_AUTHORIZATION, type Rpc } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
 
 const payme = (method: string, params: unknown, authorization?: string): Promise<Rpc> =>
-  callOfPayme(fixture, method, params, authorization);
+  askPayme(fixture, method, params, authorization);
 
 it.each([
   ['payme', 'reorder'],

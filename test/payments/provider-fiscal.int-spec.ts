@@ -1,6 +1,6 @@
 // A sale is registered once: by the merchant's register or by the payment provider, and refunded by the same one.
 import { until } from '../system/until.js';
-import { anId, multicard, payme } from './provider-callers.js';
+import { anId, askPayme, multicard } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -44,7 +44,7 @@ const WAYS = [
   ['multicard, on its page', { provider: 'multicard' }],
 ] as const;
 
-const rpc = (method: string, params: unknown) => payme(fixture, method, params);
+const rpc = (method: string, params: unknown) => askPayme(fixture, method, params);
 
 async function paid(payment: Record<string, unknown>) {
   const { body } = await fixture.pay(payment);

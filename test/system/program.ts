@@ -75,7 +75,7 @@ export class Program {
   }
 
   private async becomesReady(): Promise<void> {
-    const deadline = Date.now() + 40_000;
+    const deadline = Date.now() + 90_000;
     while (Date.now() < deadline) {
       if (!this.isRunning) throw new Error(`${this.name} ended while starting:\n${this.lastWords}`);
       if (await isOk(this.readyUrl)) return;

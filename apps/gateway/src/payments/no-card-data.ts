@@ -26,11 +26,17 @@ export class NoCardData implements OnModuleInit {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preValidation', (request, _reply, done) => {
       const isLookedAt = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
-      const faults: ProblemError[] = [];
-      if (isLookedAt) look(request.body, null, faults);
+      const faults = isLookedAt ? cardDataIn(request.body) : [];
       done(faults.length > 0 ? Problem.fromErrors(faults) : undefined);
     });
   }
+}
+
+/** @returns a fault for each place of a parsed body that holds card data, at most 20; none for a body that is still a stream */
+export function cardDataIn(body: unknown): ProblemError[] {
+  const faults: ProblemError[] = [];
+  look(body, null, faults);
+  return faults;
 }
 
 /** Where in the body; its pointer is only made when it has to be told. */
@@ -46,7 +52,7 @@ function look(value: unknown, place: Place | null, faults: ProblemError[]): void
     return;
   }
   const depth = place?.depth ?? 0;
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH || faults.length >= MAX_FAULTS) return;
+  if (!isParsed(value) || depth > MAX_DEPTH || faults.length >= MAX_FAULTS) return;
   for (const [name, item] of Object.entries(value)) {
     const inside = { name, within: place, depth: depth + 1 };
     if (CARD_FIELDS.test(name)) tell(inside, faults);
@@ -54,6 +60,14 @@ function look(value: unknown, place: Place | null, faults: ProblemError[]): void
     else if (holdsCardNumber(name)) tell(place, faults);
     else if (!OWN_NUMBERS.has(name)) look(item, inside, faults);
   }
+}
+
+/** A stream or its bytes are the business of the handler that reads them, and a stream leads to all of the server. */
+function isParsed(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function tell(place: Place | null, faults: ProblemError[]): void {
