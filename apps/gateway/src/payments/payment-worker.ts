@@ -134,8 +134,14 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
+  /** They are in hand already: each is read by itself where all together cannot be. */
   private async readAll(ids: readonly string[]): Promise<Map<string, PaymentFacts>> {
-    return new Map((await this.payments.readAll(ids)).map((facts) => [facts.id, facts]));
+    try {
+      return new Map((await this.payments.readAll(ids)).map((facts) => [facts.id, facts]));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'payment: what is due was not read together');
+      return new Map();
+    }
   }
 
   private advance(
