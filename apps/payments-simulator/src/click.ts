@@ -143,9 +143,11 @@ function addClickRegister(server: FastifyInstance, { book, money }: ClickParts):
   const readable = new Map<string, number>();
   const shows = (id: string): void => void readable.set(id, Date.now() + 300);
   server.post(`${base}/submit_items`, (request) => {
-    const body = request.body as { payment_id: number; items: { Price: number; Discount: number }[] };
+    const body = request.body as { payment_id: number; items: { Price: number; Discount: number; Amount: number }[] };
     const payment = book.find(String(body.payment_id));
     if (payment?.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
+    if (!body.items.every(({ Amount }) => Number.isSafeInteger(Amount)))
+      return { error_code: -8, error_note: 'Amount' };
     const totalTiyin = body.items.reduce((sum, { Price, Discount }) => sum + Price - Discount, 0);
     money.register(payment, 'sale', { count: body.items.length, totalTiyin });
     shows(payment.id);
