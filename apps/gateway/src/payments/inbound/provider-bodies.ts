@@ -26,8 +26,8 @@ export class ProviderBodies implements OnModuleInit {
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     const options = { parseAs: 'string', bodyLimit: MAX_BODY_BYTES } as const;
-    fastify.addContentTypeParser(AS_IT_CAME, options, (request, body, done) => {
-      (request as WithBody).providerBody = body.toString();
+    fastify.addContentTypeParser<string>(AS_IT_CAME, options, (request, body, done) => {
+      (request as WithBody).providerBody = body;
       done(null, {});
     });
     fastify.addHook('preParsing', (request, _reply, payload, done) => {
