@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -12,8 +13,8 @@ export function providerBodyOf(request: FastifyRequest): string {
   return (request as WithBody).providerBody ?? '';
 }
 
-/** A media type that nobody sends. */
-const AS_IT_CAME = 'application/x-provider-call';
+/** A media type that nobody can send: elsewhere it is as unknown as any other. */
+const AS_IT_CAME = `application/x-${randomUUID()}`;
 
 /**
  * Keeps the bytes of providers' calls from being parsed: their media types are their own (`text/json`), and a body that is no JSON
