@@ -297,6 +297,8 @@ describe('the other ends of an attempt', () => {
   test('a refusal is remembered with its time by the database’s clock', async () => {
     const { attemptId } = await rows.createOpenAttempt();
     await rows.ours.noteRefusal(attemptId, { refused: 'F-001' });
+    const { rows: kept } = await rows.sql.query<{ at: string }>(`SELECT outcome ->> 'refused_at' AS at FROM attempts`);
+    for (const { at } of kept) expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const noted = await rows.ours.read(rows.deviceId, 1);
     expect(noted?.openAttempt?.refusedAgoMs).toBeGreaterThanOrEqual(0);
     expect(noted?.openAttempt?.refusedAgoMs).toBeLessThan(60_000);

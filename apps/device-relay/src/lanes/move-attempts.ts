@@ -153,7 +153,8 @@ export class MoveAttempts {
 
   async noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void> {
     await this.prisma.$executeRaw`
-      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object('refused_at', now(), 'refused_to', ${this.relayId}::text)
+      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object(
+               'refused_at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refused_to', ${this.relayId}::text)
        WHERE id = ${attemptId} AND state = 'open'`;
   }
 
