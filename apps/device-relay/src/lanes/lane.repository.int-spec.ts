@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => rows.session.end());
 
-describe('the guards of the database, tried with direct SQL (design.md §5.2)', () => {
+describe('the guards of the database, tried with direct SQL', () => {
   const INSERT = `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
                   VALUES ($1, $2, $3, $4, $5::attempt_state, '{}', '\\x00', 'rly')`;
 

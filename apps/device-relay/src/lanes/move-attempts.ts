@@ -4,7 +4,7 @@ import { newId } from '#runtime';
 import { isHeld, jsonOrNull } from './lane-sql.js';
 import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer } from './ports.js';
 
-/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (facts: fiscal.md, delivery). */
+/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (docs/watch.md). */
 const OFD_FUSE_HOURS = 48;
 
 /** From the intent to its end: attempt, receipt, lane and event move in one statement, from the expected state or not at all. */

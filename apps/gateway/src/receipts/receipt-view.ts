@@ -23,7 +23,7 @@ export interface DocumentView {
 
 type CustomerView = Record<keyof ReceiptCustomer, string | null>;
 
-/** The receipt as the API shows it: contract.md "Receipt". Money in tiyin, times in RFC 3339 UTC. */
+/** The receipt as the API shows it. Money in tiyin, times in RFC 3339 UTC. */
 export interface ReceiptView extends DocumentView {
   id: string;
   status: ReceiptStatus;
