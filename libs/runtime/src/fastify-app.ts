@@ -6,6 +6,7 @@ import type { Cidr } from './cidr.js';
 import { answerClientError } from './client-error.js';
 import { NestLogger, type Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { inNfc, mayNeedNfc } from './nfc.js';
 import { ProblemFilter, sendProblem } from './problem-filter.js';
 import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
@@ -104,8 +105,10 @@ function setMediaTypes(adapter: FastifyAdapter): void {
   fastify.removeContentTypeParser('text/plain');
   const readJson = fastify.getDefaultJsonParser('error', 'error');
   adapter.useBodyParser('application/json', true, {}, (request, body, done) => {
-    if (body?.length === 0) done(null, EMPTY_BODY);
-    else void readJson(request, body?.toString('utf8') ?? '', done);
+    const text = body?.toString('utf8') ?? '';
+    if (text === '') done(null, EMPTY_BODY);
+    else if (!mayNeedNfc(text)) void readJson(request, text, done);
+    else void readJson(request, text, (error, parsed?: unknown) => done(error, error ? undefined : inNfc(parsed)));
   });
   adapter.useBodyParser(FORM_MEDIA_TYPE, true, { bodyLimit: FORM_LIMIT_BYTES }, (request, body, done) => {
     const config: object = request.routeOptions.config;
