@@ -38,7 +38,7 @@ const OPTIONS = {
   'require-idempotency-key': { type: 'boolean' },
 } as const;
 
-export type Given = ReturnType<typeof readArguments>['values'];
+export type Given = ReturnType<typeof parsed>['values'];
 
 const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'merchant create': ['code', 'name', 'tin'],
@@ -62,12 +62,16 @@ export const WITH_TARGET: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws UsageError */
-export function readArguments(args: readonly string[]) {
+export function readArguments(args: readonly string[]): { values: Given; positionals: string[] } {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+    return parsed(args);
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
   }
+}
+
+function parsed(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
 }
 
 /** @throws UsageError */
