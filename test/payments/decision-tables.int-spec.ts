@@ -245,7 +245,7 @@ describe('Click', () => {
     expect(await ask(body.id)).toMatchObject({ error: -9 });
   });
 
-  it('knows the sheet’s own signatures', async () => {
+  it('knows the documentation’s own signatures', async () => {
     const form = {
       ...{ click_trans_id: '3737503', service_id: '12345', click_paydoc_id: '9', merchant_trans_id: 'order_9001' },
       ...{ amount: '1000.00', error: '0', error_note: 'Success' },
@@ -307,7 +307,7 @@ describe('Multicard', () => {
     expect(await multicard(fixture, asked)).toEqual([200, true]);
   });
 
-  it('knows the sheet’s own signatures, and who may call', async () => {
+  it('knows the documentation’s own signatures, and who may call', async () => {
     const id = fixture.accountIds['multicard'] ?? '';
     const vector = { uuid: 'e60d8ebc-b9fe-11ef-b159-005056b4367d', invoice_id: '2024864028760', amount: '20000' };
     const post = async (sign: string): Promise<number> => {

@@ -19,7 +19,7 @@ const KNOWN_CARDS = /^(8600495473316478|8600069195406311)$/;
 const BY_PAGE: ReadonlySet<string> = new Set(['cards.create', 'cards.get_verify_code', 'cards.verify', 'cards.check']);
 
 /**
- * cards.* of the Subscribe API (facts §2.1): asked by the merchant's page, so that a card's number goes from the customer to Payme and
+ * cards.* of the Subscribe API: asked by the merchant's page, so that a card's number goes from the customer to Payme and
  * to nobody else; the gateway gets the token.
  */
 export class PaymeCards {

@@ -28,7 +28,7 @@ interface Fixture {
   outcome: Partial<CallOutcome>;
 }
 
-/** 2024-04-06 00:34:38 in Tashkent: the second of the sheet's own `Auth` vector. */
+/** 2024-04-06 00:34:38 in Tashkent: the second of the documentation's own `Auth` vector. */
 const NOW_MS = 1_712_345_678_000;
 const LINES: ReceiptLine[] = [
   {

@@ -13,7 +13,7 @@ export function clickLineForm(scale: ClickAmountScale): LineForm {
 }
 
 /**
- * `items` of ofd_data/submit_items (facts §3.3): tiyin, `Price` is the line before its discount.
+ * `items` of ofd_data/submit_items: tiyin, `Price` is the line before its discount.
  * @param options.sellerTin for goods of the merchant's own; null: the lines have to name it
  */
 export function clickItems(

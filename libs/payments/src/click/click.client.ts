@@ -58,7 +58,7 @@ export function clickCapabilities({ linksRefunds }: { linksRefunds: boolean }): 
 type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 type ClickAnswer = { kind: 'body'; body: WireObject } | NoStatus;
 
-/** Click's Merchant API (facts §3.2). Nothing of it is idempotent: what was not answered is looked up by our reference. */
+/** Click's Merchant API. Nothing of it is idempotent: what was not answered is looked up by our reference. */
 export class ClickClient implements PaymentProvider {
   readonly code = 'click';
   readonly capabilities: ProviderCapabilities;

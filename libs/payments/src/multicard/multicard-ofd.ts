@@ -5,7 +5,7 @@ import { isObject, textAt, type WireObject } from '../wire.js';
 export const MULTICARD_LINE_FORM: LineForm = { fractions: false, discounts: false, commission: ['tin'] };
 
 /**
- * `ofd` of an invoice and of a hold's charge (facts §7): by it Multicard registers the receipt itself.
+ * `ofd` of an invoice and of a hold's charge: by it Multicard registers the receipt itself.
  * @param sellerTin for goods of the merchant's own; null: nothing is said
  */
 export function multicardItems(lines: FiscalLines, sellerTin: string | null): WireObject[] {

@@ -64,7 +64,7 @@ const INVOICE_SECONDS = 86_400;
 /** A token that ends within this time is replaced before it is used. */
 const TOKEN_MARGIN_MS = 60_000;
 
-/** Multicard (facts §7): cards by token with a hold, and invoices whose callback we may refuse. */
+/** Multicard: cards by token with a hold, and invoices whose callback we may refuse. */
 export class MulticardClient implements PaymentProvider {
   readonly code = 'multicard';
   readonly capabilities: ProviderCapabilities;

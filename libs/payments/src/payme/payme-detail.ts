@@ -7,7 +7,7 @@ const THOUSAND = 1_000;
 export const PAYME_LINE_FORM: LineForm = { fractions: false, discounts: true, commission: [] };
 
 /**
- * `detail` of receipts.create and of CheckPerformTransaction's answer (facts §1.7): by it Payme registers the receipt itself. Unit
+ * `detail` of receipts.create and of CheckPerformTransaction's answer: by it Payme registers the receipt itself. Unit
  * prices and whole counts; Σ(price × count − discount) is the sum. It has no field for marking codes.
  */
 export function paymeDetail(lines: FiscalLines): WireObject {

@@ -24,7 +24,7 @@ const LATER: MulticardVerdict = {
 const giveBack = (message: string): MulticardVerdict => ({ status: 200, body: { success: false, message } });
 
 /**
- * Multicard's callbacks (facts §7). `success` asks whether the money may stay: it may when the receipt is registered. While
+ * Multicard's callbacks. `success` asks whether the money may stay: it may when the receipt is registered. While
  * nobody knows, HTTP 500 keeps the money frozen and brings the same question again. `webhook` is only a hint.
  */
 @Injectable()

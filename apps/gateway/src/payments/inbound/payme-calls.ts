@@ -41,7 +41,7 @@ interface PaymeAsked {
   accountField: string;
 }
 
-/** Payme's Merchant API (facts §1): always HTTP 200, each call decided by what is stored and written at once with its answer. */
+/** Payme's Merchant API: always HTTP 200, each call decided by what is stored and written at once with its answer. */
 @Injectable()
 export class PaymeCalls {
   private readonly memory = new PaymeMemory();
