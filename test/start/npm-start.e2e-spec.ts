@@ -53,7 +53,7 @@ interface DemoFile extends Record<string, unknown> {
   gateway_url: string;
   payments_sim_url: string;
   cashier_id: string;
-  sample_item: Record<string, unknown>;
+  product_name: string;
   payme: { url: string; key: string; account_field: string };
 }
 
@@ -79,7 +79,7 @@ async function askForReceipt(id: unknown): Promise<{ status: number; body: unkno
 async function askAsPayme(): Promise<unknown> {
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile;
   const order = {
-    items: [demo.sample_item],
+    items: [{ name: demo.product_name, price: 112_000, qty: 1 }],
     payment: { method: 'online', provider: 'payme' },
     cashier_id: demo.cashier_id,
   };
