@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { growingCache } from '#runtime';
 import type { StoredIdentity } from './receipt.repository.js';
 
 /** Minutes of a busy shop chain, seconds of the fastest load; whatever was forgotten goes the way of a new receipt. */
@@ -12,7 +12,7 @@ const MAX_REMEMBERED = 16_384;
  */
 @Injectable()
 export class RecentRequests {
-  private readonly receipts = new LRUCache<string, string>({ max: MAX_REMEMBERED });
+  private readonly receipts = growingCache<string, string>(MAX_REMEMBERED);
 
   remember(request: StoredIdentity, receiptId: string): void {
     const name = nameOf(request);
