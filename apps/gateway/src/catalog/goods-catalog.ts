@@ -1,8 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { CATALOG_CHANGED_CHANNEL, ChannelListener, PrismaService } from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
-import type { Logger } from '#runtime';
+import { growingCache, type Logger } from '#runtime';
 import { ALL_MERCHANTS } from './catalog-notices.js';
 import { Freshness } from './freshness.js';
 
@@ -83,8 +82,8 @@ const MAX_CANDIDATES = 10;
  */
 @Injectable()
 export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly products = new LRUCache<string, Kept<ProductAnswer>>({ max: MAX_CACHED });
-  private readonly goods = new LRUCache<string, Kept<ClassifiedGoods>>({ max: MAX_CACHED });
+  private readonly products = growingCache<string, Kept<ProductAnswer>>(MAX_CACHED);
+  private readonly goods = growingCache<string, Kept<ClassifiedGoods>>(MAX_CACHED);
   private readonly freshness = new Freshness();
   private readonly channel: ChannelListener;
 
@@ -221,7 +220,7 @@ interface Lookup {
 }
 
 /** Keys of names that were asked for: folding a name costs more than all the rest of a look-up. */
-const nameKeys = new LRUCache<string, string>({ max: MAX_CACHED });
+const nameKeys = growingCache<string, string>(MAX_CACHED);
 
 function keyOfName(name: string): string {
   const known = nameKeys.get(name);
