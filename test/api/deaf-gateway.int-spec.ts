@@ -1,11 +1,11 @@
 // Promise: a signing key that was taken away counts for nothing within seconds, also where the connection for notices is dead and looks well.
 import 'reflect-metadata';
 import { createLogger } from '#runtime';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { SigningKeys } from '../../apps/gateway/src/signing/signing-keys.js';
 import { SigningRig } from '../../apps/gateway/src/signing/testing/signing-rig.js';
 import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
-import { freePorts } from '../system/program.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
 import { until } from '../system/until.js';
 

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { sql } from '../system/database.js';
-import { freePorts, Program } from '../system/program.js';
+import { Program } from '../system/program.js';
 import { startSystem, type TestSystem } from '../system/system.js';
 import { until } from '../system/until.js';
 

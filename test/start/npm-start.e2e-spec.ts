@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { destroyEmbeddedPostgres } from '../../scripts/lib/embedded-postgres.mjs';
-import { freePorts } from '../system/program.js';
 import { processesOf, StartedSystem } from './started-system.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'fiscal-start-'));
@@ -42,7 +42,7 @@ function livingCommands(): string[] {
 }
 
 async function until200(url: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   while ((await fetch(url)).status !== 200) {
     if (Date.now() > deadline) throw new Error(`${url} never answered 200`);
     await delay(100);

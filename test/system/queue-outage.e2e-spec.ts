@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { OwnRedis } from '../../libs/queue/src/testing/own-redis.js';
 import { allRegistered, expectEachExactlyOnce, setFaults, storedReceipts } from './ground-truth.js';
-import { freePorts } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { until } from './until.js';
