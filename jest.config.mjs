@@ -43,7 +43,7 @@ const withDatabase = {
 
 export default {
   // Real parts on a busy machine: a test fails by its own deadline, not by the clock of another. (Jest ignores it in a project.)
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   projects: [
     project('unit', 'spec'),
     project('integration', 'int-spec', withDatabase),

@@ -14,7 +14,7 @@ let rig: SigningRig;
 
 beforeAll(async () => {
   rig = await SigningRig.start();
-}, 60_000);
+});
 afterAll(() => rig?.stop());
 
 /** Gateways that wait for notices about keys. */

@@ -32,7 +32,7 @@ beforeAll(async () => {
     ...hosts.map((host, index): [string, string] => [host, `127.0.0.1:${ports[index]}`]),
   ];
   await createOwner();
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(
@@ -46,7 +46,7 @@ afterAll(async () => {
   );
   await postgres.remove();
   rmSync(folder, { recursive: true, force: true });
-}, 30_000);
+});
 
 /** The script that the PostgreSQL image runs on an empty volume, on a server without our roles. */
 async function createOwner(): Promise<void> {
@@ -144,4 +144,4 @@ test('a program refuses to start on a bad setting and names it', () => {
   expect(said).toContain('GATEWAY_PORT');
   expect(said).toContain('SECRETS_KEY');
   expect(said).not.toContain('    at ');
-}, 30_000);
+});

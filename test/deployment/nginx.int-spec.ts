@@ -200,7 +200,7 @@ async function startEcho(): Promise<{ server: Server; port: number; close: () =>
     proxy = await start(ports);
     echoing = await start({ gateway: echo.port, relay: echo.port });
     locked = await start(ports, { mtls: true });
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const each of proxies) await each.stop();
     await echo?.close();

@@ -37,9 +37,9 @@ function onOneSystem(kind: StageKind, one: FaultCase[], together: FaultCase[] = 
 
     beforeAll(async () => {
       stage = await startStage(kind);
-    }, 120_000);
+    });
 
-    afterAll(() => stage?.stop(), 60_000);
+    afterAll(() => stage?.stop());
 
     test.each(one)('case $number: $name', (fault) => expectToHold(stage, fault));
     if (together.length > 0) {

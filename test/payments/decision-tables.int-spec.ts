@@ -14,6 +14,15 @@ beforeEach(() => {
 });
 
 const call = (method: string, params: unknown) => payme(fixture, method, params);
+const ASK_AGAIN = -32400;
+
+/** As Payme does where the answer would have come too late. */
+async function callUntilAnswered(method: string, params: unknown): Promise<Awaited<ReturnType<typeof call>>> {
+  for (const deadline = Date.now() + 60_000; ;) {
+    const answer = await call(method, params);
+    if (verdictOf(answer) !== ASK_AGAIN || Date.now() > deadline) return answer;
+  }
+}
 
 interface Order {
   id: string;
@@ -112,11 +121,13 @@ describe('Payme', () => {
 
   it('answers many at once each with its own, written together', async () => {
     const orders = await Promise.all(Array.from({ length: 24 }, () => newOrder()));
-    const checks = await Promise.all(orders.map((order) => call('CheckPerformTransaction', order)));
+    const checks = await Promise.all(orders.map((order) => callUntilAnswered('CheckPerformTransaction', order)));
     expect(checks.every(({ result }) => result['allow'] === true)).toBe(true);
     // Every order twice by the same transaction and once by another, all at the same time.
     const creates = await Promise.all(
-      orders.flatMap((order) => [order, order, { ...order, id: anId() }].map((one) => call('CreateTransaction', one))),
+      orders.flatMap((order) =>
+        [order, order, { ...order, id: anId() }].map((one) => callUntilAnswered('CreateTransaction', one)),
+      ),
     );
     for (const [index, order] of orders.entries()) {
       const [first, same, other] = creates.slice(index * 3, index * 3 + 3);
@@ -130,7 +141,7 @@ describe('Payme', () => {
       order.id = rows[0]?.id ?? '';
     }
     const performs = await Promise.all(
-      orders.flatMap(({ id }) => [1, 2].map(() => call('PerformTransaction', { id }))),
+      orders.flatMap(({ id }) => [1, 2].map(() => callUntilAnswered('PerformTransaction', { id }))),
     );
     expect(performs.map(verdictOf)).toEqual(performs.map(() => 2));
     for (const [index, { account }] of orders.entries()) {

@@ -25,7 +25,7 @@ afterAll(async () => {
   for (const pid of livingProcesses()) process.kill(pid, 'SIGKILL');
   await destroyEmbeddedPostgres(dataDir);
   rmSync(folder, { recursive: true, force: true });
-}, 30_000);
+});
 
 function runPrintedCommands(): { status: number; body: Record<string, unknown> } {
   const { stdout } = spawnSync('bash', ['-c', system.printedCommands], { encoding: 'utf8' });
@@ -101,7 +101,7 @@ test('when only the supervisor is killed, nobody is left behind and the next sta
   await system.says('2. Make a receipt:');
   expect(livingProcesses().filter((pid) => before.includes(pid))).toEqual([]);
   expect(runPrintedCommands().status).toBe(201);
-}, 120_000);
+});
 
 test('a program that dies is started again, and the console says so', async () => {
   const relay = livingProcesses().find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('device-relay'));
@@ -109,7 +109,7 @@ test('a program that dies is started again, and the console says so', async () =
   await system.says('The device relay ended (SIGKILL); it is started again in 0.5 s.');
   await system.says('The device relay is started again');
   expect(runPrintedCommands().status).toBe(201);
-}, 60_000);
+});
 
 test('a program alone attaches to the database of the folder', async () => {
   const port = String(await freePorts(1));
@@ -117,20 +117,20 @@ test('a program alone attaches to the database of the folder', async () => {
   await second.says('gateway is ready');
   await until200(`http://127.0.0.1:${port}/readyz`);
   expect(await second.ends('SIGINT')).toBe(0);
-}, 60_000);
+});
 
 test('a second start in the same place is refused in one sentence', async () => {
   const second = new StartedSystem(dataDir, ports);
   expect(await second.ends()).toBe(1);
   expect(second.said.trim()).toMatch(/^✖ Port \d+, meant for the OFD simulator, is taken by another program .*$/);
-}, 60_000);
+});
 
 test('Ctrl-C stops everything within 10 s', async () => {
   const beganMs = performance.now();
   expect(await system.ends('SIGINT')).toBe(0);
   expect(performance.now() - beganMs).toBeLessThan(10_000);
   expect(livingCommands()).toEqual([]);
-}, 60_000);
+});
 
 test('a busy database port is one sentence, and nothing is left running', async () => {
   const busy = createServer();
@@ -140,7 +140,7 @@ test('a busy database port is one sentence, and nothing is left running', async 
   expect(refused.said).toMatch(/✖ Port \d+ is taken by another program; set POSTGRES_PORT to a free one\.\n$/);
   await new Promise((resolve) => busy.close(resolve));
   expect(livingCommands()).toEqual([]);
-}, 60_000);
+});
 
 test("a folder with other people's files is left alone", async () => {
   const foreign = join(folder, 'foreign');
@@ -152,7 +152,7 @@ test("a folder with other people's files is left alone", async () => {
     `✖ DATA_DIR ${foreign} holds files that are not ours (thesis.txt); name an empty or a new folder instead.`,
   );
   expect(readdirSync(foreign)).toEqual(['thesis.txt']);
-}, 60_000);
+});
 
 test('a program alone without a database exits with one sentence', async () => {
   const alone = new StartedSystem(join(folder, 'empty'), ports, ['scripts/start-one.mjs', 'gateway']);
@@ -160,4 +160,4 @@ test('a program alone without a database exits with one sentence', async () => {
   expect(alone.said.trim()).toBe(
     '✖ No database: set DATABASE_URL, or start the embedded PostgreSQL first with npm run start:db',
   );
-}, 60_000);
+});

@@ -14,9 +14,9 @@ let rig: PaymentsRig;
 
 beforeAll(async () => {
   rig = await startPayments({ simulatorPort: await freePorts(1) });
-}, 120_000);
+});
 
-afterAll(() => rig?.stop(), 60_000);
+afterAll(() => rig?.stop());
 
 /** Held, and its receipt in the lane; the relay sleeps. */
 async function held(marker: string): Promise<PaymentView> {

@@ -31,7 +31,7 @@ beforeAll(async () => {
       commission: { tin: '301234567' },
     }),
   ]);
-}, 60_000);
+});
 
 afterAll(() => catalog?.stop());
 

@@ -14,7 +14,7 @@ const open: OauthGateway[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-}, 60_000);
+});
 afterEach(async () => {
   while (open.length > 0) await open.pop()?.stop();
 });
@@ -120,7 +120,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
   beforeAll(async () => {
     redis = await OwnRedis.reserve();
     await redis.start();
-  }, 60_000);
+  });
   afterAll(() => redis.kill());
 
   test('all gateways count together; without Redis each for itself, and the right secret opens', async () => {

@@ -9,7 +9,7 @@ const open: OauthGateway[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-}, 60_000);
+});
 afterEach(async () => {
   while (open.length > 0) await open.pop()?.stop();
 });
@@ -72,7 +72,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
   beforeAll(async () => {
     redis = await OwnRedis.reserve();
     await redis.start();
-  }, 60_000);
+  });
   afterAll(() => redis.kill());
 
   test('all gateways count together; without Redis each for itself, and nobody is shut out', async () => {

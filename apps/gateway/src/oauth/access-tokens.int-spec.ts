@@ -18,7 +18,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   gateway = await OauthGateway.start(database, { publicUrl: PUBLIC_URL });
   merchantId = await gateway.createMerchant();
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.stop();
   await database.drop();
@@ -136,7 +136,7 @@ describe('remembered tokens', () => {
     } finally {
       await second.stop();
     }
-  }, 120_000);
+  });
 
   test('count for less than a second while no notices can be heard', async () => {
     const client = await makeClient(['receipts:read']);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   });
   const pkcs8 = pair.privateKey.export({ type: 'pkcs8', format: 'der' });
   privateKey = await crypto.subtle.importKey('pkcs8', pkcs8, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.stop();
   await database.drop();

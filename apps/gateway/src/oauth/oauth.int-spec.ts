@@ -96,7 +96,7 @@ beforeAll(async () => {
   prisma = app.get(PrismaService);
   merchantId = newId('mer');
   await prisma.merchant.create({ data: { id: merchantId, code: 'm', name: 'M', tin: '300000000' } });
-}, 60_000);
+});
 
 afterAll(async () => {
   await app.close();
@@ -291,7 +291,7 @@ describe('a guarded route', () => {
           : { status: 401, clientId: undefined, code: 'invalid_token' },
       );
     }
-  }, 60_000);
+  });
 
   test('a missing scope: 403 with the scope that is needed', async () => {
     const token = await tokenOf(await makeClient(['receipts:write']));

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
@@ -16,7 +17,7 @@ const MAX_FAULTS = 20;
 /**
  * No card number and no CVC comes into the API, in whatever field somebody puts it: it is refused before anything reads, stores or logs
  * the body, and the answer names the place and not the number. Calls of providers have forms of their own and are not looked
- * through.
+ * through, nor are files, which their handlers read row by row.
  */
 @Injectable()
 export class NoCardData implements OnModuleInit {
@@ -25,9 +26,10 @@ export class NoCardData implements OnModuleInit {
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preValidation', (request, _reply, done) => {
-      const isLookedAt = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
+      const isOurs = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
       const faults: ProblemError[] = [];
-      if (isLookedAt) look(request.body, null, faults);
+      // On a body that its handler reads hangs the whole server, and nothing of its content yet.
+      if (isOurs && !(request.body instanceof Readable)) look(request.body, null, faults);
       done(faults.length > 0 ? Problem.fromErrors(faults) : undefined);
     });
   }

@@ -17,7 +17,7 @@ import { UsedNonces } from './used-nonces.js';
 let rig: SigningRig;
 beforeAll(async () => {
   rig = await SigningRig.start();
-}, 60_000);
+});
 afterAll(() => rig.stop());
 
 const outcome = ({ status, body }: Reply): unknown => (status < 300 ? status : [status, body?.['code']]);

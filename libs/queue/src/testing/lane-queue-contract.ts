@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { LaneBell } from '../lane-bell.js';
 import { LaneListener } from '../lane-listener.js';
 import type { LaneQueueBackend } from '../lane-queue-backend.js';
@@ -67,7 +66,6 @@ async function settled(read: () => number): Promise<number> {
 
 /** The promises of bell and listener that hold on every back end. */
 export function laneQueueContract(queue: LaneQueueUnderTest): void {
-  jest.setTimeout(90_000);
   let open: (LaneBell | LaneListener)[] = [];
   const newBell = (counters = new QueueCounters()): LaneBell => {
     const bell = new LaneBell(queue.backend(), counters, quiet);

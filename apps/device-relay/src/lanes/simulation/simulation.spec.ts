@@ -40,7 +40,7 @@ test('the same seed gives the same world, another seed another one', async () =>
   const [once, again, other] = [await simulate(3, 400), await simulate(3, 400), await simulate(7, 400)];
   expect(again).toEqual(once);
   expect(other.trace).not.toBe(once.trace);
-}, 60_000);
+});
 
 function simulate(seed: number, receipts: number): Promise<WorldResult> {
   return new World({ seed, receipts, harshness: HARSHNESS[seed % HARSHNESS.length]! }).run();
