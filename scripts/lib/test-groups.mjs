@@ -49,10 +49,10 @@ export const GROUPS = [
   ]),
   checks('lint', 120, 'beside', [command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0'])]),
   checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),
-  { name: 'unit', budgetSeconds: 90, lane: 'alone', run: () => runJest('unit', WORKERS) },
+  { name: 'unit', budgetSeconds: 60, lane: 'alone', run: () => runJest('unit', WORKERS) },
   {
     name: 'integration',
-    budgetSeconds: 180,
+    budgetSeconds: 240,
     lane: 'alone',
     run: () => withDatabase(() => runJest('integration', WORKERS_THAT_WAIT)),
   },

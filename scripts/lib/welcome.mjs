@@ -29,7 +29,7 @@ export function printWelcome(facts, { dataDir, env }) {
   console.log(`
 Running. Ctrl-C stops everything; the data stays in ${shown}/.
 
-  Gateway        ${demo.gateway_url}
+  Gateway        ${demo.gateway_url} (the API: /docs)
   Device relay   ${baseUrlOf(PROGRAMS.relay, env)}/readyz
   Cash register  ${demo.register_url}
   OFD simulator  ${demo.ofd_url}

@@ -102,6 +102,14 @@ test('the pages that comments refer to exist', () => {
   expect([...new Set(missing)].filter((page) => !onPurpose.includes(page))).toEqual([]);
 });
 
+test('comments name no page that only some people have', () => {
+  const code = sources.filter((file) => !file.endsWith('.md'));
+  const named = code.flatMap((file) =>
+    [...read(file).matchAll(/(?<![\w/.-])[\w-]+\.md\b/g)].map(([page]) => `${file}: ${page}`),
+  );
+  expect(named.filter((line) => !names.has(line.split(': ')[1] ?? ''))).toEqual([]);
+});
+
 test('decisions have a number of their own and stay short; the README does, too', () => {
   const decisions = pages.filter((page) => page.startsWith('docs/adr/'));
   const numbers = decisions.map((page) => basename(page).slice(0, 4));

@@ -17,7 +17,7 @@ const GIVE_UP_MS = 55_000;
 /** Between two sales of one seller: a machine that is busy selling has no time to start what was killed. */
 const BREATH_MS = 40;
 
-/** Sells once: asks again with the same key until it is told, as contract.md asks of clients. */
+/** Sells once: asks again with the same key until it is told, as clients should. */
 export async function sellStubbornly(
   client: GatewayClient,
   sale: { till: number; key?: string; prefer?: string },

@@ -11,7 +11,7 @@ export interface ExpectedProblem {
 const FIELDS = ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id', 'errors'];
 const POINTER = /^(\/([^~/]|~[01])*)*$/;
 
-/** The exact shape of contract.md "Errors", whatever the refusal is about. */
+/** The exact shape of docs/errors.md, whatever the refusal is about. */
 export function expectProblem(answer: RawAnswer, expected: ExpectedProblem): void {
   const document = JSON.parse(answer.text) as Record<string, unknown>;
   const { code, errors } = document;

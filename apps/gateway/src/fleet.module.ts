@@ -8,6 +8,7 @@ import { Cashiers } from './cashiers/cashiers.js';
 import { CashiersController } from './cashiers/cashiers.controller.js';
 import { CallDevice } from './devices/call-device.js';
 import { ChangeDevice } from './devices/change-device.js';
+import { CountdownsController } from './devices/countdowns.controller.js';
 import { DeleteDevice } from './devices/delete-device.js';
 import { DeviceAddress } from './devices/device-address.js';
 import { DeviceCallsController } from './devices/device-calls.controller.js';
@@ -32,6 +33,7 @@ import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
   controllers: [
     DevicesController,
     DeviceCallsController,
+    CountdownsController,
     BranchesController,
     CashiersController,
     GroupsController,

@@ -21,7 +21,7 @@ const OURS: ExpectedGrowth = { sums: { ...NONE, saleCash: 11_200, saleVat: 1_200
 const AFTER_OURS = grown(1, { saleCash: 11_200, saleVat: 1_200 });
 const EXACT: Calibration = { sequenceOffset: 0, tiyinPerUnit: 1 };
 
-describe('what two equal readings after the settle time prove (design.md §5.5)', () => {
+describe('what two equal readings after the settle time prove', () => {
   interface Row {
     now: CounterReading;
     first?: CounterReading;

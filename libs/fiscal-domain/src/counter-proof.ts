@@ -1,5 +1,5 @@
 /**
- * What a fiscal module's counters prove about an attempt whose answer was lost (design.md §5.5, registers that know no
+ * What a fiscal module's counters prove about an attempt whose answer was lost (docs/architecture.md, registers that know no
  * idempotency key): a pure function of two readings, the attempt and what is known of the device.
  */
 import type { CounterReading, FiscalSums } from './outcome.js';
@@ -15,7 +15,7 @@ export interface Calibration {
   tiyinPerUnit: number;
 }
 
-/** What one document adds to the module's sums, tiyin. `vatToleranceTiyin`: 1 per line (contract.md "Values"). */
+/** What one document adds to the module's sums, tiyin. `vatToleranceTiyin`: 1 per line. */
 export interface ExpectedGrowth {
   sums: FiscalSums;
   vatToleranceTiyin: number;

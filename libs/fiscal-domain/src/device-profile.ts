@@ -6,7 +6,7 @@ export interface DeviceProfile {
   sendTimeoutMs: number;
   /** Deadline of every other call. */
   callTimeoutMs: number;
-  /** Longer than the register's worst processing time (design.md §5.5). */
+  /** Longer than the register's worst processing time (docs/architecture.md). */
   settleMs: number;
   /** Least time between two documents; a hardware module needs 1 s. */
   pacingMs: number;

@@ -17,7 +17,7 @@ const TERMINAL = 'UZ000000000001';
 const KEYED: Baseline = { terminalId: TERMINAL, journalId: 'journal-1', sequence: 41, reading: null };
 const UNKNOWN: Baseline = { terminalId: null, journalId: null, sequence: null, reading: null };
 
-describe('definitive codes (design.md §5.4)', () => {
+describe('definitive codes', () => {
   const DOCUMENT_CODES = [
     ...['E-003', 'E-004', 'E-005', 'E-006', 'E-007', 'E-008', 'E-009', 'E-010', 'E-011', 'E-012', 'E-013', 'E-014'],
     ...['E-015', 'E-017', 'E-018'],

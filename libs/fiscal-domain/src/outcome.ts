@@ -1,5 +1,5 @@
 /**
- * What an attempt's answer means: the decision table of design.md §5.4–5.5, as pure functions.
+ * What an attempt's answer means: the decision table (docs/architecture.md, "The lane"), as pure functions.
  * The default of anything odd is "unclear": never success, never failure.
  */
 import type { FmInfo, LocalStatus, SaleResponse } from './local-api.js';
@@ -218,7 +218,7 @@ export function hasExtensions(status: LocalStatus): boolean {
   return announcesExtensions(status.capabilities) && status.journalId !== undefined;
 }
 
-/** Whether a register says that it knows keys and can be asked for them (contract.md "Local API extensions"). */
+/** Whether a register says that it knows keys and can be asked for them. */
 export function announcesExtensions(capabilities: readonly string[] | null = []): boolean {
   return capabilities?.includes('idempotency') === true && capabilities.includes('journal');
 }

@@ -37,8 +37,8 @@ export function sumsOfZReport(report: CurrentZReport): ShiftSums {
 }
 
 /**
- * The difference is register − gateway, only the fields that differ. The VAT may be off by a tiyin per line (contract.md
- * "Values"). A register that shows less than the gateway sold there is never explained by other people's sales.
+ * The difference is register − gateway, only the fields that differ. The VAT may be off by a tiyin per line.
+ * A register that shows less than the gateway sold there is never explained by other people's sales.
  *
  * @param vatToleranceTiyin number of lines of the gateway's own receipts
  */

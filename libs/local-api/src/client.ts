@@ -60,7 +60,7 @@ const MAX_CONNECT_MS = 10_000;
 
 /**
  * Client of the local fiscal API of one register. Follows no redirect, repeats nothing, and tells "not one byte left"
- * apart from "unclear", which is what the lane's decisions rest on (design.md §5).
+ * apart from "unclear", which is what the lane's decisions rest on (docs/architecture.md).
  */
 export class LocalApiClient {
   private readonly transport: LocalApiTransport;

@@ -30,6 +30,11 @@ class SampleController {
     return { names: [...request.body.keys()], a: request.body.getAll('a') };
   }
 
+  @Post('pings')
+  ping(): { pong: true } {
+    return { pong: true };
+  }
+
   @Get('slow')
   async slow(): Promise<{ database: string }> {
     slow.entered();
@@ -157,6 +162,14 @@ test.each([
   ['a compressed body', 'xx', { 'content-encoding': 'gzip' }, 415, 'unsupported_media_type'],
 ])('%s', async (...[, body, headers, status, code]) => {
   await expectProblem(await post(body, headers), status, code);
+});
+
+test('a client that announces JSON with every POST may call a route that takes no body', async () => {
+  const response = await fetch(`${base.url}/v1/pings`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  });
+  expect([response.status, await response.json()]).toEqual([201, { pong: true }]);
 });
 
 test('a form where one is asked for keeps repeated names', async () => {

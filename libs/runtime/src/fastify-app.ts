@@ -6,6 +6,7 @@ import type { Cidr } from './cidr.js';
 import { answerClientError } from './client-error.js';
 import { NestLogger, type Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
+import { inNfc, mayNeedNfc } from './nfc.js';
 import { ProblemFilter, sendProblem } from './problem-filter.js';
 import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
@@ -13,14 +14,14 @@ import { closePromptly } from './prompt-closing.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
-import { BodyValidationPipe } from './validation-problem.js';
+import { BodyValidationPipe, EMPTY_BODY } from './validation-problem.js';
 
 export interface HttpAppOptions {
   logger: Logger;
   metrics?: Metrics;
   /** Whose `X-Forwarded-For` is believed; nobody's unless given. */
   trustedProxies?: readonly Cidr[];
-  /** Default 256 KiB (contract.md "Errors"). */
+  /** Default 256 KiB. */
   bodyLimitBytes?: number;
   /** How long a whole request may take to arrive. Default 30 s. */
   requestTimeoutMs?: number;
@@ -100,7 +101,15 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
 
 /** Bodies are JSON; forms only where a route asks for them, as URLSearchParams; nothing else. */
 function setMediaTypes(adapter: FastifyAdapter): void {
-  adapter.getInstance<FastifyInstance>().removeContentTypeParser('text/plain');
+  const fastify = adapter.getInstance<FastifyInstance>();
+  fastify.removeContentTypeParser('text/plain');
+  const readJson = fastify.getDefaultJsonParser('error', 'error');
+  adapter.useBodyParser('application/json', true, {}, (request, body, done) => {
+    const text = body?.toString('utf8') ?? '';
+    if (text === '') done(null, EMPTY_BODY);
+    else if (!mayNeedNfc(text)) void readJson(request, text, done);
+    else void readJson(request, text, (error, parsed?: unknown) => done(error, error ? undefined : inNfc(parsed)));
+  });
   adapter.useBodyParser(FORM_MEDIA_TYPE, true, { bodyLimit: FORM_LIMIT_BYTES }, (request, body, done) => {
     const config: object = request.routeOptions.config;
     if ('acceptsForm' in config && config.acceptsForm === true) {
@@ -132,7 +141,7 @@ export function AcceptsForm(): MethodDecorator {
   return RouteConfig({ acceptsForm: true });
 }
 
-/** On a handler: its body may be larger, or must be smaller, than others (contract.md "Errors"). Not beside AcceptsForm. */
+/** On a handler: its body may be larger, or must be smaller, than others. Not beside AcceptsForm. */
 export function BodyLimit(bodyLimitBytes: number): MethodDecorator {
   return RouteConfig({ bodyLimitBytes });
 }

@@ -21,7 +21,7 @@ function random(): number {
 const nextUlid = monotonicFactory(random);
 
 /**
- * A new id: prefix, `_`, lower-case ULID (contract.md "Values"). Ids made by one process sort in the order in which
+ * A new id: prefix, `_`, lower-case ULID. Ids made by one process sort in the order in which
  * they were made, also within a millisecond.
  */
 export function newId(prefix: string): string {

@@ -22,6 +22,7 @@ export { newId } from './ids.js';
 export { preferredLanguage, type Language } from './language.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
 export { Metrics, MetricsModule, type MetricText } from './metrics.js';
+export { inNfc } from './nfc.js';
 export {
   isPublicUnicast,
   OutgoingGuard,

@@ -28,7 +28,7 @@ const fiscal = (title: string, code: LocalRuleCode): ProblemKind => ({
 
 /**
  * Every code that the API can answer, once. 400 is only for what cannot be parsed; everything else about the content
- * is 422 (contract.md "Errors").
+ * is 422 (docs/errors.md).
  */
 export const PROBLEMS = {
   // Cannot be parsed.

@@ -6,7 +6,7 @@ import { problemOf } from './problem-of.js';
 import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 
-/** The one place that turns anything thrown into `application/problem+json` (contract.md "Errors"). */
+/** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   /** @param allowedMethods methods that exist for a path, to tell 405 from 404 */

@@ -1,4 +1,4 @@
-// Promise: every refusal is a complete RFC 9457 document with the code of its first fault (contract.md "Errors").
+// Promise: every refusal is a complete RFC 9457 document with the code of its first fault (docs/errors.md).
 import { PROBLEMS } from './problem-codes.js';
 import { problemOf } from './problem-of.js';
 import { pointerTo, Problem } from './problem.js';

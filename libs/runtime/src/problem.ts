@@ -19,7 +19,7 @@ export interface ProblemError {
 /** A fault as it is answered. */
 export type ShownError = Omit<ProblemError, 'facts'>;
 
-/** RFC 9457 document as contract.md "Errors" gives it. */
+/** RFC 9457 document as docs/errors.md shows it. */
 export interface ProblemDocument {
   type: string;
   title: string;

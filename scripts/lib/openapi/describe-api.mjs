@@ -1,6 +1,7 @@
 import { BodySchemas } from './body-schemas.mjs';
 import { exploreRoutes } from './explore.mjs';
 import { readPackage, readProblemCodes, readScopes } from './facts.mjs';
+import { SUMMARIES, TAGS } from './operation-words.mjs';
 import { errorAnswers, HEADERS, PROBLEM_RESPONSES, problemSchemas } from './problem-answers.mjs';
 import { readTypeBook } from './type-book.mjs';
 
@@ -42,6 +43,7 @@ export async function describeApi() {
     const item = (paths[route.path] ??= {});
     item[route.method] = writer.operation(route);
   }
+  refuseStaleWords(routes);
   const { version, license } = readPackage();
   return {
     openapi: '3.1.0',
@@ -53,7 +55,7 @@ export async function describeApi() {
       contact: { name: 'Operator of this gateway', url: 'https://gateway.example' },
     },
     servers: [
-      { url: 'https://gateway.example', description: 'This gateway (PUBLIC_URL): production', 'x-internal': false },
+      { url: 'https://gateway.example', description: 'This gateway (PUBLIC_URL), production', 'x-internal': false },
     ],
     security: [{ [BEARER]: [] }],
     tags: writer.tags(),
@@ -67,9 +69,21 @@ export async function describeApi() {
   };
 }
 
+/** @param {readonly Route[]} routes */
+function refuseStaleWords(routes) {
+  const names = new Set(routes.map(nameOf));
+  const stale = Object.keys(SUMMARIES).filter((name) => !names.has(name));
+  if (stale.length > 0) throw new Error(`operation-words.mjs: there is no ${stale.join(', ')}`);
+}
+
+/** @param {Route} route */
+function nameOf(route) {
+  return `${route.method.toUpperCase()} ${route.path}`;
+}
+
 class OperationWriter {
-  /** @type {Map<string, string>} */
-  #tags = new Map();
+  /** @type {Set<string>} */
+  #tags = new Set();
 
   /**
    * @param {import('./type-book.mjs').TypeBook} book
@@ -81,7 +95,7 @@ class OperationWriter {
   }
 
   tags() {
-    return [...this.#tags].map(([name, description]) => ({ name, description })).sort(byName);
+    return [...this.#tags].map((name) => ({ name, description: TAGS[name] })).sort(byName);
   }
 
   /** @param {Route} route @returns {Schema} */
@@ -89,13 +103,15 @@ class OperationWriter {
     const tag = tagOf(route.path);
     const controller = this.book.controllers[route.controller];
     if (!controller) throw new Error(`the sources have no ${route.controller}`);
-    if (!this.#tags.get(tag)) this.#tags.set(tag, controller.description || `Paths below ${tag}.`);
+    const summary = SUMMARIES[nameOf(route)];
+    if (!summary || !TAGS[tag]) throw new Error(`operation-words.mjs: say what ${nameOf(route)} (${tag}) does`);
+    this.#tags.add(tag);
     const comment = controller.handlers[route.handler]?.summary ?? '';
     return {
       operationId: `${camel(route.controller.replace(/Controller$/, ''))}_${route.handler}`,
       tags: [tag],
-      summary: summaryOf(route.handler, tag),
-      description: comment || `${wordsOf(route.handler)}: ${controller.description || tag}`,
+      summary,
+      description: comment || `${summary}.`,
       parameters: this.#parameters(route),
       ...this.#requestBody(route),
       responses: { ...this.#ownAnswers(route), ...errorAnswers(route) },
@@ -212,12 +228,6 @@ function tagOf(path) {
   const [first = '', second] = path.split('/').slice(1);
   if (first === 'v1') return second ?? 'v1';
   return first === 'oauth' || first === '.well-known' ? 'oauth' : 'operations';
-}
-
-/** @param {string} handler @param {string} tag */
-function summaryOf(handler, tag) {
-  const words = wordsOf(handler);
-  return words.includes(' ') ? words : `${words} ${tag}`;
 }
 
 /** @param {string} name `shiftOpen` or `shift_open` */

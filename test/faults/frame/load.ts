@@ -36,7 +36,7 @@ const GIVE_UP_MS = 150_000;
 const PRICE_TIYIN = 112_000;
 
 /**
- * Cash desks that sell one after the other and, as contract.md asks of clients, ask again with the same key until they
+ * Cash desks that sell one after the other and, as clients should, ask again with the same key until they
  * are told. Every answer that they should not have got is kept as a complaint.
  */
 export class Load {

@@ -54,7 +54,7 @@ export function readingFrom(parts: ReadingParts): DeviceReading {
 }
 
 /** What only registers with our extension say. */
-export function classifierOf(classifierVersion: number | null): Pick<DeviceReading, 'classifierVersion'> {
+function classifierOf(classifierVersion: number | null): Pick<DeviceReading, 'classifierVersion'> {
   return classifierVersion === null ? {} : { classifierVersion };
 }
 

@@ -46,7 +46,7 @@ const VISIBLE_BLOCKS = ['E-001', 'F-001', 'F-003', 'S-001', 'S-002', 'S-003', 'G
 
 /**
  * The state of a device after a poll: the one place that decides it. `disabled` and `replaced` are ended by people alone;
- * a block ends when the poll can see that its reason is gone (design.md §5.4).
+ * a block ends when the poll can see that its reason is gone (docs/architecture.md).
  */
 export function decideState({ known, seen, nowMs, isAsked = false }: StateQuestion): KnownState {
   if (known.state === 'disabled' || known.state === 'replaced') return known;

@@ -28,7 +28,7 @@ const LONG_SILENCE_FACTOR = 5;
 const DOUBT_FACTOR = 1 / 6;
 const JITTER = 0.2;
 
-/** Asks one register how it is. Needs no lane lock: it only reads (design.md §5, "Around the lane"). */
+/** Asks one register how it is. Needs no lane lock: it only reads (docs/architecture.md). */
 export class PollDevice {
   private readonly shiftReadAt = new LRUCache<string, number>({ max: REMEMBERED_DEVICES });
   private readonly businessReadAt = new LRUCache<string, number>({ max: REMEMBERED_DEVICES });

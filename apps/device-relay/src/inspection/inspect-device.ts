@@ -1,9 +1,9 @@
-import type { DeviceBusiness, DeviceIntroduction, DeviceReading, DeviceTaskResult, InspectParams } from '#database';
+import type { DeviceBusiness, DeviceIntroduction, DeviceTaskResult, InspectParams } from '#database';
 import type { FmInfo, LocalBranch, LocalBusiness, LocalStatus } from '#fiscal-domain';
-import { classifierOf } from '../health/device-reading.js';
+import { readingFrom } from '../health/device-reading.js';
 import { readRegisterHeaders } from '../health/register-headers.js';
 import type { CallAnswer, LaneDevice, Register } from '../lanes/ports.js';
-import type { InspectionRepository } from './inspection.repository.js';
+import type { DeviceToInspect, InspectionRepository } from './inspection.repository.js';
 
 /** A register that can be asked whom it belongs to. */
 export interface IntroducedRegister extends Pick<Register, 'status' | 'fmInfo'> {
@@ -25,7 +25,6 @@ type Asked<T> = Extract<CallAnswer<T>, { kind: 'ok' }>;
 
 /** Four calls have to fit into the time for which a caller waits. */
 const MAX_CALL_TIMEOUT_MS = 6_000;
-/** On every answer but that of /status. */
 /** Answers that came to an end too early prove that somebody is there as little as silence does. */
 const NO_ANSWER = new Set(['timeout', 'reset']);
 
@@ -39,10 +38,10 @@ export class InspectDevice {
   async execute(deviceId: string, params: InspectParams = {}): Promise<Inspection> {
     const known = await this.rows.read(deviceId);
     if (!known) return failed('expired', 'The device is gone.');
-    const { device, merchantTin, terminalId } = known;
+    const { device, terminalId } = known;
     const line = this.openLine(asTried(device, params));
     try {
-      const inspection = await introduce(line.register, merchantTin);
+      const inspection = await introduce(line.register, known);
       if (inspection.kind === 'failed') return inspection;
       const found = inspection.introduction.terminalId;
       if (terminalId !== null && terminalId !== found)
@@ -66,7 +65,10 @@ function asTried(device: LaneDevice, { baseUrl, apiKeySealed }: InspectParams): 
   };
 }
 
-async function introduce(register: IntroducedRegister, merchantTin: string): Promise<Inspection> {
+async function introduce(
+  register: IntroducedRegister,
+  { merchantTin, readAt }: Pick<DeviceToInspect, 'merchantTin' | 'readAt'>,
+): Promise<Inspection> {
   const status = await register.status();
   if (status.kind !== 'ok') return failureOf('GET /status', status);
   const unfit = unfitness(status.value);
@@ -83,10 +85,8 @@ async function introduce(register: IntroducedRegister, merchantTin: string): Pro
     );
   const branch = await register.branch();
   if (branch.kind !== 'ok') return failureOf('GET /branch', branch);
-  return {
-    kind: 'ok',
-    introduction: introductionOf({ status: status.value, info, business: business.value, branch: branch.value }),
-  };
+  const asked = { status: status.value, info, business: business.value, branch: branch.value };
+  return { kind: 'ok', introduction: introductionOf(asked, readAt) };
 }
 
 /** What the register says of itself that keeps it from taking receipts. */
@@ -107,13 +107,14 @@ function failed(code: string, detail: string): Failed {
   return { kind: 'failed', code, detail };
 }
 
-function introductionOf(asked: {
+interface AskedRegister {
   status: LocalStatus;
   info: Asked<FmInfo>;
   business: LocalBusiness;
   branch: LocalBranch;
-}): DeviceIntroduction {
-  const { status, info, business, branch } = asked;
+}
+
+function introductionOf({ status, info, business, branch }: AskedRegister, readAt: Date): DeviceIntroduction {
   const { subscriptionExpiresAt, classifierVersion } = readRegisterHeaders(info.headers);
   return {
     terminalId: info.value.terminalId,
@@ -121,27 +122,15 @@ function introductionOf(asked: {
     capabilities: status.capabilities ?? [],
     subscriptionExpiresAt: subscriptionExpiresAt?.toISOString() ?? null,
     business: businessOf(business, branch),
-    reading: { ...readingOf(status, info.value), ...classifierOf(classifierVersion) },
+    // The first reading, so that a full module takes no receipt before the first poll; its fuse counts from now.
+    reading: readingFrom({
+      ...{ status, classifierVersion, info: info.value, shift: null, previous: null, oldestPendingMs: null },
+      nowMs: readAt.getTime(),
+    }),
   };
 }
 
 function businessOf({ business }: LocalBusiness, { branch }: LocalBranch): DeviceBusiness {
   const { name, tin, phone, legal_address: legalAddress, actual_address: actualAddress } = business;
   return { name, tin, phone, legalAddress, actualAddress, branchId: branch._id, branchAddress: branch.address };
-}
-
-/** The first reading, so that a full module takes no receipt before the first poll. */
-function readingOf(status: LocalStatus, info: FmInfo): DeviceReading {
-  return {
-    terminalId: info.terminalId,
-    receiptSeq: info.currentReceiptSeq,
-    unsentReceipts: info.receiptCount,
-    maxUnsentReceipts: info.receiptMaxCount,
-    zReportsUsed: info.zreportCount,
-    zReportsMax: info.zreportMaxCount,
-    unsentZReports: 0,
-    shift: null,
-    subscriptionState: status.subscriptionState,
-    oldestUnsentAt: null,
-  };
 }

@@ -9,11 +9,14 @@ export interface DeviceToInspect {
   /** Null: never known. */
   terminalId: string | null;
   merchantTin: string;
+  /** By the database's clock. */
+  readAt: Date;
 }
 
 interface InspectRow extends LaneDeviceRow {
   terminal_id: string | null;
   tin: string;
+  now: Date;
 }
 
 export class InspectionRepository {
@@ -22,13 +25,14 @@ export class InspectionRepository {
   /** Null: there is no such device any more. */
   async read(deviceId: string): Promise<DeviceToInspect | null> {
     const [row] = await this.prisma.$queryRaw<InspectRow[]>`
-      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.terminal_id, m.tin
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.terminal_id, m.tin, now() AS now
         FROM devices d JOIN merchants m ON m.id = d.merchant_id WHERE d.id = ${deviceId} AND d.deleted_at IS NULL`;
     if (!row) return null;
     return {
       device: laneDeviceOf(deviceId, row),
       terminalId: row.terminal_id,
       merchantTin: row.tin,
+      readAt: row.now,
     };
   }
 

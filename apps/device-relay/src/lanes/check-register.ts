@@ -10,7 +10,7 @@ export type RegisterCheck =
   /** It answers, and refuses us: wrong key, not activated, expired, module not initialised. */
   | { kind: 'refusing'; state: 'blocked' | 'expired'; reason: string };
 
-/** Asks who is there and compares with whom we knew (design.md §5.1), by GET /status and GET /fm/info. */
+/** Asks who is there and compares with whom we knew (docs/architecture.md), by GET /status and GET /fm/info. */
 export async function checkRegister(register: Register, known: Baseline | null): Promise<RegisterCheck> {
   const status = await register.status();
   if (status.kind === 'refused') return refusing(status);

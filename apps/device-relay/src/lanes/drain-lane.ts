@@ -35,7 +35,7 @@ export interface LaneWork {
   setbacks: LaneSetbacks;
 }
 
-/** Works one lane off, serially, under its lock (design.md §3, §5). */
+/** Works one lane off, serially, under its lock (docs/architecture.md). */
 export class DrainLane {
   private readonly checkedAt = new Map<string, number>();
   private stopping = false;

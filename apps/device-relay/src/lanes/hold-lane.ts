@@ -18,7 +18,7 @@ export type Held<T> =
 const LOOK_EVERY_MS = 25;
 
 /**
- * Shifts and resends do not meet receipts: they are done under the lane's lock (design.md §5.1). Nothing is held while
+ * Shifts and resends do not meet receipts: they are done under the lane's lock (docs/architecture.md). Nothing is held while
  * waiting for it. Whoever holds a lane looks after it once more when he lets go: a bell may have rung in vain.
  */
 export class HoldLane {

@@ -4,7 +4,7 @@ import type { Clock } from '#runtime';
 const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000] as const;
 /** A blocked register is asked again this often whether its reason is gone. */
 export const BLOCKED_RETRY_MS = 15_000;
-/** Longest time between the beginning of an intent and the first byte (design.md §3, send guard). */
+/** Longest time between the beginning of an intent and the first byte (the send guard of docs/adr/0002-lane-lock.md). */
 const SEND_GUARD_MS = 1_000;
 /**
  * The same for a repetition under a known key, which begins with asking who is there: several round trips on a slow line.

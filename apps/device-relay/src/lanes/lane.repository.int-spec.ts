@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 afterEach(() => rows.session.end());
 
-describe('the guards of the database, tried with direct SQL (design.md §5.2)', () => {
+describe('the guards of the database, tried with direct SQL', () => {
   const INSERT = `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
                   VALUES ($1, $2, $3, $4, $5::attempt_state, '{}', '\\x00', 'rly')`;
 
@@ -297,6 +297,8 @@ describe('the other ends of an attempt', () => {
   test('a refusal is remembered with its time by the database’s clock', async () => {
     const { attemptId } = await rows.createOpenAttempt();
     await rows.ours.noteRefusal(attemptId, { refused: 'F-001' });
+    const { rows: kept } = await rows.sql.query<{ at: string }>(`SELECT outcome ->> 'refused_at' AS at FROM attempts`);
+    for (const { at } of kept) expect(at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     const noted = await rows.ours.read(rows.deviceId, 1);
     expect(noted?.openAttempt?.refusedAgoMs).toBeGreaterThanOrEqual(0);
     expect(noted?.openAttempt?.refusedAgoMs).toBeLessThan(60_000);

@@ -4,7 +4,7 @@ import { newId } from '#runtime';
 import { isHeld, jsonOrNull } from './lane-sql.js';
 import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer } from './ports.js';
 
-/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (facts: fiscal.md, delivery). */
+/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (docs/watch.md). */
 const OFD_FUSE_HOURS = 48;
 
 /** From the intent to its end: attempt, receipt, lane and event move in one statement, from the expected state or not at all. */
@@ -153,7 +153,8 @@ export class MoveAttempts {
 
   async noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void> {
     await this.prisma.$executeRaw`
-      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object('refused_at', now(), 'refused_to', ${this.relayId}::text)
+      UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object(
+               'refused_at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refused_to', ${this.relayId}::text)
        WHERE id = ${attemptId} AND state = 'open'`;
   }
 

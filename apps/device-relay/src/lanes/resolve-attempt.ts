@@ -5,7 +5,7 @@ import type { ResolveByCounters } from './resolve-by-counters.js';
 import type { ResolveByKey } from './resolve-by-key.js';
 
 /**
- * Finds out what became of an open attempt, before anything else happens on its lane (design.md §5.5): by key where the
+ * Finds out what became of an open attempt, before anything else happens on its lane (docs/architecture.md): by key where the
  * register knows keys, by its counters where it does not, by a person where neither proves anything in time.
  */
 export class ResolveAttempt {

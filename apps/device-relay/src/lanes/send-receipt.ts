@@ -34,7 +34,7 @@ export interface LaneParts {
 }
 
 /**
- * One receipt to one register: connection → intent → bytes → result (design.md §5.2–4).
+ * One receipt to one register: connection → intent → bytes → result (docs/architecture.md).
  *
  * Crash windows, all healed by the open attempt that the next owner of the lane resolves before anything else:
  * after the intent's commit and before the bytes (the register has nothing), while they are on their way (nobody knows),

@@ -37,7 +37,7 @@ interface Settle {
 
 /**
  * Waits until whatever may still be at work inside a register, or asleep on its way there, has ended; then reads the
- * counters twice (design.md §5.5). Only for registers without extensions.
+ * counters twice (docs/architecture.md). Only for registers without extensions.
  *
  * The time counts in this process and on its monotonic clock, from the register's first answer, and only while it keeps
  * answering: a phone may have been asleep with the request in its backlog, or falls asleep over it, and works it off when

@@ -5,7 +5,7 @@ import type { LaneStore } from './ports.js';
 
 /**
  * Reads the counters just before a send, on registers without extensions, and learns from the registration before it:
- * how they count (calibration), and whether anybody else sells there (design.md §5.1, §5.5).
+ * how they count (calibration), and whether anybody else sells there (docs/architecture.md).
  */
 export class TakeBaseline {
   constructor(

@@ -41,6 +41,9 @@ test('closed at its time, Z-report kept, equal to what the gateway sold', async 
     own: { saleCash: 168_000, saleCount: 2, refundCount: 0 },
   });
   expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
+  const [opened, closed] = await rig.events('shift.%');
+  expect(opened?.data['opened_at']).toMatch(/^2026-11-\d\dT\d\d:\d\d:\d\d\.000Z$/);
+  expect(closed?.data['closed_at']).toBe('2026-11-20T18:50:00.000Z');
   expect(await rig.device('dev_1')).toMatchObject({ close_due_at: null, reading: { shift: { number: 1 } } });
   await at('2026-11-21T23:50:00');
   expect(register.zReports).toHaveLength(1);

@@ -88,11 +88,11 @@ export class ShiftRepository {
                CASE WHEN ${isSent} THEN ${this.now()} END
           FROM closed
       ), news AS (
-        SELECT 1 AS step, id, number, 'shift.opened' AS type, jsonb_build_object('opened_at', ${openedAt}::timestamptz) AS more
+        SELECT 1 AS step, id, number, 'shift.opened' AS type, jsonb_build_object('opened_at', ${openedAt.toISOString()}::text) AS more
           FROM inserted
         UNION ALL SELECT 2, id, number, 'shift.closed', '{"z_report": null}' FROM older
         UNION ALL SELECT 3, id, number, 'shift.closed',
-                         jsonb_build_object('closed_at', ${closedAt}::timestamptz, 'z_report', ${JSON.stringify(report)}::jsonb)
+                         jsonb_build_object('closed_at', ${closedAt?.toISOString() ?? null}::text, 'z_report', ${JSON.stringify(report)}::jsonb)
                     FROM closed
         UNION ALL SELECT 4, id, number, ${isSent ? 'zreport.sent' : 'zreport.unsent'}, '{}' FROM closed
       )

@@ -27,7 +27,7 @@ import { ResolveItems, type ResolvedItem } from './resolve-items.js';
 import { SearchProducts } from './search-products.js';
 import { UpsertProducts, type UpsertAnswer } from './upsert-products.js';
 
-/** contract.md "Errors": catalogue calls. */
+/** Of catalogue calls. */
 export const CATALOG_BODY_BYTES = 4 * 1024 * 1024;
 
 @Controller('v1/catalog')

@@ -83,7 +83,7 @@ export class Classifier {
   }
 
   /**
-   * All entries as JSON lines (contract.md), in memory that does not grow. Each carries its own version.
+   * All entries as JSON lines (docs/catalog.md), in memory that does not grow. Each carries its own version.
    * @param version as of which: what a version that comes meanwhile replaces is given as it was. A reader who takes the
    *   newest version among the lines for his own would else believe to have what he was not given.
    */

@@ -106,7 +106,7 @@ export function readFeedItem(item: unknown): Reading {
   return { kind: 'ok', patch, atMs: atMs === null || Number.isNaN(atMs) ? null : atMs };
 }
 
-/** A line of our own export format (contract.md, classifier entry). */
+/** A line of our own export format (docs/catalog.md). */
 export function readEntryLine(text: string): Reading {
   let value: unknown;
   try {

@@ -1,73 +1,15 @@
-import { parseArgs } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { newId } from '#runtime';
 import type { Caller } from '../audit/caller.js';
 import { MerchantPatch } from '../merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../merchants/merchants.js';
-import { CATALOG_USAGE, CatalogCommands } from './catalog-commands.js';
+import { readArguments, refuseForeignOptions, USAGE, WITH_TARGET, type Given } from './arguments.js';
+import { CatalogCommands } from './catalog-commands.js';
 import { checked } from './checked.js';
-import { CLASSIFIER_USAGE, ClassifierCommands } from './classifier-commands.js';
+import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { NewMerchantInput } from './new-merchant-input.js';
 import { UsageError } from './usage-error.js';
-
-export const USAGE = `Usage:
-  merchant create --code CODE --name NAME --tin NINE_DIGITS
-  merchant list
-  merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
-                          [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT]
-  client create --merchant CODE_OR_ID --name NAME --ip any|CIDR,CIDR [--scopes SCOPE,SCOPE|all]
-                [--require-idempotency-key]
-  client list --merchant CODE_OR_ID
-  client set ID [--name NAME] [--ip any|none|CIDR,CIDR] [--scopes SCOPE,SCOPE|all] [--signing auto|off|writes|all]
-             [--auth all|METHOD,METHOD]   (client_secret_basic, client_secret_post, private_key_jwt)
-  client rotate-secret ID [--overlap-seconds N] [--revoke-tokens]
-  client disable ID
-  client enable ID
-${CATALOG_USAGE}
-${CLASSIFIER_USAGE}
-
-Answers are JSON. A client's secret is shown once.`;
-
-const OPTIONS = {
-  code: { type: 'string' },
-  name: { type: 'string' },
-  tin: { type: 'string' },
-  merchant: { type: 'string' },
-  scopes: { type: 'string' },
-  ip: { type: 'string' },
-  signing: { type: 'string' },
-  auth: { type: 'string' },
-  'overlap-seconds': { type: 'string' },
-  'revoke-tokens': { type: 'boolean' },
-  'time-of-close': { type: 'string' },
-  'require-external-id': { type: 'string' },
-  'default-goods': { type: 'string' },
-  'require-idempotency-key': { type: 'boolean' },
-} as const;
-
-export type Given = ReturnType<typeof readArguments>['values'];
-
-const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  'merchant create': ['code', 'name', 'tin'],
-  'merchant list': [],
-  'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
-  'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],
-  'client list': ['merchant'],
-  'client set': ['name', 'scopes', 'ip', 'signing', 'auth'],
-  'client rotate-secret': ['overlap-seconds', 'revoke-tokens'],
-  'client disable': [],
-  'client enable': [],
-};
-
-/** These name what they change. */
-const WITH_TARGET: ReadonlySet<string> = new Set([
-  'merchant set',
-  'client set',
-  'client rotate-secret',
-  'client disable',
-  'client enable',
-]);
 
 /** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli`. */
 @Injectable()
@@ -125,21 +67,6 @@ export class Cli {
     if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
     return merchant;
   }
-}
-
-function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-  }
-}
-
-function refuseForeignOptions(command: string, values: Given): void {
-  const known = COMMANDS[command];
-  if (!known) throw new UsageError(USAGE);
-  const foreign = Object.keys(values).filter((option) => !known.some((name) => name === option));
-  if (foreign.length > 0) throw new UsageError(`${command} has no --${foreign.join(', --')}\n\n${USAGE}`);
 }
 
 function callerOf(): Omit<Caller, 'merchantId'> {

@@ -11,8 +11,8 @@ import { SwitchClient } from '../clients/switch-client.js';
 import { SCOPES } from '../http/scopes.js';
 import type { MerchantView } from '../merchants/merchants.js';
 import { AUTH_METHODS } from '../oauth/auth-methods.js';
+import type { Given } from './arguments.js';
 import { checked } from './checked.js';
-import type { Given } from './cli.js';
 import { UsageError } from './usage-error.js';
 
 type Program = Omit<Caller, 'merchantId'>;

@@ -40,7 +40,7 @@ export interface DeviceView {
   countdowns: CountdownsView;
 }
 
-interface LaneView {
+export interface LaneView {
   /** Accepted receipts; counted up to 10 000. */
   waiting: number;
   oldest_accepted_at: string | null;
@@ -51,7 +51,7 @@ interface LaneView {
 }
 
 /** What runs out, and when. Null: not known. */
-interface CountdownsView {
+export interface CountdownsView {
   read_at: string | null;
   subscription: { state: string | null; expires_at: string | null; days_left: number | null } | null;
   memory: { receipts_left: number; receipts_max: number; z_reports_left: number; z_reports_max: number } | null;

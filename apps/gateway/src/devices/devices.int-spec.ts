@@ -265,6 +265,16 @@ describe('showing', () => {
         shift: { number: 4, documents_left: 999, closes_at: '2026-11-20T18:00:00.000Z' },
       },
     });
+    const operator = await fleet.gateway.createToken(fleet.merchantId, ['operator:resolve']);
+    const { body: watched } = await fleet.ask('GET', '/v1/operator/countdowns?limit=100', undefined, operator);
+    expect(watched.data.find(({ device_id }) => device_id === id)).toMatchObject({
+      ...{ name: body['name'], terminal_id: terminalId, state: 'online', lane: body['lane'] },
+      countdowns: { memory: { receipts_left: 800 }, fuse: { oldest_unsent_at: oldest }, shift: { number: 4 } },
+    });
+    const others = await fleet.gateway.createToken(await fleet.gateway.createMerchant(), ['operator:resolve']);
+    const { body: theirs } = await fleet.ask('GET', '/v1/operator/countdowns', undefined, others);
+    expect(theirs).toEqual({ data: [], next_cursor: null });
+    expect((await fleet.ask('GET', '/v1/operator/countdowns')).status).toBe(403);
   });
 
   test('lists page by page, by branch, group and state', async () => {

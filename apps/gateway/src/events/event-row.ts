@@ -1,6 +1,6 @@
 import { snakeCased } from '../devices/snake-cased.js';
 
-/** contract.md "Events": what the feed lists and webhooks carry. */
+/** What the feed lists and webhooks carry (docs/webhooks.md). */
 export interface EventView {
   id: string;
   type: string;

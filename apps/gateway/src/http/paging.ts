@@ -4,7 +4,7 @@ import { Problem } from '#runtime';
 
 const DEFAULT_LIMIT = 20;
 
-/** `?limit=&cursor=` of every list (contract.md "Errors"). */
+/** `?limit=&cursor=` of every list. */
 export class PageQuery {
   /** 1–100, default 20. */
   @IsOptional()

@@ -1,6 +1,6 @@
 import { SetMetadata } from '@nestjs/common';
 
-/** What a token may allow (design.md §6). */
+/** What a token may allow (docs/access.md). */
 export const SCOPES = [
   'receipts:write',
   'receipts:read',

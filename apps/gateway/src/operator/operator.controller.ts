@@ -18,7 +18,7 @@ interface AttemptAnswer {
   refund_id?: string | null;
 }
 
-/** What a person decides about receipts (design.md §5.6). */
+/** What a person decides about receipts (docs/architecture.md). */
 @Controller('v1/operator')
 @Scopes('operator:resolve')
 export class OperatorController {

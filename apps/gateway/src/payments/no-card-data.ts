@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
@@ -17,7 +16,7 @@ const MAX_FAULTS = 20;
 /**
  * No card number and no CVC comes into the API, in whatever field somebody puts it: it is refused before anything reads, stores or logs
  * the body, and the answer names the place and not the number. Calls of providers have forms of their own and are not looked
- * through, nor are files, which their handlers read row by row.
+ * through.
  */
 @Injectable()
 export class NoCardData implements OnModuleInit {
@@ -26,13 +25,18 @@ export class NoCardData implements OnModuleInit {
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preValidation', (request, _reply, done) => {
-      const isOurs = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
-      const faults: ProblemError[] = [];
-      // On a body that its handler reads hangs the whole server, and nothing of its content yet.
-      if (isOurs && !(request.body instanceof Readable)) look(request.body, null, faults);
+      const isLookedAt = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
+      const faults = isLookedAt ? cardDataIn(request.body) : [];
       done(faults.length > 0 ? Problem.fromErrors(faults) : undefined);
     });
   }
+}
+
+/** @returns a fault for each place of a parsed body that holds card data, at most 20; none for a body that is still a stream */
+export function cardDataIn(body: unknown): ProblemError[] {
+  const faults: ProblemError[] = [];
+  look(body, null, faults);
+  return faults;
 }
 
 /** Where in the body; its pointer is only made when it has to be told. */
@@ -48,7 +52,7 @@ function look(value: unknown, place: Place | null, faults: ProblemError[]): void
     return;
   }
   const depth = place?.depth ?? 0;
-  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH || faults.length >= MAX_FAULTS) return;
+  if (!isParsed(value) || depth > MAX_DEPTH || faults.length >= MAX_FAULTS) return;
   for (const [name, item] of Object.entries(value)) {
     const inside = { name, within: place, depth: depth + 1 };
     if (CARD_FIELDS.test(name)) tell(inside, faults);
@@ -56,6 +60,14 @@ function look(value: unknown, place: Place | null, faults: ProblemError[]): void
     else if (holdsCardNumber(name)) tell(place, faults);
     else if (!OWN_NUMBERS.has(name)) look(item, inside, faults);
   }
+}
+
+/** A stream or its bytes are the business of the handler that reads them, and a stream leads to all of the server. */
+function isParsed(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function tell(place: Place | null, faults: ProblemError[]): void {

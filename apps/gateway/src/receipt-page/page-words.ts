@@ -13,9 +13,13 @@ export interface PageWords {
   sum: string;
   phone: string;
   statuses: Readonly<Record<ReceiptStatus, StatusWords>>;
+  /** Instead of `registered`, when a test module registered it. */
+  test: StatusWords;
   /** Neither registered nor ended yet. */
   notFiscalYet: string;
   onItsWay: string;
+  /** Instead of `onItsWay`, and instead of the way to the check. */
+  testUnchecked: string;
   signUnknown: string;
   withoutSign: string;
   accepted: string;
@@ -56,8 +60,10 @@ const EN: PageWords = {
       detail: 'This receipt was cancelled before it was registered. It is not a fiscal document.',
     },
   },
+  test: { title: 'Test receipt', detail: 'Registered by a test module. It is not a fiscal receipt.' },
   notFiscalYet: 'NOT A FISCAL RECEIPT',
   onItsWay: 'On its way to the tax authority, at the latest within 48 hours. Until then the check may not find it.',
+  testUnchecked: 'The tax authority’s check does not know test receipts.',
   signUnknown: 'not known yet',
   withoutSign: 'Documents of this type have no fiscal sign.',
   accepted: 'Accepted',
@@ -92,8 +98,10 @@ const RU: PageWords = {
     unknown: { title: 'Проверяется', detail: 'Продавец выясняет, зарегистрировала ли касса этот чек.' },
     cancelled: { title: 'Отменён', detail: 'Чек отменён до регистрации. Это не фискальный документ.' },
   },
+  test: { title: 'Тестовый чек', detail: 'Зарегистрирован тестовым модулем. Это не фискальный чек.' },
   notFiscalYet: 'НЕ ФИСКАЛЬНЫЙ ЧЕК',
   onItsWay: 'Передаётся в налоговый орган, не позднее чем за 48 часов. До этого проверка может не найти чек.',
+  testUnchecked: 'Проверка налогового органа тестовых чеков не знает.',
   signUnknown: 'пока неизвестен',
   withoutSign: 'У документов этого вида нет фискального признака.',
   accepted: 'Принят',
@@ -131,8 +139,10 @@ const UZ: PageWords = {
       detail: 'Chek ro‘yxatga olinishidan oldin bekor qilingan. Bu fiskal hujjat emas.',
     },
   },
+  test: { title: 'Sinov cheki', detail: 'Sinov moduli ro‘yxatga olgan. Bu fiskal chek emas.' },
   notFiscalYet: 'FISKAL CHEK EMAS',
   onItsWay: 'Soliq organiga ko‘pi bilan 48 soat ichida yetkaziladi. Ungacha tekshiruv chekni topmasligi mumkin.',
+  testUnchecked: 'Soliq organidagi tekshiruv sinov cheklarini bilmaydi.',
   signUnknown: 'hozircha noma’lum',
   withoutSign: 'Bu turdagi hujjatlarda fiskal belgi bo‘lmaydi.',
   accepted: 'Qabul qilingan',

@@ -113,6 +113,21 @@ describe.each(RECEIPT_LANGUAGES)('in %s', (language) => {
     expect(page + text).not.toContain(PAGE_WORDS[language].notFiscalYet);
   });
 
+  test('a test module’s receipt is called a test throughout, and nobody is sent to check it', () => {
+    const { statuses, test: tested, testUnchecked, onItsWay, check } = PAGE_WORDS[language];
+    const registration = { ...receipt.registration!, terminalId: 'ZZ191211506521', isTest: true };
+    const itsRows = receiptRows(shown({ registration, isOnItsWay: true }), language);
+    const its = receiptHtml(receipt, itsRows, language);
+    const onPaper = receiptText(receiptLines(itsRows, 48), 48).replace(/\s+/g, ' ');
+    for (const shownAs of [its, onPaper]) {
+      expect(shownAs.split(RECEIPT_WORDS[language].notFiscal)).toHaveLength(3);
+      for (const said of [tested.title, tested.detail, testUnchecked]) expect(shownAs).toContain(said);
+      for (const unsaid of [statuses.registered.title, statuses.registered.detail, onItsWay, check])
+        expect(shownAs).not.toContain(unsaid);
+    }
+    expect(page).toContain(check);
+  });
+
   test('the page of a missing receipt speaks it', () => {
     expect(missingPage(language)).toContain(PAGE_WORDS[language].missing.title);
   });
@@ -157,9 +172,8 @@ test('what belongs to the buyer, to a private principal or to the caller is not 
   expect(all).toContain('**********0123');
 });
 
-test('a test module, a missing sign and a document without one are told', () => {
+test('a missing sign and a document without one are told', () => {
   const registration = shown().registration!;
-  expect(pageOf(shown({ registration: { ...registration, isTest: true } }))).toContain('NOT FISCAL');
   const without = { ...registration, fiscalSign: null, verificationUrl: null };
   expect(textOf(shown({ registration: without }))).toContain('not known yet');
   expect(textOf(shown({ type: 'advance', registration: without }))).toContain('no fiscal sign');

@@ -51,13 +51,18 @@ function item({ name, priced, discounted, details }: ItemRows): Markup {
 function fiscal(rows: ReceiptRows, language: ReceiptLanguage): Markup | null {
   if (rows.fiscal.length === 0) return null;
   const notes = rows.notes.map((note) => markup`<p class="note">${note}</p>`);
-  return markup`<hr><section class="fiscal">${list('', rows.fiscal)}${check(rows.verificationUrl, language)}${notes}</section>`;
+  return markup`<hr><section class="fiscal">${list('', rows.fiscal)}${link(rows.verificationUrl)}${check(rows, language)}${notes}</section>`;
 }
 
-function check(url: string | null, language: ReceiptLanguage): Markup | null {
+function link(url: string | null): Markup | null {
   if (url === null) return null;
   return markup`${trusted(qrSvg(url, 'QR'))}<p class="link"><a href="${url}" rel="noopener noreferrer">${url}</a></p>
-<a class="button" href="${url}" rel="noopener noreferrer">${PAGE_WORDS[language].check}</a>`;
+`;
+}
+
+function check({ isFiscal, verificationUrl: url }: ReceiptRows, language: ReceiptLanguage): Markup | null {
+  if (url === null || !isFiscal) return null;
+  return markup`<a class="button" href="${url}" rel="noopener noreferrer">${PAGE_WORDS[language].check}</a>`;
 }
 
 function related({ related: others }: ReceiptRows): Markup | null {
@@ -70,9 +75,9 @@ function related({ related: others }: ReceiptRows): Markup | null {
 
 function take({ url }: ShownReceipt, language: ReceiptLanguage): Markup {
   const words = PAGE_WORDS[language];
-  const link = (format: string, name: string): Markup =>
+  const copy = (format: string, name: string): Markup =>
     markup`<a href="${url}?format=${format}&amp;lang=${language}">${name}</a>`;
-  const links = [link('pdf', 'PDF'), link('png', words.picture), link('text', words.text)];
+  const links = [copy('pdf', 'PDF'), copy('png', words.picture), copy('text', words.text)];
   return markup`<nav class="take"><span>${words.takeAway}</span>${links}</nav>`;
 }
 

@@ -106,6 +106,18 @@ test.each([
   expect(headers.get('refresh')).toBe(refresh);
 });
 
+test('a test module’s receipt is a test on the page, in the text and in the PDF', async () => {
+  const id = await store({ terminalId: 'ZZ000000000777', receiptSeq: 7 });
+  const { bytes } = await mine(id, '?format=pdf&lang=en');
+  const pdf = await extractText(await getDocumentProxy(new Uint8Array(bytes)), { mergePages: true });
+  const [page, text] = [await get(`${pathOf(id)}?lang=en`), await mine(id, '?format=text&lang=en')];
+  for (const shownAs of [pdf.text, page.text, text.text]) {
+    expect(shownAs).toContain('NOT FISCAL');
+    expect(shownAs).toContain('Test receipt');
+    expect(shownAs).not.toContain('Fiscal receipt');
+  }
+});
+
 test('the merchant gets the same by format or Accept; another one gets a 404', async () => {
   const id = await store();
   const types: Record<string, string> = {

@@ -63,7 +63,9 @@ export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): R
     title: words.paper.types[receipt.type] ?? receipt.type,
     isFiscal: receipt.status === 'registered' && !isTest,
     warning: warningOf(receipt, words),
-    status: { ...words.page.statuses[receipt.status], mood: isTest ? 'bad' : MOODS[receipt.status] },
+    status: isTest
+      ? { ...words.page.test, mood: 'bad' }
+      : { ...words.page.statuses[receipt.status], mood: MOODS[receipt.status] },
     seller: {
       name: seller.name,
       rows: [
@@ -77,7 +79,7 @@ export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): R
     total: { label: words.paper.total, value: `${sumText(document.totalTiyin)} ${words.page.sum}` },
     sums: sumRows(receipt, words),
     fiscal: fiscalRows(receipt, words),
-    notes: receipt.isOnItsWay ? [words.page.onItsWay] : [],
+    notes: noteRows(receipt, words),
     verificationUrl: webAddress(registration?.verificationUrl ?? null),
     related: receipt.related.map((other) => relatedRow(other, words)),
   };
@@ -91,6 +93,11 @@ function webAddress(url: string | null): string | null {
 function warningOf({ status, registration }: ShownReceipt, { paper, page }: Words): string | null {
   if (status !== 'registered') return page.notFiscalYet;
   return registration?.isTest === true ? paper.notFiscal : null;
+}
+
+function noteRows({ isOnItsWay, registration }: ShownReceipt, { page }: Words): string[] {
+  if (registration?.isTest === true) return [page.testUnchecked];
+  return isOnItsWay ? [page.onItsWay] : [];
 }
 
 function headRows({ registration, createdAt }: ShownReceipt, { paper, page }: Words): Row[] {

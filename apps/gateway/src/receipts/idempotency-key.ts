@@ -2,7 +2,7 @@ import { Problem } from '#runtime';
 import type { AuthenticatedClient } from '../http/current-client.js';
 
 /**
- * The Idempotency-Key header: 1–255 printable ASCII characters (contract.md). Optional unless the client was set up to
+ * The Idempotency-Key header: 1–255 printable ASCII characters. Optional unless the client was set up to
  * require it: the specification's bare body works without.
  * @throws Problem `invalid_header` (400) on an unusable key, `idempotency_key_missing` (422)
  */

@@ -1,4 +1,4 @@
-/** How long POST /v1/receipts waits for the register when the caller says nothing, seconds (design.md §6). */
+/** How long POST /v1/receipts waits for the register when the caller says nothing, seconds. */
 export const DEFAULT_WAIT_SECONDS = 10;
 /** Longer waits are cut to this: proxies in between give up as well. */
 export const MAX_WAIT_SECONDS = 60;

@@ -8,7 +8,7 @@ export type Answer =
 /** Seconds after which asking again for a receipt that waits for its register makes sense. */
 const RETRY_AFTER_SECONDS = 2;
 
-/** contract.md "Creating: answers", by the receipt's present status; the same for a first call and a replay. */
+/** The answer to a sale by the receipt's present status; the same for a first call and a replay. */
 export function answerFor(row: ReceiptRow): Answer {
   const location = `/v1/receipts/${row.id}`;
   switch (row.status) {

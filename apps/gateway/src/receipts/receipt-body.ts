@@ -183,7 +183,7 @@ export class CustomerBody {
   pinfl?: string;
 }
 
-/** Body of POST /v1/receipts: the specification's `items`, `payment`, `cashier_id`, and what contract.md adds. */
+/** Body of POST /v1/receipts: the specification's `items`, `payment`, `cashier_id`, and what this API adds. */
 export class ReceiptBody {
   @IsOptional()
   @IsIn(['sale', 'advance', 'credit'])

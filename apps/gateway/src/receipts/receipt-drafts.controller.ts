@@ -29,7 +29,7 @@ interface BatchEntry {
   problem: ProblemDocument | null;
 }
 
-/** contract.md "Errors": batch and catalogue calls. */
+/** Of batch and catalogue calls. */
 const BATCH_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** Receipts before they are one, and many at once. */

@@ -2,6 +2,7 @@ import type { StoredReceiptDocument } from '#database';
 import {
   formatQuantity,
   type PaymentMethod,
+  type ReceiptCustomer,
   type ReceiptLine,
   type ReceiptStatus,
   type ReceiptType,
@@ -15,12 +16,14 @@ export interface DocumentView {
   total: number;
   vat_total: number;
   payment: { method: PaymentMethod; provider: string | null; cash: number; card: number };
-  customer: StoredReceiptDocument['customer'];
+  customer: CustomerView | null;
   callback_url: string | null;
-  metadata: Record<string, string> | null;
+  metadata: Record<string, string>;
 }
 
-/** The receipt as the API shows it: contract.md "Receipt". Money in tiyin, times in RFC 3339 UTC. */
+type CustomerView = Record<keyof ReceiptCustomer, string | null>;
+
+/** The receipt as the API shows it. Money in tiyin, times in RFC 3339 UTC. */
 export interface ReceiptView extends DocumentView {
   id: string;
   status: ReceiptStatus;
@@ -105,10 +108,14 @@ export function documentView(document: StoredReceiptDocument): DocumentView {
     total: document.totalTiyin,
     vat_total: document.vatTotalTiyin,
     payment: { method, provider, cash: cashTiyin, card: cardTiyin },
-    customer: document.customer,
+    customer: document.customer && customerView(document.customer),
     callback_url: document.callbackUrl,
-    metadata: document.metadata,
+    metadata: document.metadata ?? {},
   };
+}
+
+function customerView({ phone, email, tin, pinfl }: ReceiptCustomer): CustomerView {
+  return { phone: phone ?? null, email: email ?? null, tin: tin ?? null, pinfl: pinfl ?? null };
 }
 
 function lineView(line: ReceiptLine): LineView {

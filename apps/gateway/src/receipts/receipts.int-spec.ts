@@ -50,6 +50,15 @@ describe('a complete body', () => {
     }
   });
 
+  test('an external_id is the same sale however its accents were typed, and is shown in NFC', async () => {
+    const sell = (external_id: string): ReturnType<typeof fixture.ask> =>
+      fixture.ask('POST', '/v1/receipts', fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id }));
+    const first = await sell('cafe\u0301-1');
+    const again = await sell('caf\u00e9-1');
+    expect([first.status, again.status]).toEqual([202, 202]);
+    expect([first.body['external_id'], again.body['id']]).toEqual(['caf\u00e9-1', first.body['id']]);
+  });
+
   test('500 items, and not one more', async () => {
     const items = Array.from({ length: 500 }, () => fixture.item('bread', 100, 1));
     const { status, body } = await fixture.ask('POST', '/v1/receipts', fixture.saleOf(items));

@@ -1,5 +1,5 @@
 import { toLocalReceipt } from '#fiscal-domain';
-import type { ReceiptRow } from './ledger.js';
+import type { ReceiptRow } from './ledger-rows.js';
 import { documentOf } from './documents.js';
 import type { RegisterModel } from './register-model.js';
 import { strikeSentAgain } from './strikes.js';

@@ -1,4 +1,3 @@
-import type { StoredReceiptDocument } from '#database';
 import {
   assertMove,
   provesAbsence,
@@ -8,7 +7,6 @@ import {
   type Registration,
   type Rejection,
 } from '#fiscal-domain';
-import type { DeviceProfile } from '#fiscal-domain';
 import type {
   AttemptEvidence,
   CloseRegistered,
@@ -16,66 +14,11 @@ import type {
   Intent,
   LaneGrip,
   LaneSnapshot,
-  LastKnown,
   LateAnswer,
 } from '../../ports.js';
 import type { Trace } from './chance.js';
+import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
 import type { Promises } from './promises.js';
-
-export interface DeviceRow {
-  id: string;
-  state: DeviceStateName;
-  profile: DeviceProfile;
-  terminalId: string | null;
-  journalId: string | null;
-  keyed: boolean;
-}
-
-export interface LaneRow {
-  deviceId: string;
-  lockNumber: number;
-  dueAtMs: number | null;
-  failures: number;
-  baseline: Baseline | null;
-  lastKnown: LastKnown | null;
-  calibration: Calibration | null;
-  mustSettle: boolean;
-  settlingRelay: string | null;
-  settleUntilMs: number | null;
-  updatedAtMs: number;
-}
-
-export interface ReceiptRow {
-  id: string;
-  deviceId: string;
-  place: number;
-  status: ReceiptStatus;
-  document: StoredReceiptDocument;
-  updatedAtMs: number;
-  openAttemptId: string | null;
-  terminalId: string | null;
-  receiptSeq: number | null;
-  fiscalSign: string | null;
-  /** `unknown → accepted` by a person's decision. */
-  sentAgainByOperator: boolean;
-  /** In order of their numbers. */
-  attempts: AttemptRow[];
-  /** A payment hold ends here. */
-  dispatchBeforeMs?: number;
-}
-
-export interface AttemptRow {
-  id: string;
-  receiptId: string;
-  deviceId: string;
-  state: 'open' | 'registered' | 'rejected' | 'not_registered' | 'unknown';
-  baseline: Baseline;
-  request: Buffer;
-  createdAtMs: number;
-  refusedAtMs: number | null;
-  refusedTo: string | null;
-  outcome: AttemptEvidence | null;
-}
 
 const SETTLE_GRACE_MS = 10_000;
 

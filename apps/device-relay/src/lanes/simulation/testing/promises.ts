@@ -1,5 +1,5 @@
 import type { Trace } from './chance.js';
-import type { AttemptRow, ReceiptRow } from './ledger.js';
+import type { AttemptRow, ReceiptRow } from './ledger-rows.js';
 
 /** One document in a fiscal module, whoever sold it. */
 export interface JournalEntry {

@@ -172,7 +172,7 @@ export class RegisterModel {
       (sum, item) => sum + vatContained((item.price * item.amount) / 1_000 - (item.discount ?? 0), item.vatPercent),
       0,
     );
-    // Modules round each line in their own way (contract.md "Values").
+    // Modules round each line in their own way.
     const off = vat > 0 && this.kind.tiyinPerUnit === 1 ? Math.round(this.world.chance.between(-1, 1)) : 0;
     into.vat += this.counted(vat + off);
     return { terminalId: this.terminalId, receiptSeq: this.sequence, transactionTime: this.world.time.nowMs };

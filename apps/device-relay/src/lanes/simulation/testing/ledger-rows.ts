@@ -1,0 +1,58 @@
+import type { StoredReceiptDocument } from '#database';
+import type { Baseline, Calibration, DeviceProfile, ReceiptStatus } from '#fiscal-domain';
+import type { AttemptEvidence, DeviceStateName, LastKnown } from '../../ports.js';
+
+export interface DeviceRow {
+  id: string;
+  state: DeviceStateName;
+  profile: DeviceProfile;
+  terminalId: string | null;
+  journalId: string | null;
+  keyed: boolean;
+}
+
+export interface LaneRow {
+  deviceId: string;
+  lockNumber: number;
+  dueAtMs: number | null;
+  failures: number;
+  baseline: Baseline | null;
+  lastKnown: LastKnown | null;
+  calibration: Calibration | null;
+  mustSettle: boolean;
+  settlingRelay: string | null;
+  settleUntilMs: number | null;
+  updatedAtMs: number;
+}
+
+export interface ReceiptRow {
+  id: string;
+  deviceId: string;
+  place: number;
+  status: ReceiptStatus;
+  document: StoredReceiptDocument;
+  updatedAtMs: number;
+  openAttemptId: string | null;
+  terminalId: string | null;
+  receiptSeq: number | null;
+  fiscalSign: string | null;
+  /** `unknown → accepted` by a person's decision. */
+  sentAgainByOperator: boolean;
+  /** In order of their numbers. */
+  attempts: AttemptRow[];
+  /** A payment hold ends here. */
+  dispatchBeforeMs?: number;
+}
+
+export interface AttemptRow {
+  id: string;
+  receiptId: string;
+  deviceId: string;
+  state: 'open' | 'registered' | 'rejected' | 'not_registered' | 'unknown';
+  baseline: Baseline;
+  request: Buffer;
+  createdAtMs: number;
+  refusedAtMs: number | null;
+  refusedTo: string | null;
+  outcome: AttemptEvidence | null;
+}

@@ -1,0 +1,83 @@
+import { parseArgs } from 'node:util';
+import { CATALOG_USAGE } from './catalog-commands.js';
+import { CLASSIFIER_USAGE } from './classifier-commands.js';
+import { UsageError } from './usage-error.js';
+
+export const USAGE = `Usage:
+  merchant create --code CODE --name NAME --tin NINE_DIGITS
+  merchant list
+  merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
+                          [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT]
+  client create --merchant CODE_OR_ID --name NAME --ip any|CIDR,CIDR [--scopes SCOPE,SCOPE|all]
+                [--require-idempotency-key]
+  client list --merchant CODE_OR_ID
+  client set ID [--name NAME] [--ip any|none|CIDR,CIDR] [--scopes SCOPE,SCOPE|all] [--signing auto|off|writes|all]
+             [--auth all|METHOD,METHOD]   (client_secret_basic, client_secret_post, private_key_jwt)
+  client rotate-secret ID [--overlap-seconds N] [--revoke-tokens]
+  client disable ID
+  client enable ID
+${CATALOG_USAGE}
+${CLASSIFIER_USAGE}
+
+Answers are JSON. A client's secret is shown once.`;
+
+const OPTIONS = {
+  code: { type: 'string' },
+  name: { type: 'string' },
+  tin: { type: 'string' },
+  merchant: { type: 'string' },
+  scopes: { type: 'string' },
+  ip: { type: 'string' },
+  signing: { type: 'string' },
+  auth: { type: 'string' },
+  'overlap-seconds': { type: 'string' },
+  'revoke-tokens': { type: 'boolean' },
+  'time-of-close': { type: 'string' },
+  'require-external-id': { type: 'string' },
+  'default-goods': { type: 'string' },
+  'require-idempotency-key': { type: 'boolean' },
+} as const;
+
+export type Given = ReturnType<typeof parsed>['values'];
+
+const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  'merchant create': ['code', 'name', 'tin'],
+  'merchant list': [],
+  'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
+  'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],
+  'client list': ['merchant'],
+  'client set': ['name', 'scopes', 'ip', 'signing', 'auth'],
+  'client rotate-secret': ['overlap-seconds', 'revoke-tokens'],
+  'client disable': [],
+  'client enable': [],
+};
+
+/** These name what they change. */
+export const WITH_TARGET: ReadonlySet<string> = new Set([
+  'merchant set',
+  'client set',
+  'client rotate-secret',
+  'client disable',
+  'client enable',
+]);
+
+/** @throws UsageError */
+export function readArguments(args: readonly string[]): { values: Given; positionals: string[] } {
+  try {
+    return parsed(args);
+  } catch (error) {
+    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+  }
+}
+
+function parsed(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+}
+
+/** @throws UsageError */
+export function refuseForeignOptions(command: string, values: Given): void {
+  const known = COMMANDS[command];
+  if (!known) throw new UsageError(USAGE);
+  const foreign = Object.keys(values).filter((option) => !known.some((name) => name === option));
+  if (foreign.length > 0) throw new UsageError(`${command} has no --${foreign.join(', --')}\n\n${USAGE}`);
+}
