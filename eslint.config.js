@@ -124,7 +124,7 @@ export default tseslint.config(
   },
   {
     // The tools behind these files want a default export.
-    files: ['*.config.{js,mjs,ts}', 'scripts/lib/jest-global-*.mjs'],
+    files: ['*.config.{js,mjs,ts}', 'scripts/lib/jest-*.mjs'],
     rules: { 'no-restricted-syntax': 'off' },
   },
 );

@@ -1,7 +1,8 @@
 import autocannon from 'autocannon';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePorts, Program } from '../test/system/program.js';
+import { freePorts } from '../libs/runtime/src/testing/free-ports.js';
+import { Program } from '../test/system/program.js';
 import { startSystem } from '../test/system/system.js';
 import { alternate, median, percentile } from './statistics.js';
 import type { Figure } from './report.js';

@@ -1,6 +1,7 @@
 import autocannon from 'autocannon';
 import { join } from 'node:path';
-import { freePorts, Program } from '../test/system/program.js';
+import { freePorts } from '../libs/runtime/src/testing/free-ports.js';
+import { Program } from '../test/system/program.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { prepareTable, threeItemSale } from './accept.js';
 import { BenchSigner, type PresignedRequest } from './presigned.js';

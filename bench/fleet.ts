@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { freePorts } from '../test/system/program.js';
+import { freePorts } from '../libs/runtime/src/testing/free-ports.js';
 import { startSystem } from '../test/system/system.js';
 import { benchHealth } from './health.js';
 import { benchLink } from './link.js';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { paymeAuthorization } from '#payments';
+import { freePorts } from '../libs/runtime/src/testing/free-ports.js';
 import { startPayments, type PaymentsRig } from '../test/system/payments-rig.js';
-import { freePorts } from '../test/system/program.js';
 import { processorTimeOf, type ProcessorTime } from './processor-time.js';
 import type { Figure } from './report.js';
 import { alternate, median, percentile, timed } from './statistics.js';

@@ -30,14 +30,15 @@ export const TEMPLATE = 'fiscal_template';
 /**
  * A throw-away PostgreSQL for one run of tests: a cluster, a port and passwords of its own, so that several runs on one
  * machine never meet.
- * @param {{ durable?: boolean, parent?: string }} [options] `parent`: where its folder is made, e.g. on a disk of its own
+ * @param {{ durable?: boolean, parent?: string, port?: number | 'any' }} [options] `parent`: where its folder is made, e.g. on
+ *   a disk of its own
  * @returns {Promise<TestServer>}
  */
-export async function startTestServer({ durable = false, parent = os.tmpdir() } = {}) {
+export async function startTestServer({ durable = false, parent = os.tmpdir(), port: wantedPort = 'any' } = {}) {
   await sweepAbandoned();
   const dataDir = path.join(parent, `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: 'any', durable });
+  const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: wantedPort, durable });
   return {
     adminUrl,
     migratedDatabase: () => prepareTemplate(adminUrl),

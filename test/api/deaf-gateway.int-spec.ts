@@ -2,11 +2,11 @@
 import 'reflect-metadata';
 import { PrismaService } from '#database';
 import { createLogger } from '#runtime';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { SigningKeys } from '../../apps/gateway/src/signing/signing-keys.js';
 import { SigningRig } from '../../apps/gateway/src/signing/testing/signing-rig.js';
 import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
-import { freePorts } from '../system/program.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
 import { until } from '../system/until.js';
 
@@ -15,7 +15,7 @@ let rig: SigningRig;
 
 beforeAll(async () => {
   rig = await SigningRig.start();
-}, 60_000);
+});
 afterAll(() => rig?.stop());
 
 /** Gateways that wait for notices about keys. */

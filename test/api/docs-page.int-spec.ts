@@ -7,7 +7,7 @@ let world: ApiWorld;
 
 beforeAll(async () => {
   world = await ApiWorld.start();
-}, 60_000);
+});
 
 afterAll(() => world?.stop());
 
@@ -47,5 +47,5 @@ describeInBrowser('in a browser', () => {
     } finally {
       await browser.close();
     }
-  }, 180_000);
+  });
 });

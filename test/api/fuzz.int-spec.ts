@@ -16,7 +16,7 @@ let world: ApiWorld;
 
 beforeAll(async () => {
   world = await ApiWorld.start();
-}, 60_000);
+});
 
 afterAll(() => world?.stop());
 

@@ -28,7 +28,7 @@ let closed: Endpoint[];
 beforeAll(async () => {
   world = await ApiWorld.start();
   closed = world.endpoints().filter(({ scopes }) => scopes !== null);
-}, 60_000);
+});
 
 afterAll(() => world?.stop());
 
@@ -73,7 +73,7 @@ test('scope × endpoint: no token 401, every other scope 403, the right one neit
     }
   }
   expect(wrong).toEqual([]);
-}, 120_000);
+});
 
 test('another merchant’s id answers like one that nobody has, and nothing changes', async () => {
   const merchantId = await world.gateway.createMerchant();
@@ -92,7 +92,7 @@ test('another merchant’s id answers like one that nobody has, and nothing chan
   expect(wrong).toEqual([]);
   expect(naming.length).toBeGreaterThan(20);
   expect(await world.gateway.world()).toBe(before);
-}, 120_000);
+});
 
 test('a method that a path does not have is 405 and names those it has', async () => {
   const byPath = new Map<string, string[]>();
@@ -106,7 +106,7 @@ test('a method that a path does not have is 405 and names those it has', async (
       expect([method, path, status, code, allow]).toEqual([method, path, 405, 'method_not_allowed', known.sort()]);
     }
   }
-}, 120_000);
+});
 
 test('a field that nobody asked for is refused by its name', async () => {
   const taking = closed.filter(({ operation }) => {
@@ -125,7 +125,7 @@ test('a field that nobody asked for is refused by its name', async () => {
       expect.arrayContaining([expect.objectContaining({ pointer: '/surprise', code: 'unknown_field' })]),
     ]);
   }
-}, 120_000);
+});
 
 test('every answer carries what a browser must not do with it, also a refusal', async () => {
   for (const path of ['/healthz', '/v1/receipts/x', '/nowhere', '/docs']) {

@@ -15,7 +15,7 @@ let calls = 0;
 
 beforeAll(async () => {
   rig = await SecretsRig.start();
-}, 120_000);
+});
 afterAll(() => rig?.stop());
 
 const keep = (what: string, value: unknown): string =>
@@ -30,7 +30,6 @@ async function call(
   calls += 1;
   const response = await fetch(`${rig.base}${path}`, { method, headers, ...(body !== undefined && { body }) });
   const text = await response.text();
-  expect([path, response.status]).toEqual([path, expect.any(Number)]);
   if (response.status >= 500) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   const type = response.headers.get('content-type') ?? '';
   return text !== '' && type.includes('json') ? (JSON.parse(text) as Record<string, unknown>) : {};

@@ -66,7 +66,7 @@ test('the migrations of the repository apply once, also by two at the same time'
   ]);
   expect(both.map(({ applied }) => applied).sort((a, b) => b.length - a.length)).toEqual([wanted, []]);
   expect(await migrate({ migrateDatabaseUrl, databaseUrl })).toEqual({ applied: [] });
-}, 60_000);
+});
 
 test("Prisma's engine finds the history complete and has nothing to do", async () => {
   const migrations = [...readMigrations(), migration('29990101000000_function', FUNCTION)];
@@ -82,7 +82,7 @@ test("Prisma's engine finds the history complete and has nothing to do", async (
     expect(diagnosis).toMatchObject({ editedMigrationNames: [], failedMigrationNames: [], history: null });
     expect(await engine.applyMigrations({ migrationsList, filters: nothing })).toEqual({ appliedMigrationNames: [] });
   });
-}, 60_000);
+});
 
 test("we carry on from what Prisma's engine applied", async () => {
   const migrations = [
@@ -96,7 +96,7 @@ test("we carry on from what Prisma's engine applied", async () => {
   expect(await ask(migrateDatabaseUrl, 'SELECT one() AS one')).toEqual([{ one: 1 }]);
   // prisma/grants.sql names tables of the real schema: without databaseUrl nothing is granted.
   expect(await migrate({ migrateDatabaseUrl, databaseUrl: undefined, migrations })).toEqual({ applied: ['2_second'] });
-}, 60_000);
+});
 
 test('a migration that fails leaves nothing behind and can be mended', async () => {
   const broken = migration('1_broken', 'CREATE TABLE a (id int); SELECT 1 / 0;');
@@ -125,7 +125,7 @@ test('the migrations lead to the schema, and a forgotten migration is found', as
   expect(await findSchemaChanges(migrateDatabaseUrl)).toBeNull();
   const changed = `${SCHEMA}model Forgotten {\n  id Int @id\n}\n`;
   expect(await findSchemaChanges(migrateDatabaseUrl, changed)).toContain('CREATE TABLE "Forgotten"');
-}, 60_000);
+});
 
 test("the programs' role is made when it is missing, and only by an owner who may", async () => {
   const url = new URL(databaseUrl);
@@ -141,4 +141,4 @@ test("the programs' role is made when it is missing, and only by an owner who ma
     await ask(urlFor('postgres'), `DROP OWNED BY ${url.username}`);
     await ask(adminUrl, `DROP ROLE ${url.username}`);
   }
-}, 60_000);
+});

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { startOwnServer, type OwnServer } from '../../libs/database/src/testing/index.js';
-import { freePorts } from '../system/program.js';
 import { interpolate, readComposeFile } from './compose-file.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,7 +32,7 @@ beforeAll(async () => {
     ...hosts.map((host, index): [string, string] => [host, `127.0.0.1:${ports[index]}`]),
   ];
   await createOwner();
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(
@@ -46,7 +46,7 @@ afterAll(async () => {
   );
   await postgres.remove();
   rmSync(folder, { recursive: true, force: true });
-}, 30_000);
+});
 
 /** The script that the PostgreSQL image runs on an empty volume, on a server without our roles. */
 async function createOwner(): Promise<void> {
@@ -96,7 +96,7 @@ async function becomesHealthy(name: string, { child, output }: ReturnType<typeof
   const [, command = '', ...args] = (services[name]?.healthcheck?.test ?? []).map(onThisMachine);
   const port = stageSet.find(([host]) => host === `${name}:6379`)?.[1].split(':')[1];
   const allArgs = port === undefined ? args : ['-p', port, ...args];
-  for (let tries = 0; tries < 100 && child.exitCode === null; tries += 1) {
+  for (const deadline = Date.now() + 90_000; Date.now() < deadline && child.exitCode === null;) {
     if (spawnSync(command, allArgs, { cwd: ROOT }).status === 0) return;
     await delay(200);
   }
@@ -119,7 +119,7 @@ const mayRun = spawnSync('redis-server', ['--version']).status === 0 || process.
     for (const name of ['ofd', 'register', 'payments-simulator', 'gateway', 'device-relay'])
       await becomesHealthy(name, run(name));
   },
-  120_000,
+  240_000,
 );
 
 (mayRun ? test : test.skip)(
@@ -144,4 +144,4 @@ test('a program refuses to start on a bad setting and names it', () => {
   expect(said).toContain('GATEWAY_PORT');
   expect(said).toContain('SECRETS_KEY');
   expect(said).not.toContain('    at ');
-}, 30_000);
+});

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { parseCidr } from '#runtime';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { OauthGateway } from '../../apps/gateway/src/oauth/testing/oauth-gateway.js';
-import { freePorts } from '../system/program.js';
 import { until } from '../system/until.js';
 
 const CONFIGURATION = join(import.meta.dirname, '..', '..', 'ops', 'nginx.conf');
@@ -200,7 +200,7 @@ async function startEcho(): Promise<{ server: Server; port: number; close: () =>
     proxy = await start(ports);
     echoing = await start({ gateway: echo.port, relay: echo.port });
     locked = await start(ports, { mtls: true });
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const each of proxies) await each.stop();
     await echo?.close();

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { sql } from '../system/database.js';
-import { freePorts, Program } from '../system/program.js';
+import { Program } from '../system/program.js';
 import { startSystem, type TestSystem } from '../system/system.js';
 import { until } from '../system/until.js';
 
@@ -14,12 +15,12 @@ const programs: Program[] = [];
 
 beforeAll(async () => {
   system = await startSystem({ registers: 2, scopes: ['receipts:write', 'receipts:read', 'devices:admin'] });
-}, 90_000);
+});
 afterAll(async () => {
   await Promise.all(programs.map((program) => program.end()));
   await system.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** What the shop is given. */
 async function enrol(deviceId: string): Promise<{ code: string; link_url: string }> {
@@ -66,7 +67,7 @@ test('a cash register is registered, enrolled and dials out by itself, also afte
   await register.start();
   await sells({ device_id: deviceId });
   expect(register.said).not.toContain(code);
-}, 90_000);
+});
 
 /** The agent's one file, on a machine that has Node.js and nothing of ours. */
 function agentAlone(): string {
@@ -109,7 +110,7 @@ test('an agent gives a link to a register that has none; revoked, it stays out',
   );
   await agent.end();
   expect(agent.exitCode).toBe(0);
-}, 90_000);
+});
 
 test('an agent without what it needs says so in one sentence', async () => {
   const refused = new Program(
@@ -120,4 +121,4 @@ test('an agent without what it needs says so in one sentence', async () => {
   );
   await expect(refused.start()).rejects.toThrow('LINK_URL must be');
   expect(refused.lastWords).not.toContain('    at ');
-}, 30_000);
+});

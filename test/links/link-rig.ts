@@ -19,12 +19,12 @@ import {
   stopFastifyNestApp,
   type Logger,
 } from '#runtime';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
 import { LaneRunner } from '../../apps/device-relay/src/lanes/lane-runner.js';
 import { Links } from '../../apps/device-relay/src/links/links.js';
 import { RelayModule } from '../../apps/device-relay/src/relay.module.js';
 import { LanesModule } from '../../apps/device-relay/src/lanes/lanes.module.js';
-import { freePorts } from '../system/program.js';
 import { until } from '../system/until.js';
 import { CutProxy } from './cut-proxy.js';
 

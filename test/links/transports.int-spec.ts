@@ -1,10 +1,10 @@
 // Promise: over a link, also one that another relay holds, everything means what it means over HTTP: no sale is lost or doubled by the way it took.
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import {
   API_KEY,
   startTestRegister,
   type TestRegister,
 } from '../../apps/cash-register/src/testing/register-fixture.js';
-import { freePorts } from '../system/program.js';
 import { until } from '../system/until.js';
 import { CutProxy } from './cut-proxy.js';
 import { LinkRig, type LinkedDevice, type TestDevice, type TestRelay } from './link-rig.js';

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await app.listen(0, '127.0.0.1');
   base = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   token = await createToken(app.get(PrismaService));
-}, 60_000);
+});
 
 afterAll(async () => {
   await app?.close();
@@ -95,7 +95,7 @@ it('is refused by every route that takes a body, by place and not by number', as
       for (const written of WRITTEN) expect(text).not.toContain(written);
     }
   }
-}, 120_000);
+});
 
 it('stands nowhere afterwards', async () => {
   const stored = await everythingStored();

@@ -6,21 +6,22 @@ import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
 
-/** Longer than a provider waits, and still within what a transaction may take. */
+/** Longer than may lie between an intent and its call. */
 const SLEEP_S = 3;
 
-/** Every call is kept in the transaction that it changes something in: there the database falls asleep. */
+/** Every call is kept in the transaction that it changes something in: there the database sleeps until it is woken. */
 async function asleep(): Promise<void> {
   await sql(
     fixture.gateway.database,
-    `CREATE OR REPLACE FUNCTION fall_asleep() RETURNS trigger LANGUAGE plpgsql AS
-       'BEGIN PERFORM pg_sleep(${SLEEP_S}); RETURN NEW; END';
-     CREATE TRIGGER fall_asleep BEFORE INSERT ON provider_callbacks FOR EACH STATEMENT EXECUTE FUNCTION fall_asleep()`,
+    `CREATE TABLE IF NOT EXISTS naps (); GRANT SELECT ON naps TO PUBLIC; INSERT INTO naps DEFAULT VALUES;
+     CREATE OR REPLACE FUNCTION sleep_on() RETURNS trigger LANGUAGE plpgsql AS
+       'BEGIN WHILE EXISTS (SELECT FROM naps) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END';
+     CREATE OR REPLACE TRIGGER sleep_on BEFORE INSERT ON provider_callbacks FOR EACH STATEMENT EXECUTE FUNCTION sleep_on()`,
   );
 }
 
 async function awake(): Promise<void> {
-  await sql(fixture.gateway.database, 'DROP TRIGGER IF EXISTS fall_asleep ON provider_callbacks');
+  await sql(fixture.gateway.database, 'CREATE TABLE IF NOT EXISTS naps (); DELETE FROM naps');
 }
 
 afterEach(() => awake());
@@ -33,10 +34,10 @@ async function count(table: string, where: string): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-/** The answer came while the call was still at work: what it writes is not there yet. */
+/** The answer came while the call was still at work: it had to be woken to come to its end. */
 async function answeredBefore<T>(ask: () => Promise<T>, table: string, where: string): Promise<T> {
-  const answer = await ask();
-  expect(await count(table, where)).toBe(0);
+  await asleep();
+  const answer = await ask().finally(() => awake());
   await until(
     'the late call has come to its end',
     () => count(table, where),
@@ -49,7 +50,6 @@ it('Payme is told to ask again, and hears both times what was stored', async () 
   const { body } = await fixture.pay({ provider: 'payme' });
   const id = anId();
   const params = { id, time: Date.now(), amount: PRICE, account: { order_id: body.id } };
-  await asleep();
   const late = await answeredBefore(
     () => payme(fixture, 'CreateTransaction', params),
     'provider_transactions',
@@ -78,14 +78,12 @@ it('Payme is told to ask again, and hears both times what was stored', async () 
 it('Click is told to ask again (-7), and then what was stored', async () => {
   const { body } = await fixture.pay({ provider: 'click' });
   const trans = { click_trans_id: String(Date.now()) };
-  await asleep();
   const late = await answeredBefore(
     () => click(fixture, body.id, trans),
     'payments',
     `id = '${body.id}' AND state = 'reserved'`,
   );
   expect(late).toMatchObject({ error: -7 });
-  await awake();
   const prepared = await click(fixture, body.id, trans);
   expect(prepared).toMatchObject({ error: 0 });
   expect(await click(fixture, body.id, trans)).toEqual(prepared);
@@ -95,14 +93,12 @@ it('Multicard’s money stays frozen until it asks again', async () => {
   const { body } = await fixture.pay({ provider: 'multicard' });
   const [known] = await fixture.simulated(body.id);
   const asked = { uuid: known?.id ?? '', orderId: body.id };
-  await asleep();
   const late = await answeredBefore(
     () => multicard(fixture, asked),
     'payments',
     `id = '${body.id}' AND state = 'reserved'`,
   );
   expect(late).toEqual([500, false]);
-  await awake();
   await fixture.until(body.id, { status: 'reserved', receipt: 'registered' });
   expect(await multicard(fixture, asked)).toEqual([200, true]);
 });

@@ -87,7 +87,7 @@ describe('eslint', () => {
         messages.map(({ ruleId, message }) => (message.startsWith('Parsing') ? message : String(ruleId))),
       ]),
     );
-  }, 120_000);
+  });
 
   test.each(LINTED)('%s is refused', (file, _text, rule) => {
     expect(complaints.get(file)).toContain(rule);
@@ -158,7 +158,7 @@ describe('dependency-cruiser', () => {
     const { stdout, stderr } = spawnSync(process.execPath, [cruiser, ...args], { cwd: boundary, encoding: 'utf8' });
     if (stdout === '') throw new Error(stderr);
     violations = (JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary.violations;
-  }, 60_000);
+  });
 
   test.each(CROSSED)('%s must not import %s', (from, _to, rule) => {
     expect(foundFor(from)).toContain(rule);

@@ -23,7 +23,7 @@ let folder: string;
 beforeAll(async () => {
   rig = await SigningRig.start({ SECRETS_KEY: parseKeyring(secretsKey) });
   folder = mkdtempSync(join(tmpdir(), 'signing-page-'));
-}, 60_000);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await rig.stop();

@@ -13,7 +13,7 @@ let prisma: PrismaService;
 beforeAll(async () => {
   rows = await LaneRows.start();
   prisma = new PrismaService({ url: rows.database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 2_000 });
-}, 60_000);
+});
 
 afterAll(async () => {
   await prisma?.$disconnect();
@@ -55,4 +55,4 @@ test(`the client's cancel against the relay's intent, ${ROUNDS} times`, async ()
   }
   // A race that always ends the same way was none.
   expect(Math.min(outcomes.cancelled, outcomes.sent)).toBeGreaterThan(ROUNDS / 50);
-}, 120_000);
+});

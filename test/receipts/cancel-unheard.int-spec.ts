@@ -24,7 +24,7 @@ beforeAll(async () => {
   locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
   locks.onApplicationBootstrap();
   await until(() => locks.isConnected, 'the session for locks');
-}, 60_000);
+});
 afterAll(async () => {
   await locks?.onApplicationShutdown();
   await rows?.stop();

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { createCluster, killServer, spawnServer, stopServer } from '../../scripts/lib/postgres-cluster.mjs';
 import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
 import { prepareTemplate } from '../../scripts/lib/test-server.mjs';
-import { freePorts } from '../system/program.js';
 import { sql } from '../system/database.js';
 import { until } from '../system/until.js';
 

@@ -99,7 +99,7 @@ async function tryWayBack(way: WayBack, system: TestSystem, plainClient: Gateway
   const plainStanding = await until(
     'the lane is held',
     () => standing(system, plain.deviceId),
-    ([row]) => row?.device === 'replaced',
+    (rows) => rows.every(({ device, status }) => device === 'replaced' && !['accepted', 'sending'].includes(status)),
   );
   expect(plainStanding).toEqual([
     { device: 'replaced', status: 'registered', count: 6 },

@@ -1,14 +1,10 @@
 // Promise: the database is migrated while the programs of the release before go on selling; no call fails.
 import { randomUUID } from 'node:crypto';
-import { jest } from '@jest/globals';
 import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/chance.js';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
 import { Load } from '../faults/frame/load.js';
 import { judge } from '../faults/frame/truth.js';
 import { startSystem } from '../system/system.js';
-
-jest.setTimeout(120_000);
-
 /** As the next release would bring it: columns with defaults on the busiest tables, a new table. */
 const NEXT_RELEASE = {
   name: '29991231235959_next_release',

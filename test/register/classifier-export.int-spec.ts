@@ -26,4 +26,4 @@ test('a register that loads the export knows every code as the gateway does', as
     await rm(folder, { recursive: true });
     await catalog.stop();
   }
-}, 60_000);
+});

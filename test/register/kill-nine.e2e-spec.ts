@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePorts, Program } from '../system/program.js';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { Program } from '../system/program.js';
 
 const API_KEY = 'kill-nine-0123456789';
 /** Of the register alone; case 11 of `npm run test:faults` kills it under a whole system. */
@@ -58,7 +59,7 @@ async function call(url: string, method: string, body?: unknown, key?: string): 
       ...(key !== undefined && { 'idempotency-key': key }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(60_000),
   });
   return (await response.json()) as Answer;
 }

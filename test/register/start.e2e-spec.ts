@@ -5,14 +5,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jest } from '@jest/globals';
-import { freePorts, Program } from '../system/program.js';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { Program } from '../system/program.js';
 
 const DIST = join(import.meta.dirname, '..', '..', 'dist', 'apps');
 const REGISTER = 'cash-register/src/main.js';
-
-jest.setTimeout(120_000);
-
 /** Programs of a test that failed must not outlive it. */
 const started: Program[] = [];
 afterEach(async () => {

@@ -42,7 +42,7 @@ describeInBrowser('the receipt in a browser', () => {
       ...{ ...own, type: 'refund', refundOf: sale, document: part, receiptSeq: 4712, ofdStatus: 'pending' },
     });
     waiting = await storeReceipt(prisma, { ...own, status: 'accepted' });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

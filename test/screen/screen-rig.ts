@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts, Program } from '../system/program.js';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { Program } from '../system/program.js';
 
 export interface ScreenRig {
   readonly url: string;

@@ -40,7 +40,7 @@ describeInBrowser('the screen in a browser', () => {
   let context: BrowserContext;
   beforeAll(async () => {
     browser = await startBrowser();
-  }, 180_000);
+  });
   afterAll(() => browser.close());
   afterEach(async () => {
     await context.close();

@@ -1,5 +1,4 @@
 // Promise: whatever is sent, the answer is the right 4xx problem document, nothing is stored, and the key stays free.
-import { jest } from '@jest/globals';
 import { hashAccessToken, newAccessToken } from '../../apps/gateway/src/oauth/access-token.js';
 import { newId } from '#runtime';
 import { BAD_BODIES, BREAD, item, sale, WRONG_TYPES } from './bad-bodies.js';
@@ -15,15 +14,12 @@ let authorization: string;
 let neighbour: TestMerchant;
 let rows: RowCounter;
 const keys: string[] = [];
-
-jest.setTimeout(60_000);
-
 beforeAll(async () => {
   system = await startSystem({ scopes: ['receipts:write', 'receipts:read', 'payments:write'] });
   authorization = await system.client.authorization();
   neighbour = await system.addMerchant({ registerUrls: ['http://127.0.0.1:9'] });
   rows = await RowCounter.connect(system.database);
-}, 90_000);
+});
 
 afterAll(async () => {
   await rows?.close();

@@ -31,9 +31,9 @@ beforeAll(async () => {
   system = await startSystem({ registers: 2, scopes: SCOPES });
   merchant = await system.addMerchant();
   admin = new Admin(system.gatewayUrls, merchant);
-}, 90_000);
+});
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 function device(register: number, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
@@ -76,7 +76,7 @@ test('what cannot work is refused with the reason, and leaves nothing behind', a
   expect(otherTin).toMatchObject({ status: 422, body: { code: 'device_tin_mismatch' } });
   await sql(system.database, "UPDATE merchants SET tin = '300000000' WHERE id = $1", [merchant.merchantId]);
   await nothingIsLeft();
-}, 60_000);
+});
 
 test('a terminal that is live elsewhere is refused without a word about where', async () => {
   // The other merchant's first sale tells his device which terminal it is.
@@ -87,7 +87,7 @@ test('a terminal that is live elsewhere is refused without a word about where', 
   expect(JSON.stringify(taken.body)).not.toContain(system.merchant.tills[0]?.deviceId);
   expect(JSON.stringify(taken.body)).not.toContain(system.merchant.merchantId);
   await nothingIsLeft();
-}, 60_000);
+});
 
 test('a register is registered, sells, is drained and deleted; its terminal is free again', async () => {
   const created = await admin.ask('POST', '/v1/devices', device(1));
@@ -153,7 +153,7 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
   const back = await admin.ask('POST', '/v1/devices', device(1));
   expect(back).toMatchObject({ status: 201, body: { terminal_id: created.body['terminal_id'] } });
   expect(back.body.id).not.toBe(id);
-}, 90_000);
+});
 
 test('the command line makes a merchant and a client that gets in; a refusal is a sentence and an exit code', async () => {
   const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
@@ -184,4 +184,4 @@ test('the command line makes a merchant and a client that gets in; a refusal is 
     stdout: '',
     stderr: 'Another one has this code already, perhaps an archived one.\n',
   });
-}, 60_000);
+});

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { newId } from '#runtime';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { GatewayClient } from './gateway-client.js';
 import type { TestMerchant } from './merchant.js';
-import { freePorts, Program } from './program.js';
+import { Program } from './program.js';
 import type { TestSystem } from './system.js';
 
 export interface MoreRegisters {

@@ -1,9 +1,9 @@
 // Promise: a receipt whose money may not be there any more never leaves for its register, however late or early the relay comes to it, and its hold is let go.
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 import { sql } from './database.js';
 import { documentsAtOfd } from './outside-world.js';
 import { startPayments, type PaymentsRig } from './payments-rig.js';
-import { freePorts } from './program.js';
 import { until } from './until.js';
 
 /** Some long too late, some with time enough, the rest about when the relay comes by. */
@@ -14,9 +14,9 @@ let rig: PaymentsRig;
 
 beforeAll(async () => {
   rig = await startPayments({ simulatorPort: await freePorts(1) });
-}, 120_000);
+});
 
-afterAll(() => rig?.stop(), 60_000);
+afterAll(() => rig?.stop());
 
 /** Held, and its receipt in the lane; the relay sleeps. */
 async function held(marker: string): Promise<PaymentView> {

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -75,7 +74,7 @@ export class Program {
   }
 
   private async becomesReady(): Promise<void> {
-    const deadline = Date.now() + 90_000;
+    const deadline = Date.now() + 120_000;
     while (Date.now() < deadline) {
       if (!this.isRunning) throw new Error(`${this.name} ended while starting:\n${this.lastWords}`);
       if (await isOk(this.readyUrl)) return;
@@ -94,29 +93,4 @@ async function isOk(url: string): Promise<boolean> {
   } catch {
     return false; // not listening yet
   }
-}
-
-/** Test files that run side by side draw from ranges of their own: what is free now may be the neighbour's a moment later. */
-const PORTS_PER_WORKER = 3_000;
-const FIRST_PORT = 20_000 + (Number(process.env['JEST_WORKER_ID'] ?? 0) % 4) * PORTS_PER_WORKER;
-
-/** `count` ports in a row that are free now. */
-export async function freePorts(count: number): Promise<number> {
-  for (let tries = 0; tries < 50; tries += 1) {
-    const first = FIRST_PORT + Math.floor(Math.random() * (PORTS_PER_WORKER - count));
-    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(first + index)));
-    if (free.every(Boolean)) return first;
-  }
-  throw new Error(`found no ${count} free ports in a row`);
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer();
-  const listening = new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => resolve(true));
-  });
-  const free = await listening;
-  if (free) await new Promise((resolve) => server.close(resolve));
-  return free;
 }

@@ -1,16 +1,12 @@
 // Promise: Redis may be absent, emptied, deaf or dead: every receipt is answered 2xx and registered, and the bell comes back by itself.
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { OwnRedis } from '../../libs/queue/src/testing/own-redis.js';
 import { allRegistered, expectEachExactlyOnce, setFaults, storedReceipts } from './ground-truth.js';
-import { freePorts } from './program.js';
 import { startSystem, type TestSystem } from './system.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { until } from './until.js';
-
-jest.setTimeout(120_000);
-
 let redis: OwnRedis;
 let proxy: TcpProxy;
 let system: TestSystem;
@@ -23,13 +19,13 @@ beforeAll(async () => {
   // Nobody listens there yet.
   system = await startSystem({ registers: 2, queueUrl: `redis://127.0.0.1:${port}` });
   urls = { gateway: system.gatewayUrls[0] ?? '', relay: system.relayUrls[0] ?? '' };
-}, 90_000);
+});
 
 afterAll(async () => {
   await system?.stop();
   await proxy?.close();
   await redis?.kill();
-}, 60_000);
+});
 
 /** Sells at both registers; every answer is a 2xx. */
 async function sell(prefer = 'wait=20'): Promise<void> {

@@ -4,6 +4,7 @@ import type { Answer } from './gateway-client.js';
 import { documentsAtOfd } from './ground-truth.js';
 import { startRedis, type TestRedis } from './redis.js';
 import { startSystem, type TestSystem } from './system.js';
+import { until } from './until.js';
 
 const DEVICES = 5;
 const PER_DEVICE = 40;
@@ -18,14 +19,16 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
       registers: DEVICES,
       gateways: 2,
       relays: 2,
+      // A slow machine must not make a delivery fail.
+      registerEnv: { OFD_SALE_BUDGET_MS: '20000' },
       ...(redis ? { queueUrl: redis.url } : {}),
     });
-  }, 90_000);
+  });
 
   afterAll(async () => {
     await system?.stop();
     await redis?.stop();
-  }, 60_000);
+  });
 
   test('200 receipts over 5 registers: each once, in order, with its own link', async () => {
     const { client, merchant } = system;
@@ -33,9 +36,8 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
       merchant.tills.map(async (_, till) => {
         const receipts: Answer['body'][] = [];
         for (let index = 0; index < PER_DEVICE; index += 1) {
-          const { status, body } = await client.post('/v1/receipts', client.saleOf(till), {
-            'idempotency-key': `${till}-${index}`,
-          });
+          const headers = { 'idempotency-key': `${till}-${index}`, prefer: 'wait=60' };
+          const { status, body } = await client.post('/v1/receipts', client.saleOf(till), headers);
           expect({ status, body }).toMatchObject({ status: 201, body: { status: 'registered' } });
           receipts.push(body);
         }
@@ -64,7 +66,7 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
     expect(documents).toHaveLength(DEVICES * PER_DEVICE);
     const keys = new Set(documents.map(({ terminal_id, seq }) => `${terminal_id}/${seq}`));
     expect(keys.size).toBe(DEVICES * PER_DEVICE);
-  }, 120_000);
+  });
 
   test('a replay answers the same receipt, another body is refused', async () => {
     const { client } = system;
@@ -78,7 +80,7 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
     expect(byExternalId.body.id).toBe(first.body.id);
     const other = await client.post('/v1/receipts', client.saleOf(0), { 'idempotency-key': 'replay-1' });
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
-  }, 60_000);
+  });
 
   test('respond-async answers 202, and the receipt is registered soon', async () => {
     const { client } = system;
@@ -86,10 +88,11 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
     expect(status).toBe(202);
     expect(headers.get('location')).toBe(`/v1/receipts/${body.id}`);
     expect(headers.get('retry-after')).toMatch(/^\d+$/);
-    const deadline = Date.now() + 20_000;
-    let read = await client.get(`/v1/receipts/${body.id}`);
-    while (read.body.status !== 'registered' && Date.now() < deadline)
-      read = await client.get(`/v1/receipts/${body.id}`);
+    const read = await until(
+      'it is registered',
+      () => client.get(`/v1/receipts/${body.id}`),
+      ({ body: now }) => now.status === 'registered',
+    );
     expect(read).toMatchObject({ status: 200, body: { status: 'registered', fiscal: { evidence: 'answer' } } });
-  }, 60_000);
+  });
 });

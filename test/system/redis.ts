@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePorts } from './program.js';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 
 /** A redis-server of the test's own, from PATH. */
 export interface TestRedis {

@@ -1,13 +1,9 @@
 // Promise: a refund is registered once by the module that sold, linked to its sale, and holds no more than the register took.
-import { jest } from '@jest/globals';
 import { sql } from './database.js';
 import type { Answer, GatewayClient } from './gateway-client.js';
 import { documentsAtOfd, setFaults } from './ground-truth.js';
 import { startSystem, type SystemOptions, type TestSystem } from './system.js';
 import { until } from './until.js';
-
-jest.setTimeout(90_000);
-
 const SCOPES = ['receipts:write', 'receipts:read', 'refunds:write'] as const;
 
 let system: TestSystem;
@@ -38,9 +34,9 @@ async function eventsOf(id: string | undefined): Promise<string[]> {
 }
 
 describe('a register with keys', () => {
-  beforeAll(() => start({ profile: { sendTimeoutMs: 3_000 } }), 90_000);
+  beforeAll(() => start({ profile: { sendTimeoutMs: 3_000 } }));
 
-  afterAll(() => system?.stop(), 60_000);
+  afterAll(() => system?.stop());
 
   test('three parts of 104 × 0.3 come back as 10, 11 and 10, and the OFD has them so', async () => {
     const sale = await sell(104, '0.3', { payment: { method: 'mixed', cash: 11, card: 20 } });
@@ -102,7 +98,7 @@ describe('a register that knows only the specification', () => {
     90_000,
   );
 
-  afterAll(() => system?.stop(), 60_000);
+  afterAll(() => system?.stop());
 
   test('its counters prove a refund whose answer was lost', async () => {
     const first = await sell(1_000_000, 2);

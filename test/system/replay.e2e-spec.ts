@@ -1,5 +1,4 @@
 // Promise: a known key is answered with its receipt whatever has changed since, and never makes a second one.
-import { jest } from '@jest/globals';
 import pg from 'pg';
 import { newId } from '#runtime';
 import { BREAD } from './bad-bodies.js';
@@ -8,9 +7,6 @@ import { GatewayClient, type Answer } from './gateway-client.js';
 import { setFaults } from './ground-truth.js';
 import { startSystem, type TestSystem } from './system.js';
 import { until } from './until.js';
-
-jest.setTimeout(60_000);
-
 let system: TestSystem;
 let client: GatewayClient;
 let rows: RowCounter;
@@ -19,7 +15,7 @@ beforeAll(async () => {
   system = await startSystem({ profile: { sendTimeoutMs: 5_000 } });
   ({ client } = system);
   rows = await RowCounter.connect(system.database);
-}, 90_000);
+});
 
 afterAll(async () => {
   await rows?.close();

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { GatewayClient } from './gateway-client.js';
 import { createMerchant, type MerchantOptions, type TestMerchant } from './merchant.js';
-import { freePorts, Program } from './program.js';
+import { Program } from './program.js';
 
 export interface SystemOptions {
   registers?: number;

@@ -5,7 +5,7 @@ export async function until<T>(
   what: string,
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean,
-  deadlineMs = 40_000,
+  deadlineMs = 90_000,
 ): Promise<T> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {

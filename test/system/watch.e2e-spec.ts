@@ -14,9 +14,9 @@ beforeAll(async () => {
     env: { HEALTH_POLL_MS: '300', OFD_RESEND_MS: '500' },
     registerEnv: { OFD_SALE_BUDGET_MS: '300' },
   });
-}, 90_000);
+});
 
-afterAll(() => system?.stop(), 60_000);
+afterAll(() => system?.stop());
 
 async function setOfd(mode: string): Promise<void> {
   const response = await fetch(`${system.ofdUrl}/faults`, {
@@ -79,6 +79,11 @@ test('OFD down, unsent, resent by the register, sent; then the schedule closes t
     () => sql<{ own: unknown }>(database, 'SELECT own FROM z_reports'),
     (rows) => rows.length === 1 && rows[0]?.own !== null,
   );
+  await until(
+    'the OFD has it',
+    () => sql<{ sent: boolean }>(database, `SELECT ofd_status = 'sent' AS sent FROM z_reports`),
+    ([row]) => row?.sent === true,
+  );
   const [z] = await sql(database, `SELECT z.*, s.number FROM z_reports z JOIN shifts s ON s.id = z.shift_id`);
   const sold = { saleCash: 224_000, saleCard: 0, saleVat: 24_000, saleCount: 2 };
   expect(z).toMatchObject({ number: 1, ofd_status: 'sent', own: sold, difference: null });
@@ -86,16 +91,19 @@ test('OFD down, unsent, resent by the register, sent; then the schedule closes t
   expect(await eventTypes('shift.%')).toEqual(['shift.opened', 'shift.closed']);
   const atOfd = (await (await fetch(`${system.ofdUrl}/z-reports`)).json()) as { data: unknown[] };
   expect(atOfd.data).toHaveLength(1);
-}, 90_000);
+});
 
 test('each relay shows the fleet', async () => {
   const { deviceId } = system.merchant.tills[0]!;
-  const text = await (await fetch(`${system.relayUrls[0]}/metrics`)).text();
-  for (const [name, value] of [
-    ['device_up', '1'],
-    ['device_lane_length', '0'],
-  ])
-    expect(text).toMatch(new RegExp(`^${name}\\{device="${deviceId}".*\\} ${value}$`, 'm'));
+  const wanted = ['device_up 1', 'device_lane_length 0'].map((line) => {
+    const [name, value] = line.split(' ');
+    return new RegExp(`^${name}\\{device="${deviceId}".*\\} ${value}$`, 'm');
+  });
+  const text = await until(
+    'the device is shown as it is',
+    async () => (await fetch(`${system.relayUrls[0]}/metrics`)).text(),
+    (shown) => wanted.every((line) => line.test(shown)),
+  );
   expect(text).toMatch(/^device_memory_left\{.*\} 100000$/m);
   expect(text).toMatch(/^lanes_unknown_receipts\{.*\} 0$/m);
 });
@@ -110,5 +118,11 @@ test('what waits for a register that cannot be reached is registered by its neig
   expect({ status, device: body.device_id }).toEqual({ status: 201, device: near });
   const moved = await sql(database, `SELECT data ->> 'device_id' AS device FROM events WHERE type = 'receipt.moved'`);
   expect(moved).toEqual([{ device: near }]);
-  expect(await documentsAtOfd(system)).toHaveLength(3);
-}, 60_000);
+  // Within the sale when the machine is quick, else when what is unsent is handed over again.
+  const documents = await until(
+    'the OFD has it',
+    () => documentsAtOfd(system),
+    ({ length }) => length >= 3,
+  );
+  expect(documents).toHaveLength(3);
+});

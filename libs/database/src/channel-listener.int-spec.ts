@@ -12,7 +12,7 @@ let listener: ChannelListener | null = null;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-}, 60_000);
+});
 afterEach(async () => {
   await listener?.stop();
   listener = null;

@@ -1,8 +1,9 @@
 // Promise: "not one byte left", "registered", "refused" and "unclear" are never confused, whatever the register does.
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { freePorts } from '../../runtime/src/testing/free-ports.js';
 import type { SaleAnswer } from './answers.js';
 import { LocalApiClient } from './client.js';
-import { BODY, ClientRig, freePort, RECEIPT, SALE, sell, until } from './testing/client-rig.js';
+import { BODY, ClientRig, RECEIPT, SALE, sell, until } from './testing/client-rig.js';
 import { answer } from './testing/misbehaving-server.js';
 import { TEST_CERTIFICATE } from './testing/test-certificate.js';
 
@@ -40,7 +41,7 @@ describe('registered and refused', () => {
 
 describe('not one byte was written', () => {
   test('refused connection', async () => {
-    const client = rig.clientOf(`http://127.0.0.1:${String(await freePort())}`);
+    const client = rig.clientOf(`http://127.0.0.1:${String(await freePorts(1))}`);
     expect(await sell(client)).toEqual({ kind: 'not_sent', reason: 'ECONNREFUSED' });
     expect(await client.status()).toEqual({ kind: 'unreachable', reason: 'ECONNREFUSED' });
   });
@@ -300,7 +301,7 @@ describe('the other calls', () => {
     expect(await client.status()).toMatchObject({ kind: 'ok' });
     expect(server.requests[0]?.head).toMatch(/^GET \/register\/1\/status /);
     expect(() => new LocalApiClient({ baseUrl: 'ftp://x', apiKey: '', timeoutMs: 1 })).toThrow(TypeError);
-    const unreachable = rig.clientOf(`http://[::1]:${String(await freePort())}`);
+    const unreachable = rig.clientOf(`http://[::1]:${String(await freePorts(1))}`);
     expect(await unreachable.status()).toMatchObject({ kind: 'unreachable' });
   });
 });

@@ -56,11 +56,13 @@ test('after a timeout the late answer is not read by the next call', async () =>
   let first = true;
   const { client } = await rig.setUp(
     (socket) => {
-      if (first) setTimeout(() => socket.write(answer(200, { ...SALE, receipt: { ...RECEIPT, receiptSeq: 6 } })), 300);
+      if (first)
+        setTimeout(() => socket.write(answer(200, { ...SALE, receipt: { ...RECEIPT, receiptSeq: 6 } })), 2_100);
       else socket.write(answer(200, SALE));
       first = false;
     },
-    { timeoutMs: 150 },
+    // Both calls have it: long enough for the second one on a busy machine.
+    { timeoutMs: 2_000 },
   );
   expect(await sell(client)).toMatchObject({ kind: 'unclear', reason: 'timeout' });
   expect(await sell(client)).toMatchObject({ response: { receipt: { receiptSeq: 7 } } });

@@ -16,7 +16,7 @@ describe('the lane queue on PostgreSQL', () => {
     await asSuperuser(
       'DROP SEQUENCE IF EXISTS bullmq.bullmq_jid_' + createHash('md5').update('device-lane').digest('hex'),
     );
-  }, 120_000);
+  });
   afterAll(() => server.remove());
 
   laneQueueContract({

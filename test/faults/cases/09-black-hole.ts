@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
 import { startMoreRegisters } from '../../system/more-registers.js';
-import { freePorts } from '../../system/program.js';
 import type { FaultCase } from '../frame/case.js';
 import { Load, percentile } from '../frame/load.js';
 import { IMPATIENT } from '../frame/stage.js';

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
+import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
 import { sql } from '../../system/database.js';
 import type { GatewayClient } from '../../system/gateway-client.js';
 import type { Till } from '../../system/merchant.js';
 import { startMoreRegisters } from '../../system/more-registers.js';
-import { freePorts, Program } from '../../system/program.js';
+import { Program } from '../../system/program.js';
 import type { TestSystem } from '../../system/system.js';
 import { until } from '../../system/until.js';
 import type { FaultCase } from '../frame/case.js';

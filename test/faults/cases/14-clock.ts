@@ -1,7 +1,8 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
 import { GatewayClient } from '../../system/gateway-client.js';
-import { freePorts, Program } from '../../system/program.js';
+import { Program } from '../../system/program.js';
 import { skipped, type CaseRun, type FaultCase } from '../frame/case.js';
 import { Load, strikeAlong } from '../frame/load.js';
 import { judge } from '../frame/truth.js';

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
 import { startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
 import { startPayments, type PaymentsRig } from '../../system/payments-rig.js';
-import { freePorts } from '../../system/program.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
 

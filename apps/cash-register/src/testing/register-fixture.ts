@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +11,6 @@ import { openRegister, type Register } from '../register.js';
 import { readRegisterSettings } from '../settings.js';
 
 // Real parts on a machine that may be busy: slowness is not what these tests measure.
-jest.setTimeout(60_000);
-
 export const API_KEY = 'test-key-0123456789';
 const classifier = Classifier.load(undefined);
 

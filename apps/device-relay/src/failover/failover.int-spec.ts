@@ -193,5 +193,5 @@ describe('against the intent to send', () => {
     expect(await rig.types('receipt.moved')).toHaveLength(outcomes.moved);
     expect(outcomes.opened).toBeGreaterThan(0);
     expect(outcomes.moved).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });

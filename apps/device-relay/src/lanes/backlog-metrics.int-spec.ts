@@ -9,7 +9,7 @@ let nowMs = 0;
 
 beforeAll(async () => {
   rows = await LaneRows.start();
-}, 60_000);
+});
 
 afterAll(() => rows?.stop());
 

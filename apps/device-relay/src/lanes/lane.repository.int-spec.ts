@@ -14,7 +14,7 @@ let rows: LaneRows;
 
 beforeAll(async () => {
   rows = await LaneRows.start();
-}, 60_000);
+});
 
 afterAll(() => rows?.stop());
 

@@ -12,7 +12,9 @@ import { joinLane } from './join-lane.js';
 import { LaneRows } from './testing/lane-rows.js';
 import { INFO, NO_LINKS, SALE, STATUS } from './testing/register-answers.js';
 
+/** Of calls that a test lets run out; whatever is to be answered in time has far longer. */
 const DEADLINE_MS = 400;
+const PATIENT_MS = 20_000;
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
 const logger = createLogger('test', 'silent');
 
@@ -55,7 +57,7 @@ beforeAll(async () => {
   locks = new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, logger);
   locks.onApplicationBootstrap();
   await until(() => locks.isConnected, 'the session for locks');
-}, 60_000);
+});
 
 afterAll(async () => {
   await locks?.onApplicationShutdown();
@@ -82,8 +84,11 @@ afterEach(async () => {
   await server.close();
 });
 
-async function standAt(baseUrl: string): Promise<void> {
-  const profile = { sendTimeoutMs: DEADLINE_MS, callTimeoutMs: DEADLINE_MS, pacingMs: 0, settleMs: 0 };
+async function standAt(
+  baseUrl: string,
+  { sendTimeoutMs = PATIENT_MS, callTimeoutMs = PATIENT_MS } = {},
+): Promise<void> {
+  const profile = { sendTimeoutMs, callTimeoutMs, pacingMs: 0, settleMs: 0 };
   await rows.sql.query('UPDATE devices SET base_url = $1, api_key_sealed = $2, profile = $3', [
     baseUrl,
     seal('key', apiKeyOwner(rows.deviceId), keyring),
@@ -115,6 +120,7 @@ async function expectUntouched(receiptId: string): Promise<void> {
 
 test.each(KINDS)('a device that %s is unreachable and says so; nothing was begun', async (_name, behave) => {
   react = behave;
+  await standAt(server.url, { callTimeoutMs: DEADLINE_MS });
   const receiptId = await rows.createReceipt();
   expect(await drain()).toMatchObject({ kind: 'wait' });
   await expectUntouched(receiptId);
@@ -126,7 +132,7 @@ test.each([
   ['the name does not resolve', () => 'http://nowhere.invalid:80'],
   ['its network is not allowed', () => 'http://192.0.2.1:80'],
 ])('where %s the device is unreachable and says so; nothing was begun', async (_name, urlOf) => {
-  await standAt(urlOf(server.url));
+  await standAt(urlOf(server.url), { callTimeoutMs: DEADLINE_MS });
   const receiptId = await rows.createReceipt();
   expect(await drain()).toMatchObject({ kind: 'wait' });
   await expectUntouched(receiptId);
@@ -141,6 +147,7 @@ test.each(KINDS)('a device that %s over the receipt: it stays open, and ends onc
     else if (isMended) socket.write(answer(200, SALE));
     else behave(socket, request, self);
   };
+  await standAt(server.url, { sendTimeoutMs: DEADLINE_MS });
   const receiptId = await rows.createReceipt();
   expect(await drain()).toMatchObject({ kind: 'wait' });
   expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending', receipt_seq: null });
@@ -149,6 +156,7 @@ test.each(KINDS)('a device that %s over the receipt: it stays open, and ends onc
     n: 1,
   });
   isMended = true;
+  await standAt(server.url);
   await drain();
   expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered', receipt_seq: '41' });
   expect(await rows.one('SELECT state::text, count(*)::int AS n FROM attempts GROUP BY state')).toEqual({

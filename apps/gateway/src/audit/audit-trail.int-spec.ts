@@ -252,5 +252,5 @@ describe('an audited change', () => {
       await holder.end();
     }
     expect(await verify(caller.merchantId)).toMatchObject({ kind: 'intact', records: 1n });
-  }, 30_000);
+  });
 });

@@ -9,7 +9,7 @@ let catalog: CatalogFixture;
 
 beforeAll(async () => {
   catalog = await CatalogFixture.start();
-}, 60_000);
+});
 
 afterAll(() => catalog?.stop());
 
@@ -158,7 +158,7 @@ test('any interleaving of writers and a reader: the reader’s copy equals the c
     ),
     { numRuns: 15 },
   );
-}, 120_000);
+});
 
 async function write(each: Step): Promise<void> {
   if (each.kind === 'put') await catalog.put(each.skus.map((sku) => bread(sku, each.price)));

@@ -6,7 +6,7 @@ let catalog: CatalogFixture;
 
 beforeAll(async () => {
   catalog = await CatalogFixture.start();
-}, 60_000);
+});
 
 afterAll(() => catalog?.stop());
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
     catalog.product({ sku: 'молоко', name: 'Sku wie ein Name' }),
     catalog.product({ sku: 'p6', name: 'Молоток' }),
   ]);
-}, 60_000);
+});
 
 afterAll(() => catalog?.stop());
 

@@ -20,7 +20,7 @@ let catalog: CatalogFixture;
 beforeAll(async () => {
   await site.start();
   catalog = await CatalogFixture.start();
-}, 60_000);
+});
 
 afterAll(async () => {
   await catalog?.stop();

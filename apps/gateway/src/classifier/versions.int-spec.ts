@@ -28,7 +28,7 @@ beforeAll(async () => {
   await site.start();
   catalog = await CatalogFixture.start();
   folder = await mkdtemp(join(tmpdir(), 'classifier-versions-'));
-}, 60_000);
+});
 
 afterAll(async () => {
   await rm(folder, { recursive: true });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
     logger: new NestLogger(logger),
   });
-}, 60_000);
+});
 
 afterAll(async () => {
   await app?.close();

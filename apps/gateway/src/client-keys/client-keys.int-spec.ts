@@ -11,7 +11,7 @@ let administrator: RigClient;
 beforeAll(async () => {
   rig = await SigningRig.start();
   administrator = await rig.createClient();
-}, 60_000);
+});
 beforeEach(async () => {
   client = await rig.createClient(['receipts:write']);
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   fleet = await FleetFixture.start();
   token = await fleet.gateway.createToken(fleet.merchantId, ['clients:admin', 'receipts:read', 'receipts:write']);
   ownId = await clientOf(token);
-}, 60_000);
+});
 afterAll(() => fleet?.stop());
 
 const ask = (method: string, path: string, body?: unknown, by = token): Promise<FleetAnswer> =>

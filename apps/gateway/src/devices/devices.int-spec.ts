@@ -13,7 +13,7 @@ let fleet: FleetFixture;
 
 beforeAll(async () => {
   fleet = await FleetFixture.start({ maxDevices: 40 });
-}, 60_000);
+});
 
 afterAll(() => fleet?.stop());
 

@@ -11,7 +11,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   gateway = await OauthGateway.start(database);
   merchantId = await gateway.createMerchant();
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.stop();
   await database.drop();

@@ -170,7 +170,7 @@ const gateways = new Map<string, OauthGateway>();
 
 beforeAll(async () => {
   database = await createTestDatabase();
-}, 60_000);
+});
 afterAll(async () => {
   for (const gateway of gateways.values()) await gateway.stop();
   await database.drop();

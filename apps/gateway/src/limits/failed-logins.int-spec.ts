@@ -104,7 +104,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
   beforeAll(async () => {
     redis = await OwnRedis.reserve();
     await redis.start();
-  }, 60_000);
+  });
   afterAll(() => redis.kill());
 
   test('all gateways count together; without Redis each for itself, and the right secret opens', async () => {

@@ -9,7 +9,7 @@ let token: string;
 beforeAll(async () => {
   fixture = await OperatorFixture.start();
   token = await fixture.createToken(fixture.merchantId, ['devices:admin']);
-}, 60_000);
+});
 afterAll(() => fixture.stop());
 
 interface Enrolment {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   gateway = await OauthGateway.start(database, { publicUrl: PUBLIC_URL });
   merchantId = await gateway.createMerchant();
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.stop();
   await database.drop();

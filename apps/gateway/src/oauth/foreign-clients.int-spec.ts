@@ -1,12 +1,12 @@
 // Promise: OAuth clients that others wrote get tokens here and use them, without knowing anything but our address.
 import 'reflect-metadata';
 import { generateKeyPairSync, type webcrypto } from 'node:crypto';
-import { createServer, type AddressInfo } from 'node:net';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { ClientCredentials } from 'simple-oauth2';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { newId } from '#runtime';
+import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { OauthGateway } from './testing/oauth-gateway.js';
 
 let database: TestDatabase;
@@ -19,7 +19,7 @@ let keyId: string;
 beforeAll(async () => {
   database = await createTestDatabase();
   // The metadata must name the address under which it is found.
-  gateway = await OauthGateway.start(database, { port: await freePort() });
+  gateway = await OauthGateway.start(database, { port: await freePorts(1) });
   issuer = new URL(gateway.url);
   client = await gateway.createClient(await gateway.createMerchant());
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -32,19 +32,11 @@ beforeAll(async () => {
   });
   const pkcs8 = pair.privateKey.export({ type: 'pkcs8', format: 'der' });
   privateKey = await crypto.subtle.importKey('pkcs8', pkcs8, { name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.stop();
   await database.drop();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 const mine = (): URL => new URL('/v1/mine', issuer);
 

@@ -42,7 +42,7 @@ beforeAll(async () => {
   gateway = await startGateway(database.url);
   base = gateway.url;
   merchantId = await gateway.createMerchant();
-}, 60_000);
+});
 
 afterAll(async () => {
   await gateway.stop();
@@ -241,7 +241,7 @@ describe('a guarded route', () => {
           : { status: 401, clientId: undefined, code: 'invalid_token' },
       );
     }
-  }, 60_000);
+  });
 
   test('a missing scope: 403 with the scope that is needed', async () => {
     const token = await tokenOf(await makeClient(['receipts:write']));

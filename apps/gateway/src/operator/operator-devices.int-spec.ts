@@ -10,7 +10,7 @@ let fixture: OperatorFixture;
 
 beforeAll(async () => {
   fixture = await OperatorFixture.start();
-}, 60_000);
+});
 
 afterAll(() => fixture?.stop());
 

@@ -11,7 +11,7 @@ let fixture: OperatorFixture;
 
 beforeAll(async () => {
   fixture = await OperatorFixture.start();
-}, 60_000);
+});
 
 afterAll(() => fixture?.stop());
 

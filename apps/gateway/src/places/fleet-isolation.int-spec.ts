@@ -18,7 +18,7 @@ beforeAll(async () => {
   await fleet.gateway.prisma.$executeRaw`
     INSERT INTO device_tasks (id, device_id, kind, actor, expires_at, state)
     VALUES (${own['tsk']}, ${own['dev']}, 'check', 'x', now(), 'done')`;
-}, 60_000);
+});
 
 afterAll(() => fleet?.stop());
 

@@ -6,7 +6,7 @@ let fleet: FleetFixture;
 
 beforeAll(async () => {
   fleet = await FleetFixture.start();
-}, 60_000);
+});
 
 afterAll(() => fleet?.stop());
 

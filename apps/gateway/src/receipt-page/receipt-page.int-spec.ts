@@ -18,7 +18,7 @@ let sequence = 10_000;
 beforeAll(async () => {
   gateway = await OperatorFixture.start({ ADDRESS_LIMIT: null });
   token = await gateway.createToken(gateway.merchantId, ['receipts:read']);
-}, 60_000);
+});
 
 afterAll(() => gateway?.stop());
 

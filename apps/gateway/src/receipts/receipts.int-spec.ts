@@ -9,7 +9,7 @@ beforeAll(async () => {
   fixture = await SalesFixture.start();
   const admin = await fixture.gateway.createToken(fixture.gateway.merchantId, ['webhooks:admin']);
   await fixture.gateway.post('/v1/webhooks/callbacks/rotate-secret', {}, admin);
-}, 60_000);
+});
 
 afterAll(() => fixture?.stop());
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
     return cutter.url;
   };
   fixture = await SalesFixture.start({}, through);
-}, 60_000);
+});
 afterAll(async () => {
   await fixture?.stop();
   await cutter?.stop();

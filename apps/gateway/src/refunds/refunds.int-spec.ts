@@ -8,7 +8,7 @@ let fixture: SalesFixture;
 
 beforeAll(async () => {
   fixture = await SalesFixture.start();
-}, 60_000);
+});
 
 afterAll(() => fixture?.stop());
 

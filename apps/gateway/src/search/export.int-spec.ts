@@ -108,6 +108,7 @@ test('a few at the same time; one more is told to come later', async () => {
     again.destroy();
     return again.statusCode === 200;
   });
+  await until(async () => (await sessions()) === 0);
 });
 
 test('bad queries are problems, not half a file; HEAD reads nothing', async () => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   branchId = newId('brn');
   await prisma.merchant.create({ data: { id: merchantId, code: 'm', name: 'M', tin: '300000000' } });
   await prisma.branch.create({ data: { id: branchId, merchantId, code: 'b', name: 'B' } });
-}, 60_000);
+});
 
 afterAll(async () => {
   await prisma?.$disconnect();

@@ -12,7 +12,7 @@ beforeAll(async () => {
   if (network.kind === 'invalid') throw new Error(network.reason);
   fixture = await SalesFixture.start({ WEBHOOK_ALLOWED_CIDRS: [network.cidr] });
   receiver = await Receiver.start();
-}, 60_000);
+});
 afterAll(async () => {
   await receiver?.stop();
   await fixture?.stop();

@@ -7,7 +7,7 @@ let server: OwnServer;
 
 beforeAll(async () => {
   server = await startOwnServer();
-}, 60_000);
+});
 afterAll(() => server.remove());
 
 async function countMigrations(url: string): Promise<number> {
@@ -28,4 +28,4 @@ test('survives kill -9 and answers on the same port with the same data', async (
   await expect(countMigrations(url)).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
   await server.restart();
   expect(await countMigrations(url)).toBeGreaterThan(0);
-}, 60_000);
+});

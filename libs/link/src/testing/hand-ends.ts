@@ -117,7 +117,7 @@ export class HandRegister {
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !condition();) {
+  for (const end = Date.now() + 30_000; !condition();) {
     if (Date.now() > end) throw new Error('the condition never came true');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }

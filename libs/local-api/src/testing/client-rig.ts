@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo } from 'node:net';
 import type { SaleAnswer } from '../answers.js';
 import { LocalApiClient, type LocalApiClientOptions } from '../client.js';
 import { MisbehavingServer, type Reaction } from './misbehaving-server.js';
@@ -20,7 +19,7 @@ export class ClientRig {
   private readonly clients: LocalApiClient[] = [];
 
   clientOf(baseUrl: string, options: Partial<LocalApiClientOptions> = {}): LocalApiClient {
-    const client = new LocalApiClient({ baseUrl, apiKey: 'key-1', timeoutMs: 5_000, ...options });
+    const client = new LocalApiClient({ baseUrl, apiKey: 'key-1', timeoutMs: 20_000, ...options });
     this.clients.push(client);
     return client;
   }
@@ -47,16 +46,8 @@ export async function sell(client: LocalApiClient, mayStillSend = (): boolean =>
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !condition();) {
+  for (const end = Date.now() + 30_000; !condition();) {
     if (Date.now() > end) throw new Error('the condition never came true');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { LaneBell } from '../lane-bell.js';
 import { LaneListener } from '../lane-listener.js';
 import type { LaneQueueBackend } from '../lane-queue-backend.js';
@@ -57,9 +56,16 @@ class Register {
   }
 }
 
+/** The value once it has not changed for a second. */
+async function settled(read: () => number): Promise<number> {
+  for (let value = read(), sinceMs = Date.now(); ; await sleep(20)) {
+    if (read() !== value) [value, sinceMs] = [read(), Date.now()];
+    else if (Date.now() - sinceMs > 1_000) return value;
+  }
+}
+
 /** The promises of bell and listener that hold on every back end. */
 export function laneQueueContract(queue: LaneQueueUnderTest): void {
-  jest.setTimeout(90_000);
   let open: (LaneBell | LaneListener)[] = [];
   const newBell = (counters = new QueueCounters()): LaneBell => {
     const bell = new LaneBell(queue.backend(), counters, quiet);
@@ -248,12 +254,11 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const bell = newBell();
     const listener = listen(register.handler);
     bell.ring(device);
-    await sleep(1_500);
-    expect(bell.state).toBe('down');
+    await until(() => bell.state === 'down', 'the bell has found nobody');
     expect(listener.state).toBe('connecting');
     await queue.bringBack();
     await until(() => register.runsOf(device) === 1, 'delivered', 30_000);
-    expect(bell.state).toBe('up');
+    await until(() => bell.state === 'up', 'up');
   });
 
   test('a stray deduplication key does not silence its device', async () => {
@@ -277,7 +282,8 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     await until(() => stuck.runsOf(device) === 1, 'the handler hangs');
     const beganMs = Date.now();
     await listener.close(300);
-    expect(Date.now() - beganMs).toBeLessThan(8_000);
+    // The handler hangs for ever: whoever waited for it would not come back at all.
+    expect(Date.now() - beganMs).toBeLessThan(20_000);
     expect(listener.state).toBe('closed');
     listen(register.handler, 10, 1_500);
     await until(() => register.runsOf(device) === 1, 'another relay takes it over', 40_000);
@@ -309,8 +315,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
 
   test('nothing keeps the process alive after close, in an outage too', async () => {
     const alive = (): number => process.getActiveResourcesInfo().filter((each) => /TCP|Timeout/.test(each)).length;
-    await sleep(1_000); // what earlier tests closed is gone
-    const before = alive();
+    const before = await settled(alive); // what earlier tests closed is gone
     const atWork = [newBell(), listen(() => Promise.resolve())];
     await until(() => atWork.every(({ state }) => state === 'up' || state === 'listening'), 'both up');
     expect(alive()).toBeGreaterThan(before);
@@ -329,7 +334,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     await sleep(1_500); // into the pauses between tries to reconnect
     const beganMs = Date.now();
     await Promise.all(cutOff.map((each) => each.close()));
-    expect(Date.now() - beganMs).toBeLessThan(10_000);
+    expect(Date.now() - beganMs).toBeLessThan(20_000);
     await queue.bringBack();
     await sleep(2_500); // whoever still tried to reconnect would have done so by now
     await until(() => alive() <= before, 'no socket and no timer is left');

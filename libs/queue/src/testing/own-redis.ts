@@ -1,22 +1,22 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { Redis } from 'ioredis';
+import { freePorts } from '../../../runtime/src/testing/free-ports.js';
 
 /** Whether Redis can be tested on this machine; in CI a missing one is a failure, not a skip. */
 export function redisIsInstalled(): boolean {
   return spawnSync('redis-server', ['--version']).status === 0;
 }
 
-/** A redis-server of the test's own: loopback, random port, nothing on disk. */
+/** A redis-server of the test's own: loopback, a port of its own, nothing on disk. */
 export class OwnRedis {
   private process: ChildProcess | null = null;
 
   private constructor(readonly port: number) {}
 
   static async reserve(): Promise<OwnRedis> {
-    return new OwnRedis(await freePort());
+    return new OwnRedis(await freePorts(1));
   }
 
   get url(): string {
@@ -58,13 +58,4 @@ export class OwnRedis {
       await client.quit();
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -1,8 +1,8 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { PrismaService } from '#database';
 import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
+import { freePorts } from '../../../../../libs/runtime/src/testing/free-ports.js';
 import { GatewayModule } from '../../gateway.module.js';
 import { hashAccessToken, newAccessToken } from '../../oauth/access-token.js';
 import { hashClientSecret, newClientSecret } from '../../oauth/client-secret.js';
@@ -38,7 +38,7 @@ export class SigningRig {
 
   static async start(more: Partial<GatewaySettings> = {}): Promise<SigningRig> {
     const fixture = await OperatorFixture.start(more);
-    const port = await freePort();
+    const port = await freePorts(1);
     const settings = {
       ...fixture.app.get<GatewaySettings>(SETTINGS_TOKEN),
       PUBLIC_HOSTS: ['gateway.test', `127.0.0.1:${port}`],
@@ -129,12 +129,4 @@ export class SigningRig {
       request.end(body);
     });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
