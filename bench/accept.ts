@@ -69,6 +69,7 @@ export async function benchAccept({ rounds, seconds }: { rounds: number; seconds
 export interface Fired {
   perSecond: number;
   p99: number;
+  requests: number;
 }
 
 export async function fire(load: {
@@ -96,7 +97,7 @@ export async function fire(load: {
   });
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${url}: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`);
-  return { perSecond: result.requests.average, p99: result.latency.p99 };
+  return { perSecond: result.requests.average, p99: result.latency.p99, requests: result.requests.total };
 }
 
 export function threeItemSale(sale: Record<string, unknown>, goods: readonly string[]): Record<string, unknown> {

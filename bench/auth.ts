@@ -137,6 +137,8 @@ async function fire(url: string, presigned: PresignedRequest[]): Promise<number>
     url,
     connections: CONNECTIONS,
     amount: presigned.length,
+    // It sees that all have been answered only when it takes a sample, by itself once a second: 2.1 s would count as 3.
+    sampleInt: 10,
     requests: [
       {
         method: 'POST',

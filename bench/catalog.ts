@@ -15,7 +15,7 @@ import { benchAcceptBeside } from './catalog-accept.js';
 import { kindOf, nameOf, productOf } from './catalog-goods.js';
 import { residentMebibytes } from './memory.js';
 import type { Figure } from './report.js';
-import { median, percentile } from './statistics.js';
+import { growth, median, percentile } from './statistics.js';
 
 const SCOPES = ['receipts:write', 'receipts:read', 'catalog:write', 'catalog:read'];
 const BATCH = 1_000;
@@ -34,7 +34,7 @@ export async function benchCatalog(load: {
     figures.push(...(await benchLookUp(system, load)));
     figures.push(...(await benchSearch(system, load)));
     figures.push(...(await benchAcceptBeside(system, { products: load.products, ...load.accept })));
-    figures.push(...(await benchRegisterLoad(system, load.entries)));
+    figures.push(...(await benchFiles(system, load)));
     return figures;
   } finally {
     await system.stop();
@@ -168,45 +168,64 @@ function slipped(word: string): string {
   return `${word.slice(0, 2)}${word.slice(3)}`;
 }
 
-/** A workbook of the register through the command line: its time and its largest memory. */
-async function benchRegisterLoad(system: TestSystem, entries: number): Promise<Figure[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-classifier-'));
+/** The whole catalogue to a file and back (nothing of it has changed), and a workbook of the register, by the command line. */
+async function benchFiles(system: TestSystem, load: { products: number; entries: number }): Promise<Figure[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-catalog-'));
   try {
-    const file = join(folder, 'register.xlsx');
-    await pipeline(xlsxStream(workbookRows(entries)), createWriteStream(file));
-    const startedAtMs = performance.now();
-    const args = [
-      join('dist', 'apps', 'gateway', 'src', 'cli', 'main.js'),
-      'classifier',
-      'load',
-      'full',
-      '--source',
-      file,
-    ];
-    const child = spawn(process.execPath, args, {
-      env: { ...system.programEnv },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    let largest = 0;
-    const watch = setInterval(() => {
-      largest = Math.max(largest, (child.pid === undefined ? null : residentMebibytes(child.pid)) ?? 0);
-    }, 50);
-    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-    clearInterval(watch);
-    if (code !== 0) throw new Error(`the load of the register ended with ${code}`);
-    const seconds = (performance.now() - startedAtMs) / 1_000;
+    const [csv, register] = [join(folder, 'products.csv'), join(folder, 'register.xlsx')];
+    const target = ['--merchant', system.merchant.merchantId, '--file', csv];
+    const out = await runCommand(system, ['catalog', 'export', ...target]);
+    const back = await runCommand(system, ['catalog', 'import', ...target]);
+    await pipeline(xlsxStream(workbookRows(load.entries)), createWriteStream(register));
+    const loaded = await runCommand(system, ['classifier', 'load', 'full', '--source', register]);
+    const { products, entries } = load;
     return [
+      ...filesOf(`export of ${products} products as CSV`, out),
+      ...filesOf(`import of the same`, back),
       {
         name: `classifier: load of ${entries} entries from XLSX`,
-        value: seconds,
+        value: loaded.seconds,
         unit: 's',
         target: '≤ 60 for 300000',
       },
-      { name: 'classifier: largest memory of the load', value: largest, unit: 'MiB', target: '≤ 300' },
+      { name: 'classifier: largest memory of the load', value: loaded.largest, unit: 'MiB', target: '≤ 300' },
     ];
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+function filesOf(name: string, { seconds, largest, growth: grown }: CommandRun): Figure[] {
+  return [
+    { name: `files: ${name}`, value: seconds, unit: 's' },
+    { name: `files: ${name}, largest memory`, value: largest, unit: 'MiB' },
+    { name: `files: ${name}, last fifth to the second`, value: grown, unit: '×', target: 'flat' },
+  ];
+}
+
+interface CommandRun {
+  seconds: number;
+  /** MiB */
+  largest: number;
+  growth: number;
+}
+
+/** One command in a process of its own, with its memory over its time. */
+async function runCommand(system: TestSystem, args: readonly string[]): Promise<CommandRun> {
+  const startedAtMs = performance.now();
+  const child = spawn(process.execPath, [join('dist', 'apps', 'gateway', 'src', 'cli', 'main.js'), ...args], {
+    env: { ...system.programEnv },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const samples: number[] = [];
+  const watch = setInterval(() => {
+    samples.push((child.pid === undefined ? null : residentMebibytes(child.pid)) ?? 0);
+  }, 50);
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  clearInterval(watch);
+  if (code !== 0) throw new Error(`${args.slice(0, 2).join(' ')} ended with ${code}`);
+  const seconds = (performance.now() - startedAtMs) / 1_000;
+  return { seconds, largest: Math.max(...samples), growth: growth(samples) };
 }
 
 function* workbookRows(entries: number): Generator<Cell[], void, undefined> {

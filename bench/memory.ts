@@ -18,3 +18,14 @@ export function residentMebibytes(pid: number): number | null {
     return null; // not Linux: there is no such figure
   }
 }
+
+/** Processor time that a program has used so far, milliseconds (Linux: in hundredths of a second). */
+export function processorMs(pid: number): number | null {
+  try {
+    // After the name, which may have spaces: 12th and 13th are user and system time.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return null; // not Linux: there is no such figure
+  }
+}

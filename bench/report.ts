@@ -3,6 +3,8 @@ import { cpus, totalmem } from 'node:os';
 export interface Figure {
   name: string;
   value: number;
+  /** Where the middle half of what was measured lies. */
+  spread?: readonly [number, number];
   unit: string;
   target?: string;
 }
@@ -10,7 +12,8 @@ export interface Figure {
 /** A Markdown table for docs/performance.md, with what it was measured on. */
 export function report(title: string, figures: readonly Figure[], commit: string): string {
   const rows = figures.map(
-    ({ name, value, unit, target }) => `| ${name} | ${rounded(value)} ${unit} | ${target ?? ''} |`,
+    ({ name, value, spread, unit, target }) =>
+      `| ${name} | ${rounded(value)}${within(spread)} ${unit} | ${target ?? ''} |`,
   );
   const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
   return [
@@ -23,6 +26,10 @@ export function report(title: string, figures: readonly Figure[], commit: string
     ...rows,
     '',
   ].join('\n');
+}
+
+function within(spread: Figure['spread']): string {
+  return spread === undefined ? '' : ` (${rounded(spread[0])}–${rounded(spread[1])})`;
 }
 
 function rounded(value: number): string {

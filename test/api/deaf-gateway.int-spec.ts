@@ -1,5 +1,6 @@
 // Promise: a signing key that was taken away counts for nothing within seconds, also where the connection for notices is dead and looks well.
 import 'reflect-metadata';
+import { PrismaService } from '#database';
 import { createLogger } from '#runtime';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { SigningKeys } from '../../apps/gateway/src/signing/signing-keys.js';
@@ -56,5 +57,40 @@ test('a deaf gateway reads again', async () => {
   } finally {
     await line.close();
     await keys.onApplicationShutdown();
+  }
+});
+
+test('a question that nobody will answer holds up no later request of the client', async () => {
+  const client = await rig.createClient();
+  const signer = await rig.signerFor(client);
+  const { DATABASE_URL, SECRETS_KEY } = rig.fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
+  const url = new URL(DATABASE_URL);
+  const port = await freePorts(1);
+  const line = new TcpProxy(port, Number(url.port));
+  await line.listen();
+  url.host = `127.0.0.1:${port}`;
+  const prisma = new PrismaService({ url: url.href, poolSize: 2, applicationName: 'half-deaf', lockTimeoutMs: 400 });
+  // It hears of nothing, so what it knows counts for less than a second.
+  const keys = new SigningKeys(prisma, { databaseUrl: 'postgresql://127.0.0.1:9/x', keyring: SECRETS_KEY }, logger);
+  try {
+    expect((await keys.of(client.id)).keys.has(signer.keyId)).toBe(true);
+    expect(line.deafen()).toBeGreaterThan(0);
+    await rig.prisma.clientKey.update({ where: { id: signer.keyId }, data: { disabledAt: new Date() } });
+    const answered = new Set<number>();
+    await until(
+      'it reads over another connection',
+      async () => {
+        void keys.of(client.id).then(
+          ({ keys: { size } }) => answered.add(size),
+          () => undefined,
+        );
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        return answered.has(0);
+      },
+      Boolean,
+    );
+  } finally {
+    await line.close();
+    await prisma.$disconnect();
   }
 });

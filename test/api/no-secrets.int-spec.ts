@@ -183,10 +183,12 @@ test(`after ${CALLS} calls: nothing in database, Redis, logs and metrics`, async
     (count) => count > 0,
   );
   const places = await rig.places();
-  // The search itself finds what is there, and everything was at work.
+  // Everything was at work and is looked through (that the search finds what is there: secret-search.int-spec.ts).
   expect(places['database']).toContain(clientId);
   expect(places['logs']).toContain('request refused');
   expect(places['logs']).toContain('"name":"device-relay"');
+  expect(places['metrics']).toContain('http_request_duration_seconds');
+  if (rig.hasRedis) expect(places['redis']).toContain('fgw:limit:');
   expect(rig.secrets.size).toBeGreaterThan(CALLS / 10);
   const found = Object.entries(places).flatMap(([place, text]) =>
     rig.secrets.findIn(text).map((what) => `${what} in ${place}`),

@@ -1,8 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import pg from 'pg';
 import type { FastifyInstance } from 'fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
@@ -20,6 +17,7 @@ import { OwnRedis, redisIsInstalled } from '../../libs/queue/src/testing/own-red
 import { findPackaged, startPackaged, type PackagedServer } from '../recovery/packaged-postgres.js';
 import { createMerchant, type TestMerchant } from '../system/merchant.js';
 import { SecretSearch } from './secret-search.js';
+import { copyOfDatabase, copyOfRedis } from './thief.js';
 
 const NEVER_REACHED = '1000000/1';
 /** Not reached either, and so slow that each failure stays in Redis until it is looked at. */
@@ -97,6 +95,11 @@ export class SecretsRig {
     this.secrets.add('client secret', this.merchant.clientSecret);
   }
 
+  /** Without one the queue and the limits are in the database and in the process. */
+  get hasRedis(): boolean {
+    return this.parts.redis !== null;
+  }
+
   get simulatorUrl(): string {
     return `http://127.0.0.1:${(this.parts.simulator.server.address() as AddressInfo).port}`;
   }
@@ -117,27 +120,14 @@ export class SecretsRig {
     return { database: await this.dump(), redis: queue, logs: this.log.join(''), metrics: metrics.join('\n') };
   }
 
-  /** Every key of Redis by its name and its serialised content. */
-  async redisContent(): Promise<string> {
-    if (!this.parts.redis) return '';
-    return this.parts.redis.command(async (client) => {
-      const parts: string[] = [];
-      for await (const keys of client.scanStream({ count: 1_000 }) as AsyncIterable<string[]>) {
-        for (const key of keys) parts.push(key, ((await client.dumpBuffer(key)) ?? Buffer.alloc(0)).toString('latin1'));
-      }
-      return parts.join('\n');
-    });
+  redisContent(): Promise<string> {
+    return this.parts.redis ? copyOfRedis(this.parts.redis) : Promise.resolve('');
   }
 
-  /** By pg_dump where there is a server with its own tools, else every row of every table as text. */
-  private async dump(): Promise<string> {
+  /** By pg_dump where there is a server with its own tools. */
+  private dump(): Promise<string> {
     const { packaged, database } = this.parts;
-    if (!packaged) return rowsOf(database.adminUrl);
-    const found = findPackaged();
-    const args = ['--dbname', database.adminUrl, '--no-owner'];
-    const run = spawnSync(join(found?.bin ?? '', 'pg_dump'), args, { encoding: 'utf8', maxBuffer: 2 ** 30 });
-    if (run.status !== 0) throw new Error(`pg_dump: ${run.stderr}`);
-    return run.stdout;
+    return copyOfDatabase(database.adminUrl, packaged ? (findPackaged()?.bin ?? null) : null);
   }
 
   async stop(): Promise<void> {
@@ -154,24 +144,4 @@ export class SecretsRig {
 
 function urlOf(app: NestFastifyApplication): string {
   return `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
-}
-
-/** Bytes show as hex. */
-async function rowsOf(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const tables = await client.query<{ name: string }>(
-      `SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) AS name FROM pg_tables
-        WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
-    );
-    const parts: string[] = [];
-    for (const { name } of tables.rows) {
-      const { rows } = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`);
-      for (const { row } of rows) parts.push(row);
-    }
-    return parts.join('\n');
-  } finally {
-    await client.end();
-  }
 }

@@ -1,18 +1,9 @@
 // Whatever a provider says differently from us is found, healed where only one thing can be right, and otherwise shown until a person has looked.
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
-import type { Disagreement } from '../../apps/gateway/src/payments/reconciliation.js';
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { until } from '../system/until.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
-
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(async () => {
-  fixture.register = 'registers';
-  await fixture.faults();
-});
+const fixture = paymentsFixture();
 
 const HOLD = { provider: 'multicard', token: 'token-0001' };
 const CHARGE = { provider: 'click', token: 'token-0001' };
@@ -29,36 +20,13 @@ async function captured(payment: Record<string, unknown>): Promise<{ id: string;
   return { id: body.id, receiptId: body.receipt.id };
 }
 
-/** What people at the provider did to it. */
-async function atProvider(ourRef: string, edit: Record<string, unknown>): Promise<void> {
-  const [known] = await fixture.simulated(ourRef);
-  const response = await fetch(`${fixture.simulatorUrl}/payments/${known?.id ?? ''}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(edit),
-  });
-  expect(response.status).toBe(200);
-  await response.arrayBuffer();
-}
-
-async function listed(id: string): Promise<Disagreement | undefined> {
-  const answer = await fixture.ask('GET', '/v1/payments/reconciliation?limit=100');
-  return (answer.body['data'] as Disagreement[]).find((each) => each.id === id);
-}
-
-async function refundReceipts(receiptId: string): Promise<string[]> {
-  const rows = await fixture.gateway.prisma.$queryRaw<{ status: string }[]>`
-    SELECT status::text FROM receipts WHERE refund_of = ${receiptId}`;
-  return rows.map(({ status }) => status);
-}
-
 it('finds nothing where both say the same, and asks once', async () => {
   const { id } = await captured(HOLD);
   await compareAll();
-  expect(await listed(id)).toBeUndefined();
-  await atProvider(id, { forget: true });
+  expect(await fixture.disagreement(id)).toBeUndefined();
+  await fixture.atProvider(id, { forget: true });
   await compareAll();
-  expect(await listed(id)).toBeUndefined();
+  expect(await fixture.disagreement(id)).toBeUndefined();
 });
 
 describe('healed, because only one thing can be right', () => {
@@ -67,32 +35,32 @@ describe('healed, because only one thing can be right', () => {
     ['invoice page', { provider: 'multicard' }],
   ])('refunded at the provider, taken here (%s): the receipt is refunded once', async (_name, payment) => {
     const { body } = await fixture.pay(payment);
-    if (body.next_action.type === 'redirect') await fixture.press(body.next_action.url);
+    await fixture.payOnPage(body);
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
-    await atProvider(body.id, { status: 'refunded' });
+    await fixture.atProvider(body.id, { status: 'refunded' });
     await compareAll();
     const view = await fixture.until(body.id, { status: 'refunded' });
     expect(view).toMatchObject({ refunded: PRICE, reason: 'was captured; multicard says refunded' });
-    await poll(async () => (await refundReceipts(body.receipt.id)).includes('registered'));
+    await fixture.untilRefunded(body.receipt.id);
     await compareAll();
-    expect(await refundReceipts(body.receipt.id)).toEqual(['registered']);
+    expect(await fixture.refundsOf(body.receipt.id)).toHaveLength(1);
     expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 1, refunds: 1 }]);
-    expect(await listed(body.id)).toBeUndefined();
+    expect(await fixture.disagreement(body.id)).toBeUndefined();
   });
 
   it('is told of it by the provider itself before it would have looked', async () => {
     const { id, receiptId } = await captured(HOLD);
-    await atProvider(id, { status: 'refunded' });
+    await fixture.atProvider(id, { status: 'refunded' });
     await fixture.webhook(id);
     await fixture.until(id, { status: 'refunded' });
-    await poll(async () => (await refundReceipts(receiptId)).includes('registered'));
+    await fixture.untilRefunded(receiptId);
   });
 
   it('taken there, unknown here: the money goes back', async () => {
     await fixture.faults({ fault: 'decline', next: 1 });
     const { body } = await fixture.pay(CHARGE);
     await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
-    await atProvider(body.id, { status: 'captured' });
+    await fixture.atProvider(body.id, { status: 'captured' });
     await compareAll();
     await fixture.until(body.id, { status: 'refunded', receipt: 'cancelled' });
     expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 1, refunds: 1 }]);
@@ -100,17 +68,21 @@ describe('healed, because only one thing can be right', () => {
       ['created', 'authorizing', 'declined', 'captured', 'refunding', 'refunded'].map((state) => `payment.${state}`),
     );
     await compareAll();
-    expect(await listed(body.id)).toBeUndefined();
+    expect(await fixture.disagreement(body.id)).toBeUndefined();
   });
 
   it('still held there, let go here: it is let go again', async () => {
     const { body } = await fixture.pay({ ...HOLD, capture: 'manual' });
     await fixture.ask('POST', `/v1/payments/${body.id}/cancel`);
     await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
-    await atProvider(body.id, { status: 'held' });
+    await fixture.atProvider(body.id, { status: 'held' });
     await compareAll();
     await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
-    await poll(async () => (await fixture.simulated(body.id))[0]?.status === 'voided');
+    await until(
+      'the hold is let go',
+      () => fixture.simulated(body.id),
+      ([money]) => money?.status === 'voided',
+    );
   });
 });
 
@@ -125,9 +97,9 @@ describe('shown until a person has looked', () => {
   ])('%s', async (_name, payment, edit, difference) => {
     const { id, receiptId } = await captured(payment);
     const before = await fixture.simulated(id);
-    await atProvider(id, edit);
+    await fixture.atProvider(id, edit);
     await compareAll();
-    const found = await listed(id);
+    const found = await fixture.disagreement(id);
     expect(found).toMatchObject({
       ...{ kind: 'provider_differs', status: 'captured', receipt_status: 'registered', receipt_id: receiptId },
       ...{ amount: PRICE, discrepancy: { ours: 'captured', ...difference } },
@@ -136,15 +108,15 @@ describe('shown until a person has looked', () => {
     expect(found?.age_seconds).toBeGreaterThanOrEqual(0);
     expect((await fixture.simulated(id))[0]).toMatchObject({ captures: 1 });
     // He has it put right there, and has it looked at again.
-    await atProvider(id, { status: 'captured', amount: PRICE, forget: false });
+    await fixture.atProvider(id, { status: 'captured', amount: PRICE, forget: false });
     const reason = 'the provider has put it right';
     const again = await fixture.ask('POST', `/v1/operator/payments/${id}/retry`, { reason });
     expect(again.status).toBe(204);
     await compareAll();
-    expect(await listed(id)).toBeUndefined();
+    expect(await fixture.disagreement(id)).toBeUndefined();
     const trail = await fixture.gateway.audited(id);
     expect(trail.map(({ action, after }) => [action, after])).toContainEqual(['payment.retry', { reason }]);
-    expect(await refundReceipts(receiptId)).toEqual([]);
+    expect(await fixture.refundsOf(receiptId)).toEqual([]);
     expect(before).toHaveLength(1);
   });
 
@@ -152,9 +124,9 @@ describe('shown until a person has looked', () => {
     const { id, receiptId } = await captured(CHARGE);
     await fixture.ask('POST', `/v1/receipts/${receiptId}/refunds`, {});
     await fixture.until(id, { status: 'refunded' });
-    await atProvider(id, { status: 'captured' });
+    await fixture.atProvider(id, { status: 'captured' });
     await compareAll();
-    expect(await listed(id)).toMatchObject({
+    expect(await fixture.disagreement(id)).toMatchObject({
       ...{ kind: 'provider_differs', status: 'refunded' },
       ...{ discrepancy: { ours: 'refunded', provider: 'captured' } },
     });
@@ -164,10 +136,10 @@ describe('shown until a person has looked', () => {
 
 it('leaves for later what its provider does not answer, and goes on with the others', async () => {
   const { id } = await captured(HOLD);
-  await atProvider(id, { forget: true });
+  await fixture.atProvider(id, { forget: true });
   await fixture.faults({ fault: 'error_before', rate: 1 });
   await compareAll();
-  expect(await listed(id)).toBeUndefined();
+  expect(await fixture.disagreement(id)).toBeUndefined();
   const rows = await fixture.gateway.prisma.$queryRaw<{ compared_at: Date | null }[]>`
     SELECT compared_at FROM payments WHERE id = ${id}`;
   expect(rows).toEqual([{ compared_at: null }]);
@@ -179,7 +151,7 @@ it('shows what a provider has not said anything of for a day, and goes on asking
     UPDATE payments SET state_since = now() - interval '25 hours' WHERE id = ${id}`;
   await fixture.faults({ fault: 'error_before', rate: 1 });
   await compareAll();
-  expect(await listed(id)).toMatchObject({ discrepancy: { ours: 'captured', provider: 'does not say' } });
+  expect(await fixture.disagreement(id)).toMatchObject({ discrepancy: { ours: 'captured', provider: 'does not say' } });
   await fixture.faults();
   // Not again at once: others come first.
   await compareAll();
@@ -193,15 +165,7 @@ it('compares anew what has moved since', async () => {
   await compareAll();
   await fixture.ask('POST', `/v1/receipts/${receiptId}/refunds`, {});
   await fixture.until(id, { status: 'refunded' });
-  await atProvider(id, { status: 'captured' });
+  await fixture.atProvider(id, { status: 'captured' });
   await compareAll();
-  expect(await listed(id)).toMatchObject({ kind: 'provider_differs' });
+  expect(await fixture.disagreement(id)).toMatchObject({ kind: 'provider_differs' });
 });
-
-async function poll(isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error('it did not come to pass');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -1,16 +1,7 @@
 // A customer's own step (a code sent to him, a code that his wallet shows) takes his money once, in time, or not at all.
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
-
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(async () => {
-  fixture.register = 'registers';
-  await fixture.faults();
-});
+const fixture = paymentsFixture();
 
 describe('a one-time code (multicard)', () => {
   const payment = { provider: 'multicard', token: 'otp-token-0001' };
@@ -66,11 +57,37 @@ describe('a one-time code (multicard)', () => {
     const other = await fixture.pay({ provider: 'multicard' });
     expect((await confirm(other.body.id, '112233')).status).toBe(409);
     expect((await confirm(other.body.id, 'abc')).status).toBe(422);
-    const { gateway } = fixture;
-    const stranger = await gateway.createToken(await gateway.createMerchant(), ['payments:write']);
     const path = `/v1/payments/${other.body.id}/confirm`;
-    const headers = { authorization: `Bearer ${stranger}` };
+    const headers = await fixture.stranger(['payments:write']);
     expect((await fixture.ask('POST', path, { otp: '112233' }, headers)).status).toBe(404);
+  });
+});
+
+describe('a card that the customer gives to Payme on the merchant’s page', () => {
+  async function byPage(method: string, params: Record<string, unknown>, auth = 'box') {
+    const body = JSON.stringify({ id: 1, method, params });
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', 'x-auth': auth }, body };
+    const answer = await fetch(`${fixture.simulatorUrl}/payme/api`, init);
+    return (await answer.json()) as { result?: { card: { token: string; verify: boolean } }; error?: { code: number } };
+  }
+  const card = { number: '8600495473316478', expire: '0399' };
+
+  it('is a token here, and takes money once it is verified', async () => {
+    const made = await byPage('cards.create', { card, save: true });
+    const token = made.result?.card.token ?? '';
+    expect(made.result?.card).toMatchObject({ number: '860049******6478', expire: '03/99', verify: false });
+    const early = await fixture.pay({ provider: 'payme', token });
+    await fixture.until(early.body.id, { status: 'declined', receipt: 'cancelled' });
+    await byPage('cards.get_verify_code', { token });
+    expect((await byPage('cards.verify', { token, code: '000000' })).error?.code).toBe(-31103);
+    expect((await byPage('cards.verify', { token, code: '666666' })).result?.card.verify).toBe(true);
+    const { body } = await fixture.pay({ provider: 'payme', token });
+    await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+    // A page may not take a card away, the merchant's server may.
+    expect((await byPage('cards.remove', { token })).error?.code).toBe(-32504);
+    await byPage('cards.remove', { token }, 'box:payme-key');
+    const late = await fixture.pay({ provider: 'payme', token });
+    await fixture.until(late.body.id, { status: 'declined', receipt: 'cancelled' });
   });
 });
 

@@ -1,25 +1,12 @@
 // Each row of the providers' own tables is what the running gateway answers, whatever the order of the calls before.
 import { multicardSuccessSign, multicardWebhookSign } from '#payments';
-import { anId, click, multicard, payme, verdictOf, type Rpc } from './provider-callers.js';
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { sql } from '../system/database.js';
+import { anId, askPayme, click, multicard, payme, verdictOf } from './provider-callers.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
+const fixture = paymentsFixture();
 
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(() => {
-  fixture.register = 'registers';
-});
-
-/** Payme asks again when it was told that we are too slow just now; a fault of ours stays one. */
-async function call(method: string, params: unknown): Promise<Rpc> {
-  for (let asked = 1; ; asked += 1) {
-    const answer = await payme(fixture, method, params);
-    if (verdictOf(answer) !== -32400 || asked === 20) return answer;
-  }
-}
+const call = (method: string, params: unknown) => askPayme(fixture, method, params);
 
 interface Order {
   id: string;
@@ -94,6 +81,21 @@ describe('Payme', () => {
     }
   });
 
+  it('answers every call with -32400 and its id while the database fails, and as ever afterwards', async () => {
+    const order = await created();
+    const { database } = fixture.gateway;
+    await sql(database, 'ALTER TABLE provider_transactions RENAME TO provider_transactions_away');
+    const methods = ['CheckPerformTransaction', 'CreateTransaction', 'PerformTransaction', 'CancelTransaction'];
+    try {
+      for (const method of [...methods, 'CheckTransaction', 'GetStatement'])
+        expect((await payme(fixture, method, { ...order, from: 1, to: 2 })).error.code).toBe(-32400);
+    } finally {
+      await sql(database, 'ALTER TABLE provider_transactions_away RENAME TO provider_transactions');
+    }
+    expect(verdictOf(await call('PerformTransaction', { id: order.id }))).toBe(2);
+    await fixture.until(order.account.order_id, { status: 'captured', receipt: 'registered' });
+  });
+
   it('cancels what is too old with reason 4, and by nothing that only asks', async () => {
     const { id } = await old();
     expect((await call('CheckTransaction', { id })).result).toMatchObject({ state: 1, cancel_time: 0, reason: null });
@@ -114,6 +116,24 @@ describe('Payme', () => {
       call('CreateTransaction', order),
     ]);
     expect([broken.error.code, verdictOf(sound)]).toEqual([-32600, 1]);
+  });
+
+  it('answers nothing from what it remembers of the call before, when another gateway has been there since', async () => {
+    const { prisma } = fixture.gateway;
+    const asked = await newOrder();
+    expect((await call('CheckPerformTransaction', asked)).result).toEqual({ allow: true });
+    await prisma.$executeRaw`UPDATE payments SET expires_at = now(), due_at = NULL WHERE id = ${asked.account.order_id}`;
+    expect(verdictOf(await call('CreateTransaction', asked))).toBe(-31008);
+    const paidElsewhere = await created();
+    await prisma.$executeRaw`
+      UPDATE provider_transactions SET state = 2, perform_time_ms = 1700000000123 WHERE id = ${paidElsewhere.id}`;
+    const { result } = await call('PerformTransaction', { id: paidElsewhere.id });
+    expect(result).toMatchObject({ state: 2, perform_time: 1_700_000_000_123 });
+    const closedElsewhere = await created();
+    await prisma.$executeRaw`
+      UPDATE provider_transactions SET state = -1, is_live = false, reason = 3 WHERE id = ${closedElsewhere.id}`;
+    expect(verdictOf(await call('PerformTransaction', { id: closedElsewhere.id }))).toBe(-31008);
+    expect(await fixture.read(closedElsewhere.account.order_id)).toMatchObject({ status: 'reserved' });
   });
 
   it('answers many at once each with its own, written together', async () => {
@@ -207,6 +227,17 @@ describe('Click', () => {
     expect(await ask(id, { ...other, action: '0' })).toMatchObject({ error: -4 });
   });
 
+  it('hears only who calls from the account’s sources', async () => {
+    const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
+    const { id, done } = await prepared();
+    await fixture.ask('PATCH', path, { sources: ['192.0.2.0/24'] });
+    expect(await ask(id, done)).toMatchObject({ error: -1 });
+    expect(await fixture.read(id)).toMatchObject({ status: 'reserved' });
+    await fixture.ask('PATCH', path, { sources: ['127.0.0.0/8'] });
+    expect(await ask(id, done)).toMatchObject({ error: 0 });
+    await fixture.ask('PATCH', path, { sources: [] });
+  });
+
   it('refuses what the merchant has cancelled', async () => {
     const { body } = await fixture.pay({ provider: 'click' });
     await fixture.ask('POST', `/v1/payments/${body.id}/cancel`);
@@ -214,7 +245,7 @@ describe('Click', () => {
     expect(await ask(body.id)).toMatchObject({ error: -9 });
   });
 
-  it('knows the sheet’s own signatures', async () => {
+  it('knows the documentation’s own signatures', async () => {
     const form = {
       ...{ click_trans_id: '3737503', service_id: '12345', click_paydoc_id: '9', merchant_trans_id: 'order_9001' },
       ...{ amount: '1000.00', error: '0', error_note: 'Success' },
@@ -276,7 +307,7 @@ describe('Multicard', () => {
     expect(await multicard(fixture, asked)).toEqual([200, true]);
   });
 
-  it('knows the sheet’s own signatures, and who may call', async () => {
+  it('knows the documentation’s own signatures, and who may call', async () => {
     const id = fixture.accountIds['multicard'] ?? '';
     const vector = { uuid: 'e60d8ebc-b9fe-11ef-b159-005056b4367d', invoice_id: '2024864028760', amount: '20000' };
     const post = async (sign: string): Promise<number> => {

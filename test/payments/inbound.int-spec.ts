@@ -1,38 +1,12 @@
 // What a provider tells us is believed once, answered in its words, and leaves money and receipt in agreement.
-import { randomBytes } from 'node:crypto';
-import { clickSignature, paymeAuthorization, tiyinToSom } from '#payments';
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { paymeAuthorization } from '#payments';
+import { anId, askPayme, click as callOfClick, PAYME_AUTHORIZATION, type Rpc } from './provider-callers.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
+const fixture = paymentsFixture();
 
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(async () => {
-  fixture.register = 'registers';
-  await fixture.faults();
-});
-
-interface Rpc {
-  id: number | null;
-  result: Record<string, unknown>;
-  error: { code: number; message: unknown; data: unknown };
-}
-
-const AUTHORIZATION = paymeAuthorization('Paycom', 'payme-key');
-
-async function payme(method: string, params: unknown, authorization = AUTHORIZATION): Promise<Rpc> {
-  const body = JSON.stringify({ method, params, id: 77 });
-  const headers = { 'content-type': 'text/json; charset=UTF-8', authorization };
-  const response = await fetch(fixture.accounts.payme?.url ?? '', { method: 'POST', headers, body });
-  expect(response.status).toBe(200);
-  const answer = (await response.json()) as Rpc;
-  expect(answer.id).toBe(77);
-  return answer;
-}
-
-const anId = (): string => randomBytes(12).toString('hex');
+const payme = (method: string, params: unknown, authorization?: string): Promise<Rpc> =>
+  askPayme(fixture, method, params, authorization);
 
 it.each([
   ['payme', 'reorder'],
@@ -45,9 +19,8 @@ it.each([
   ['multicard', 'duplicate'],
 ])('%s: calls that come twice, too early or too late (%s) change nothing', async (provider, fault) => {
   const { body } = await fixture.pay({ provider });
-  if (body.next_action.type !== 'redirect') throw new Error('no page to pay on');
   await fixture.faults({ fault, next: 1 });
-  expect(await fixture.press(body.next_action.url)).toContain('Paid');
+  await fixture.payOnPage(body);
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
   const money = (await fixture.simulated(body.id)).filter(({ captures }) => captures > 0);
   expect(money).toMatchObject([{ captures: 1, refunds: 0 }]);
@@ -118,8 +91,8 @@ describe('Payme, sandbox scenario B: performed and cancelled', () => {
     expect((await payme('CheckTransaction', { id })).result).toMatchObject({ state: -2, reason: 5 });
     expect((await payme('PerformTransaction', { id })).error.code).toBe(-31008);
     const view = await fixture.until(paymentId, { status: 'refunded', receipt: 'registered' });
-    await until(async () => (await refundsOf(view.receipt.id)).some((refund) => refund.status === 'registered'));
-    expect(await refundsOf(view.receipt.id)).toEqual([{ status: 'registered', total: PRICE }]);
+    expect(view.account).toBeNull();
+    await fixture.untilRefunded(view.receipt.id);
   });
 
   it('takes Perform once from many calls at the same time', async () => {
@@ -169,12 +142,11 @@ describe('Payme takes its money back', () => {
       await move(status);
       await payme('CancelTransaction', { id, reason: 5 });
       await fixture.until(paymentId, { status: 'refunded', receipt: status });
-      expect(await refundsOf(receipt.id)).toEqual([]);
+      expect(await fixture.refundsOf(receipt.id)).toEqual([]);
       // The answer of the register is found after all.
       await fixture.registered(receipt.id);
       fixture.register = 'registers';
-      await until(async () => (await refundsOf(receipt.id)).some((refund) => refund.status === 'registered'));
-      expect(await refundsOf(receipt.id)).toEqual([{ status: 'registered', total: PRICE }]);
+      await fixture.untilRefunded(receipt.id);
     },
   );
 });
@@ -231,13 +203,19 @@ describe('Payme, the rest of its protocol', () => {
 
   it('answers what is no call of its with HTTP 200 and its own codes', async () => {
     const url = fixture.accounts.payme?.url ?? '';
-    const headers = { authorization: AUTHORIZATION, 'content-type': 'text/json' };
+    const headers = { authorization: PAYME_AUTHORIZATION, 'content-type': 'text/json' };
     const ask = async (init: RequestInit): Promise<[number, number]> => {
       const response = await fetch(url, { headers, ...init });
       return [response.status, ((await response.json()) as Rpc).error.code];
     };
     expect(await ask({ method: 'POST', body: '{"half' })).toEqual([200, -32700]);
     expect(await ask({ method: 'GET' })).toEqual([200, -32300]);
+    expect(await ask({ method: 'POST' })).toEqual([200, -32700]);
+    expect(await ask({ method: 'POST', body: '[1]', headers: { ...headers, 'content-type': 'image/png' } })).toEqual([
+      200, -32600,
+    ]);
+    const huge = await fetch(url, { method: 'POST', headers, body: 'x'.repeat(70_000) });
+    expect([huge.status, ((await huge.json()) as { code: string }).code]).toEqual([413, 'payload_too_large']);
     expect(await ask({ method: 'POST', body: '{"id":1,"method":"Nope","params":{}}' })).toEqual([200, -32601]);
     const other = await fetch(url.replace(/pac_.*/, 'pac_01hzzzzzzzzzzzzzzzzzzzzzzz'), { method: 'POST', body: '{}' });
     expect([other.status, ((await other.json()) as { code: string }).code]).toEqual([404, 'not_found']);
@@ -253,17 +231,15 @@ describe('Payme, the rest of its protocol', () => {
 
   it('is paid by a person on its page, also when every call comes twice', async () => {
     const { body } = await fixture.pay({ provider: 'payme' });
-    if (body.next_action.type !== 'redirect') throw new Error('no page');
     await fixture.faults({ fault: 'duplicate', rate: 1 }, { fault: 'reorder', rate: 1 });
-    expect(await fixture.press(body.next_action.url)).toContain('<h1>Paid</h1>');
+    await fixture.payOnPage(body);
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
     expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 1 }]);
   });
 
   it('leaves refunds to its cabinet, and says so', async () => {
     const { body } = await fixture.pay({ provider: 'payme' });
-    if (body.next_action.type !== 'redirect') throw new Error('no page');
-    await fixture.press(body.next_action.url);
+    await fixture.payOnPage(body);
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
     const refused = await fixture.ask('POST', `/v1/receipts/${body.receipt.id}/refunds`, {});
     expect([refused.status, refused.body.code]).toEqual([409, 'refund_by_provider']);
@@ -271,31 +247,7 @@ describe('Payme, the rest of its protocol', () => {
 });
 
 describe('Click', () => {
-  const click = async (paymentId: string, more: Record<string, string> = {}): Promise<Record<string, unknown>> => {
-    const fields: Record<string, string> = {
-      ...{ click_trans_id: '900', service_id: '12345', click_paydoc_id: '1', merchant_trans_id: paymentId },
-      ...{
-        amount: tiyinToSom(PRICE),
-        action: '0',
-        error: '0',
-        error_note: '',
-        sign_time: '2026-08-22 14:03:11',
-        ...more,
-      },
-    };
-    const sign = clickSignature(
-      {
-        ...{ clickTransId: fields['click_trans_id'] ?? '', serviceId: '12345', merchantTransId: paymentId },
-        merchantPrepareId: fields['action'] === '1' ? (fields['merchant_prepare_id'] ?? '') : null,
-        ...{ amount: fields['amount'] ?? '', action: fields['action'] ?? '', signTime: fields['sign_time'] ?? '' },
-      },
-      more['secret'] ?? 'SECRET123',
-    );
-    const body = new URLSearchParams({ error_note: 'Success', ...fields, sign_string: sign });
-    const response = await fetch(fixture.accounts.click?.url ?? '', { method: 'POST', body });
-    expect(response.status).toBe(200);
-    return (await response.json()) as Record<string, unknown>;
-  };
+  const click = (paymentId: string, more: Record<string, string> = {}) => callOfClick(fixture, paymentId, more);
 
   it('prepares and completes once, whatever it repeats', async () => {
     const { body } = await fixture.pay({ provider: 'click' });
@@ -322,9 +274,8 @@ describe('Click', () => {
     expect(await click(body.id, failed)).toMatchObject({ error: -9 });
     expect(await click(body.id, { ...failed, error: '0' })).not.toMatchObject({ error: 0 });
     expect(await fixture.read(body.id)).toMatchObject({ status: 'pending' });
-    if (body.next_action.type !== 'redirect') throw new Error('no page');
     await fixture.faults({ fault: 'duplicate', rate: 1 });
-    expect(await fixture.press(body.next_action.url)).toContain('<h1>Paid</h1>');
+    await fixture.payOnPage(body);
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
   });
 
@@ -339,20 +290,6 @@ describe('Click', () => {
     const view = await fixture.until(body.id, { status: 'refunded', receipt: 'registered' });
     expect(view.refunded).toBe(PRICE);
     expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 1, refunds: 1 }]);
-    expect(await refundsOf(body.receipt.id)).toEqual([{ status: 'registered', total: PRICE }]);
+    expect(await fixture.refundsOf(body.receipt.id)).toEqual([{ status: 'registered', total: PRICE }]);
   });
 });
-
-async function refundsOf(receiptId: string): Promise<{ status: string; total: number }[]> {
-  const rows = await fixture.gateway.prisma.$queryRaw<{ status: string; total_tiyin: bigint }[]>`
-    SELECT status::text, total_tiyin FROM receipts WHERE refund_of = ${receiptId}`;
-  return rows.map((row) => ({ status: row.status, total: Number(row.total_tiyin) }));
-}
-
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new Error('it did not come to pass');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

@@ -1,17 +1,9 @@
 // What no machine can decide about money a person decides, with his reason on the trail, and money and receipt agree afterwards.
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
-import type { Disagreement } from '../../apps/gateway/src/payments/reconciliation.js';
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { until } from '../system/until.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
-
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(() => {
-  fixture.register = 'registers';
-});
+const fixture = paymentsFixture();
 
 const REASON = 'seen in the cabinet of the provider';
 
@@ -30,8 +22,7 @@ const resolve = (id: string, outcome: string, more: Record<string, unknown> = {}
 
 it('shows it with its age and who goes on', async () => {
   const { id } = await manual();
-  const answer = await fixture.ask('GET', '/v1/payments/reconciliation?limit=100');
-  const found = (answer.body['data'] as Disagreement[]).find((each) => each.id === id);
+  const found = await fixture.disagreement(id);
   expect(found).toMatchObject({
     ...{ kind: 'manual', amount: PRICE, reason: 'the provider handles it by hand' },
     next_step: 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve',
@@ -59,12 +50,7 @@ it.each([
 it('says captured of a sale that the register then refuses: the money goes back', async () => {
   const { id } = await manual();
   // The hold was charged by the provider's people.
-  const [held] = await fixture.simulated(id);
-  await fetch(`${fixture.simulatorUrl}/payments/${held?.id ?? ''}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ status: 'captured' }),
-  }).then((response) => response.arrayBuffer());
+  await fixture.atProvider(id, { status: 'captured' });
   fixture.register = 'rejects';
   await resolve(id, 'captured');
   await fixture.until(id, { status: 'refunded', receipt: 'rejected' });
@@ -93,15 +79,14 @@ describe('is refused, and changes nothing', () => {
   it('to a stranger and to whom the right was not given', async () => {
     const { id } = await manual();
     const { gateway } = fixture;
-    const stranger = await gateway.createToken(await gateway.createMerchant(), ['operator:resolve']);
-    const seller = await gateway.createToken(gateway.merchantId, ['payments:write']);
+    const stranger = await fixture.stranger(['operator:resolve']);
+    const seller = { authorization: `Bearer ${await gateway.createToken(gateway.merchantId, ['payments:write'])}` };
     const body = { outcome: 'voided', reason: REASON };
-    for (const [token, status] of [
+    for (const [headers, status] of [
       [stranger, 404],
       [seller, 403],
     ] as const)
       for (const action of ['resolve', 'retry']) {
-        const headers = { authorization: `Bearer ${token}` };
         const given = action === 'retry' ? { reason: REASON } : body;
         expect((await fixture.ask('POST', `/v1/operator/payments/${id}/${action}`, given, headers)).status).toBe(
           status,
@@ -117,17 +102,9 @@ it('tries a link again that the provider had refused', async () => {
   await fixture.untilLinked(body.id, link);
   await fixture.gateway.prisma.$executeRaw`UPDATE payments SET link = 'refused' WHERE id = ${body.id}`;
   expect((await fixture.ask('POST', `/v1/operator/payments/${body.id}/retry`, { reason: REASON })).status).toBe(204);
-  const deadline = Date.now() + 20_000;
-  const linkOf = async (): Promise<string | undefined> => {
-    const rows = await fixture.gateway.prisma.$queryRaw<
-      { link: string }[]
-    >`SELECT link FROM payments WHERE id = ${body.id}`;
-    return rows[0]?.link;
-  };
-  while ((await linkOf()) !== 'attached') {
-    if (Date.now() > deadline) throw new Error('the link was not attached');
-    await new Promise((done) => setTimeout(done, 50));
-  }
+  const { prisma } = fixture.gateway;
+  const read = () => prisma.payment.findUniqueOrThrow({ where: { id: body.id } });
+  await until('the link is attached', read, (payment) => payment.link === 'attached');
   expect(await fixture.gateway.audited(body.id)).toMatchObject([
     { action: 'payment.retry', after: { reason: REASON } },
   ]);

@@ -6,6 +6,8 @@ import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
+import type { Disagreement } from '../../apps/gateway/src/payments/reconciliation.js';
+import { until } from '../system/until.js';
 
 export interface PaymentsAnswer {
   status: number;
@@ -36,8 +38,20 @@ const SCOPES = [
 const SPIC = '01905001001000001';
 export const PRICE = 112_000;
 
+/** For all tests of a file: started before the first, and each begins with a register that sells and providers without faults. */
+export function paymentsFixture(more: Record<string, unknown> = {}): PaymentsFixture {
+  const fixture = new PaymentsFixture();
+  beforeAll(() => fixture.start(more));
+  afterAll(() => fixture.stop());
+  beforeEach(() => fixture.reset());
+  return fixture;
+}
+
 /** The gateway as it runs, the providers' simulator beside it, and what a relay would do with the receipts. */
 export class PaymentsFixture {
+  gateway!: OperatorFixture;
+  simulator!: FastifyInstance;
+  simulatorUrl = '';
   readonly accounts: MerchantAccounts = { payme: null, click: null, multicard: null };
   readonly accountIds: Record<string, string> = {};
   deviceId = '';
@@ -48,37 +62,31 @@ export class PaymentsFixture {
   /** What the register does with what reaches its lane. */
   register: 'registers' | 'rejects' | 'sleeps' = 'registers';
 
-  private constructor(
-    readonly gateway: OperatorFixture,
-    readonly simulator: FastifyInstance,
-    readonly simulatorUrl: string,
-  ) {}
-
-  static async start(more: Record<string, unknown> = {}): Promise<PaymentsFixture> {
-    const accounts: { current: () => MerchantAccounts } = {
-      current: () => ({ payme: null, click: null, multicard: null }),
-    };
-    const simulator = paymentsSimulator({ accounts: () => accounts.current() });
-    await simulator.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = simulator.server.address() as AddressInfo;
+  async start(more: Record<string, unknown>): Promise<void> {
+    this.simulator = paymentsSimulator({ accounts: () => this.accounts });
+    await this.simulator.listen({ port: 0, host: '127.0.0.1' });
+    const { port } = this.simulator.server.address() as AddressInfo;
+    this.simulatorUrl = `http://127.0.0.1:${String(port)}`;
     const loopback = parseCidr('127.0.0.0/8');
     if (loopback.kind === 'invalid') throw new Error(loopback.reason);
-    const gateway = await OperatorFixture.start({
+    this.gateway = await OperatorFixture.start({
       ...{ PROVIDER_ALLOWED_CIDRS: [loopback.cidr], PAYMENT_CALL_TIMEOUT_MS: 1_000, PAYMENT_SETTLE_MS: 3_000 },
       ...{ PAYMENT_LOOK_MS: 200, ...more },
     });
-    gateway.token = await gateway.createToken(gateway.merchantId, SCOPES);
-    const fixture = new PaymentsFixture(gateway, simulator, `http://127.0.0.1:${String(port)}`);
-    accounts.current = () => fixture.accounts;
-    await fixture.setUp();
-    return fixture;
+    this.gateway.token = await this.gateway.createToken(this.gateway.merchantId, SCOPES);
+    await this.setUp();
+  }
+
+  async reset(): Promise<void> {
+    this.register = 'registers';
+    await this.faults();
   }
 
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.registering;
-    await this.gateway.stop();
-    await this.simulator.close();
+    await this.gateway?.stop();
+    await this.simulator?.close();
   }
 
   private async setUp(): Promise<void> {
@@ -153,17 +161,13 @@ export class PaymentsFixture {
   }
 
   /** Waits until the payment is as wanted. */
-  async until(id: string, wanted: { status: string; receipt?: string }, deadlineMs = 30_000): Promise<PaymentView> {
-    const deadline = Date.now() + deadlineMs;
-    for (;;) {
-      const view = await this.read(id);
-      if (view.status === wanted.status && (wanted.receipt ?? view.receipt.status) === view.receipt.status) return view;
-      if (Date.now() > deadline)
-        throw new Error(
-          `payment is ${view.status}, receipt ${view.receipt.status} (${String(view.reason)}), wanted ${JSON.stringify(wanted)}`,
-        );
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
+  until(id: string, wanted: { status: string; receipt?: string }, deadlineMs?: number): Promise<PaymentView> {
+    return until(
+      `payment ${id} is ${JSON.stringify(wanted)}`,
+      () => this.read(id),
+      ({ status, receipt }) => status === wanted.status && (wanted.receipt ?? receipt.status) === receipt.status,
+      deadlineMs,
+    );
   }
 
   async faults(...rules: { fault: string; next?: number; rate?: number; delay_ms?: number }[]): Promise<void> {
@@ -178,17 +182,54 @@ export class PaymentsFixture {
   }
 
   /** Waits until the provider has the receipt's link. */
-  async untilLinked(ourRef: string, link: string | null | undefined, deadlineMs = 30_000): Promise<void> {
-    const deadline = Date.now() + deadlineMs;
-    while (!(await this.simulated(ourRef)).some((payment) => payment.link === link)) {
-      if (Date.now() > deadline) throw new Error(`the provider of ${ourRef} never got the link ${String(link)}`);
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
+  async untilLinked(ourRef: string, wanted: string | null | undefined): Promise<void> {
+    const read = (): Promise<SimulatedPayment[]> => this.simulated(ourRef);
+    await until(`the provider has ${String(wanted)}`, read, (all) => all.some(({ link }) => link === wanted));
   }
 
   /** A person on the provider's page. */
   async press(url: string): Promise<string> {
     return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();
+  }
+
+  /** The customer pays where he was sent to; whom nobody sent has paid already. */
+  async payOnPage({ next_action: action }: Pick<PaymentView, 'next_action'>, result = '<h1>Paid</h1>'): Promise<void> {
+    if (action.type === 'redirect') expect(await this.press(action.url)).toContain(result);
+  }
+
+  /** What people at the provider do to it. */
+  async atProvider(ourRef: string, edit: { status?: string; amount?: number; forget?: boolean }): Promise<void> {
+    const [known] = await this.simulated(ourRef);
+    const headers = { 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(edit) };
+    const response = await fetch(`${this.simulatorUrl}/payments/${known?.id ?? ''}`, init);
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+  }
+
+  /** What does not agree about this payment. */
+  async disagreement(id: string): Promise<Disagreement | undefined> {
+    const { body } = await this.ask('GET', '/v1/payments/reconciliation?limit=100');
+    return (body['data'] as Disagreement[]).find((each) => each.id === id);
+  }
+
+  /** Refunds of a sale, as the ledger has them. */
+  async refundsOf(receiptId: string): Promise<{ status: string; total: number }[]> {
+    const rows = await this.gateway.prisma.$queryRaw<{ status: string; total_tiyin: bigint }[]>`
+      SELECT status::text, total_tiyin FROM receipts WHERE refund_of = ${receiptId} ORDER BY id`;
+    return rows.map((row) => ({ status: row.status, total: Number(row.total_tiyin) }));
+  }
+
+  /** Waits until the sale is refunded: once, and all of it. */
+  async untilRefunded(receiptId: string): Promise<void> {
+    const read = (): Promise<{ status: string; total: number }[]> => this.refundsOf(receiptId);
+    const found = await until('the sale is refunded', read, (all) => all.some(({ status }) => status === 'registered'));
+    expect(found).toEqual([{ status: 'registered', total: PRICE }]);
+  }
+
+  /** How somebody else's client signs his calls. */
+  async stranger(scopes: string[]): Promise<{ authorization: string }> {
+    return { authorization: `Bearer ${await this.gateway.createToken(await this.gateway.createMerchant(), scopes)}` };
   }
 
   /** Multicard's hint that something about this payment has changed. */

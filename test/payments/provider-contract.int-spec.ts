@@ -108,7 +108,11 @@ describe.each(PROVIDERS)('%s', (_name, flow, make) => {
     const provider = make(url);
     const ref = await authorized(provider);
     if (provider.capture && flow === 'hold')
-      expect(await provider.capture(ref)).toMatchObject({ kind: 'status', status: 'captured', amountTiyin: 150_050 });
+      expect(await provider.capture(ref, null)).toMatchObject({
+        kind: 'status',
+        status: 'captured',
+        amountTiyin: 150_050,
+      });
     expect(await settled(provider, ref)).toMatchObject({ status: 'captured' });
     await provider.refund?.(ref, 150_050);
     const after = await settled(provider, ref);
@@ -118,7 +122,7 @@ describe.each(PROVIDERS)('%s', (_name, flow, make) => {
   it('attaches the link to what was paid', async () => {
     const provider = make(url);
     const ref = await authorized(provider);
-    await provider.capture?.(ref);
+    await provider.capture?.(ref, null);
     const link = {
       url: 'https://ofd/x',
       terminalId: 'UZ1',

@@ -1,23 +1,19 @@
 // A sale is registered once: by the merchant's register or by the payment provider, and refunded by the same one.
-import { randomBytes } from 'node:crypto';
-import { paymeAuthorization } from '#payments';
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { until } from '../system/until.js';
+import { anId, askPayme, multicard } from './provider-callers.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
+const fixture = paymentsFixture();
 
 beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-  for (const provider of ['payme', 'click']) await mode(provider, 'provider');
-});
-afterAll(() => fixture.stop());
-beforeEach(async () => {
-  fixture.register = 'registers';
-  await fixture.faults();
+  await mode('payme', 'provider');
+  await mode('click', 'provider', { tin: '300000000' });
+  await mode('multicard', 'provider');
 });
 
-async function mode(provider: string, fiscal_mode: string): Promise<void> {
+async function mode(provider: string, fiscal_mode: string, more: Record<string, string> = {}): Promise<void> {
   const path = `/v1/provider-accounts/${fixture.accountIds[provider] ?? ''}`;
-  expect((await fixture.ask('PATCH', path, { settings: { fiscal_mode } })).status).toBe(200);
+  expect((await fixture.ask('PATCH', path, { settings: { fiscal_mode, ...more } })).status).toBe(200);
 }
 
 interface Receipt {
@@ -35,21 +31,6 @@ async function refundsOf(id: string): Promise<Receipt[]> {
   return (await fixture.ask('GET', `/v1/receipts/${id}/refunds`)).body['data'] as Receipt[];
 }
 
-async function until(isDone: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!(await isDone())) {
-    if (Date.now() > deadline) throw new Error('it did not come to that');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-async function disagreements(): Promise<{ id: string; kind: string }[]> {
-  return (await fixture.ask('GET', '/v1/payments/reconciliation?limit=100')).body['data'] as {
-    id: string;
-    kind: string;
-  }[];
-}
-
 async function attempts(receiptId: string): Promise<number> {
   return fixture.gateway.prisma.attempt.count({ where: { receiptId } });
 }
@@ -59,11 +40,15 @@ const WAYS = [
   ['payme, on its page', { provider: 'payme' }],
   ['click, by token', { provider: 'click', token: 'token-0001' }],
   ['click, on its page', { provider: 'click' }],
+  ['multicard, held', { provider: 'multicard', token: 'token-0001' }],
+  ['multicard, on its page', { provider: 'multicard' }],
 ] as const;
+
+const rpc = (method: string, params: unknown) => askPayme(fixture, method, params);
 
 async function paid(payment: Record<string, unknown>) {
   const { body } = await fixture.pay(payment);
-  if (body.next_action.type === 'redirect') expect(await fixture.press(body.next_action.url)).toContain('Paid');
+  await fixture.payOnPage(body);
   return body;
 }
 
@@ -79,28 +64,86 @@ it.each(WAYS)('%s: the receipt gets the provider’s document and no lane ever h
   expect(types).toEqual(['receipt.registered']);
 });
 
-it('payme: a refund takes the money back first, and its receipt is the document that Payme makes of it', async () => {
-  const { id } = await paid({ provider: 'payme', token: 'token-0001' });
+it.each([
+  ['payme, held', { provider: 'payme', token: 'token-0001' }],
+  ['click, where a reversal changes the link', { provider: 'click', token: 'token-0001' }],
+  ['multicard, held', { provider: 'multicard', token: 'token-0001' }],
+  ['multicard, on its page', { provider: 'multicard' }],
+])(
+  '%s: a refund takes the money back first, and its receipt is the provider’s document of it',
+  async (_name, payment) => {
+    await mode('click', 'provider', { refund_documents: 'link' });
+    await fixture.faults({ fault: 'refund_document', next: 1 });
+    const { id } = await paid(payment);
+    const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
+    const part = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, { lines: [{ line: 1, qty: '0.5' }] });
+    expect([part.status, part.body.code]).toEqual([422, 'partial_refund_unsupported']);
+    const headers = { 'idempotency-key': `refund-${id}`, prefer: 'wait=0' };
+    const made = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, {}, headers);
+    expect([made.status, made.body.status]).toEqual([202, 'awaiting_payment']);
+    await fixture.until(id, { status: 'refunded' });
+    await until(
+      'the refund is registered',
+      () => receiptOf(made.body.id),
+      ({ status }) => status === 'registered',
+    );
+    const [money] = await fixture.simulated(id);
+    expect(money).toMatchObject({ refunds: 1, documents: [{ type: 'sale' }, { type: 'refund' }] });
+    expect((await refundsOf(receipt.id)).map((refund) => refund.fiscal?.verification_url)).toEqual([
+      money?.documents[1]?.url,
+    ]);
+    expect((await fixture.read(id)).refunds).toEqual([{ receipt_id: made.body.id, amount: PRICE, status: 'done' }]);
+    expect(await attempts(made.body.id)).toBe(0);
+  },
+);
+
+it('click: where nobody says whether a reversal makes a document, a person gives it', async () => {
+  await mode('click', 'provider', { refund_documents: 'operator' });
+  const { id } = await paid({ provider: 'click', token: 'token-0001' });
   const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
-  const part = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, { lines: [{ line: 1, qty: '0.5' }] });
-  expect([part.status, part.body.code]).toEqual([422, 'partial_refund_unsupported']);
-  const headers = { 'idempotency-key': `refund-${id}`, prefer: 'wait=0' };
-  const made = await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, {}, headers);
-  expect([made.status, made.body.status]).toEqual([202, 'awaiting_payment']);
+  await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, {}, { prefer: 'wait=0' });
   await fixture.until(id, { status: 'refunded' });
-  await until(async () => (await receiptOf(made.body.id)).status === 'registered');
-  const [money] = await fixture.simulated(id);
-  expect(money).toMatchObject({ refunds: 1, documents: [{ type: 'sale' }, { type: 'refund' }] });
-  expect((await refundsOf(receipt.id)).map((refund) => refund.fiscal?.verification_url)).toEqual([
-    money?.documents[1]?.url,
-  ]);
-  expect((await fixture.read(id)).refunds).toEqual([{ receipt_id: made.body.id, amount: PRICE, status: 'done' }]);
-  expect(await attempts(made.body.id)).toBe(0);
+  expect(await fixture.disagreement(id)).toMatchObject({
+    kind: 'document_missing',
+    next_step: expect.stringMatching(/^provider/),
+  });
+  const { qr_code_url: verification_url } = fiscalData(970);
+  const said = { document: 'refund', verification_url, reason: 'seen in the cabinet' };
+  expect((await fixture.ask('POST', `/v1/operator/payments/${id}/document`, said)).status).toBe(204);
+  await fixture.untilRefunded(receipt.id);
+  expect((await refundsOf(receipt.id)).map(({ fiscal }) => fiscal?.verification_url)).toEqual([verification_url]);
+  expect(await fixture.disagreement(id)).toBeUndefined();
+});
+
+describe('multicard asks whether it may keep the money of a sale that it registers itself', () => {
+  async function asked(more: Record<string, unknown> = {}) {
+    const { body } = await fixture.ask('POST', '/v1/payments', { ...fixture.sale({ provider: 'multicard' }), ...more });
+    const [known] = await fixture.simulated(body.id);
+    return { id: body.id, call: { uuid: known?.id ?? '', orderId: body.id } };
+  }
+
+  it('it may, every time it asks, and nothing can be cancelled any more', async () => {
+    const { id, call } = await asked();
+    await fixture.atProvider(id, { status: 'reserved' });
+    for (let times = 0; times < 3; times += 1) expect(await multicard(fixture, call)).toEqual([200, true]);
+    const cancel = await fixture.ask('POST', `/v1/payments/${id}/cancel`);
+    expect([cancel.status, cancel.body.code]).toEqual([409, 'payment_not_cancellable']);
+    expect(await multicard(fixture, call)).toEqual([200, true]);
+  });
+
+  it('it may not after a cancel that nobody has carried out yet', async () => {
+    const { id, call } = await asked();
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET cancel_requested_at = now(), lease_id = 'of a dead worker', lease_until = now() + interval '3 seconds',
+                          due_at = now() WHERE id = ${id}`;
+    expect(await multicard(fixture, call)).toEqual([200, false]);
+    await fixture.until(id, { status: 'voided', receipt: 'cancelled' });
+  });
 });
 
 it('payme: what its cabinet cancels is refunded once, also when its document comes before the receipt’s', async () => {
   const { id, account } = (await fixture.pay({ provider: 'payme' })).body;
-  const transaction = randomBytes(12).toString('hex');
+  const transaction = anId();
   const order = { amount: PRICE, account: { order_id: account } };
   const check = await rpc('CheckPerformTransaction', order);
   expect(check.result).toMatchObject({
@@ -110,7 +153,7 @@ it('payme: what its cabinet cancels is refunded once, also when its document com
   await rpc('CreateTransaction', { id: transaction, time: Date.now(), ...order });
   await rpc('PerformTransaction', { id: transaction });
   await fixture.until(id, { status: 'captured', receipt: 'awaiting_payment' });
-  expect(await disagreements()).toContainEqual(expect.objectContaining({ id, kind: 'document_missing' }));
+  expect(await fixture.disagreement(id)).toMatchObject({ kind: 'document_missing' });
   await rpc('CancelTransaction', { id: transaction, reason: 5 });
   for (const [type, number] of [
     ['CANCEL', 902],
@@ -122,16 +165,16 @@ it('payme: what its cabinet cancels is refunded once, also when its document com
       success: true,
     });
   const { receipt } = await fixture.until(id, { status: 'refunded', receipt: 'registered' });
-  await until(async () => (await refundsOf(receipt.id)).some(({ status }) => status === 'registered'));
+  await fixture.untilRefunded(receipt.id);
   expect((await refundsOf(receipt.id)).map(({ fiscal }) => fiscal?.verification_url)).toEqual([
     fiscalData(902).qr_code_url,
   ]);
-  expect((await disagreements()).filter((each) => each.id === id)).toEqual([]);
+  expect(await fixture.disagreement(id)).toBeUndefined();
 });
 
 it('refuses fiscal data that names no document, and keeps a refused document for people', async () => {
   const { id, account } = (await fixture.pay({ provider: 'payme' })).body;
-  const transaction = randomBytes(12).toString('hex');
+  const transaction = anId();
   await rpc('CreateTransaction', { id: transaction, time: Date.now(), amount: PRICE, account: { order_id: account } });
   await rpc('PerformTransaction', { id: transaction });
   const params = { id: transaction, type: 'PERFORM' };
@@ -139,7 +182,7 @@ it('refuses fiscal data that names no document, and keeps a refused document for
   expect(broken.error).toMatchObject({ code: -32602, data: 'qr_code_url' });
   const refused = { ...fiscalData(950), status_code: 7, message: 'no such goods' };
   expect((await rpc('SetFiscalData', { ...params, fiscal_data: refused })).result).toEqual({ success: true });
-  expect(await disagreements()).toContainEqual(expect.objectContaining({ id, kind: 'provider_differs' }));
+  expect(await fixture.disagreement(id)).toMatchObject({ kind: 'provider_differs' });
 });
 
 it('an operator gives a document that the provider never told of', async () => {
@@ -160,14 +203,13 @@ it.each(['drop_after', 'drop_before', 'error_after', 'malformed'])(
   'click: hands its lines in once, whatever becomes of the answer (%s)',
   async (fault) => {
     const { body } = await fixture.pay({ provider: 'click', capture: 'auto' });
-    if (body.next_action.type !== 'redirect') throw new Error('no page');
     await fixture.faults({ fault, next: 1 });
-    await fixture.press(body.next_action.url);
-    await until(async () => {
-      const [money] = await fixture.simulated(body.id);
-      const [found] = (await disagreements()).filter(({ id }) => id === body.id);
-      return money?.documents.length === 1 || found?.kind === 'document_missing';
-    });
+    await fixture.payOnPage(body);
+    await until(
+      'its lines are handed in',
+      async () => ({ money: await fixture.simulated(body.id), found: await fixture.disagreement(body.id) }),
+      ({ money, found }) => money[0]?.documents.length === 1 || found?.kind === 'document_missing',
+    );
     expect((await fixture.simulated(body.id))[0]?.documents.length).toBeLessThanOrEqual(1);
   },
 );
@@ -192,13 +234,44 @@ it('marked goods are the merchant’s own register’s, and the provider gets no
 
 it.each([
   ['a named register', { device_id: 'dev_x' }, '/device_id'],
-  ['half a piece', { items: 0.5 }, '/items/0/qty'],
-])('refuses %s where the provider registers', async (_name, more, pointer) => {
-  const sale = fixture.sale({ provider: 'payme', token: 'token-0001' });
+  ['half a piece', { item: { qty: 0.5 } }, '/items/0/qty'],
+  ['goods of another seller', { item: { commission: { tin: '300000001' } } }, '/items/0/commission'],
+  ['a discount', { provider: 'multicard', item: { discount: 1_000 } }, '/items/0/discount'],
+  [
+    'goods of a seller without a tin',
+    { provider: 'multicard', item: { commission: { pinfl: '30000000000001' } } },
+    '/items/0/commission',
+  ],
+])('refuses %s where the provider registers and could not say it', async (_name, more, pointer) => {
+  const { provider = 'payme', item: changed, ...rest } = more as Record<string, unknown> & { provider?: string };
+  const sale = fixture.sale({ provider, token: 'token-0001' });
   const [item] = sale['items'] as Record<string, unknown>[];
-  const asked = 'items' in more ? { items: [{ ...item, qty: more.items }] } : more;
-  const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, ...asked });
-  expect([status, body.errors.map((each) => each.pointer)]).toEqual([422, [pointer]]);
+  const items = [{ ...item, ...(changed as object | undefined) }];
+  const before = await fixture.gateway.world();
+  const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items, ...rest });
+  expect([status, body.errors?.map((each) => each.pointer)]).toEqual([422, [pointer]]);
+  expect(await fixture.gateway.world()).toBe(before);
+});
+
+it('takes half a piece where the account says how its provider counts', async () => {
+  await mode('click', 'provider', { ofd_amount_scale: '1000' });
+  const sale = fixture.sale({ provider: 'click', token: 'token-0001' });
+  const [item] = sale['items'] as Record<string, unknown>[];
+  const { body } = await fixture.ask('POST', '/v1/payments', { ...sale, items: [{ ...item, qty: 0.5 }] });
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await mode('click', 'provider', { ofd_amount_scale: '1' });
+});
+
+it('wants to know the seller before Click is to register his sales', async () => {
+  const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
+  await fixture.ask('DELETE', path);
+  const settings = { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' };
+  const asked = { provider: 'click', settings: { ...settings, fiscal_mode: 'provider' } };
+  const { status, body } = await fixture.ask('POST', '/v1/provider-accounts', asked);
+  expect([status, body.errors]).toEqual([
+    422,
+    [expect.objectContaining({ pointer: '/settings/tin', code: 'required' })],
+  ]);
 });
 
 it('shows a sale that the provider registered beside our own register', async () => {
@@ -209,7 +282,7 @@ it('shows a sale that the provider registered beside our own register', async ()
   expect(money?.documents).toEqual([]);
   const told = { id: money?.id, type: 'PERFORM', fiscal_data: fiscalData(990) };
   expect((await rpc('SetFiscalData', told)).result).toEqual({ success: true });
-  expect(await disagreements()).toContainEqual(expect.objectContaining({ id: body.id, kind: 'provider_differs' }));
+  expect(await fixture.disagreement(body.id)).toMatchObject({ kind: 'provider_differs' });
   expect((await receiptOf(receipt.id)).fiscal).toEqual(receipt.fiscal);
   await mode('payme', 'provider');
 });
@@ -220,15 +293,4 @@ function fiscalData(number: number) {
     ...{ receipt_id: number, status_code: 0, message: 'accepted', terminal_id: 'EP000000000001', fiscal_sign: s },
     ...{ qr_code_url: `https://ofd.soliq.uz/check?t=EP000000000001&r=${String(number)}&c=${c}&s=${s}`, date: c },
   };
-}
-
-interface Rpc {
-  result: Record<string, unknown>;
-  error: { code: number; data: unknown };
-}
-
-async function rpc(method: string, params: unknown): Promise<Rpc> {
-  const headers = { 'content-type': 'text/json', authorization: paymeAuthorization('Paycom', 'payme-key') };
-  const body = JSON.stringify({ method, params, id: 7 });
-  return (await (await fetch(fixture.accounts.payme?.url ?? '', { method: 'POST', headers, body })).json()) as Rpc;
 }

@@ -1,16 +1,8 @@
 // Money goes back exactly as far as the sale does: each part once, never more than was taken, never on a guess.
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { until } from '../system/until.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
-
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(async () => {
-  fixture.register = 'registers';
-  await fixture.faults();
-});
+const fixture = paymentsFixture();
 
 const PIECES = 4;
 const WHOLE = PIECES * PRICE;
@@ -20,7 +12,7 @@ async function sold(payment: Record<string, unknown> = { provider: 'multicard', 
   const sale = fixture.sale(payment);
   const [item] = sale['items'] as [Record<string, unknown>];
   const { body } = await fixture.ask('POST', '/v1/payments', { ...sale, items: [{ ...item, qty: PIECES }] });
-  if (body.next_action.type === 'redirect') expect(await fixture.press(body.next_action.url)).toContain('Paid');
+  await fixture.payOnPage(body);
   return fixture.until(body.id, { status: 'captured', receipt: 'registered' });
 }
 
@@ -29,14 +21,9 @@ function refund(receiptId: string, pieces: number | null, wait = 5) {
   return fixture.ask('POST', `/v1/receipts/${receiptId}/refunds`, body, { prefer: `wait=${String(wait)}` });
 }
 
-async function untilBack(paymentId: string, refunded: number, status = 'captured') {
-  const deadline = Date.now() + 40_000;
-  for (;;) {
-    const view = await fixture.read(paymentId);
-    if (view.refunded === refunded && view.status === status) return view;
-    if (Date.now() > deadline) throw new Error(JSON.stringify({ ...view, receipt: undefined }));
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
+function untilBack(paymentId: string, refunded: number, status = 'captured') {
+  const read = () => fixture.read(paymentId);
+  return until('the money is back', read, (view) => view.refunded === refunded && view.status === status);
 }
 
 it('gives back the part that was returned, then the rest, both legs told apart', async () => {
@@ -108,13 +95,11 @@ it('refunds the rest of the receipt when the provider gives back all that was le
   await untilBack(id, PRICE);
   await fixture.gateway.prisma.$executeRaw`
     UPDATE payments SET state = 'refunded', refunded_tiyin = amount_tiyin, due_at = now() WHERE id = ${id}`;
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    const { body } = await fixture.ask('GET', `/v1/receipts/${receipt.id}`);
-    if ((body['refunded'] as unknown as { complete: boolean }).complete) break;
-    if (Date.now() > deadline) throw new Error('the receipt is not refunded');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await until(
+    'the receipt is refunded',
+    async () => (await fixture.ask('GET', `/v1/receipts/${receipt.id}`)).body['refunded'],
+    (refunded) => (refunded as unknown as { complete: boolean }).complete,
+  );
   const { body } = await fixture.ask('GET', `/v1/receipts/${receipt.id}/refunds`);
   expect((body['data'] as unknown[]).length).toBe(2);
 });
@@ -130,11 +115,8 @@ it('keeps the money of a sale whose second registration was taken back', async (
            document, total_tiyin, vat_total_tiyin, id FROM receipts WHERE id = ${receipt.id}`;
   await fixture.registered(surplus);
   // The saga has looked at it, and has nothing to do.
-  const deadline = Date.now() + 20_000;
-  while ((await prisma.payment.findUniqueOrThrow({ where: { id } })).dueAt !== null) {
-    if (Date.now() > deadline) throw new Error('the payment does not come to rest');
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
+  const row = () => prisma.payment.findUniqueOrThrow({ where: { id } });
+  await until('the payment comes to rest', row, ({ dueAt }) => dueAt === null);
   expect(await fixture.read(id)).toMatchObject({ status: 'captured', refunded: 0, refunds: [] });
   await refund(receipt.id, 1);
   await untilBack(id, PRICE);

@@ -1,17 +1,10 @@
 // A provider is answered within two seconds even if the database is not, and what it hears when it asks again is what the first call did: once.
 import { sql } from '../system/database.js';
+import { until } from '../system/until.js';
 import { anId, click, multicard, payme, verdictOf } from './provider-callers.js';
-import { PaymentsFixture, PRICE } from './payments-fixture.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-let fixture: PaymentsFixture;
-
-beforeAll(async () => {
-  fixture = await PaymentsFixture.start();
-});
-afterAll(() => fixture.stop());
-beforeEach(() => {
-  fixture.register = 'registers';
-});
+const fixture = paymentsFixture();
 
 /** Longer than may lie between an intent and its call. */
 const SLEEP_S = 3;
@@ -45,11 +38,11 @@ async function count(table: string, where: string): Promise<number> {
 async function answeredBefore<T>(ask: () => Promise<T>, table: string, where: string): Promise<T> {
   await asleep();
   const answer = await ask().finally(() => awake());
-  const deadline = Date.now() + 20_000;
-  while ((await count(table, where)) === 0) {
-    if (Date.now() > deadline) throw new Error('the late call never came to its end');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await until(
+    'the late call has come to its end',
+    () => count(table, where),
+    (found) => found > 0,
+  );
   return answer;
 }
 

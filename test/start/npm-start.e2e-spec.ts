@@ -49,7 +49,15 @@ async function until200(url: string): Promise<void> {
   }
 }
 
-async function askForReceipt(id: unknown): Promise<{ status: number; body: unknown }> {
+interface DemoFile extends Record<string, unknown> {
+  gateway_url: string;
+  payments_sim_url: string;
+  cashier_id: string;
+  product_name: string;
+  payme: { url: string; key: string; account_field: string };
+}
+
+async function bearer(): Promise<Record<string, string>> {
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as Record<string, string>;
   const credentials = Buffer.from(`${demo['client_id']}:${demo['client_secret']}`).toString('base64');
   const granted = await fetch(demo['token_url'] ?? '', {
@@ -58,10 +66,30 @@ async function askForReceipt(id: unknown): Promise<{ status: number; body: unkno
     body: 'grant_type=client_credentials',
   });
   const { access_token: token } = (await granted.json()) as { access_token: string };
-  const answer = await fetch(`${demo['gateway_url']}/v1/receipts/${String(id)}`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
+  return { authorization: `Bearer ${token}` };
+}
+
+async function askForReceipt(id: unknown): Promise<{ status: number; body: unknown }> {
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile;
+  const answer = await fetch(`${demo.gateway_url}/v1/receipts/${String(id)}`, { headers: await bearer() });
   return { status: answer.status, body: await answer.json() };
+}
+
+/** As somebody does who has nothing but demo.json: an order for Payme, and Payme's own first question about it. */
+async function askAsPayme(): Promise<unknown> {
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile;
+  const order = {
+    items: [{ name: demo.product_name, price: 112_000, qty: 1 }],
+    payment: { method: 'online', provider: 'payme' },
+    cashier_id: demo.cashier_id,
+  };
+  const headers = { ...(await bearer()), 'content-type': 'application/json' };
+  const made = await fetch(`${demo.gateway_url}/v1/payments`, { method: 'POST', headers, body: JSON.stringify(order) });
+  const { amount, account } = (await made.json()) as { amount: number; account: string };
+  const params = { amount, account: { [demo.payme.account_field]: account } };
+  const authorization = `Basic ${Buffer.from(`Paycom:${demo.payme.key}`).toString('base64')}`;
+  const body = JSON.stringify({ id: 1, method: 'CheckPerformTransaction', params });
+  return (await fetch(demo.payme.url, { method: 'POST', headers: { authorization }, body })).json();
 }
 
 test('the printed commands make a receipt, which survives kill -9 of everything', async () => {
@@ -79,6 +107,10 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
       ),
     ),
   );
+
+  expect(await askAsPayme()).toMatchObject({ id: 1, result: { allow: true } });
+  const simulated = await fetch(`${String(demo['payments_sim_url'])}/payments`);
+  expect(await simulated.json()).toMatchObject({ data: expect.any(Array) });
 
   for (const pid of livingProcesses()) process.kill(pid, 'SIGKILL');
   await system.ends();

@@ -16,6 +16,8 @@ interface ClickParts {
 /** Payments that Click knows, by its own number and by the merchant's reference. */
 export class ClickBook {
   private readonly byId = new Map<string, SimPayment>();
+  /** Sums that customers were asked for on their phones, by the merchant's reference. */
+  readonly invoices = new Map<string, number>();
   private lastId = 1_000_000;
 
   constructor(private readonly money: Money) {}
@@ -44,7 +46,14 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
   const base = '/click/v2/merchant';
   addClickRegister(server, { book, faults, money });
   addClickPass(server, { book, faults, money });
-  server.post(`${base}/invoice/create`, () => ({ ...OK, invoice_id: Math.floor(Math.random() * 1e9) }));
+  server.post(`${base}/invoice/create`, (request) => {
+    const body = request.body as { amount: number; merchant_trans_id: string; phone_number?: string };
+    const amount = somToTiyin(body.amount);
+    if (amount.kind !== 'ok' || !/^998\d{9}$/.test(body.phone_number ?? ''))
+      return { error_code: -2, error_note: 'fields' };
+    book.invoices.set(body.merchant_trans_id, amount.tiyin);
+    return { ...OK, invoice_id: book.invoices.size };
+  });
   server.post(`${base}/card_token/payment`, (request) => {
     const body = request.body as { amount: number; transaction_parameter: string };
     const amount = somToTiyin(body.amount);
@@ -69,6 +78,8 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
     if (!payment) return notFound(reply);
     if (payment.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
     giveBack(payment);
+    // Whether a real one does is nowhere said.
+    if (payment.documents.length > 0 && faults.draw(['refund_document'])) money.register(payment, 'refund', null);
     return { ...OK, payment_id: Number(payment.id) };
   });
   server.post(`${base}/payment/ofd_data/submit_qrcode`, (request) => {
@@ -130,19 +141,22 @@ function hold(payment: SimPayment, ms: number): void {
 function addClickRegister(server: FastifyInstance, { book, money }: ClickParts): void {
   const base = '/click/v2/merchant/payment/ofd_data';
   const readable = new Map<string, number>();
+  const shows = (id: string): void => void readable.set(id, Date.now() + 300);
   server.post(`${base}/submit_items`, (request) => {
-    const body = request.body as { payment_id: number; items: { Price: number; Discount: number }[] };
+    const body = request.body as { payment_id: number; items: { Price: number; Discount: number; Amount: number }[] };
     const payment = book.find(String(body.payment_id));
     if (payment?.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
+    if (!body.items.every(({ Amount }) => Number.isSafeInteger(Amount)))
+      return { error_code: -8, error_note: 'Amount' };
     const totalTiyin = body.items.reduce((sum, { Price, Discount }) => sum + Price - Discount, 0);
     money.register(payment, 'sale', { count: body.items.length, totalTiyin });
-    readable.set(payment.id, Date.now() + 300);
+    shows(payment.id);
     return OK;
   });
   server.get(`${base}/:service/:id`, (request) => {
     const { id } = request.params as { id: string };
     const isReadable = (readable.get(id) ?? Infinity) <= Date.now();
-    return { paymentId: Number(id), qrCodeURL: isReadable ? (book.find(id)?.documents[0]?.url ?? '') : '' };
+    return { paymentId: Number(id), qrCodeURL: isReadable ? (book.find(id)?.documents.at(-1)?.url ?? '') : '' };
   });
 }
 

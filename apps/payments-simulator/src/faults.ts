@@ -11,6 +11,7 @@ export const SIM_FAULTS = [
   'stale_webhook',
   'refuse_refund',
   'no_fiscal_data',
+  'refund_document',
   'expire_hold',
 ] as const;
 export type SimFault = (typeof SIM_FAULTS)[number];

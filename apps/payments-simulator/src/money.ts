@@ -34,6 +34,8 @@ export interface SimLines {
   totalTiyin: number;
 }
 
+const TERMINALS = { payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187' } as const;
+
 export class Money {
   private lastDocument = 0;
   private readonly payments: SimPayment[] = [];
@@ -74,7 +76,7 @@ export class Money {
     this.lastDocument += 1;
     const time = new Date(Date.now() + 5 * 3_600_000).toISOString().replace(/\D/g, '').slice(0, 14);
     const sign = String(this.lastDocument).padStart(12, '7');
-    const terminal = payment.provider === 'payme' ? 'EP000000000141' : 'EP000000000064';
+    const terminal = TERMINALS[payment.provider];
     const url = `https://ofd.soliq.uz/check?t=${terminal}&r=${String(this.lastDocument)}&c=${time}&s=${sign}`;
     const document = { type, url };
     payment.documents.push(document);

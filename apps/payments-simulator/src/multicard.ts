@@ -4,7 +4,7 @@ import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
-import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
+import { capture, giveBack, giveBackPart, type Money, type SimLines, type SimPayment } from './money.js';
 
 interface Card {
   payment: SimPayment;
@@ -14,6 +14,8 @@ interface Card {
   expiryMinutes: number;
   /** Asked the merchant and waits for the verdict. */
   isBilling: boolean;
+  /** What Multicard is to register: of an invoice from the start, of a hold with its charge. */
+  ofd: unknown;
   /** The customer was sent a code: cards whose token begins with "otp". */
   needsCode: boolean;
 }
@@ -45,7 +47,7 @@ export class MulticardBook {
         callbackUrl: typeof callback === 'string' ? callback : null,
         storeId: String(body['store_id']),
       },
-      ...{ expiryMinutes: Number(body['expiry'] ?? 0), isBilling: false },
+      ...{ expiryMinutes: Number(body['expiry'] ?? 0), isBilling: false, ofd: body['ofd'] },
       needsCode: /^otp/.test((body['card'] as { token?: string } | undefined)?.token ?? ''),
     };
     this.cards.set(id, card);
@@ -73,8 +75,17 @@ export class MulticardBook {
     card.isBilling = false;
     const isKept = answer.status === 200 && answer.body['success'] === true;
     capture(card.payment);
-    if (!isKept) giveBack(card.payment);
+    if (isKept) this.register(card);
+    else giveBack(card.payment);
     return { paid: isKept, said: answer.body };
+  }
+
+  /** Multicard's own register: the sale with the money, its refund when that goes back. */
+  register({ payment, ofd }: Card): void {
+    const [sale, refund] = ['sale', 'refund'].map((type) => payment.documents.find((each) => each.type === type));
+    if (payment.status === 'captured' && !sale && ofd !== undefined)
+      this.money.register(payment, 'sale', linesOf(ofd as { total: number }[]));
+    if (payment.status === 'refunded' && sale && !refund) this.money.register(payment, 'refund', null);
   }
 
   private tell(card: Card, scheme: 'success' | 'webhook') {
@@ -115,6 +126,8 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
     withCard(request, reply, (card) => {
       if (card.payment.status !== 'held') return refuse(reply, 400, 'ERROR_PAYMENT_APPLIED');
       capture(card.payment);
+      card.ofd = (request.body as Body)['ofd'];
+      book.register(card);
       return done(modelOf(card));
     }),
   );
@@ -139,6 +152,7 @@ export function addMulticard(server: FastifyInstance, book: MulticardBook, fault
     withCard(request, reply, (card) => {
       if (card.payment.status !== 'captured') return refuse(reply, 400, 'ERROR_PAYMENT_APPLIED');
       giveBack(card.payment);
+      book.register(card);
       return done(modelOf(card));
     }),
   );
@@ -205,8 +219,19 @@ function modelOf({ payment, needsCode }: Card): Body {
     otp_hash: needsCode ? 'a-hash' : null,
     ...{ uuid: payment.id, status: MODEL[payment.status], payment_amount: payment.amountTiyin },
     refund_amount: payment.refundedTiyin,
+    tax_receipts: payment.documents.map(taxReceiptOf),
     ...{ store_invoice_id: payment.ourRef, ps: 'uzcard', ps_uniq_id: '123456789012', phone: '998901234567' },
   };
+}
+
+function taxReceiptOf({ type, url }: SimPayment['documents'][number]): Body {
+  const { searchParams } = new URL(url);
+  const [fm_num, f_num] = [searchParams.get('t'), searchParams.get('s')];
+  return { fm_num, f_num, qr_url: url, is_refund: type === 'refund' };
+}
+
+function linesOf(ofd: readonly { total: number }[]): SimLines {
+  return { count: ofd.length, totalTiyin: ofd.reduce((sum, { total }) => sum + total, 0) };
 }
 
 function holdOf(card: Card): Body {

@@ -8,6 +8,15 @@ export function payPage(facts: { provider: string; order: string; amountTiyin: n
   );
 }
 
+/** What customers were asked for on their phones and have not paid. */
+export function invoicesPage(invoices: readonly [order: string, amountTiyin: number][]): string {
+  const rows = invoices.map(([order, amountTiyin]) => {
+    const som = (amountTiyin / 100).toFixed(2);
+    return `<li><a href="/click/invoice/${encodeURIComponent(order)}">${escaped(order)}</a>, ${som} so'm</li>`;
+  });
+  return page('A phone (simulated)', rows.length > 0 ? `<ul>${rows.join('')}</ul>` : '<p>Nobody asks for money.</p>');
+}
+
 export function resultPage(paid: boolean, said: unknown, back: string | null): string {
   const link = back === null ? '' : `<p><a href="${escaped(back)}">Back to the shop</a></p>`;
   const title = paid ? 'Paid' : 'Not paid';

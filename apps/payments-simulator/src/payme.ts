@@ -4,6 +4,7 @@ import { paymeAuthorization } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
 import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
+import { PaymeCards } from './payme-cards.js';
 import { capture, giveBack, type Money, type SimLines, type SimPayment } from './money.js';
 
 interface Receipt {
@@ -20,15 +21,18 @@ interface Receipt {
 type Params = Record<string, unknown>;
 type RpcResult = { result: unknown } | { error: { code: number; message: string } };
 
-/** Payme's Subscribe API as far as a merchant's server uses it: receipts.* */
+/** Payme's Subscribe API: cards.* for the merchant's page, receipts.* for its server. */
 export function addPaymeSubscribe(
   server: FastifyInstance,
   { money, faults, fiscal }: { money: Money; faults: Faults; fiscal: PaymeFiscal },
 ): void {
   const receipts = new Map<string, Receipt>();
+  const cards = new PaymeCards();
   server.post('/payme/api', (request) => {
     const { id, method, params } = request.body as { id: number; method: string; params: Params };
-    const isKnown = /^[^:]+:.+/.test(String(request.headers['x-auth'] ?? ''));
+    const auth = String(request.headers['x-auth'] ?? '');
+    if (method.startsWith('cards.')) return { jsonrpc: '2.0', id, ...cards.handle(method, params, auth) };
+    const isKnown = /^[^:]+:.+/.test(auth);
     const answer = isKnown ? handle(method, params) : failed(-32504, 'privilege');
     const touched = receipts.get(String(params['id']));
     if (touched) fiscal.follow(touched.payment, touched.detail);
@@ -41,7 +45,7 @@ export function addPaymeSubscribe(
     if (!found) return failed(-31003, 'no such receipt');
     switch (method) {
       case 'receipts.pay':
-        return pay(found, params, faults);
+        return cards.isGood(params['token']) ? pay(found, params, faults) : failed(-31400, 'the card is not verified');
       case 'receipts.confirm_hold':
         return confirm(found);
       case 'receipts.cancel':

@@ -5,7 +5,7 @@ import { addClickMerchant, ClickBook, ClickDriver } from './click.js';
 import { Faults, readFaultRules, type FaultRule } from './faults.js';
 import { Money, type SimMoneyEdit } from './money.js';
 import { addMulticard, MulticardBook } from './multicard.js';
-import { payPage, resultPage } from './pages.js';
+import { invoicesPage, payPage, resultPage } from './pages.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
 
 export interface PaymentsSimulatorOptions {
@@ -39,8 +39,7 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   addMulticard(server, cards, faults, () => addressOf(server));
   addPages(server, {
     payme: new PaymeDriver(accounts, money, faults, fiscal),
-    click: new ClickDriver(accounts, clickBook, faults),
-    cards,
+    ...{ clickBook, click: new ClickDriver(accounts, clickBook, faults), cards },
   });
   server.post('/faults', (request, reply) => {
     const rules = readFaultRules(request.body);
@@ -92,11 +91,12 @@ function strike(server: FastifyInstance, faults: Faults): void {
 
 interface Drivers {
   payme: PaymeDriver;
+  clickBook: ClickBook;
   click: ClickDriver;
   cards: MulticardBook;
 }
 
-function addPages(server: FastifyInstance, { payme, click, cards }: Drivers): void {
+function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: Drivers): void {
   const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
   const provider = (name: string, order: string, amountTiyin: number, action: string): string =>
     payPage({ provider: name, order, amountTiyin, action });
@@ -117,6 +117,18 @@ function addPages(server: FastifyInstance, { payme, click, cards }: Drivers): vo
     const query = request.query as Record<string, string>;
     const { paid, said } = await click.pay(readClickLink(query));
     return html(reply, resultPage(paid, said, query['return_url'] ?? null));
+  });
+  // What a customer sees on his phone.
+  server.get('/', (_request, reply) => html(reply, invoicesPage([...clickBook.invoices])));
+  server.get('/click/invoice/:order', (request, reply) => {
+    const { order } = request.params as { order: string };
+    return html(reply, provider('Click', order, clickBook.invoices.get(order) ?? 0, request.url));
+  });
+  server.post('/click/invoice/:order', async (request, reply) => {
+    const { order } = request.params as { order: string };
+    const { paid, said } = await click.pay({ ourRef: order, amountTiyin: clickBook.invoices.get(order) ?? 0 });
+    if (paid) clickBook.invoices.delete(order);
+    return html(reply, resultPage(paid, said, null));
   });
   server.get('/multicard/checkout/:id', (request, reply) => {
     const card = cards.find((request.params as { id: string }).id);

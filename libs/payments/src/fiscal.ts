@@ -10,8 +10,41 @@ export interface ProviderDocument {
   compactTime: string;
 }
 
+/** Which of the two documents of a payment is looked for. */
+export interface WantedDocument {
+  which: 'sale' | 'refund';
+  /** The sale's, where it is known: some providers have one place for both. */
+  sale: ProviderDocument | null;
+  /** All of the money has gone back: what is found in such a place may be the refund's. */
+  isMoneyBack: boolean;
+}
+
 /** A receipt's lines as a provider is to register them; never given where our own register does. */
 export type FiscalLines = readonly ReceiptLine[];
+
+/** What a provider's form of a line has room for. */
+export interface LineForm {
+  fractions: boolean;
+  discounts: boolean;
+  /** Goods that are sold for somebody else. */
+  commission: readonly ('tin' | 'pinfl')[];
+}
+
+export interface Unsayable {
+  field: 'qty' | 'discount' | 'commission';
+  detail: string;
+}
+
+/** What of a line would be lost on its way to the provider that registers it; null: nothing. */
+export function unsayable(line: FiscalLines[number], form: LineForm): Unsayable | null {
+  if (!form.fractions && line.quantity % 1_000 !== 0) return { field: 'qty', detail: 'whole quantities only' };
+  if (!form.discounts && line.discountTiyin > 0) return { field: 'discount', detail: 'no discounts' };
+  const { commission } = line;
+  if (commission === null || form.commission.some((kind) => commission[kind] !== undefined)) return null;
+  const kinds =
+    form.commission.length === 0 ? 'no goods of another seller' : `another seller by ${form.commission.join()} only`;
+  return { field: 'commission', detail: kinds };
+}
 
 /** What a provider tells of its document; null when it is not enough to name it by. */
 export function providerDocument(told: {

@@ -1,4 +1,5 @@
-export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
+export { ClickClient, clickCapabilities, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
+export { clickLineForm, type ClickAmountScale } from './click/click-ofd.js';
 export { decideClick, type ClickDecision, type ClickOrder } from './click/click-shop.decision.js';
 export {
   clickAnswer,
@@ -8,7 +9,14 @@ export {
   type ClickReading,
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
-export { providerDocument, type FiscalLines, type ProviderDocument } from './fiscal.js';
+export {
+  providerDocument,
+  unsayable,
+  type FiscalLines,
+  type LineForm,
+  type ProviderDocument,
+  type WantedDocument,
+} from './fiscal.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
 export {
   MulticardClient,
@@ -16,9 +24,10 @@ export {
   multicardCapabilities,
   type MulticardClientOptions,
 } from './multicard/multicard.client.js';
+export { MULTICARD_LINE_FORM } from './multicard/multicard-ofd.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
-export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
+export { paymeDetail, PAYME_LINE_FORM, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
 export { paymeCheckoutLink } from './payme/payme-checkout-link.js';
 export {
   decidePayme,

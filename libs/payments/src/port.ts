@@ -1,4 +1,4 @@
-import type { FiscalLines, ProviderDocument } from './fiscal.js';
+import type { FiscalLines, ProviderDocument, WantedDocument } from './fiscal.js';
 
 /** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
 
@@ -33,8 +33,10 @@ export interface ProviderCapabilities {
   /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
   readonly fiscalModes: readonly ('gateway' | 'provider')[];
   readonly markingSupported: boolean;
-  /** How the provider's own document gets here: it calls us, or we hand the lines in and look for it. Null: not at all. */
+  /** How the provider's own document of a sale gets here: it calls us, or we look for it. Null: not at all. */
   readonly providerDocuments: 'told' | 'fetched' | null;
+  /** The same of a refund's. Null: a person has to give it. */
+  readonly refundDocuments: 'told' | 'fetched' | null;
   /** Whether the fiscal link can be attached to the payment there. */
   readonly attachesLink: boolean;
   readonly amountUnit: 'tiyin' | 'som';
@@ -103,7 +105,7 @@ export interface StatusFacts {
   holdExpiresAtMs: number | null;
   nextAction: NextAction | null;
   evidence: PaymentEvidence | null;
-  /** The provider's own fiscal document of the sale. */
+  /** The provider's own fiscal document: of the sale, unless the refund's was asked for. */
   document: ProviderDocument | null;
 }
 
@@ -153,7 +155,8 @@ export interface PaymentProvider {
   prepare?(order: PaymentOrder, flow: PaymentFlow, instrument: Instrument): Promise<CallOutcome>;
   /** Holds or takes the money, or asks the customer for it. */
   authorize?(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome>;
-  capture?(ref: PaymentRef): Promise<CallOutcome>;
+  /** @param lines what the provider is to register with the money; null where our own register did */
+  capture?(ref: PaymentRef, lines: FiscalLines | null): Promise<CallOutcome>;
   void?(ref: PaymentRef): Promise<CallOutcome>;
   /**
    * Gives money back; less than the payment's own sum only where `partialRefunds` says so. `refunded` in its answer means that
@@ -164,8 +167,8 @@ export interface PaymentProvider {
   attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;
   /** Hands in what the provider is to register. Only where it does so at all, once. */
   submitLines?(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome>;
-  /** Looks for the provider's document of the sale: a status with or without it. */
-  fetchDocument?(ref: PaymentRef): Promise<CallOutcome>;
+  /** Looks for a document of the provider's: a status with or without it. */
+  fetchDocument?(ref: PaymentRef, wanted: WantedDocument): Promise<CallOutcome>;
 }
 
 /** A status without the facts that a provider left out. */

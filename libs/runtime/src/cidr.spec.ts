@@ -1,4 +1,6 @@
 // Promise: an address list lets in exactly the networks that it names, for IPv4, IPv6 and IPv4 seen through IPv6.
+import { BlockList } from 'node:net';
+import fc from 'fast-check';
 import { addressGroup, CidrSet, parseCidr, type Cidr } from './cidr.js';
 
 function cidr(text: string): Cidr {
@@ -34,6 +36,35 @@ test('contains what lies within and nothing else', () => {
   ]) {
     expect([outside, set.contains(outside)]).toEqual([outside, false]);
   }
+});
+
+/** Network and address share so many bits that both answers come often. */
+test('says of any address what node:net says', () => {
+  const bits = (width: number) => fc.bigInt({ min: 0n, max: (1n << BigInt(width)) - 1n });
+  const four = (value: bigint): string => [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.');
+  const six = (value: bigint): string =>
+    [7n, 6n, 5n, 4n, 3n, 2n, 1n, 0n].map((at) => ((value >> (at * 16n)) & 0xffffn).toString(16)).join(':');
+  const answers = new Set<boolean>();
+  for (const { family, width, text } of [
+    { family: 'ipv4' as const, width: 32, text: four },
+    { family: 'ipv6' as const, width: 128, text: six },
+  ]) {
+    // Of IPv6 what is handed out: what carries IPv4 is judged as that.
+    const highest = family === 'ipv6' ? 2n << 124n : 0n;
+    fc.assert(
+      fc.property(bits(width - 4), fc.integer({ min: 4, max: width }), fc.nat(width - 4), (value, prefix, flipped) => {
+        const network = ((highest | value) >> BigInt(width - prefix)) << BigInt(width - prefix);
+        const address = text((highest | value) ^ (1n << BigInt(flipped)));
+        const list = new BlockList();
+        list.addSubnet(text(network), prefix, family);
+        const expected = list.check(address, family);
+        answers.add(expected);
+        expect(new CidrSet([cidr(`${text(network)}/${prefix}`)]).contains(address)).toBe(expected);
+      }),
+      { numRuns: 1_000 },
+    );
+  }
+  expect(answers.size).toBe(2);
 });
 
 test('an empty set contains nothing', () => {

@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 
@@ -47,7 +47,13 @@ export function addressGroup(address: string): string | null {
   if (version === 0) return null;
   if (version === 4) return address;
   const bits = addressBits(address.split('%', 1)[0] ?? '');
-  return embeddedIpv4(bits) ?? `${(bits >> 64n).toString(16)}::/64`;
+  return carriesIpv4(bits) ? dottedIpv4(bits) : `${(bits >> 64n).toString(16)}::/64`;
+}
+
+/** The first and the last address of a network, as numbers. */
+interface Range {
+  first: bigint;
+  last: bigint;
 }
 
 /**
@@ -55,21 +61,30 @@ export function addressGroup(address: string): string | null {
  * within an IPv6 one (`::ffff:0:0/96`, and NAT64's `64:ff9b::/96`, RFC 6052) is judged as the IPv4 address that it leads to.
  */
 export class CidrSet {
-  private readonly list = new BlockList();
+  private readonly ranges: Readonly<Record<IpFamily, readonly Range[]>>;
 
   constructor(cidrs: readonly Cidr[]) {
-    // The family is always passed: without it node:net silently answers false for IPv6 text.
-    for (const cidr of cidrs) this.list.addSubnet(cidr.address, cidr.prefix, cidr.family);
+    const rangesOf = (wanted: IpFamily): Range[] => cidrs.filter(({ family }) => family === wanted).map(rangeOf);
+    this.ranges = { ipv4: rangesOf('ipv4'), ipv6: rangesOf('ipv6') };
   }
 
   contains(address: string): boolean {
     const version = isIP(address);
-    if (version === 0) return false;
-    if (version === 4) return this.list.check(address, 'ipv4');
-    if (address.includes('%')) return false;
-    const embedded = embeddedIpv4(addressBits(address));
-    return embedded === null ? this.list.check(address, 'ipv6') : this.list.check(embedded, 'ipv4');
+    if (version === 0 || address.includes('%')) return false;
+    const bits = addressBits(address);
+    if (version === 4) return isWithin(this.ranges.ipv4, bits);
+    return carriesIpv4(bits) ? isWithin(this.ranges.ipv4, bits & IPV4_BITS) : isWithin(this.ranges.ipv6, bits);
   }
+}
+
+function rangeOf({ address, prefix, family }: Cidr): Range {
+  const first = addressBits(address);
+  const size = 1n << BigInt((family === 'ipv4' ? 32 : 128) - prefix);
+  return { first, last: first + size - 1n };
+}
+
+function isWithin(ranges: readonly Range[], bits: bigint): boolean {
+  return ranges.some(({ first, last }) => bits >= first && bits <= last);
 }
 
 /** `::ffff:0:0/96` without its last 32 bits. */
@@ -77,9 +92,14 @@ const MAPPED = 0xffffn;
 /** It, and `64:ff9b::/96`. */
 const IPV4_CARRIERS: readonly bigint[] = [MAPPED, 0x0064ff9bn << 64n];
 
-function embeddedIpv4(value: bigint): string | null {
-  if (!IPV4_CARRIERS.includes(value >> 32n)) return null;
-  return [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 0xffn)).join('.');
+const IPV4_BITS = 0xffff_ffffn;
+
+function carriesIpv4(bits: bigint): boolean {
+  return IPV4_CARRIERS.includes(bits >> 32n);
+}
+
+function dottedIpv4(bits: bigint): string {
+  return [24n, 16n, 8n, 0n].map((shift) => String((bits >> shift) & 0xffn)).join('.');
 }
 
 /** RFC 5952, as the URL standard writes it. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { Prisma, PrismaService } from '#database';
+import { growingCache } from '#runtime';
 
 const MAX_KNOWN = 100_000;
 const WORDS_PER_STATEMENT = 5_000;
@@ -9,7 +9,7 @@ const WORDS_PER_STATEMENT = 5_000;
 @Injectable()
 export class CatalogWords {
   /** Words that are there for certain. */
-  private readonly known = new LRUCache<string, true>({ max: MAX_KNOWN });
+  private readonly known = growingCache<string, true>(MAX_KNOWN);
 
   constructor(private readonly prisma: PrismaService) {}
 

@@ -1,8 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
-import { CATALOG_CHANGED_CHANNEL, ChannelListener, PrismaService } from '#database';
+import { CATALOG_CHANGED_CHANNEL, ChannelListener, Prisma, PrismaService, StatementGroup } from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
-import type { Logger } from '#runtime';
+import { growingCache, type Logger } from '#runtime';
 import { ALL_MERCHANTS } from './catalog-notices.js';
 import { Freshness } from './freshness.js';
 
@@ -41,8 +40,8 @@ export interface ClassifiedGoods extends GoodsEntry {
 }
 
 interface MatchRow {
-  by: FoundBy;
-  key: string;
+  /** Of the look-up in its group, from 1. */
+  number: number;
   sku: string;
   name: string;
   spic: string;
@@ -80,12 +79,15 @@ const MAX_CANDIDATES = 10;
 /**
  * Goods by sku, barcode or name, and their classification codes. Found entries are cached until a notice says that the
  * merchant's catalogue has changed; missing ones never: a product that was just added is found by the next receipt.
+ * What is asked at the same time, by however many receipts, is read by one statement.
  */
 @Injectable()
 export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly products = new LRUCache<string, Kept<ProductAnswer>>({ max: MAX_CACHED });
-  private readonly goods = new LRUCache<string, Kept<ClassifiedGoods>>({ max: MAX_CACHED });
+  private readonly products = growingCache<string, Kept<ProductAnswer>>(MAX_CACHED);
+  private readonly goods = growingCache<string, Kept<ClassifiedGoods>>(MAX_CACHED);
   private readonly freshness = new Freshness();
+  private readonly matches = new StatementGroup((lookups: readonly Lookup[]) => this.readMatches(lookups));
+  private readonly entries = new StatementGroup((spics: readonly string[]) => this.readGoods(spics));
   private readonly channel: ChannelListener;
 
   constructor(
@@ -133,21 +135,13 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     }
     if (missing.length === 0) return found;
     const tick = this.freshness.now();
-    const rows = await this.prisma.$queryRaw<ClassifierRow[]>`
-      SELECT spic, packages, units, marked, cash_allowed, vat_percents, active
-      FROM classifier_entries WHERE spic = ANY(${missing}::text[])`;
+    const read = await Promise.all(missing.map((spic) => this.entries.one(spic)));
     const readAtMs = performance.now();
-    for (const row of rows) {
-      const goods: ClassifiedGoods = {
-        packages: row.packages.map((each) => each.code),
-        marked: row.marked,
-        cashAllowed: row.cash_allowed,
-        active: row.active,
-        units: row.units,
-        vatPercents: row.vat_percents,
-      };
-      this.goods.set(row.spic, { value: goods, tick, readAtMs });
-      found.set(row.spic, goods);
+    for (const [index, spic] of missing.entries()) {
+      const goods = read[index];
+      if (!goods) continue;
+      this.goods.set(spic, { value: goods, tick, readAtMs });
+      found.set(spic, goods);
     }
     return found;
   }
@@ -169,12 +163,15 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
   ): Promise<Map<string, ProductAnswer>> {
     const tick = this.freshness.now();
     // Each once, however many lines ask for it.
-    const lookups = new Map(queries.flatMap(lookupsOf).map((lookup) => [matchKey(lookup), lookup]));
-    const matches = await this.readMatches(merchantId, [...lookups.values()]);
+    const lookups = new Map(
+      queries.flatMap((query) => lookupsOf(merchantId, query)).map((lookup) => [matchKey(lookup), lookup]),
+    );
+    const found = await Promise.all([...lookups.values()].map((lookup) => this.matches.one(lookup)));
+    const matches = new Map([...lookups.keys()].map((key, index) => [key, found[index] ?? []]));
     const readAtMs = performance.now();
     const answers = new Map<string, ProductAnswer>();
     for (const query of queries) {
-      const answer = judge(query, matches);
+      const answer = judge(lookupsOf(merchantId, query), matches);
       const key = cacheKey(merchantId, query);
       answers.set(key, answer);
       if (answer.kind === 'found') this.products.set(key, { value: answer, tick, readAtMs });
@@ -182,46 +179,55 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     return answers;
   }
 
-  /** By `${by}\n${key}`; of each at most one more than are named as candidates. */
-  private async readMatches(merchantId: string, lookups: readonly Lookup[]): Promise<Map<string, MatchRow[]>> {
-    const rows = await this.prisma.$queryRaw<MatchRow[]>`
-      SELECT q.by, q.key, m.sku, m.name, m.spic, m.package_code, m.units, m.vat_percent, m.barcode, m.commission
-      FROM unnest(${lookups.map(({ by }) => by)}::text[], ${lookups.map(({ key }) => key)}::text[]) AS q(by, key)
+  /** In the order of the look-ups; of each at most one more than are named as candidates. */
+  private async readMatches(lookups: readonly Lookup[]): Promise<MatchRow[][]> {
+    const rows = await this.prisma.queryHot<MatchRow>(Prisma.sql`
+      SELECT q.number::int AS number, m.sku, m.name, m.spic, m.package_code, m.units, m.vat_percent, m.barcode, m.commission
+      FROM unnest(${lookups.map(({ merchantId }) => merchantId)}::text[], ${lookups.map(({ by }) => by)}::text[],
+                  ${lookups.map(({ key }) => key)}::text[]) WITH ORDINALITY AS q(merchant_id, by, key, number)
       CROSS JOIN LATERAL (
         SELECT p.* FROM products p
-         WHERE q.by = 'sku' AND p.merchant_id = ${merchantId} AND p.sku = q.key AND p.archived_at IS NULL
+         WHERE q.by = 'sku' AND p.merchant_id = q.merchant_id AND p.sku = q.key AND p.archived_at IS NULL
         UNION ALL
         SELECT p.* FROM products p
-         WHERE q.by = 'barcode' AND p.merchant_id = ${merchantId} AND p.barcode = q.key AND p.archived_at IS NULL
+         WHERE q.by = 'barcode' AND p.merchant_id = q.merchant_id AND p.barcode = q.key AND p.archived_at IS NULL
         UNION ALL
         SELECT p.* FROM products p
-         WHERE q.by = 'name' AND p.merchant_id = ${merchantId} AND p.name_key = q.key AND p.archived_at IS NULL
+         WHERE q.by = 'name' AND p.merchant_id = q.merchant_id AND p.name_key = q.key AND p.archived_at IS NULL
         UNION ALL
         SELECT p.* FROM product_keys k JOIN products p ON p.merchant_id = k.merchant_id AND p.sku = k.sku
-         WHERE q.by <> 'sku' AND k.merchant_id = ${merchantId} AND k.kind = nullif(q.by, 'sku')::product_key_kind
+         WHERE q.by <> 'sku' AND k.merchant_id = q.merchant_id AND k.kind = nullif(q.by, 'sku')::product_key_kind
            AND k.key = q.key AND p.archived_at IS NULL
-        LIMIT ${MAX_CANDIDATES + 1}) AS m`;
-    const matches = new Map<string, MatchRow[]>();
+        LIMIT ${MAX_CANDIDATES + 1}) AS m`);
+    const matches = lookups.map((): MatchRow[] => []);
     for (const row of rows) {
-      const key = matchKey(row);
-      const others = matches.get(key);
-      if (!others) matches.set(key, [row]);
+      const others = matches[row.number - 1];
       // The same goods found twice (an alias like the name) are no ambiguity.
-      else if (others.every(({ sku }) => sku !== row.sku)) others.push(row);
+      if (others?.every(({ sku }) => sku !== row.sku)) others.push(row);
     }
     return matches;
+  }
+
+  /** In the order of the codes; null = the register does not know it. */
+  private async readGoods(spics: readonly string[]): Promise<(ClassifiedGoods | null)[]> {
+    const rows = await this.prisma.queryHot<ClassifierRow>(Prisma.sql`
+      SELECT spic, packages, units, marked, cash_allowed, vat_percents, active
+      FROM classifier_entries WHERE spic = ANY(${[...spics]}::text[])`);
+    const found = new Map(rows.map((row) => [row.spic, goodsOf(row)]));
+    return spics.map((spic) => found.get(spic) ?? null);
   }
 }
 
 const UNKNOWN: ProductAnswer = { kind: 'unknown' };
 
 interface Lookup {
+  merchantId: string;
   by: FoundBy;
   key: string;
 }
 
 /** Keys of names that were asked for: folding a name costs more than all the rest of a look-up. */
-const nameKeys = new LRUCache<string, string>({ max: MAX_CACHED });
+const nameKeys = growingCache<string, string>(MAX_CACHED);
 
 function keyOfName(name: string): string {
   const known = nameKeys.get(name);
@@ -231,12 +237,12 @@ function keyOfName(name: string): string {
   return key;
 }
 
-function lookupsOf({ sku, barcode, name }: ProductQuery): Lookup[] {
+function lookupsOf(merchantId: string, { sku, barcode, name }: ProductQuery): Lookup[] {
   const lookups: Lookup[] = [];
-  if (sku !== null) lookups.push({ by: 'sku', key: sku });
-  if (barcode !== null) lookups.push({ by: 'barcode', key: barcode });
+  if (sku !== null) lookups.push({ merchantId, by: 'sku', key: sku });
+  if (barcode !== null) lookups.push({ merchantId, by: 'barcode', key: barcode });
   const key = keyOfName(name);
-  if (key !== '') lookups.push({ by: 'name', key });
+  if (key !== '') lookups.push({ merchantId, by: 'name', key });
   return lookups;
 }
 
@@ -245,13 +251,13 @@ function cacheKey(merchantId: string, { sku, barcode, name }: ProductQuery): str
   return `${merchantId}\n${sku ?? ''}\n${barcode ?? ''}\n${name}`;
 }
 
-function matchKey({ by, key }: Lookup): string {
+function matchKey({ by, key }: Pick<Lookup, 'by' | 'key'>): string {
   return `${by}\n${key}`;
 }
 
 /** The first way that finds anything decides, also when it finds too much: a later one would be a guess. */
-function judge(query: ProductQuery, matches: ReadonlyMap<string, MatchRow[]>): ProductAnswer {
-  for (const lookup of lookupsOf(query)) {
+function judge(lookups: readonly Lookup[], matches: ReadonlyMap<string, MatchRow[]>): ProductAnswer {
+  for (const lookup of lookups) {
     const [row, ...others] = matches.get(matchKey(lookup)) ?? [];
     if (!row) continue;
     const { by } = lookup;
@@ -274,5 +280,16 @@ function productOf(row: MatchRow): Product {
     vatPercent: row.vat_percent,
     barcode: row.barcode,
     commission: row.commission,
+  };
+}
+
+function goodsOf(row: ClassifierRow): ClassifiedGoods {
+  return {
+    packages: row.packages.map((each) => each.code),
+    marked: row.marked,
+    cashAllowed: row.cash_allowed,
+    active: row.active,
+    units: row.units,
+    vatPercents: row.vat_percents,
   };
 }

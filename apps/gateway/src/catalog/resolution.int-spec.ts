@@ -6,7 +6,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
 import { GatewayModule } from '../gateway.module.js';
 import { testGatewaySettings } from '../testing/gateway-settings.js';
-import { GoodsCatalog } from './goods-catalog.js';
+import { GoodsCatalog, type ProductQuery } from './goods-catalog.js';
 import { BREAD, CatalogFixture, type CatalogBody } from './testing/catalog-fixture.js';
 
 const MILK = '00401001001000003';
@@ -73,6 +73,24 @@ test('the same goods on several lines are no ambiguity', async () => {
     items: [...items, { sku: 'cheese' }, { sku: 'cheese' }],
   });
   expect(body.items.map(({ sku }) => sku)).toEqual(Array(6).fill('cheese'));
+});
+
+test('receipts that ask at the same moment are each answered for their own merchant and line', async () => {
+  const { merchantId, token } = await catalog.stranger();
+  await catalog.put([catalog.product({ sku: 'bread', name: 'Non', barcodes: ['478003'] })], token);
+  const goods = catalog.gateway.app.get(GoodsCatalog, { strict: false });
+  const ask = async (merchant: string, query: Partial<ProductQuery>): Promise<unknown> => {
+    const [answer] = await goods.findProducts(merchant, [{ sku: null, barcode: null, name: '', ...query }]);
+    return answer?.kind === 'found' ? answer.product.name : (answer?.kind ?? null);
+  };
+  const ours = catalog.gateway.merchantId;
+  const answers = await Promise.all([
+    ...[ask(ours, { sku: 'bread' }), ask(merchantId, { sku: 'bread' }), ask(ours, { barcode: '478003' })],
+    ...[ask(merchantId, { barcode: '478003' }), ask(ours, { name: 'молоко' }), ask(merchantId, { name: 'молоко' })],
+    ...Array.from({ length: 600 }, (_, index) => ask(merchantId, { sku: `none-${index}`, name: 'NON' })),
+  ]);
+  expect(answers.slice(0, 6)).toEqual(['Хлеб «Сельский»', 'Non', 'Молоко', 'Non', 'ambiguous', 'unknown']);
+  expect(new Set(answers.slice(6))).toEqual(new Set(['Non']));
 });
 
 test('what fits several is refused with their names, and never falls through to a default', async () => {

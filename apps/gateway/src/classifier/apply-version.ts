@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { ALL_MERCHANTS, CatalogNotices } from '../catalog/catalog-notices.js';
+import { RunLost, type ImportKind, type ImportRun } from './import-runs.js';
 import { lockVersions, writeVersion, type WrittenVersion } from './write-version.js';
 
-export type ImportKind = 'full' | 'inactive' | 'changes' | 'lines';
-
 export interface AppliedDrafts {
-  importId: number;
+  run: ImportRun;
   kind: ImportKind;
   /** A person has looked: suspiciously many codes may end. */
   allowsFewer: boolean;
@@ -25,25 +24,29 @@ export class ApplyVersion {
     private readonly notices: CatalogNotices,
   ) {}
 
-  /** @throws UnreadableFile when it would end suspiciously many codes */
-  async execute({ importId, kind, allowsFewer }: AppliedDrafts): Promise<WrittenVersion> {
+  /**
+   * @throws UnreadableFile when it would end suspiciously many codes
+   * @throws RunLost when somebody else has taken the load over: then its drafts may be gone, in part or altogether
+   */
+  async execute({ run, kind, allowsFewer }: AppliedDrafts): Promise<WrittenVersion> {
     const applied = await this.prisma.$transaction(
       async (tx) => {
         await lockVersions(tx);
-        const result = await writeVersion(tx, mergedEntries(importId, kind), {
+        const result = await writeVersion(tx, mergedEntries(run.id, kind), {
           isWhole: isWhole(kind) && !allowsFewer,
         });
         // Codes out of force are told without a time: with them the feed has been followed no further than before.
-        await tx.$executeRaw`
+        const applied = await tx.$executeRaw`
           UPDATE classifier_imports i SET state = 'applied', finished_at = now(), cursor = NULL, error = NULL,
                  version = ${result.version}::int, result = ${JSON.stringify(result)}::jsonb,
                  reached_at = CASE WHEN ${kind !== 'inactive'}::boolean THEN i.started_at ELSE (
                    SELECT e.reached_at FROM classifier_imports e WHERE e.state = 'applied'
                     ORDER BY e.finished_at DESC, e.id DESC LIMIT 1) END
-          WHERE id = ${importId}`;
+          WHERE id = ${run.id} AND claims = ${run.claims} AND state = 'loading'`;
+        if (applied === 0) throw new RunLost();
         // Whatever may load after a person went back was told to by a person: fetching goes on.
         await tx.$executeRaw`UPDATE classifier_imports SET holds_fetching = false WHERE holds_fetching`;
-        await tx.$executeRaw`DELETE FROM classifier_drafts WHERE import_id = ${importId}`;
+        await tx.$executeRaw`DELETE FROM classifier_drafts WHERE import_id = ${run.id}`;
         return result;
       },
       { timeout: TIMEOUT_MS, maxWait: 10_000 },
@@ -62,7 +65,7 @@ function mergedEntries(importId: number, kind: ImportKind): Prisma.Sql {
   const ended = isWhole(kind)
     ? Prisma.sql`
         UNION ALL
-        SELECT e.spic, e.name, e.packages, e.units, e.marked, e.cash_allowed, e.vat_percents, false, e.word_keys
+        SELECT e.spic, e.name, e.packages, e.units, e.marked, e.cash_allowed, e.vat_percents, false, e.changed_at, e.word_keys
           FROM classifier_entries e
          WHERE e.active AND NOT EXISTS (SELECT FROM classifier_drafts d WHERE d.import_id = ${importId} AND d.spic = e.spic)`
     : Prisma.empty;
@@ -77,8 +80,14 @@ function mergedEntries(importId: number, kind: ImportKind): Prisma.Sql {
            coalesce((SELECT array_agg(v::smallint) FROM jsonb_array_elements_text(d.entry->'vat_percents') v),
                     e.vat_percents, '{0,12}') AS vat_percents,
            coalesce((d.entry->>'active')::boolean, ${isWhole(kind)}::boolean OR e.active, true) AS active,
+           coalesce(told.at, e.changed_at) AS changed_at,
            ARRAY(SELECT w::bigint FROM jsonb_array_elements_text(d.entry->'word_keys') w
                  UNION SELECT unnest(e.word_keys) ORDER BY 1) AS word_keys
       FROM classifier_drafts d LEFT JOIN classifier_entries e ON e.spic = d.spic
-     WHERE d.import_id = ${importId} ${onlyKnown} ${ended}`;
+      -- A time to come would shut out what is told until then.
+      CROSS JOIN LATERAL (
+        SELECT CASE WHEN d.entry ? 'changed_at' THEN least((d.entry->>'changed_at')::timestamptz, now()) END AS at) told
+     WHERE d.import_id = ${importId} ${onlyKnown}
+       -- A feed that has gone back in time tells what was true once.
+       AND NOT coalesce(told.at < e.changed_at, false) ${ended}`;
 }

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from '#runtime';
-import type { ImportKind } from './apply-version.js';
+import type { ImportKind } from './import-runs.js';
 import { LoadClassifier } from './load-classifier.js';
 
 export interface ClassifierSources {

@@ -3,11 +3,13 @@ import 'reflect-metadata';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClassifierEntry } from '#fiscal-domain';
+import { createLogger } from '#runtime';
 import { BREAD, CatalogFixture, sampleEntries } from '../catalog/testing/catalog-fixture.js';
-import type { ImportKind } from './apply-version.js';
 import { Classifier } from './classifier.js';
-import { ImportRuns } from './import-runs.js';
+import { ClassifierJob } from './classifier-job.js';
+import { ImportRuns, type ImportKind } from './import-runs.js';
 import { LoadClassifier, type LoadOutcome } from './load-classifier.js';
 import { beginAnew, siteRow } from './testing/begin-anew.js';
 import { RegisterSite, type SiteRow } from './testing/register-site.js';
@@ -123,6 +125,60 @@ test('changes by time and codes out of force are taken over on top; of one code 
   expect(await load('inactive', site.inactiveUrl)).toMatchObject({ kind: 'applied', version: 3, added: 0, ended: 1 });
   expect((await entry(BREAD)).active).toBe(false);
   expect((await catalog.ask('GET', '/v1/classifier/55555555555555555')).status).toBe(404);
+});
+
+test('a feed that has gone back in time since the last load brings nothing old back', async () => {
+  const at = (hours: number, nameRu: string): Record<string, unknown> => ({
+    ...{ mxik: BREAD, nameRu, updatedAt: new Date(Date.now() - hours * 3_600_000).toISOString() },
+  });
+  site.changes = [[at(1, 'Хлеб новый')]];
+  expect(await load('changes', site.changesUrl)).toMatchObject({ version: 2, changed: 1 });
+  site.changes = [[at(2, 'Хлеб прежний'), { mxik: '00405001001000006', nameRu: 'Масло иное' }]];
+  expect(await load('changes', site.changesUrl)).toMatchObject({ version: 3, changed: 1 });
+  expect((await entry(BREAD)).name.ru).toBe('Хлеб новый');
+  expect((await entry('00405001001000006')).name.ru).toBe('Масло иное');
+  // A time to come counts as now, and does not shut out what is told until then; a workbook tells no times.
+  site.changes = [[at(-48, 'Хлеб будущий')]];
+  expect(await load('changes', site.changesUrl)).toMatchObject({ version: 4, changed: 1 });
+  site.rows = site.rows.map((row) => (row.spic === BREAD ? { ...row, ru: 'Хлеб из книги' } : row));
+  expect(await load('full', site.fullUrl)).toMatchObject({ version: 5 });
+  expect((await entry(BREAD)).name.ru).toBe('Хлеб из книги');
+  site.changes = [[at(0, 'Хлеб новейший')]];
+  expect(await load('changes', site.changesUrl)).toMatchObject({ version: 6, changed: 1 });
+});
+
+test('a relief that a source tells of changes no VAT: not of the code, not of a product, not of a line', async () => {
+  await catalog.put([catalog.product({ sku: 'bread' })]);
+  const relief = { lgotaId: 7, lgotaName: 'без НДС', vatPercent: 0, vat: 0, nds: 0, vat_percents: [0] };
+  site.changes = [[{ mxik: BREAD, nameRu: 'Хлеб льготный', ...relief }]];
+  expect(await load('changes', site.changesUrl)).toMatchObject({ kind: 'applied', changed: 1, affected: 0 });
+  expect(await entry(BREAD)).toMatchObject({ name: { ru: 'Хлеб льготный' }, vat_percents: [0, 12] });
+  expect((await catalog.ask('GET', '/v1/catalog/products/bread')).body['vat_percent']).toBe(12);
+  const { body } = await catalog.ask('POST', '/v1/catalog/resolve', { items: [{ sku: 'bread' }] });
+  expect(body.items[0]).toMatchObject({ vat_percent: 12, errors: [] });
+  // Where nobody has said a rate, it is asked for; none is taken from a relief.
+  const open = await catalog.put([catalog.product({ sku: 'open', vat_percent: undefined })]);
+  expect(open.body.results[0]?.errors).toMatchObject([{ pointer: '/vat_percent', code: 'required' }]);
+});
+
+test('changes and codes out of force are fetched over and over by themselves, until the program ends', async () => {
+  site.inactive = [BREAD];
+  const told: string[] = [];
+  const job = new ClassifierJob(
+    catalog.gateway.app.get(LoadClassifier, { strict: false }),
+    { changesUrl: site.changesUrl, inactiveUrl: site.inactiveUrl, everyMs: 10 },
+    createLogger('test', 'info', { write: (line: string) => void told.push(line) }),
+  );
+  const fetched = (): number => told.filter((line) => line.includes('register fetched')).length;
+  job.onApplicationBootstrap();
+  while (fetched() < 4) await delay(5);
+  expect((await entry(BREAD)).active).toBe(false);
+  // It ends while something is in hand: that is finished, and then it is quiet, else this never ends.
+  site.troubles = ['hang'];
+  while (site.troubles.length > 0) await delay(5);
+  job.onModuleDestroy();
+  site.release();
+  for (let asked = -1; asked !== site.asked.length; await delay(1_000)) asked = site.asked.length;
 });
 
 test.each<[string, ImportKind, () => void, string]>([

@@ -16,6 +16,8 @@ export interface EntryPatch {
   cash_allowed?: boolean;
   vat_percents?: number[];
   active?: boolean;
+  /** When the source changed it, as its feed says: RFC 3339. */
+  changed_at?: string;
 }
 
 export type Reading = { kind: 'ok'; patch: EntryPatch; atMs: number | null } | { kind: 'rejected'; reason: string };
@@ -102,8 +104,9 @@ export function readFeedItem(item: unknown): Reading {
     ...flag('cash_allowed', first('cashSale', 'cash_allowed')),
     ...flag('active', first('isActive', 'active', 'status')),
   };
-  const atMs = date === null ? null : Date.parse(date);
-  return { kind: 'ok', patch, atMs: atMs === null || Number.isNaN(atMs) ? null : atMs };
+  const atMs = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(atMs)) return { kind: 'ok', patch, atMs: null };
+  return { kind: 'ok', patch: { ...patch, changed_at: new Date(atMs).toISOString() }, atMs };
 }
 
 /** A line of our own export format (docs/catalog.md). */

@@ -4,7 +4,7 @@ import { AuditTrail } from '../audit/audit-trail.js';
 import type { Caller } from '../audit/caller.js';
 import { ALL_MERCHANTS, CatalogNotices } from '../catalog/catalog-notices.js';
 import { UnreadableFile } from '../sheets/sheet-row.js';
-import { ImportRuns } from './import-runs.js';
+import { ImportRuns, RunLost, type ImportRun } from './import-runs.js';
 import { contentInForce, restorable, type ContentInForce } from './versions-kept.js';
 import { lockVersions, writeVersion, type WrittenVersion } from './write-version.js';
 
@@ -45,18 +45,14 @@ export class GoBack {
   async execute(operator: Operator, request: BackRequest): Promise<BackOutcome> {
     const claimed = await this.runs.claim('back', request.to === null ? 'previous' : `version ${request.to}`);
     if (claimed.kind !== 'claimed') return { kind: 'busy' };
-    const { id } = claimed.run;
+    const { run } = claimed;
     try {
-      const outcome = await this.prisma.$transaction((tx) => this.write(tx, id, operator, request), {
-        timeout: TIMEOUT_MS,
-        maxWait: 10_000,
-      });
-      await this.notices.tell(ALL_MERCHANTS);
-      return outcome;
+      return await this.runs.whileAlive(run, () => this.switchTo(run, operator, request));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      await this.runs.fail(id, reason, { isResumable: false });
-      if (!(error instanceof Refused || error instanceof UnreadableFile)) throw error;
+      const applied = await this.runs.fail(run, reason, { isResumable: false });
+      if (applied) return { kind: 'applied', importId: run.id, restored: applied.restored ?? 0, ...applied.written };
+      if (!(error instanceof Refused || error instanceof UnreadableFile || error instanceof RunLost)) throw error;
       return { kind: 'refused', reason };
     }
   }
@@ -77,9 +73,18 @@ export class GoBack {
     });
   }
 
+  private async switchTo(run: ImportRun, operator: Operator, request: BackRequest): Promise<BackOutcome> {
+    const outcome = await this.prisma.$transaction((tx) => this.write(tx, run, operator, request), {
+      timeout: TIMEOUT_MS,
+      maxWait: 10_000,
+    });
+    await this.notices.tell(ALL_MERCHANTS);
+    return outcome;
+  }
+
   private async write(
     tx: Prisma.TransactionClient,
-    importId: number,
+    { id: importId, claims }: ImportRun,
     operator: Operator,
     { to, reason }: BackRequest,
   ): Promise<BackOutcome> {
@@ -87,11 +92,12 @@ export class GoBack {
     const before = await contentInForce(tx);
     const restored = await targetOf(tx, before, to);
     const applied = await writeVersion(tx, restoredEntries(restored), { isWhole: to === null });
-    await tx.$executeRaw`
+    const switched = await tx.$executeRaw`
       UPDATE classifier_imports SET state = 'applied', finished_at = now(), version = ${applied.version}::int,
              result = ${JSON.stringify(applied)}::jsonb, restored_version = ${restored}::int, holds_fetching = true,
              reached_at = (SELECT reached_at FROM classifier_imports WHERE version = ${restored}::int)
-      WHERE id = ${importId}`;
+      WHERE id = ${importId} AND claims = ${claims} AND state = 'loading'`;
+    if (switched === 0) throw new RunLost();
     // A load that was cut off would go on from where the register no longer is.
     await tx.$executeRaw`
       UPDATE classifier_imports SET state = 'failed', cursor = NULL, finished_at = coalesce(finished_at, now())
@@ -141,7 +147,7 @@ function restoredEntries(version: number): Prisma.Sql {
            CASE WHEN h.entry IS NULL THEN e.vat_percents
                 ELSE ARRAY(SELECT v::smallint FROM jsonb_array_elements_text(h.entry->'vat_percents') v) END AS vat_percents,
            coalesce((h.entry->>'active')::boolean, false) AS active,
-           e.word_keys
+           e.changed_at, e.word_keys
       FROM (SELECT DISTINCT ON (spic) spic, entry FROM classifier_history
              WHERE replaced_in > ${version}::int ORDER BY spic, replaced_in) h
       JOIN classifier_entries e ON e.spic = h.spic`;

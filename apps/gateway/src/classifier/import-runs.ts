@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import type { ImportKind } from './apply-version.js';
+import type { WrittenVersion } from './write-version.js';
 
 /** Where a load goes on; which fields it uses is its kind's business. */
 export interface ImportCursor {
@@ -20,15 +20,26 @@ export interface ImportProgress {
   samples: { number: number; reason: string }[];
 }
 
+export type ImportKind = 'full' | 'inactive' | 'changes' | 'lines';
+
 /** `back`: no load, but what must not happen beside one. */
 export type RunKind = ImportKind | 'back';
 
 export interface ImportRun {
   id: number;
+  /** How often it was claimed so far: whoever has an older number has lost it to somebody else. */
+  claims: number;
   kind: RunKind;
   source: string;
   cursor: ImportCursor | null;
   progress: ImportProgress;
+}
+
+/** What a load has put in force. */
+export interface AppliedRun {
+  written: WrittenVersion;
+  /** Of `back`. */
+  restored: number | null;
 }
 
 export type Claimed =
@@ -40,13 +51,27 @@ export type Claimed =
 
 const nothingYet = (): ImportProgress => ({ rows: 0, rejected: 0, samples: [] });
 
+/** Somebody else has taken this load over, or cleared it away: nothing of it may be put in force from here. */
+export class RunLost extends Error {
+  override readonly name = 'RunLost';
+
+  constructor() {
+    super('It was not heard of for a while, and another load has taken its place.');
+  }
+}
+
+/** How often a load says that it is alive. */
+const BEAT_MS = 5_000;
 /** A load that has not been heard of for so long has died with its program. */
-const DEAD_AFTER = '2 minutes';
+const DEAD_AFTER = '30 seconds';
 /** What was read longer ago is not gone on with. */
 const RESUMED_WITHIN = '1 day';
 const CLAIM_LOCK = 0x4349; // "CI"
 
-/** The loads of the register, in the database: at most one at a time over all programs, and one that was cut off goes on. */
+/**
+ * The loads of the register, in the database: at most one at a time over all programs, and one that was cut off goes on. Who
+ * was taken for dead and is not (a program that was paused) notices at its next statement: each names its claim.
+ */
 @Injectable()
 export class ImportRuns {
   constructor(private readonly prisma: PrismaService) {}
@@ -62,10 +87,10 @@ export class ImportRuns {
       const held = await tx.$queryRaw<unknown[]>`SELECT 1 FROM classifier_imports WHERE holds_fetching LIMIT 1`;
       if (unattended && held.length > 0) return { kind: 'held' };
       const [resumed] = await tx.$queryRaw<ImportRun[]>`
-        UPDATE classifier_imports SET state = 'loading', seen_at = now(), error = NULL
+        UPDATE classifier_imports SET state = 'loading', seen_at = now(), error = NULL, claims = claims + 1
         WHERE id = (SELECT max(id) FROM classifier_imports WHERE kind = ${kind}) AND source = ${source}
           AND state <> 'applied' AND cursor IS NOT NULL AND started_at > now() - ${RESUMED_WITHIN}::text::interval
-        RETURNING id, kind, source, cursor, progress`;
+        RETURNING id, claims, kind, source, cursor, progress`;
       if (resumed) return { kind: 'claimed', run: { ...resumed, progress: { ...nothingYet(), ...resumed.progress } } };
       // What was left of loads that nobody goes on with; those of other kinds may still be.
       await tx.$executeRaw`
@@ -78,24 +103,56 @@ export class ImportRuns {
       const [row] = await tx.$queryRaw<{ id: number }[]>`
         INSERT INTO classifier_imports (kind, source) VALUES (${kind}, ${source}) RETURNING id`;
       if (!row) throw new Error('an INSERT without a row');
-      return { kind: 'claimed', run: { id: row.id, kind, source, cursor: null, progress: nothingYet() } };
+      return { kind: 'claimed', run: { id: row.id, claims: 1, kind, source, cursor: null, progress: nothingYet() } };
     });
   }
 
-  /** Also says that the load is alive. */
-  async save({ id, progress, cursor }: ImportRun): Promise<void> {
-    await this.prisma.$executeRaw`
-      UPDATE classifier_imports SET seen_at = now(), progress = ${JSON.stringify(progress)}::jsonb,
-             cursor = ${cursor === null ? null : JSON.stringify(cursor)}::jsonb
-      WHERE id = ${id}`;
+  /** Says that the load is alive for as long as the work takes: a download and a switch may take minutes. */
+  async whileAlive<T>(run: ImportRun, work: () => Promise<T>): Promise<T> {
+    let isBeating = false;
+    const beat = async (): Promise<void> => {
+      if (isBeating) return;
+      isBeating = true;
+      await this.beat(run);
+      isBeating = false;
+    };
+    const timer = setInterval(() => void beat(), BEAT_MS);
+    try {
+      return await work();
+    } finally {
+      clearInterval(timer);
+    }
   }
 
-  /** @param isResumable the same load again goes on where this one ended; else it begins anew */
-  async fail(id: number, error: string, { isResumable }: { isResumable: boolean }): Promise<void> {
-    await this.prisma.$executeRaw`
+  /** @throws RunLost */
+  async save({ id, claims, progress, cursor }: ImportRun): Promise<void> {
+    const saved = await this.prisma.$executeRaw`
+      UPDATE classifier_imports SET seen_at = now(), progress = ${JSON.stringify(progress)}::jsonb,
+             cursor = ${cursor === null ? null : JSON.stringify(cursor)}::jsonb
+      WHERE id = ${id} AND claims = ${claims} AND state = 'loading'`;
+    if (saved === 0) throw new RunLost();
+  }
+
+  /**
+   * Ends a load that met an error, unless it is in force already: the COMMIT got through and only its answer was lost.
+   * @param isResumable the same load again goes on where this one ended; else it begins anew
+   * @returns what it has put in force; null = nothing
+   */
+  async fail(
+    { id, claims }: ImportRun,
+    error: string,
+    { isResumable }: { isResumable: boolean },
+  ): Promise<AppliedRun | null> {
+    // Waits for a COMMIT that is still under way: it holds the row.
+    const failed = await this.prisma.$executeRaw`
       UPDATE classifier_imports SET state = 'failed', error = ${error.slice(0, 1_000)}, finished_at = now(),
              cursor = CASE WHEN ${isResumable}::boolean THEN cursor END
-      WHERE id = ${id}`;
+      WHERE id = ${id} AND claims = ${claims} AND state = 'loading'`;
+    if (failed > 0) return null;
+    const [row] = await this.prisma.$queryRaw<AppliedRun[]>`
+      SELECT result AS written, restored_version AS restored FROM classifier_imports
+       WHERE id = ${id} AND claims = ${claims} AND state = 'applied'`;
+    return row ?? null;
   }
 
   /** Until when what the source told is in force, going back included; null = nobody knows. */
@@ -103,5 +160,14 @@ export class ImportRuns {
     const [row] = await this.prisma.$queryRaw<{ reached_at: Date | null }[]>`
       SELECT reached_at FROM classifier_imports WHERE state = 'applied' ORDER BY finished_at DESC, id DESC LIMIT 1`;
     return row?.reached_at ?? null;
+  }
+
+  private async beat({ id, claims }: ImportRun): Promise<void> {
+    try {
+      await this.prisma.$executeRaw`
+        UPDATE classifier_imports SET seen_at = now() WHERE id = ${id} AND claims = ${claims} AND state = 'loading'`;
+    } catch {
+      // Whatever is wrong with the database, the work itself meets; and its switch holds this row for a moment.
+    }
   }
 }

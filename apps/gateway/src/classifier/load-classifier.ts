@@ -6,7 +6,7 @@ import { sha256, type Clock } from '#runtime';
 import { endsWithinLine, readLines } from '../sheets/lines.js';
 import { UnreadableFile, type SheetRow } from '../sheets/sheet-row.js';
 import { readXlsx } from '../sheets/xlsx-reader.js';
-import { ApplyVersion, type ImportKind } from './apply-version.js';
+import { ApplyVersion } from './apply-version.js';
 import { Drafts } from './drafts.js';
 import {
   columnsOf,
@@ -17,7 +17,7 @@ import {
   type Reading,
 } from './entry-patch.js';
 import { fetchFile, fetchJson, SourceFailed } from './fetch-source.js';
-import { ImportRuns, type ImportRun } from './import-runs.js';
+import { ImportRuns, RunLost, type ImportKind, type ImportRun } from './import-runs.js';
 import type { WrittenVersion } from './write-version.js';
 
 export type LoadOutcome =
@@ -75,20 +75,31 @@ export class LoadClassifier {
     const { run } = claimed;
     const folder = await mkdtemp(join(tmpdir(), 'classifier-'));
     try {
-      await new Load({ run, folder, runs: this.runs, drafts: this.drafts, clock: this.clock }, options).read();
-      const { rows, rejected } = run.progress;
-      const applied = await this.apply.execute({ importId: run.id, kind, allowsFewer });
-      return { kind: 'applied', importId: run.id, rows, rejected, ...applied };
+      return await this.runs.whileAlive(run, async () => {
+        await new Load({ run, folder, runs: this.runs, drafts: this.drafts, clock: this.clock }, options).read();
+        return appliedOutcome(run, await this.apply.execute({ run, kind, allowsFewer }));
+      });
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      // What was read and is wrong is read anew: going on with it would fail again, or hide what was left out.
-      await this.runs.fail(run.id, reason, { isResumable: !(error instanceof UnreadableFile) });
-      if (!(error instanceof SourceFailed || error instanceof UnreadableFile)) throw error;
-      return { kind: 'failed', importId: run.id, reason };
+      return await this.outcomeOf(run, error);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
+
+  /** @throws what is nobody's fault but ours */
+  private async outcomeOf(run: ImportRun, error: unknown): Promise<LoadOutcome> {
+    const reason = error instanceof Error ? error.message : String(error);
+    // What was read and is wrong is read anew: going on with it would fail again, or hide what was left out.
+    const applied = await this.runs.fail(run, reason, { isResumable: !(error instanceof UnreadableFile) });
+    if (applied) return appliedOutcome(run, applied.written);
+    if (!(error instanceof SourceFailed || error instanceof UnreadableFile || error instanceof RunLost)) throw error;
+    return { kind: 'failed', importId: run.id, reason };
+  }
+}
+
+function appliedOutcome({ id, progress }: ImportRun, written: WrittenVersion): LoadOutcome {
+  const { rows, rejected } = progress;
+  return { kind: 'applied', importId: id, rows, rejected, ...written };
 }
 
 interface LoadParts {

@@ -34,7 +34,7 @@ export async function lockVersions(tx: Prisma.TransactionClient): Promise<void> 
 
 /**
  * Makes `merged` the next version: entries that differ, the history of what they were, and what merchants are told.
- * @param merged rows of spic, name, packages, units, marked, cash_allowed, vat_percents, active and word_keys
+ * @param merged rows of spic, name, packages, units, marked, cash_allowed, vat_percents, active, changed_at and word_keys
  * @param isWhole the source claims to have every code: it is refused when it would end suspiciously many
  * @throws UnreadableFile
  */
@@ -79,12 +79,14 @@ async function writeEntries(tx: Prisma.TransactionClient, version: number, merge
     history AS (
       INSERT INTO classifier_history (spic, replaced_in, entry) SELECT spic, ${version}, before FROM changed),
     written AS (
-      INSERT INTO classifier_entries (spic, name, packages, units, marked, cash_allowed, vat_percents, active, word_keys, version)
-      SELECT spic, name, packages, units, marked, cash_allowed, vat_percents, active, word_keys, ${version} FROM changed
+      INSERT INTO classifier_entries
+        (spic, name, packages, units, marked, cash_allowed, vat_percents, active, changed_at, word_keys, version)
+      SELECT spic, name, packages, units, marked, cash_allowed, vat_percents, active, changed_at, word_keys, ${version}
+        FROM changed
       ON CONFLICT (spic) DO UPDATE SET
         name = excluded.name, packages = excluded.packages, units = excluded.units, marked = excluded.marked,
         cash_allowed = excluded.cash_allowed, vat_percents = excluded.vat_percents, active = excluded.active,
-        word_keys = excluded.word_keys, version = excluded.version)
+        changed_at = excluded.changed_at, word_keys = excluded.word_keys, version = excluded.version)
     SELECT count(*) FILTER (WHERE before IS NULL)::int AS added,
            count(*) FILTER (WHERE before IS NOT NULL)::int AS changed,
            count(*) FILTER (WHERE NOT active AND (before->>'active')::boolean)::int AS ended

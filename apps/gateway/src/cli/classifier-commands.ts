@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { newId } from '#runtime';
-import type { ImportKind } from '../classifier/apply-version.js';
+import type { ImportKind } from '../classifier/import-runs.js';
 import { GoBack, type BackOutcome, type Operator } from '../classifier/go-back.js';
 import { LoadClassifier, type LoadOutcome } from '../classifier/load-classifier.js';
 import { classifierStatus } from '../classifier/versions-kept.js';
@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
 };
 
 const MAX_REASON_LENGTH = 500;
+const BUSY = 'A load goes on, or died less than half a minute ago; try again later.';
 
 type Given = ReturnType<typeof readArguments>['values'];
 
@@ -89,7 +90,7 @@ export class ClassifierCommands {
         allowsFewer: given['allow-fewer'] === true,
         onProgress: ({ rows, rejected, share }) => line.draw(rows, { share, rest: `${rejected} rejected` }),
       });
-      if (outcome.kind === 'busy') throw new UsageError('Another load goes on; try again later.');
+      if (outcome.kind === 'busy') throw new UsageError(BUSY);
       if (outcome.kind === 'failed') throw new UsageError(`Nothing was taken over: ${outcome.reason}`);
       return outcome;
     } finally {
@@ -102,7 +103,7 @@ export class ClassifierCommands {
     if (to !== undefined && !/^[1-9]\d{0,8}$/.test(to)) throw new UsageError('--to must be the number of a version');
     const reason = reasonOf(given);
     const outcome = await this.back.execute(operator(), { to: to === undefined ? null : Number(to), reason });
-    if (outcome.kind === 'busy') throw new UsageError('A load goes on; try again later.');
+    if (outcome.kind === 'busy') throw new UsageError(BUSY);
     if (outcome.kind === 'refused') {
       const hint = to === undefined ? ' Name the version with --to if that is what you want.' : '';
       throw new UsageError(`${outcome.reason}${hint}`);

@@ -45,20 +45,8 @@ function IsCidr(): PropertyDecorator {
   return ValidateBy({ name: 'isCidr', validator }, { context: { code: 'invalid_value' } });
 }
 
-export class ClientBody {
-  @IsName()
-  name!: string;
-
-  /** At least what the caller's token has may be given, never more. */
-  @IsArray()
-  @ArrayUnique()
-  @IsIn(SCOPES, { each: true })
-  scopes!: Scope[];
-
-  /** From where it may call. Has to be said: `any` is a decision. */
-  @IsIn(IP_POLICIES)
-  ip_policy!: IpPolicy;
-
+/** What may be left out when a client is made, and later. */
+class ClientOptions {
   /** With `listed` the only networks; empty: from nowhere. */
   @IsGivenOrAbsent()
   @IsArray()
@@ -75,7 +63,7 @@ export class ClientBody {
   @IsIn(SIGNING_POLICIES)
   signing_policy?: SigningPolicy;
 
-  /** How it may prove itself at the token endpoint. All of them unless given. */
+  /** How it may prove itself at the token endpoint; all ways when it is made, unless given. `private_key_jwt` alone needs a registered key. */
   @IsGivenOrAbsent()
   @IsArray()
   @ArrayMinSize(1)
@@ -84,7 +72,22 @@ export class ClientBody {
   token_endpoint_auth_methods?: AuthMethod[];
 }
 
-export class ClientPatch {
+export class ClientBody extends ClientOptions {
+  @IsName()
+  name!: string;
+
+  /** At least what the caller's token has may be given, never more. */
+  @IsArray()
+  @ArrayUnique()
+  @IsIn(SCOPES, { each: true })
+  scopes!: Scope[];
+
+  /** From where it may call. Has to be said: `any` is a decision. */
+  @IsIn(IP_POLICIES)
+  ip_policy!: IpPolicy;
+}
+
+export class ClientPatch extends ClientOptions {
   @IsGivenOrAbsent()
   @IsName()
   name?: string;
@@ -98,28 +101,6 @@ export class ClientPatch {
   @IsGivenOrAbsent()
   @IsIn(IP_POLICIES)
   ip_policy?: IpPolicy;
-
-  @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayMaxSize(MAX_CIDRS)
-  @IsCidr()
-  allowed_cidrs?: string[];
-
-  @IsGivenOrAbsent()
-  @IsBoolean()
-  require_idempotency_key?: boolean;
-
-  @IsGivenOrAbsent()
-  @IsIn(SIGNING_POLICIES)
-  signing_policy?: SigningPolicy;
-
-  /** `private_key_jwt` alone needs a registered key. */
-  @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayUnique()
-  @IsIn(AUTH_METHODS, { each: true })
-  token_endpoint_auth_methods?: AuthMethod[];
 }
 
 export class RotateSecretBody {

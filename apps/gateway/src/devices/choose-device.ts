@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { PrismaService, type DeviceReading } from '#database';
 import type { VatRule } from '#fiscal-domain';
+import { growingCache } from '#runtime';
 import { preferDevice, type Candidate } from './prefer-device.js';
 
 /** Where a receipt goes, and under which reading of E-016 its register checks it. */
@@ -94,7 +95,7 @@ export class ChooseDevice {
     fetchMethod: (_key, _stale, { context }) => this.readPlace(context),
   });
   /** One object per device, whichever places lead to it: the receipts that are known to be on their way there. */
-  private readonly work = new LRUCache<string, Work>({ max: 50_000 });
+  private readonly work = growingCache<string, Work>(50_000);
   private turn = 0;
 
   constructor(private readonly prisma: PrismaService) {}

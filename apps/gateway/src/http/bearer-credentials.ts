@@ -1,3 +1,5 @@
+import { authorizationValues } from './authorization-header.js';
+
 export type BearerCredentials =
   | { kind: 'token'; token: string }
   /** No bearer credentials at all: another scheme counts as none. */
@@ -10,7 +12,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /**
  * Takes the token from exactly one Authorization header and from nowhere else (RFC 9700 §4.3.2): a token in a query
  * string ends in logs and histories.
- * @param rawHeaders names and values in turn, as received: Node folds repeated headers away elsewhere
+ * @param rawHeaders names and values in turn, as received
  */
 export function readBearerCredentials(
   rawHeaders: readonly string[],
@@ -19,12 +21,9 @@ export function readBearerCredentials(
   if (hasAccessToken(elsewhere.query) || hasAccessToken(elsewhere.body)) {
     return { kind: 'malformed', reason: 'Send the token only in the Authorization header.' };
   }
-  const values = rawHeaders.filter(
-    (_value, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization',
-  );
-  const [value] = values;
+  const [value, ...more] = authorizationValues(rawHeaders);
   if (value === undefined) return { kind: 'none' };
-  if (values.length > 1) return { kind: 'malformed', reason: 'Send one Authorization header.' };
+  if (more.length > 0) return { kind: 'malformed', reason: 'Send one Authorization header.' };
   const token = BEARER.exec(value)?.[1];
   if (token !== undefined) return { kind: 'token', token };
   if (/^Bearer(\s|$)/i.test(value)) return { kind: 'malformed', reason: 'The bearer token is malformed.' };

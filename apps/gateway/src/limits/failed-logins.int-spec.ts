@@ -1,30 +1,14 @@
 // Promise: whoever guesses secrets or tokens is slowed down, politely and on all gateways; nobody is shut out by strangers.
 import 'reflect-metadata';
 import { request as httpRequest } from 'node:http';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { OwnRedis, redisIsInstalled } from '../../../../libs/queue/src/testing/own-redis.js';
 import { newAccessToken } from '../oauth/access-token.js';
 import { newClientSecret } from '../oauth/client-secret.js';
-import { OauthGateway } from '../oauth/testing/oauth-gateway.js';
+import { gatewaysOfEachTest, type OauthGateway } from '../oauth/testing/oauth-gateway.js';
 
 /** Slow enough that nothing comes back while a test runs. */
 const THREE = { requests: 3, seconds: 30_000 };
-let database: TestDatabase;
-const open: OauthGateway[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  while (open.length > 0) await open.pop()?.stop();
-});
-afterAll(() => database.drop());
-
-async function start(settings: Parameters<typeof OauthGateway.start>[1]): Promise<OauthGateway> {
-  const gateway = await OauthGateway.start(database, settings);
-  open.push(gateway);
-  return gateway;
-}
+const start = gatewaysOfEachTest();
 
 interface Answer {
   status: number;
@@ -110,7 +94,7 @@ test('wrong tokens: 401, then 429; a good one passes all the same, also one that
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(9_000);
   expect((await gateway.mine(client.token)).status).toBe(200);
   expect((await gateway.mine(newAccessToken(), { from: '127.0.0.9' })).status).toBe(401);
-  expect((await gateway.get('/v1/mine')).status).toBe(401);
+  expect((await gateway.ask('/v1/mine')).status).toBe(401);
 });
 
 const mayRun = redisIsInstalled() || process.env['CI'] === 'true';

@@ -1,47 +1,31 @@
 // Promise: too many requests are turned away early and politely, per address and per client, on all gateways together.
 import 'reflect-metadata';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { OwnRedis, redisIsInstalled } from '../../../../libs/queue/src/testing/own-redis.js';
-import { OauthGateway } from '../oauth/testing/oauth-gateway.js';
+import { gatewaysOfEachTest, type OauthGateway } from '../oauth/testing/oauth-gateway.js';
 
-let database: TestDatabase;
-const open: OauthGateway[] = [];
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  while (open.length > 0) await open.pop()?.stop();
-});
-afterAll(() => database.drop());
-
-async function start(settings: Parameters<typeof OauthGateway.start>[1]): Promise<OauthGateway> {
-  const gateway = await OauthGateway.start(database, settings);
-  open.push(gateway);
-  return gateway;
-}
+const start = gatewaysOfEachTest();
 
 /** Slow enough that nothing comes back while a test runs. */
 const THREE = { requests: 3, seconds: 30_000 };
 
 test('per address: before any token is looked at, for every path, not for probes', async () => {
   const gateway = await start({ addressLimit: THREE });
-  const first = await gateway.get('/v1/mine');
+  const first = await gateway.ask('/v1/mine');
   expect(first.headers).toMatchObject({
     'ratelimit-policy': '"address";q=3;w=30000',
     ratelimit: '"address";r=2;t=10000',
   });
-  expect((await gateway.get('/no/such/path')).status).toBe(404);
-  expect((await gateway.get('/.well-known/oauth-authorization-server')).status).toBe(200);
+  expect((await gateway.ask('/no/such/path')).status).toBe(404);
+  expect((await gateway.ask('/.well-known/oauth-authorization-server')).status).toBe(200);
   for (const path of ['/v1/mine', '/no/such/path', '/oauth/token', '/.well-known/oauth-authorization-server']) {
-    const { status, headers, body } = await gateway.get(path);
+    const { status, headers, body } = await gateway.ask(path);
     expect([path, status, body['code'], body['retryable']]).toEqual([path, 429, 'too_many_requests', true]);
     expect(headers).toMatchObject({ ratelimit: expect.stringMatching(/^"address";r=0;t=(9\d{3}|10000)$/) });
     expect(Number(headers['retry-after'])).toBeGreaterThan(9_000);
     expect(headers['content-type']).toMatch(/^application\/problem\+json/);
   }
   // Another address is not concerned.
-  expect((await gateway.get('/v1/mine', { from: '127.0.0.9' })).status).toBe(401);
+  expect((await gateway.ask('/v1/mine', { from: '127.0.0.9' })).status).toBe(401);
 });
 
 test('per client: whatever token and address it uses; others are not concerned', async () => {
@@ -61,7 +45,7 @@ test('per client: whatever token and address it uses; others are not concerned',
 
 test('without limits nothing is said of them', async () => {
   const gateway = await start({});
-  const { headers } = await gateway.get('/v1/mine');
+  const { headers } = await gateway.ask('/v1/mine');
   expect([headers['ratelimit'], headers['ratelimit-policy']]).toEqual([undefined, undefined]);
 });
 

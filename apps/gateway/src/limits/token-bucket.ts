@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
-import type { Clock } from '#runtime';
+import type { LRUCache } from 'lru-cache';
+import { growingCache, type Clock } from '#runtime';
 import type { Rate } from './rate.js';
 
 /** What a bucket says about one request. */
@@ -52,7 +52,7 @@ export class MemoryBuckets {
     private readonly clock: Clock,
     max = 50_000,
   ) {
-    this.fullAt = new LRUCache({ max });
+    this.fullAt = growingCache(max);
   }
 
   take(key: string): BucketVerdict {

@@ -2,9 +2,10 @@ import { Controller, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { AcceptsForm } from '#runtime';
 import { originOf } from '../http/address-gate.js';
+import { authorizationValues } from '../http/authorization-header.js';
 import { IntrospectToken, type Introspection } from './introspect-token.js';
 import { IssueToken, type TokenAnswer } from './issue-token.js';
-import { OauthErrorFilter } from './oauth-error.js';
+import { OauthError, OauthErrorFilter } from './oauth-error.js';
 import { RevokeToken } from './revoke-token.js';
 import { readAboutToken, readTokenRequest } from './token-request.js';
 
@@ -24,7 +25,7 @@ export class TokenController {
   @Header('cache-control', 'no-store')
   @Header('pragma', 'no-cache')
   token(@Req() request: FastifyRequest): Promise<TokenAnswer> {
-    return this.issueToken.execute(readTokenRequest(request.headers.authorization, request.body), originOf(request));
+    return this.issueToken.execute(readTokenRequest(authorizationOf(request), request.body), originOf(request));
   }
 
   @Post('revoke')
@@ -32,7 +33,7 @@ export class TokenController {
   @AcceptsForm()
   @Header('cache-control', 'no-store')
   async revoke(@Req() request: FastifyRequest): Promise<Record<string, never>> {
-    await this.revokeToken.execute(readAboutToken(request.headers.authorization, request.body), originOf(request));
+    await this.revokeToken.execute(readAboutToken(authorizationOf(request), request.body), originOf(request));
     // RFC 7009 gives the body no meaning; simple-oauth2 fails when it is no JSON.
     return {};
   }
@@ -42,6 +43,13 @@ export class TokenController {
   @AcceptsForm()
   @Header('cache-control', 'no-store')
   introspect(@Req() request: FastifyRequest): Promise<Introspection> {
-    return this.introspectToken.execute(readAboutToken(request.headers.authorization, request.body), originOf(request));
+    return this.introspectToken.execute(readAboutToken(authorizationOf(request), request.body), originOf(request));
   }
+}
+
+/** Two of them are two ways to authenticate, and whoever stands between us might have looked at the other one. */
+function authorizationOf({ raw }: FastifyRequest): string | undefined {
+  const [value, ...more] = authorizationValues(raw.rawHeaders);
+  if (more.length > 0) throw new OauthError('invalid_request', 'Send one Authorization header.');
+  return value;
 }

@@ -30,10 +30,10 @@ export class AdvancePayment {
   /**
    * Never rejects: what failed is logged and tried again later.
    * @param reached told of the step at which nobody who asked for this payment need wait any longer
+   * @param known as it was read under this lease; null: to be read
    */
-  async advance(lease: Lease, reached: (step: SagaStep) => void): Promise<void> {
+  async advance(lease: Lease, reached: (step: SagaStep) => void, known: PaymentFacts | null = null): Promise<void> {
     let facts: PaymentFacts | null = null;
-    let known: PaymentFacts | null = null;
     let afterMs: number | null = RECEIPT_LOOK_MS;
     try {
       for (let steps = 0; steps < MAX_STEPS; steps += 1) {

@@ -6,6 +6,7 @@ import {
   isWithoutMoney,
   stateDuring,
   type CallOutcome,
+  type FiscalLines,
   type FiscalLink,
   type Instrument,
   type PaymentOrder,
@@ -13,6 +14,7 @@ import {
   type PaymentState,
   type ProviderCall,
   type StatusFacts,
+  type WantedDocument,
 } from '#payments';
 import { open, systemClock, type Clock, type Logger } from '#runtime';
 import type { GatewaySettings } from '../settings.js';
@@ -91,7 +93,8 @@ export class CallProvider {
 
   private isProgress(facts: PaymentFacts, outcome: CallOutcome, change: PaymentChange): boolean {
     if (outcome.kind === 'unsent') return false;
-    if (change.saleDocument !== undefined || change.linesSubmitted === true) return true;
+    const isDocument = change.saleDocument !== undefined || change.refundDocument !== undefined;
+    if (isDocument || change.linesSubmitted === true) return true;
     return change.state !== facts.state || change.providerRef !== undefined || change.link !== undefined;
   }
 
@@ -105,7 +108,7 @@ export class CallProvider {
         case 'authorize':
           return await given(client.authorize?.(this.orderOf(facts), this.instrumentOf(facts), ref));
         case 'capture':
-          return await given(client.capture?.(ref));
+          return await given(client.capture?.(ref, providersLines(facts)));
         case 'void':
           return await given(client.void?.(ref));
         case 'refund':
@@ -117,7 +120,7 @@ export class CallProvider {
         case 'submit_lines':
           return await given(client.submitLines?.(ref, facts.document.lines, Number(facts.amount_tiyin)));
         case 'fetch_document':
-          return await given(client.fetchDocument?.(ref));
+          return await given(client.fetchDocument?.(ref, wantedDocument(facts)));
       }
     } catch (error) {
       this.logger.error({ payment_id: facts.id, call, err: error }, 'payment: a call failed within');
@@ -167,7 +170,10 @@ export class CallProvider {
       change.evidence = outcome.evidence;
     if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
     if (call === 'attach_link') change.link = 'attached';
-    if (outcome.document !== null) change.saleDocument = outcome.document;
+    if (outcome.document !== null) {
+      const isRefund = call === 'fetch_document' && wantedDocument(facts).which === 'refund';
+      Object.assign(change, { [isRefund ? 'refundDocument' : 'saleDocument']: outcome.document });
+    }
     if (state === 'refunded' || isPartBack(call, facts, outcome, state)) change.refundedTiyin = refundedAfter(facts);
     if (isWithoutMoney(state) || state === 'captured') change.forgetInstrument = true;
     return change;
@@ -186,7 +192,7 @@ export class CallProvider {
       description: `Order ${facts.id}`,
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
-      lines: facts.fiscal_mode === 'provider' ? facts.document.lines : null,
+      lines: providersLines(facts),
     };
   }
 
@@ -194,6 +200,19 @@ export class CallProvider {
     if (sealed === null) return NO_INSTRUMENT;
     return JSON.parse(open(sealed, instrumentOwner(id), this.settings.SECRETS_KEY)) as Instrument;
   }
+}
+
+function providersLines({ fiscal_mode: mode, document }: PaymentFacts): FiscalLines | null {
+  return mode === 'provider' ? document.lines : null;
+}
+
+/** Of a sale that is registered here only the refund's can be missing. */
+function wantedDocument(facts: PaymentFacts): WantedDocument {
+  return {
+    which: facts.receipt_status === 'registered' ? 'refund' : 'sale',
+    sale: facts.fiscal_documents?.sale ?? null,
+    isMoneyBack: facts.state === 'refunded',
+  };
 }
 
 /** Calls of which nothing else depends than what they change themselves: after them nothing has to be read again. */

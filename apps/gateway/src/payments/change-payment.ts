@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, PrismaService, type Prisma } from '#database';
-import { isWithoutMoney, type Instrument, type PaymentState } from '#payments';
+import { isWithoutMoney, type Instrument, type PaymentFlow, type PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { Problem, seal } from '#runtime';
 import { notFound } from '../http/own-id.js';
@@ -13,6 +13,7 @@ interface Locked {
   waits_for_capture: boolean;
   receipt_status: ReceiptStatus;
   fiscal_mode: 'gateway' | 'provider';
+  flow: PaymentFlow;
   code: 'none' | 'awaited' | 'given';
 }
 
@@ -30,9 +31,11 @@ export class ChangePayment {
 
   /** One that ended without money is left as it is. @throws Problem 404; 409 payment_not_cancellable */
   async cancel(merchantId: string, id: string): Promise<void> {
-    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode }) => {
+    await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode, flow }) => {
       if (isWithoutMoney(state)) return;
-      if (mode === 'provider' && !UNTAKEN.has(state))
+      // One that asked was told that it may keep the money.
+      const isKept = flow === 'veto' && state === 'reserved';
+      if (mode === 'provider' && (isKept || !UNTAKEN.has(state)))
         throw new Problem(
           'payment_not_cancellable',
           'The provider registers the sale with the money; refund it instead.',
@@ -95,7 +98,7 @@ export class ChangePayment {
         SELECT FROM receipts r JOIN payments p ON p.receipt_id = r.id
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF r`;
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.waits_for_capture, p.fiscal_mode, p.code, r.status AS receipt_status
+        SELECT p.state, p.waits_for_capture, p.fiscal_mode, p.flow, p.code, r.status AS receipt_status
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');

@@ -73,11 +73,15 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     return rows.length;
   }
 
-  /** On a provider's hint that something changed there. What may still be under way is left to the comparison. */
+  /**
+   * On a provider's hint that something changed there: what has ended here, and money that is held while its receipt is at the
+   * register. What may still be under way is left to the comparison.
+   */
   async afterHint(id: string): Promise<void> {
     try {
       const facts = await this.payments.readFacts(id);
-      const outcome = facts && EXPECTED[facts.state] ? await this.ask(facts) : null;
+      const isAsked = facts && (facts.state === 'authorized' || EXPECTED[facts.state]);
+      const outcome = isAsked ? await this.ask(facts) : null;
       if (facts && outcome && outcome !== 'unheard') await this.heal(facts, outcome);
     } catch (error) {
       this.logger.warn({ payment_id: id, err: error }, 'payments: not compared after a hint');
@@ -141,7 +145,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
 }
 
 /**
- * Where a payment that had ended truly stands; null: only people can say. Money that a provider has against all rules is given
+ * Where a payment that had ended, or is held, truly stands; null: only people can say. Money that a provider has against all rules is given
  * back from there, a sale whose money it has given back is refunded. Money that we believe to be back is never sent back twice.
  */
 function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | null {
@@ -151,6 +155,9 @@ function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | 
     case 'captured':
       // Parts that we gave back ourselves are another matter.
       return (status === 'refunded' || status === 'voided') && facts.refunded_tiyin === 0n ? 'refunded' : null;
+    // A hold that its provider has let go: a receipt that waits need not be sent any more.
+    case 'authorized':
+      return status === 'voided' || status === 'refunded' || status === 'declined' ? 'voided' : null;
     case 'declined':
     case 'expired':
     case 'cancelled':

@@ -1,6 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
-import { paymeCheckoutLink, tiyinToSom, type Instrument, type NextAction, type PaymentFlow } from '#payments';
+import {
+  paymeCheckoutLink,
+  tiyinToSom,
+  unsayable,
+  type Instrument,
+  type NextAction,
+  type PaymentFlow,
+} from '#payments';
 import { newId, Problem, seal, type ProblemError } from '#runtime';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
@@ -12,7 +19,7 @@ import { SETTINGS_TOKEN } from '../tokens.js';
 import { isProvider, valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { refuseCardData } from './card-data.js';
-import { capabilitiesOf } from './provider-clients.js';
+import { capabilitiesOf, lineFormOf } from './provider-clients.js';
 import { PaymentRows, type NewPayment } from './payment-rows.repository.js';
 
 export interface CreatedPayment {
@@ -64,7 +71,7 @@ export class CreatePayment {
     if (prepared.document.type !== 'sale') {
       throw fault('/type', 'invalid_value', 'Only the money of a sale can be collected online.');
     }
-    if (fiscalMode === 'provider') refuseFractions(account, prepared.document);
+    if (fiscalMode === 'provider') refuseUnsayable(account, prepared.document);
     const payment = { ...this.newPayment(account, command.body.payment, prepared.document), fiscalMode };
     const receipt = newReceipt(identity, prepared.route, prepared.document);
     if (!(await this.payments.insert(receipt, payment))) {
@@ -127,12 +134,15 @@ function fiscalModeOf(account: OpenAccount, { items }: ReceiptBody): NewPayment[
   return valueOf(account, 'fiscal_mode') === 'provider' && !isMarked ? 'provider' : 'gateway';
 }
 
-/** Whether a provider takes a part of a piece is nowhere confirmed: better no sale than one that it registers wrongly. */
-function refuseFractions({ provider }: OpenAccount, { lines }: StoredReceiptDocument): void {
-  const detail = `${provider} registers this sale, and takes whole quantities only.`;
-  const faults = lines.flatMap(({ quantity }, index) =>
-    quantity % 1_000 === 0 ? [] : [{ pointer: `/items/${String(index)}/qty`, code: 'invalid_value', detail }],
-  );
+/** What a provider's form of a line has no room for, or not for sure: better no sale than one that it registers wrongly. */
+function refuseUnsayable(account: OpenAccount, { lines }: StoredReceiptDocument): void {
+  const form = lineFormOf(account);
+  const faults = lines.flatMap((line, index): ProblemError[] => {
+    const lost = unsayable(line, form);
+    if (!lost) return [];
+    const detail = `${account.provider} registers this sale, and takes ${lost.detail}.`;
+    return [{ pointer: `/items/${String(index)}/${lost.field}`, code: 'invalid_value', detail }];
+  });
   if (faults.length > 0) throw Problem.fromErrors(faults);
 }
 

@@ -7,6 +7,7 @@ import { LOGGER } from '../tokens.js';
 import { AdvancePayment } from './advance-payment.js';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository } from './payment.repository.js';
+import type { PaymentFacts } from './payment.rows.js';
 
 /** At work at the same time in one process. */
 const CONCURRENCY = 16;
@@ -119,7 +120,11 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     try {
       const leaseId = newId('lse');
       const claimed = await this.payments.claim(leaseId, { limit: room });
-      const turns = claimed.map((id) => this.inTurn(id, (reached) => this.advance(id, leaseId, reached)));
+      // Of most there is nothing to do but to see that: together that is two readings, not one each.
+      const known = claimed.length > 0 ? await this.readAll(claimed) : new Map<string, PaymentFacts>();
+      const turns = claimed.map((id) =>
+        this.inTurn(id, (reached) => this.advance(id, leaseId, reached, known.get(id) ?? null)),
+      );
       // More may be due than there was room for: after an outage thousands are.
       if (turns.length === room) void Promise.race(turns.map(({ end }) => end)).then(() => this.look());
     } catch (error) {
@@ -129,8 +134,23 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     }
   }
 
-  private advance(paymentId: string, leaseId: string, reached: (step: SagaStep) => void): Promise<void> {
-    return this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` }, reached);
+  /** They are in hand already: each is read by itself where all together cannot be. */
+  private async readAll(ids: readonly string[]): Promise<Map<string, PaymentFacts>> {
+    try {
+      return new Map((await this.payments.readAll(ids)).map((facts) => [facts.id, facts]));
+    } catch (error) {
+      this.logger.warn({ err: error }, 'payment: what is due was not read together');
+      return new Map();
+    }
+  }
+
+  private advance(
+    paymentId: string,
+    leaseId: string,
+    reached: (step: SagaStep) => void,
+    known: PaymentFacts | null = null,
+  ): Promise<void> {
+    return this.saga.advance({ paymentId, leaseId: `${leaseId}/${paymentId}` }, reached, known);
   }
 
   /** One after the other for each payment. */

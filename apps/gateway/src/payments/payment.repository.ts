@@ -39,6 +39,7 @@ export interface PaymentChange {
   forgetInstrument?: boolean;
   /** The provider's own document of the sale; the first one that is told stays. */
   saleDocument?: ProviderDocument;
+  refundDocument?: ProviderDocument;
   linesSubmitted?: boolean;
   code?: PaymentFacts['code'];
 }
@@ -97,7 +98,11 @@ export class PaymentRepository {
   }
 
   async readFacts(paymentId: string): Promise<PaymentFacts | null> {
-    const rows = await this.prisma.queryHot<PaymentFacts>(Prisma.sql`
+    return (await this.readAll([paymentId]))[0] ?? null;
+  }
+
+  readAll(paymentIds: readonly string[]): Promise<PaymentFacts[]> {
+    return this.prisma.queryHot<PaymentFacts>(Prisma.sql`
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
@@ -121,8 +126,7 @@ export class PaymentRepository {
                      AND c.started_at >= f.called_at) AS calls
             FROM payment_refunds f WHERE f.payment_id = p.id AND ${REFUND_DUE}
            ORDER BY f.called_at, f.id LIMIT 1) AS due ON true
-       WHERE p.id = ${paymentId}`);
-    return rows[0] ?? null;
+       WHERE p.id = ANY(${[...paymentIds]}::text[])`);
   }
 
   /**
@@ -247,6 +251,7 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.failures !== undefined) list.push(Prisma.sql`failures = ${change.failures}::int4`);
   if (change.refundedTiyin !== undefined) list.push(Prisma.sql`refunded_tiyin = ${change.refundedTiyin}`);
   if (change.saleDocument !== undefined) list.push(documentKept('sale', change.saleDocument));
+  if (change.refundDocument !== undefined) list.push(documentKept('refund', change.refundDocument));
   if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
   if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
   if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);

@@ -3,14 +3,19 @@ import { LRUCache } from 'lru-cache';
 import { guardedRequest, OutgoingGuard } from '#runtime';
 import {
   ClickClient,
-  CLICK_CAPABILITIES,
+  clickCapabilities,
+  clickLineForm,
+  MULTICARD_LINE_FORM,
   MulticardClient,
   multicardCapabilities,
   PaymeClient,
   PAYME_CAPABILITIES,
+  PAYME_LINE_FORM,
   readAnswer,
+  type ClickAmountScale,
   type HttpAnswer,
   type HttpRequest,
+  type LineForm,
   type PaymentProvider,
   type ProviderCapabilities,
 } from '#payments';
@@ -24,10 +29,26 @@ export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>
     case 'payme':
       return PAYME_CAPABILITIES;
     case 'click':
-      return CLICK_CAPABILITIES;
+      return clickCapabilities({ linksRefunds: valueOf(account, 'refund_documents') === 'link' });
     case 'multicard':
       return multicardCapabilities({ refundsParts: valueOf(account, 'partial_refunds') === 'on' });
   }
+}
+
+/** What of a receipt's lines this account's provider can register itself. */
+export function lineFormOf(account: Pick<OpenAccount, 'provider' | 'values'>): LineForm {
+  switch (account.provider) {
+    case 'payme':
+      return PAYME_LINE_FORM;
+    case 'click':
+      return clickLineForm(amountScaleOf(account));
+    case 'multicard':
+      return MULTICARD_LINE_FORM;
+  }
+}
+
+function amountScaleOf(account: Pick<OpenAccount, 'provider' | 'values'>): ClickAmountScale {
+  return valueOf(account, 'ofd_amount_scale') === '1000' ? 1_000 : 1;
 }
 
 /** The client of an account at its provider; one per account, for the tokens that some of them keep. */
@@ -62,14 +83,20 @@ export class ProviderClients {
         const [apiUrl, serviceId, merchantUserId] = [value('api_url'), value('service_id'), value('merchant_user_id')];
         const sellerTin = value('tin');
         const more = { secretKey: value('secret_key'), ...(sellerTin !== '' && { sellerTin }) };
-        return new ClickClient({ apiUrl, serviceId, merchantUserId, ...more }, exchange);
+        const documents = {
+          amountScale: amountScaleOf(account),
+          linksRefunds: value('refund_documents') === 'link',
+        };
+        return new ClickClient({ apiUrl, serviceId, merchantUserId, ...more, ...documents }, exchange);
       }
       case 'multicard': {
         const tokenHeader = value('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization';
         const options = { apiUrl: value('api_url'), applicationId: value('application_id'), secret: value('secret') };
         const holdMinutes = Number(value('hold_minutes'));
         const refundsParts = value('partial_refunds') === 'on';
-        const more = { storeId: value('store_id'), tokenHeader, holdMinutes, refundsParts } as const;
+        const sellerTin = value('tin');
+        const tin = sellerTin === '' ? {} : { sellerTin };
+        const more = { storeId: value('store_id'), tokenHeader, holdMinutes, refundsParts, ...tin } as const;
         return new MulticardClient({ ...options, ...more }, exchange);
       }
     }

@@ -31,13 +31,14 @@ const DOCUMENT_PATIENCE_MS = 24 * 3_600_000;
 
 function documentsOf(
   facts: PaymentFacts,
-  { providerDocuments }: ProviderCapabilities,
+  { providerDocuments, refundDocuments }: ProviderCapabilities,
   submitsLines: boolean,
 ): SagaSnapshot['documents'] {
   // Some take the lines with the payment itself.
   const toFetch = facts.lines_submitted || !submitsLines ? 'look' : 'submit';
   return {
     next: providerDocuments === 'fetched' ? toFetch : 'await',
+    nextRefund: refundDocuments === 'fetched' ? 'look' : 'await',
     sale: facts.fiscal_documents?.sale !== undefined,
     refund: facts.fiscal_documents?.refund !== undefined,
     isOverdue: facts.now.getTime() - facts.state_since.getTime() > DOCUMENT_PATIENCE_MS,

@@ -6,6 +6,7 @@ import { acceptedRow } from './accepted-row.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
 import { PrepareReceipt } from './prepare-receipt.js';
 import type { ReceiptBody } from './receipt-body.js';
+import { RecentRequests } from './recent-requests.js';
 import { ReceiptRepository, type NewReceipt, type ReceiptRow, type StoredIdentity } from './receipt.repository.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
@@ -38,11 +39,14 @@ export class CreateReceipt {
     private readonly receipts: ReceiptRepository,
     private readonly lanes: RingLanes,
     private readonly settled: SettledReceipts,
+    private readonly recent: RecentRequests,
   ) {}
 
   /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 503 (no device, database away) */
   async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
     const identity = identityOf(command);
+    const repeated = await this.findRepeated(identity);
+    if (repeated) return repeated;
     const prepared = await this.preparer.prepare(command.merchantId, command.body);
     if (prepared.kind === 'refused') {
       // A replay is never refused by a rule that may have changed since: the key is looked up first.
@@ -55,6 +59,7 @@ export class CreateReceipt {
     const waiter = this.settled.watch(row.id);
     try {
       const stored = storedOrThrow(await this.acceptor.accept(row));
+      this.recent.remember(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
       this.lanes.ring(route.deviceId, row.id);
       await waiter.settledWithin(command.waitSeconds);
@@ -74,6 +79,13 @@ export class CreateReceipt {
     const row = await this.receipts.find(merchantId, id);
     if (!row) throw new Error(`Receipt ${id} was stored and cannot be read`);
     return row;
+  }
+
+  /** Only what is certain; everything else is found out by the unique indexes, after the rules. */
+  private async findRepeated(identity: StoredIdentity): Promise<CreatedReceipt | null> {
+    const id = this.recent.recall(identity);
+    const row = id === undefined ? null : await this.receipts.findMadeBy(identity, id);
+    return row && { row, replayed: true };
   }
 
   private async findReplay(identity: StoredIdentity): Promise<CreatedReceipt | null> {

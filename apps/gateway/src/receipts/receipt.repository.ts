@@ -154,6 +154,19 @@ export class ReceiptRepository {
     return rows[0] ?? null;
   }
 
+  /** Receipt `id` if this very request made it: the same key, external id and body; null says nothing about other receipts. */
+  async findMadeBy(request: StoredIdentity, id: string): Promise<ReceiptRow | null> {
+    const { merchantId, clientId, operation, idempotencyKey, externalId, bodyHash } = request;
+    const rows = await this.prisma.queryHot<ReceiptRow>(Prisma.sql`
+      SELECT ${RECEIPT_COLUMNS}
+      FROM receipts
+      WHERE id = ${id} AND merchant_id = ${merchantId} AND body_hash = ${bodyHash}
+        AND external_id IS NOT DISTINCT FROM ${externalId}
+        AND (${idempotencyKey}::text IS NULL
+             OR (client_id = ${clientId} AND operation = ${operation} AND idempotency_key = ${idempotencyKey}))`);
+    return rows[0] ?? null;
+  }
+
   /** Those of these receipts that no longer wait for a register. */
   async findSettled(ids: readonly string[]): Promise<string[]> {
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`

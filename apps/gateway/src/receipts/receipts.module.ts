@@ -15,6 +15,7 @@ import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptUrls } from './receipt-url.js';
 import { ReceiptWait } from './receipt-wait.js';
 import { ReceiptRepository } from './receipt.repository.js';
+import { RecentRequests } from './recent-requests.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 
@@ -27,6 +28,7 @@ import { SettledReceipts } from './settled-receipts.js';
     ComposeDocument,
     AcceptReceipts,
     PrepareReceipt,
+    RecentRequests,
     CreateReceipt,
     CreateBatch,
     CancelReceipt,

@@ -7,7 +7,7 @@ import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { csvLine } from '../sheets/csv.js';
-import { TextBuffers } from '../sheets/text-buffers.js';
+import { TextBuffers, textStream } from '../sheets/text-buffers.js';
 import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../sheets/xlsx-writer.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
@@ -144,14 +144,6 @@ async function* batchesOf<Made>(
   } finally {
     await cursor.close();
   }
-}
-
-function textStream(batches: AsyncGenerator<Buffer[]>, head?: Buffer): Readable {
-  async function* bytes(): AsyncGenerator<Buffer> {
-    if (head !== undefined) yield head;
-    for await (const batch of batches) yield* batch;
-  }
-  return Readable.from(bytes(), { highWaterMark: 1 });
 }
 
 /** Both kinds of receipts stand in an index by id: their rows are merged as they come, nothing is sorted. */

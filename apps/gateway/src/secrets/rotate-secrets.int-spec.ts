@@ -1,8 +1,10 @@
 // Promise: after a rotation every secret opens under the new key alone, none is lost, and a run that was stopped goes on.
 import { randomBytes } from 'node:crypto';
+import pg from 'pg';
 import { apiKeyOwner, PrismaService, SEALED_COLUMNS } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { newId, open, parseKeyring, seal } from '#runtime';
+import { sql } from '../../../../test/system/database.js';
 import { RotateSecrets } from './rotate-secrets.js';
 
 const oldKey = `old:${randomBytes(32).toString('base64')}`;
@@ -60,6 +62,35 @@ test('every value is sealed anew, and a second run finds nothing to do', async (
   for (const [index, id] of ids.entries()) expect(await secretOf(id)).toBe(`secret-${index}`);
   expect(await secretOf(fresh)).toBe('fresh');
   expect(ofDevices(await rotate())).toMatchObject({ resealed: 0, upToDate: 451 });
+});
+
+test('a run that dies half-way leaves every secret readable, and the next one does the rest', async () => {
+  const ids: string[] = [];
+  for (let index = 0; index < 300; index += 1) ids.push(await addDevice(`secret-${index}`));
+  const dying = new PrismaService({
+    ...{ url: database.url, poolSize: 1, applicationName: 'dies', lockTimeoutMs: 60_000 },
+  });
+  // Whoever holds a row brings it to a stop there, within a statement.
+  const holder = new pg.Client({ connectionString: database.adminUrl });
+  await holder.connect();
+  try {
+    await holder.query('BEGIN');
+    await holder.query('SELECT 1 FROM devices WHERE id = $1 FOR UPDATE', [ids[220]]);
+    const run = new RotateSecrets(dying, bothRing).execute().then(
+      () => 'came to its end',
+      () => 'died',
+    );
+    const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE application_name = 'dies' AND wait_event_type = 'Lock'`;
+    while ((await sql(database, kill)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await run).toBe('died');
+  } finally {
+    await holder.end();
+    await dying.$disconnect();
+  }
+  for (const [index, id] of ids.entries()) expect(await secretOf(id, bothRing)).toBe(`secret-${index}`);
+  expect(ofDevices(await rotate())).toMatchObject({ resealed: 80, upToDate: 220, unreadable: [] });
+  for (const [index, id] of ids.entries()) expect(await secretOf(id)).toBe(`secret-${index}`);
 });
 
 test('what opens with no key is told and left as it is; the rest goes on', async () => {

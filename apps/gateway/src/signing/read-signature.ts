@@ -1,4 +1,4 @@
-import { isInnerList, serializeInnerList, type InnerList } from 'structured-headers';
+import type { ListItem, Member } from './canonical-member.js';
 import { isComponentName, type SignedRequest } from './signed-request.js';
 import { bytesOf, readCanonicalDictionary } from './structured-dictionary.js';
 
@@ -36,22 +36,21 @@ export function readSignature({ fields }: SignedRequest): SignatureReading {
   if (inputField === undefined) return { kind: 'none' };
   const inputs = readCanonicalDictionary(inputField);
   if (!inputs) return malformed('Signature-Input is not a dictionary in canonical form, or repeats a name.');
-  const ours = [...inputs].filter(([, member]) => member[1].get('tag') === SIGNATURE_TAG);
+  const ours = [...inputs].filter(([, { parameters }]) => parameters.get('tag') === SIGNATURE_TAG);
   const [first, ...more] = ours;
   if (!first) return { kind: 'none' };
   if (more.length > 0) return malformed(`Send exactly one signature with tag="${SIGNATURE_TAG}".`);
   const [label, input] = first;
-  if (!isInnerList(input)) return malformed('A member of Signature-Input must be a list of components.');
+  if (input.kind !== 'list') return malformed('A member of Signature-Input must be a list of components.');
   const signatures = readCanonicalDictionary(fields.get('signature') ?? '');
   const bytes = signatures && bytesOf(signatures, label);
   if (!bytes) return malformed(`Signature holds no byte sequence with the label ${label}.`);
   return readInput(input, bytes);
 }
 
-function readInput(input: InnerList, bytes: Buffer): SignatureReading {
-  const components = readComponents(input);
+function readInput({ items, parameters, text }: Extract<Member, { kind: 'list' }>, bytes: Buffer): SignatureReading {
+  const components = readComponents(items);
   if (!Array.isArray(components)) return components;
-  const parameters = input[1];
   const created = secondsOf(parameters.get('created'));
   const expires = secondsOf(parameters.get('expires'));
   if (created === null || expires === null) return malformed('created and expires must be there, as integers.');
@@ -63,28 +62,18 @@ function readInput(input: InnerList, bytes: Buffer): SignatureReading {
   if (typeof keyId !== 'string') return malformed('keyid must be there, as a string.');
   const algorithm: unknown = parameters.get('alg') ?? null;
   if (algorithm !== null && typeof algorithm !== 'string') return malformed('alg must be a string.');
-  const params = paramsText(input, components);
-  return { kind: 'signature', signature: { components, params, created, expires, nonce, keyId, algorithm, bytes } };
+  return {
+    kind: 'signature',
+    signature: { components, params: text, created, expires, nonce, keyId, algorithm, bytes },
+  };
 }
 
-/** As the parser would write it; it is asked only for what no signer of ours sends. */
-function paramsText(input: InnerList, components: readonly string[]): string {
-  if (components.length === 0) return serializeInnerList(input);
-  // Names of components hold neither quotes nor backslashes.
-  let text = `("${components.join('" "')}")`;
-  for (const [key, value] of input[1]) {
-    if (typeof value === 'string' && !/["\\]/.test(value)) text += `;${key}="${value}"`;
-    else if (typeof value === 'number' && Number.isSafeInteger(value)) text += `;${key}=${value}`;
-    else return serializeInnerList(input);
-  }
-  return text;
-}
-
-function readComponents([items]: InnerList): string[] | { kind: 'malformed'; detail: string } {
+function readComponents(items: readonly ListItem[]): string[] | { kind: 'malformed'; detail: string } {
   const names: string[] = [];
-  for (const [name, parameters] of items) {
-    if (typeof name !== 'string') return malformed('Components must be strings.');
-    if (parameters.size > 0) return malformed(`Component parameters are not supported: sign the whole of "${name}".`);
+  for (const item of items) {
+    const name = typeof item === 'string' ? item : item.name;
+    if (name === null) return malformed('Components must be strings.');
+    if (item !== name) return malformed(`Component parameters are not supported: sign the whole of "${name}".`);
     if (!isComponentName(name)) return malformed(`The component "${name}" is not supported.`);
     if (names.includes(name)) return malformed(`The component "${name}" is covered twice.`);
     names.push(name);

@@ -1,4 +1,5 @@
 import { constants, createHmac, timingSafeEqual, verify, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
 
 /** Names of the HTTP signature algorithms registry (RFC 9421 §6.2). */
 export const SIGNATURE_ALGORITHMS = ['ed25519', 'ecdsa-p256-sha256', 'rsa-pss-sha512', 'hmac-sha256'] as const;
@@ -11,10 +12,17 @@ export interface VerifyingKey {
   key: KeyObject;
 }
 
+/** On the thread pool: what a curve costs is half of all that a signed request does (docs/adr/0034-cost-of-locks.md). */
+const verifyAside = promisify(verify);
+
 /** RFC 9421 §3.3. A check that throws has not passed. */
-export function isSignatureOf({ algorithm, key }: VerifyingKey, base: Buffer, signature: Buffer): boolean {
+export async function isSignatureOf(
+  { algorithm, key }: VerifyingKey,
+  base: Buffer,
+  signature: Buffer,
+): Promise<boolean> {
   try {
-    return verifyWith(algorithm, { key, base, signature });
+    return await verifyWith(algorithm, { key, base, signature });
   } catch {
     return false; // OpenSSL refuses some malformed signatures by an error instead of an answer
   }
@@ -23,16 +31,16 @@ export function isSignatureOf({ algorithm, key }: VerifyingKey, base: Buffer, si
 function verifyWith(
   algorithm: SignatureAlgorithm,
   { key, base, signature }: { key: KeyObject; base: Buffer; signature: Buffer },
-): boolean {
+): boolean | Promise<boolean> {
   switch (algorithm) {
     case 'ed25519':
-      return verify(null, base, key, signature);
+      return verifyAside(null, base, key, signature);
     case 'ecdsa-p256-sha256':
-      return verify('sha256', base, { key, dsaEncoding: 'ieee-p1363' }, signature);
+      return verifyAside('sha256', base, { key, dsaEncoding: 'ieee-p1363' }, signature);
     case 'rsa-pss-sha512': {
       // RFC 9421 says 64 bytes of salt; signers in the field also use the longest that fits. Its length proves nothing.
       const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_AUTO: saltLength } = constants;
-      return verify('sha512', base, { key, padding, saltLength }, signature);
+      return verifyAside('sha512', base, { key, padding, saltLength }, signature);
     }
     case 'hmac-sha256': {
       const expected = createHmac('sha256', key).update(base).digest();

@@ -66,7 +66,7 @@ export class SignatureGate {
     const body = bodyOf(request);
     const { keys } = signing;
     const { publicHosts } = this;
-    const verdict = verifySignature(signed, { body, keys, publicHosts, now: this.tools.clock.now() });
+    const verdict = await verifySignature(signed, { body, keys, publicHosts, now: this.tools.clock.now() });
     if (verdict.kind === 'refused') throw signatureProblem(verdict.code, verdict.detail);
     // Last of all: a nonce is used up only by a signature that is good in every other respect.
     if (!(await this.tools.nonces.use(verdict.keyId, verdict.nonce))) {

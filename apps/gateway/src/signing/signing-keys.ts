@@ -32,6 +32,11 @@ interface Remembered {
   readAtMs: number;
 }
 
+interface Lookup {
+  begunAtMs: number;
+  signing: Promise<ClientSigning>;
+}
+
 /** As for tokens (oauth/access-tokens.ts): what is remembered may be this old by what this process can know. */
 const TRUST_MS = 900;
 const HEARTBEAT_MS = 400;
@@ -49,7 +54,7 @@ const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new 
  */
 export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly cache = new LRUCache<string, Remembered>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
-  private readonly underWay = new Map<string, Promise<ClientSigning>>();
+  private readonly underWay = new Map<string, Lookup>();
   private readonly channel: ChannelListener;
   /** Grows with each notice: what was read before it must not be remembered after it. */
   private generation = 0;
@@ -84,14 +89,18 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
     const known = this.cache.get(clientId);
     const oldest = performance.now() - TRUST_MS;
     if (known && (known.readAtMs >= oldest || this.channel.heardUntilMs >= oldest)) return known.signing;
-    // Requests that arrive together share one query.
+    // Requests that arrive together share one query; behind one that hangs (a dead connection that looks well) nobody waits.
     const running = this.underWay.get(clientId);
-    if (running) return running;
-    const reading = this.readAndRemember(clientId).finally(() => {
-      if (this.underWay.get(clientId) === reading) this.underWay.delete(clientId);
+    return running && running.begunAtMs >= oldest ? running.signing : this.startLookup(clientId);
+  }
+
+  private startLookup(clientId: string): Promise<ClientSigning> {
+    const begunAtMs = performance.now();
+    const signing = this.readAndRemember(clientId).finally(() => {
+      if (this.underWay.get(clientId)?.signing === signing) this.underWay.delete(clientId);
     });
-    this.underWay.set(clientId, reading);
-    return reading;
+    this.underWay.set(clientId, { begunAtMs, signing });
+    return signing;
   }
 
   private forget(clientId: string): void {

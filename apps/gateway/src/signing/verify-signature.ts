@@ -32,7 +32,7 @@ export type SignatureVerdict =
  * speaks only of what the caller sent. Everything about the key (unknown, disabled, another's, of another algorithm,
  * wrong signature) is one answer: nobody learns which.
  */
-export function verifySignature(request: SignedRequest, context: VerificationContext): SignatureVerdict {
+export async function verifySignature(request: SignedRequest, context: VerificationContext): Promise<SignatureVerdict> {
   const reading = readSignature(request);
   if (reading.kind === 'none') return refused('signature_missing', 'This call must be signed; see docs/signing.md.');
   if (reading.kind === 'malformed') return refused('signature_invalid', reading.detail);
@@ -42,7 +42,7 @@ export function verifySignature(request: SignedRequest, context: VerificationCon
     checkCoverage(signature, request, context.body) ??
     checkAuthority(request, context.publicHosts) ??
     checkDigest(request, context.body) ??
-    checkBytes(signature, request, context.keys)
+    (await checkBytes(signature, request, context.keys))
   );
 }
 
@@ -94,17 +94,17 @@ function readableDigest(field: string): DigestVerdict {
   return reading.kind === 'digests' ? { kind: 'matches' } : { kind: 'differs', detail: reading.detail };
 }
 
-function checkBytes(
+async function checkBytes(
   { components, params, keyId, algorithm, bytes, nonce }: PresentedSignature,
   request: SignedRequest,
   keys: ReadonlyMap<string, VerifyingKey>,
-): SignatureVerdict {
+): Promise<SignatureVerdict> {
   const key = keys.get(keyId);
   const base = signatureBase(request, components, params);
   if (base.kind === 'absent') {
     return refused('component_missing', `The signature covers "${base.component}", which was not sent.`);
   }
-  if (key && (algorithm ?? key.algorithm) === key.algorithm && isSignatureOf(key, base.bytes, bytes)) {
+  if (key && (algorithm ?? key.algorithm) === key.algorithm && (await isSignatureOf(key, base.bytes, bytes))) {
     return { kind: 'valid', keyId, nonce };
   }
   return refused('signature_invalid', 'The signature does not verify with an active signing key of this client.');

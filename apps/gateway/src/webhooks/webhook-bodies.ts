@@ -20,13 +20,9 @@ import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
 
 const PATTERN = { each: true, message: 'events must be types such as receipt.registered, receipt.* or *' };
 
-export class WebhookBody {
-  @IsString()
-  @MaxLength(2048)
-  @IsWebUrl()
-  url!: string;
-
-  /** `receipt.registered`, `receipt.*`; default everything. */
+/** What may be left out when a webhook is made, and later. */
+class WebhookOptions {
+  /** `receipt.registered`, `receipt.*`; everything when it is made, unless given. */
   @IsGivenOrAbsent()
   @IsArray()
   @ArrayMinSize(1)
@@ -41,25 +37,19 @@ export class WebhookBody {
   description?: string;
 }
 
-export class WebhookPatch {
+export class WebhookBody extends WebhookOptions {
+  @IsString()
+  @MaxLength(2048)
+  @IsWebUrl()
+  url!: string;
+}
+
+export class WebhookPatch extends WebhookOptions {
   @IsGivenOrAbsent()
   @IsString()
   @MaxLength(2048)
   @IsWebUrl()
   url?: string;
-
-  @IsGivenOrAbsent()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(50)
-  @Matches(EVENT_PATTERN, PATTERN)
-  events?: string[];
-
-  @IsGivenOrAbsent()
-  @IsString()
-  @MaxLength(256)
-  @IsCleanText()
-  description?: string;
 
   /** False: nothing is sent and nothing new is queued. True: what waited goes out. */
   @IsGivenOrAbsent()

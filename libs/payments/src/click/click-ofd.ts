@@ -1,15 +1,25 @@
-import { providerDocument, type FiscalLines, type ProviderDocument } from '../fiscal.js';
+import { providerDocument, type FiscalLines, type LineForm, type ProviderDocument } from '../fiscal.js';
 import { textAt, type WireObject } from '../wire.js';
 
 const MAX_NAME = 63;
 const THOUSAND = 1_000;
 
+/** In which scale `Amount` counts is nowhere confirmed: ones, as one integrator saw it, or thousandths, as the OFD does. */
+export type ClickAmountScale = 1 | 1_000;
+
+/** In ones only whole quantities can be said. */
+export function clickLineForm(scale: ClickAmountScale): LineForm {
+  return { fractions: scale === THOUSAND, discounts: true, commission: ['tin', 'pinfl'] };
+}
+
 /**
- * `items` of ofd_data/submit_items (facts §3.3): tiyin, `Price` is the line before its discount. In which scale `Amount` counts is
- * nowhere confirmed: ones here, so only whole quantities can be said.
- * @param sellerTin for goods of the merchant's own; null: the lines have to name it
+ * `items` of ofd_data/submit_items: tiyin, `Price` is the line before its discount.
+ * @param options.sellerTin for goods of the merchant's own; null: the lines have to name it
  */
-export function clickItems(lines: FiscalLines, sellerTin: string | null): WireObject[] {
+export function clickItems(
+  lines: FiscalLines,
+  { sellerTin, scale }: { sellerTin: string | null; scale: ClickAmountScale },
+): WireObject[] {
   return lines.map((line) => ({
     Name: line.name.slice(0, MAX_NAME),
     ...(line.barcode !== null && { Barcode: line.barcode.slice(0, 13) }),
@@ -18,7 +28,7 @@ export function clickItems(lines: FiscalLines, sellerTin: string | null): WireOb
     PackageCode: line.packageCode,
     GoodPrice: line.priceTiyin,
     Price: line.totalTiyin + line.discountTiyin,
-    Amount: line.quantity / THOUSAND,
+    Amount: (line.quantity * scale) / THOUSAND,
     VAT: line.vatTiyin,
     VATPercent: line.vatPercent,
     Discount: line.discountTiyin,

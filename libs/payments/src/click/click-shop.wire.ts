@@ -2,7 +2,7 @@ import { somToTiyin } from '../som.js';
 import type { WireObject } from '../wire.js';
 import { isClickSigned, type ClickSigned } from './click.signature.js';
 
-/** Click's SHOP API as it arrives (facts §3.1): a form; every answer is HTTP 200 with a JSON body. */
+/** Click's SHOP API as it arrives: a form; every answer is HTTP 200 with a JSON body. */
 export interface ClickCommand {
   action: 'prepare' | 'complete';
   clickTransId: string;

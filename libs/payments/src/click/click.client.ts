@@ -1,7 +1,7 @@
-import { clickItems, readClickDocument } from './click-ofd.js';
+import { clickItems, readClickDocument, type ClickAmountScale } from './click-ofd.js';
 import { clickAuth } from './click.signature.js';
 import { clickFailure, clickPassStatus, clickPaymentStatus, toTashkentDate } from './click.transform.js';
-import type { FiscalLines } from '../fiscal.js';
+import type { FiscalLines, WantedDocument } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
   statusOf,
@@ -25,6 +25,9 @@ export interface ClickClientOptions {
   secretKey: string;
   /** The merchant's own number at the tax office, for lines that Click registers. */
   sellerTin?: string;
+  amountScale?: ClickAmountScale;
+  /** Whether the link of a payment becomes the refund's after a reversal. */
+  linksRefunds?: boolean;
   nowMs?: () => number;
 }
 
@@ -41,24 +44,32 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
   fiscalModes: ['gateway', 'provider'],
   markingSupported: true,
   providerDocuments: 'fetched',
+  // Whether a reversal makes a document is nowhere said: `clickCapabilities`.
+  refundDocuments: null,
   attachesLink: true,
   amountUnit: 'som',
   qrPaymentProvider: 64,
 };
 
+export function clickCapabilities({ linksRefunds }: { linksRefunds: boolean }): ProviderCapabilities {
+  return linksRefunds ? { ...CLICK_CAPABILITIES, refundDocuments: 'fetched' } : CLICK_CAPABILITIES;
+}
+
 type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
 type ClickAnswer = { kind: 'body'; body: WireObject } | NoStatus;
 
-/** Click's Merchant API (facts §3.2). Nothing of it is idempotent: what was not answered is looked up by our reference. */
+/** Click's Merchant API. Nothing of it is idempotent: what was not answered is looked up by our reference. */
 export class ClickClient implements PaymentProvider {
   readonly code = 'click';
-  readonly capabilities = CLICK_CAPABILITIES;
+  readonly capabilities: ProviderCapabilities;
   private isPassConfirmed = false;
 
   constructor(
     private readonly options: ClickClientOptions,
     private readonly exchange: HttpExchange,
-  ) {}
+  ) {
+    this.capabilities = clickCapabilities({ linksRefunds: options.linksRefunds ?? false });
+  }
 
   /** Charges a card token, or asks the customer on the phone. */
   async authorize(order: PaymentOrder, instrument: Instrument, ref: PaymentRef): Promise<CallOutcome> {
@@ -134,27 +145,33 @@ export class ClickClient implements PaymentProvider {
 
   /** Read before write: whether handing in twice makes two documents is nowhere said. */
   async submitLines(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome> {
-    const known = await this.fetchDocument(ref);
+    const known = await this.fetchDocument(ref, { which: 'sale', sale: null, isMoneyBack: false });
     if (known.kind !== 'status' || known.document !== null) return known;
-    const { serviceId, sellerTin = null } = this.options;
+    const { serviceId, sellerTin = null, amountScale: scale = 1 } = this.options;
+    const items = clickItems(lines, { sellerTin, scale });
     const body = {
-      ...{ service_id: Number(serviceId), payment_id: Number(known.providerRef), items: clickItems(lines, sellerTin) },
+      ...{ service_id: Number(serviceId), payment_id: Number(known.providerRef), items },
       ...{ received_ecash: totalTiyin, received_cash: 0, received_card: 0 },
     };
     const answer = await this.call('POST', 'payment/ofd_data/submit_items', body);
     return answer.kind === 'body' ? statusOf('captured', { providerRef: known.providerRef }) : answer;
   }
 
-  /** This one answer has no error_code: whatever has no readable link is "not there yet". */
-  async fetchDocument(ref: PaymentRef): Promise<CallOutcome> {
+  /**
+   * This one answer has no error_code: whatever has no readable link is "not there yet". A payment has one link: where it becomes
+   * the refund's, another one than the sale's is the refund's, and of money that is back it cannot be said to be the sale's.
+   */
+  async fetchDocument(ref: PaymentRef, { which, sale, isMoneyBack }: WantedDocument): Promise<CallOutcome> {
     const found = await this.idOf(ref);
     if (typeof found !== 'string') return found;
     const answer = await this.request('GET', `payment/ofd_data/${this.options.serviceId}/${found}`);
     if (answer.kind !== 'answered') return answer;
     const failure = answer.status === 404 ? null : clickFailure(answer.status);
     if (failure) return failure;
-    const document = isObject(answer.body) ? readClickDocument(answer.body) : null;
-    return statusOf('captured', { providerRef: found, document });
+    const linked = isObject(answer.body) ? readClickDocument(answer.body) : null;
+    const isWanted =
+      which === 'refund' ? linked?.url !== sale?.url : !(isMoneyBack && this.options.linksRefunds === true);
+    return statusOf('captured', { providerRef: found, document: isWanted ? linked : null });
   }
 
   /** Click's id of the payment: kept, or looked up by ours on the day, the day after and the day before. */

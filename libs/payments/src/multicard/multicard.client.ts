@@ -1,4 +1,5 @@
 import { tashkentDateTime } from '#fiscal-domain';
+import type { FiscalLines, WantedDocument } from '../fiscal.js';
 import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
   statusOf,
@@ -12,6 +13,7 @@ import {
   type ProviderCapabilities,
 } from '../port.js';
 import { textAt, type WireObject } from '../wire.js';
+import { multicardDocument, multicardItems } from './multicard-ofd.js';
 import {
   multicardAnswer,
   multicardHoldStatus,
@@ -31,6 +33,8 @@ export interface MulticardClientOptions {
   holdMinutes?: number;
   /** Whether Multicard has enabled partial refunds for this store. */
   refundsParts?: boolean;
+  /** The merchant's own number at the tax office, for lines that Multicard registers. */
+  sellerTin?: string;
   nowMs?: () => number;
 }
 
@@ -41,10 +45,10 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
   // It has to be enabled there: `multicardCapabilities`.
   partialRefunds: [],
   statusByOurRef: false,
-  // It could register itself (`ofd`); where its answer then says so is not known for sure, so it is not asked to.
-  fiscalModes: ['gateway'],
+  fiscalModes: ['gateway', 'provider'],
   markingSupported: true,
-  providerDocuments: null,
+  providerDocuments: 'fetched',
+  refundDocuments: 'fetched',
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: null,
@@ -60,7 +64,7 @@ const INVOICE_SECONDS = 86_400;
 /** A token that ends within this time is replaced before it is used. */
 const TOKEN_MARGIN_MS = 60_000;
 
-/** Multicard (facts §7): cards by token with a hold, and invoices whose callback we may refuse. */
+/** Multicard: cards by token with a hold, and invoices whose callback we may refuse. */
 export class MulticardClient implements PaymentProvider {
   readonly code = 'multicard';
   readonly capabilities: ProviderCapabilities;
@@ -85,6 +89,7 @@ export class MulticardClient implements PaymentProvider {
     const answer = await this.call('POST', '/payment/invoice', {
       ...{ ...common, callback_url, lang: 'ru', ttl: INVOICE_SECONDS },
       ...(returnUrl !== null && { return_url: returnUrl, return_error_url: returnUrl }),
+      ...this.ofd(order.lines),
     });
     if (answer.kind !== 'data') return answer;
     const url = textAt(answer.data, 'checkout_url');
@@ -101,8 +106,8 @@ export class MulticardClient implements PaymentProvider {
     return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
   }
 
-  async capture(ref: PaymentRef): Promise<CallOutcome> {
-    const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}/charge`, {});
+  async capture(ref: PaymentRef, lines: FiscalLines | null): Promise<CallOutcome> {
+    const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}/charge`, this.ofd(lines));
     return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : readInstead(answer);
   }
 
@@ -141,6 +146,18 @@ export class MulticardClient implements PaymentProvider {
   async attachLink(ref: PaymentRef, { url, isRefund }: FiscalLink): Promise<CallOutcome> {
     const answer = await this.call('PATCH', `/payment/${idOf(ref)}/fiscal`, { url, is_refund: isRefund });
     return answer.kind === 'data' ? statusOf('captured') : answer;
+  }
+
+  /** The documents are told apart by what they say of themselves. */
+  async fetchDocument(ref: PaymentRef, { which }: WantedDocument): Promise<CallOutcome> {
+    const answer = await this.call('GET', `/payment/${idOf(ref)}`);
+    if (answer.kind !== 'data') return answer;
+    const document = multicardDocument(answer.data, which);
+    return { ...multicardPaymentStatus(answer.data), document };
+  }
+
+  private ofd(lines: FiscalLines | null): WireObject {
+    return lines === null ? {} : { ofd: multicardItems(lines, this.options.sellerTin ?? null) };
   }
 
   /** Nobody has opened the invoice yet, or it was withdrawn. */

@@ -1,10 +1,13 @@
-import { providerDocument, type FiscalLines, type ProviderDocument } from '../fiscal.js';
+import { providerDocument, type FiscalLines, type LineForm, type ProviderDocument } from '../fiscal.js';
 import { integerAt, textAt, type WireObject } from '../wire.js';
 
 const THOUSAND = 1_000;
 
+/** Whether `count` may be a fraction is nowhere confirmed; for who else's goods are sold it has no field. */
+export const PAYME_LINE_FORM: LineForm = { fractions: false, discounts: true, commission: [] };
+
 /**
- * `detail` of receipts.create and of CheckPerformTransaction's answer (facts §1.7): by it Payme registers the receipt itself. Unit
+ * `detail` of receipts.create and of CheckPerformTransaction's answer: by it Payme registers the receipt itself. Unit
  * prices and whole counts; Σ(price × count − discount) is the sum. It has no field for marking codes.
  */
 export function paymeDetail(lines: FiscalLines): WireObject {

@@ -31,6 +31,10 @@ export interface PaymeFacts {
   order: PaymeOrder | null;
   transaction: PaymeTransaction | null;
   accountField: string;
+  /** What CheckPerform says of an order that cannot be paid now: the documentation leaves it open. */
+  busyCheck: Extract<PaymeFault, 'impossible' | 'account'>;
+  /** The merchant wants no money for the order any more; only before it was taken this counts. */
+  isClosed: boolean;
   /** The cashbox refuses to give back what was delivered. */
   isDelivered: boolean;
   nowMs: number;
@@ -58,7 +62,7 @@ type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetF
 export function decidePayme(command: TransactionCommand, facts: PaymeFacts): PaymeDecision {
   switch (command.method) {
     case 'CheckPerformTransaction': {
-      const fault = orderFault(command.amountTiyin, facts);
+      const fault = orderFault(command.amountTiyin, facts, facts.busyCheck);
       const detail = facts.order?.detail ?? null;
       return fault ?? said({ allow: true, ...(detail && { detail }) });
     }
@@ -73,10 +77,15 @@ export function decidePayme(command: TransactionCommand, facts: PaymeFacts): Pay
   }
 }
 
-function orderFault(amountTiyin: number, { order, accountField }: PaymeFacts): PaymeDecision | null {
+function orderFault(
+  amountTiyin: number,
+  { order, accountField }: PaymeFacts,
+  busy: PaymeFacts['busyCheck'],
+): PaymeDecision | null {
   if (!order) return refused('account', accountField);
   if (order.amountTiyin !== amountTiyin) return refused('amount');
-  return order.isPayable ? null : refused('impossible');
+  if (order.isPayable) return null;
+  return refused(busy, busy === 'account' ? accountField : null);
 }
 
 function decideCreate(
@@ -88,7 +97,8 @@ function decideCreate(
     if (known.state !== 1) return refused('impossible');
     return isExpired(known, nowMs) ? expired(nowMs) : said(createResult(known));
   }
-  const fault = orderFault(amountTiyin, facts);
+  // The sandbox tests this one.
+  const fault = orderFault(amountTiyin, facts, 'impossible');
   if (fault) return fault;
   if (nowMs - timeMs > PAYME_LIFETIME_MS) return refused('impossible');
   const made: PaymeTransaction = {
@@ -98,11 +108,12 @@ function decideCreate(
   return { change: { kind: 'create', atMs: nowMs }, answer: { result: createResult(made) } };
 }
 
-function decidePerform({ transaction: known, nowMs }: PaymeFacts): PaymeDecision {
+function decidePerform({ transaction: known, isClosed, nowMs }: PaymeFacts): PaymeDecision {
   if (!known) return refused('transaction');
   if (known.state === 2) return said(performResult(known));
   if (known.state !== 1) return refused('impossible');
   if (isExpired(known, nowMs)) return expired(nowMs);
+  if (isClosed) return refused('impossible');
   const performed = { ...known, state: 2, performTimeMs: nowMs } as const;
   return { change: { kind: 'perform', atMs: nowMs }, answer: { result: performResult(performed) } };
 }

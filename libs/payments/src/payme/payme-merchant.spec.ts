@@ -26,7 +26,16 @@ const look: PaymeCommand = { method: 'CheckTransaction', id: fresh.id };
 
 function decide(command: PaymeCommand, more: Partial<PaymeFacts> = {}) {
   const order = { amountTiyin: 500, isPayable: true, detail: null };
-  const facts = { order, transaction: null, accountField: 'order_id', isDelivered: false, nowMs: NOW, ...more };
+  const facts = {
+    order,
+    transaction: null,
+    accountField: 'order_id',
+    busyCheck: 'impossible' as const,
+    isClosed: false,
+    isDelivered: false,
+    nowMs: NOW,
+    ...more,
+  };
   const decision = decidePayme(command as typeof create, facts);
   const { answer } = decision;
   return {
@@ -42,6 +51,12 @@ it.each([
   ['wrong amount', { ...create, amountTiyin: 499 }, {}, { code: -31001 }],
   ['order paid or busy', check, { order: { amountTiyin: 500, isPayable: false, detail: null } }, { code: -31008 }],
   ['order paid or busy', create, { order: { amountTiyin: 500, isPayable: false, detail: null } }, { code: -31008 }],
+  [
+    'order paid or busy, the account’s own way',
+    check,
+    { order: { amountTiyin: 500, isPayable: false, detail: null }, busyCheck: 'account' as const },
+    { code: -31050 },
+  ],
   ['payable', check, {}, { change: null, allow: true }],
   [
     'payable, registered by Payme',
@@ -55,6 +70,9 @@ it.each([
   ['unknown id', look, {}, { code: -31003 }],
   ['created', create, { transaction: fresh }, { change: null, create_time: fresh.createTimeMs, state: 1 }],
   ['created', perform, { transaction: fresh }, { change: 'perform', perform_time: NOW, state: 2 }],
+  ['created, and the merchant has cancelled', perform, { transaction: fresh, isClosed: true }, { code: -31008 }],
+  ['paid, and the merchant has cancelled', perform, { transaction: paid, isClosed: true }, { state: 2 }],
+  ['created, and the merchant has cancelled', cancel, { transaction: fresh, isClosed: true }, { state: -1 }],
   ['created', cancel, { transaction: fresh }, { change: 'cancel', cancel_time: NOW, state: -1 }],
   ['created', look, { transaction: fresh }, { perform_time: 0, cancel_time: 0, state: 1, reason: null }],
   ['created and too old', create, { transaction: old }, { change: 'expire', code: -31008 }],

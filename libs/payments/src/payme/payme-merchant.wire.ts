@@ -1,6 +1,6 @@
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 
-/** Payme's Merchant API as it arrives (facts: payment-providers §1). Every answer is HTTP 200. */
+/** Payme's Merchant API as it arrives. Every answer is HTTP 200. */
 export const PAYME_METHODS = [
   'CheckPerformTransaction',
   'CreateTransaction',

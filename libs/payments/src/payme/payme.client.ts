@@ -34,6 +34,7 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   // `detail` has no field for marking codes.
   markingSupported: false,
   providerDocuments: 'told',
+  refundDocuments: 'told',
   attachesLink: true,
   amountUnit: 'tiyin',
   qrPaymentProvider: 141,
@@ -44,7 +45,7 @@ type RpcAnswer =
   | { kind: 'error'; code: number; detail: string }
   | { kind: 'unsent' | 'unknown'; detail: string };
 
-/** Payme's Subscribe API: receipts that are held, confirmed and cancelled (facts §2). */
+/** Payme's Subscribe API: receipts that are held, confirmed and cancelled. */
 export class PaymeClient implements PaymentProvider {
   readonly code = 'payme';
   readonly capabilities = PAYME_CAPABILITIES;

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 
 /** The Authorization header that Payme sends to a merchant: Basic of `login:key`. */
 export function paymeAuthorization(login: string, key: string): string {
@@ -13,5 +13,5 @@ export function isPaymeCaller(header: string | undefined, login: string, keys: r
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

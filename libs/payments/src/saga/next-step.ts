@@ -33,6 +33,8 @@ export interface SagaSnapshot {
 export interface ProviderDocuments {
   /** `submit`: the lines have to be handed in. `look`: it is to be looked for. `await`: the provider will tell. */
   next: 'submit' | 'look' | 'await';
+  /** The same for the refund's, once the money is back. */
+  nextRefund: 'look' | 'await';
   /** What is known of the sale's and of the refund's, and is not yet on our receipts. */
   sale: boolean;
   refund: boolean;
@@ -218,6 +220,8 @@ function refundReceipt({ fiscalRefund }: SagaSnapshot): SagaStep {
 
 /** Where the provider registers the receipt, it does so with the money: there is no lane to wait for. */
 const BY_PROVIDER: Partial<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
+  // The order was looked at when it asked: it was told that the money may stay, and registers the sale.
+  reserved: (now) => (now.flow === 'veto' ? call('read_status') : whileReserved(now)),
   authorized: (now) => {
     if (now.receipt === 'cancelled') return call('void');
     if (now.receipt === 'awaiting_payment') {
@@ -263,7 +267,8 @@ function backByProvider(now: SagaSnapshot): SagaStep {
     case 'registered':
       if (now.fiscalRefund === 'registered') return DONE;
       if (now.fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
-      return now.documents.refund ? { kind: 'register_receipt', document: 'refund' } : waitFor('provider');
+      if (now.documents.refund) return { kind: 'register_receipt', document: 'refund' };
+      return now.documents.nextRefund === 'look' ? call('fetch_document') : waitFor('provider');
     default:
       return DONE;
   }

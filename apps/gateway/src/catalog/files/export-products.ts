@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { csvLine } from '../../sheets/csv.js';
+import { linesAsBytes, textStream } from '../../sheets/text-buffers.js';
 import { xlsxStream, type Cell } from '../../sheets/xlsx-writer.js';
 import { productView, type ProductRow, type ProductView } from '../product-view.js';
 import { COLUMNS } from '../products.js';
@@ -20,7 +21,7 @@ export class ExportProducts {
    */
   products(merchantId: string, format: FileFormat, onRows: (rows: number) => void = () => undefined): Readable {
     const products = this.live(merchantId, onRows);
-    if (format === 'jsonl') return textStream(mapped(products, (each) => `${JSON.stringify(inputOfProduct(each))}\n`));
+    if (format === 'jsonl') return linesStream(mapped(products, (each) => `${JSON.stringify(inputOfProduct(each))}\n`));
     return tableStream(format, withHeadings(COLUMN_NAMES, mapped(products, cellsOfProduct)));
   }
 
@@ -77,7 +78,7 @@ export function rejectedFile(
   rows: AsyncIterable<Omit<StoredReject, 'number'>>,
   { format, columns }: { format: FileFormat; columns: readonly string[] },
 ): Readable {
-  if (format === 'jsonl') return textStream(mapped(rows, rejectedLine));
+  if (format === 'jsonl') return linesStream(mapped(rows, rejectedLine));
   const width = columns.length;
   const cells = mapped(rows, (row): Cell[] => [
     ...Array.from({ length: width }, (_, index) => (isReasons(columns[index]) ? null : (row.cells[index] ?? null))),
@@ -106,23 +107,11 @@ function rejectedLine({ cells, reasons }: Omit<StoredReject, 'number'>): string 
 }
 
 function tableStream(format: 'csv' | 'xlsx', rows: AsyncIterable<readonly Cell[]>): Readable {
-  return format === 'xlsx' ? xlsxStream(rows) : textStream(mapped(rows, csvLine));
+  return format === 'xlsx' ? xlsxStream(rows) : linesStream(mapped(rows, csvLine));
 }
 
-/** Lines are gathered: a stream of a million small pieces would be slow. */
-function textStream(lines: AsyncIterable<string>): Readable {
-  return Readable.from(gathered(lines), { objectMode: false });
-}
-
-async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
-  let piece = '';
-  for await (const line of lines) {
-    piece += line;
-    if (piece.length < 65_536) continue;
-    yield piece;
-    piece = '';
-  }
-  if (piece !== '') yield piece;
+function linesStream(lines: AsyncIterable<string>): Readable {
+  return textStream(linesAsBytes(lines));
 }
 
 async function* mapped<A, B>(values: AsyncIterable<A>, map: (value: A) => B): AsyncGenerator<B, void, undefined> {

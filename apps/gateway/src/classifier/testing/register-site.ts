@@ -14,7 +14,7 @@ export interface SiteRow {
 }
 
 /** One answer of the site that is none of its own. */
-export type Trouble = 'error' | 'html' | 'cut' | 'repeat';
+export type Trouble = 'error' | 'html' | 'cut' | 'repeat' | 'hang';
 
 /**
  * The public pages of the classification register, in their shapes as far as they are known, with content of our own making.
@@ -27,6 +27,7 @@ export class RegisterSite {
   /** What the next requests meet, one each. */
   troubles: Trouble[] = [];
   readonly asked: string[] = [];
+  private readonly hanging: (() => void)[] = [];
   private server: Server | undefined;
   private port = 0;
 
@@ -39,6 +40,11 @@ export class RegisterSite {
   async stop(): Promise<void> {
     this.server?.closeAllConnections();
     await new Promise((resolve) => this.server?.close(resolve));
+  }
+
+  /** Answers those that met `hang` as if nothing had been. */
+  release(): void {
+    for (const answer of this.hanging.splice(0)) answer();
   }
 
   get fullUrl(): string {
@@ -61,6 +67,7 @@ export class RegisterSite {
     const url = new URL(request.url ?? '/', this.base);
     this.asked.push(`${url.pathname.split('/').at(-1)}${url.search}`);
     const trouble = this.troubles.shift();
+    if (trouble === 'hang') await new Promise<void>((resolve) => this.hanging.push(resolve));
     if (trouble === 'error') return void response.writeHead(500).end('{"success":false}');
     if (trouble === 'html')
       return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sorry</html>');

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Controller, Get, Global, Module } from '@nestjs/common';
+import { Controller, Get, Global, Module, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PrismaService } from '#database';
-import type { TestDatabase } from '#database/testing';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { createFastifyNestApp, createLogger, newId, parseKeyring, type Cidr } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import { Scopes } from '../../http/scopes.js';
@@ -15,8 +15,8 @@ import { hashClientSecret, newClientSecret } from '../client-secret.js';
 import { OauthModule } from '../oauth.module.js';
 
 export const keyring = parseKeyring(randomBytes(32).toString('base64'));
-const logger = createLogger('gateway', 'error', { write: () => undefined });
 
+/** `GET /v1/mine`: who asks. */
 @Controller('v1')
 class SampleController {
   @Get('mine')
@@ -38,6 +38,27 @@ export interface OauthGatewaySettings {
   failedLoginLimit?: Rate;
   failedTokenLimit?: Rate;
   queueUrl?: string;
+  /** Default: that of `database`. */
+  databaseUrl?: string;
+  /** Beside the sample route. */
+  controllers?: readonly Type[];
+  /** Gets every line of the log from `debug` on. */
+  log?: (line: string) => void;
+}
+
+export interface RawRequest {
+  /** An address of this machine; default 127.0.0.1. */
+  from?: string;
+  /** Names and values in turn. */
+  headers?: readonly string[];
+  /** Posted; without it the request is a GET. */
+  form?: Record<string, string>;
+}
+
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Record<string, unknown>;
 }
 
 /** Token endpoint, guard and limits of the gateway before one sample route: no receipts, no queue. */
@@ -49,8 +70,9 @@ export class OauthGateway {
   ) {}
 
   static async start(database: TestDatabase, settings: OauthGatewaySettings = {}): Promise<OauthGateway> {
-    const { host = '127.0.0.1', port = 0, trusted = [] } = settings;
-    const { publicUrl = `http://127.0.0.1:${String(port)}` } = settings;
+    const { host = '127.0.0.1', port = 0, trusted = [], controllers = [] } = settings;
+    const { publicUrl = `http://127.0.0.1:${String(port)}`, databaseUrl = database.url, log } = settings;
+    const logger = createLogger('gateway', log ? 'debug' : 'error', { write: log ?? (() => undefined) });
 
     @Global()
     @Module({
@@ -60,7 +82,7 @@ export class OauthGateway {
           useValue: {
             ...{
               SECRETS_KEY: keyring,
-              DATABASE_URL: database.url,
+              DATABASE_URL: databaseUrl,
               PUBLIC_URL: publicUrl,
               QUEUE_URL: settings.queueUrl,
             },
@@ -74,14 +96,14 @@ export class OauthGateway {
         {
           provide: PrismaService,
           useFactory: () =>
-            new PrismaService({ url: database.url, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
+            new PrismaService({ url: databaseUrl, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
         },
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
     })
     class SharedModule {}
 
-    @Module({ imports: [SharedModule, OauthModule], controllers: [SampleController] })
+    @Module({ imports: [SharedModule, OauthModule], controllers: [SampleController, ...controllers] })
     class TestModule {}
 
     const app = await createFastifyNestApp(TestModule, { logger, trustedProxies: trusted });
@@ -103,15 +125,16 @@ export class OauthGateway {
   /** @param more `allowedCidrs` null: from anywhere */
   async createClient(
     merchantId: string,
-    more: { allowedCidrs?: string[] | null; scopes?: string[] } = {},
+    more: { allowedCidrs?: string[] | null; scopes?: string[]; requireIdempotencyKey?: boolean } = {},
   ): Promise<{ id: string; secret: string; token: string }> {
-    const { allowedCidrs = null, scopes = ['receipts:read', 'catalog:read'] } = more;
+    const { allowedCidrs = null, scopes = ['receipts:read', 'catalog:read'], requireIdempotencyKey } = more;
     const id = newId('cli');
     const secret = newClientSecret();
     await this.prisma.oauthClient.create({
       data: {
         ...{ id, merchantId, name: id, secretHash: new Uint8Array(hashClientSecret(secret, keyring)), scopes },
         ...{ ipPolicy: allowedCidrs === null ? 'any' : 'listed', allowedCidrs: allowedCidrs ?? [] },
+        requireIdempotencyKey,
       },
     });
     return { id, secret, token: await this.createToken(id) };
@@ -127,13 +150,14 @@ export class OauthGateway {
     return token;
   }
 
-  /** From an address of this machine of one's choice, with headers as they are. */
-  get(
-    path: string,
-    { from = '127.0.0.1', headers = [] }: { from?: string; headers?: string[] } = {},
-  ): Promise<{ status: number; headers: IncomingHttpHeaders; body: Record<string, unknown> }> {
+  /** From an address of this machine of one's choice, with headers as they are, also repeated ones. */
+  ask(path: string, { from = '127.0.0.1', headers = [], form }: RawRequest = {}): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
-      const options = { localAddress: from, agent: false, headers: ['host', 'x', ...headers] as never };
+      const type = form === undefined ? [] : ['content-type', 'application/x-www-form-urlencoded'];
+      const options = {
+        ...{ method: form === undefined ? 'GET' : 'POST', localAddress: from, agent: false },
+        headers: ['host', 'x', ...type, ...headers] as never,
+      };
       // Over the same family: a peer of ::1 is no IPv4 one.
       const base = from.includes(':') ? this.url.replace('127.0.0.1', '[::1]') : this.url;
       const call = httpRequest(`${base}${path}`, options, (response) => {
@@ -144,12 +168,30 @@ export class OauthGateway {
           resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
         });
       });
-      call.on('error', reject).end();
+      call.on('error', reject).end(form === undefined ? undefined : new URLSearchParams(form).toString());
     });
   }
 
   /** The sample route with a token. */
-  mine(token: string, more: { from?: string; headers?: string[] } = {}): ReturnType<OauthGateway['get']> {
-    return this.get('/v1/mine', { ...more, headers: ['authorization', `Bearer ${token}`, ...(more.headers ?? [])] });
+  mine(token: string, more: RawRequest = {}): Promise<RawAnswer> {
+    return this.ask('/v1/mine', { ...more, headers: ['authorization', `Bearer ${token}`, ...(more.headers ?? [])] });
   }
+}
+
+/** For a test file: a database, and gateways on it that end with the test that started them. */
+export function gatewaysOfEachTest(): (settings: OauthGatewaySettings) => Promise<OauthGateway> {
+  let database: TestDatabase;
+  const open: OauthGateway[] = [];
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  }, 60_000);
+  afterEach(async () => {
+    while (open.length > 0) await open.pop()?.stop();
+  });
+  afterAll(() => database.drop());
+  return async (settings) => {
+    const gateway = await OauthGateway.start(database, settings);
+    open.push(gateway);
+    return gateway;
+  };
 }

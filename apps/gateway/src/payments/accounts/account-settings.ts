@@ -22,6 +22,9 @@ const url = (fallback: string): AccountField => field({ pattern: URL_PATTERN, re
 /** Who registers the receipts of this account's payments: never both. */
 const fiscalMode = field({ pattern: /^(gateway|provider)$/, required: false, fallback: 'gateway' });
 
+/** The merchant's own number at the tax office, for lines that the provider registers. */
+const sellerTin = field({ pattern: /^\d{9}$/, required: false });
+
 /** What each provider needs to be told about a merchant (docs/payments.md, "Provider accounts"). */
 export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<string, AccountField>>>> = {
   payme: {
@@ -33,6 +36,8 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     login: field({ required: false, fallback: 'Paycom' }),
     api_url: url('https://checkout.paycom.uz/api'),
     checkout_url: url('https://checkout.paycom.uz'),
+    /** What CheckPerformTransaction says of an order that is paid or busy: the documentation leaves it open. */
+    check_busy_code: field({ pattern: /^-310(08|50)$/, required: false, fallback: '-31008' }),
     /** Hours that a hold is trusted to last: no official number is known. */
     hold_hours: field({ pattern: /^\d{1,3}$/, required: false, fallback: '24' }),
     fiscal_mode: fiscalMode,
@@ -45,8 +50,11 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     api_url: url('https://api.click.uz/v2/merchant'),
     checkout_url: url('https://my.click.uz/services/pay'),
     fiscal_mode: fiscalMode,
-    /** Of the seller, for lines that Click registers. */
-    tin: field({ pattern: /^\d{9}$/, required: false }),
+    tin: sellerTin,
+    /** How lines that Click registers count: which of the two is nowhere confirmed. */
+    ofd_amount_scale: field({ pattern: /^(1|1000)$/, required: false, fallback: '1' }),
+    /** Whether the link of a payment becomes the refund's after a reversal is nowhere confirmed either. */
+    refund_documents: field({ pattern: /^(operator|link)$/, required: false, fallback: 'operator' }),
   },
   multicard: {
     application_id: field(),
@@ -57,6 +65,8 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     hold_minutes: field({ pattern: /^\d{1,5}$/, required: false, fallback: '60' }),
     /** Has to be enabled by Multicard. */
     partial_refunds: field({ pattern: /^(on|off)$/, required: false, fallback: 'off' }),
+    fiscal_mode: fiscalMode,
+    tin: sellerTin,
   },
 };
 

@@ -230,6 +230,9 @@ function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWh
   for (const [name, { required }] of Object.entries(fields))
     if (isWhole && required && given[name] === undefined)
       faults.push({ pointer: `/settings/${name}`, code: 'required', detail: `${provider} needs ${name}` });
+  // Each of its lines has to name a seller.
+  if (provider === 'click' && given['fiscal_mode'] === 'provider' && given['tin'] === undefined)
+    faults.push({ pointer: '/settings/tin', code: 'required', detail: 'click needs the tin of what it registers' });
   return faults;
 }
 

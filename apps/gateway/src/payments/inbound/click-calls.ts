@@ -18,7 +18,7 @@ import type { InboundCall } from './payme-calls.js';
 /** A prepared payment that Click never completed is free again after this. */
 const PREPARED_MS = 30 * 60_000;
 
-/** Click's SHOP API (facts §3.1): Prepare and Complete, always HTTP 200. */
+/** Click's SHOP API: Prepare and Complete, always HTTP 200. */
 @Injectable()
 export class ClickCalls {
   constructor(

@@ -64,6 +64,9 @@ export interface NewTransaction {
   isLive: boolean;
 }
 
+/** Some 15 MB of an answer, within the two seconds that Payme waits. */
+const MAX_STATEMENT = 50_000;
+
 /** What inbound protocols read and write, each call in one transaction. */
 @Injectable()
 export class InboundRepository {
@@ -166,12 +169,14 @@ export class InboundRepository {
     await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
   }
 
+  /** @throws Error where it would be longer than `MAX_STATEMENT`: one that is cut off would pass for the truth */
   async statement(accountId: string, fromMs: number, toMs: number): Promise<PaymeTransaction[]> {
     const rows = await this.prisma.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
              cancel_time_ms, reason FROM provider_transactions
        WHERE account_id = ${accountId} AND provider_time_ms BETWEEN ${fromMs}::bigint AND ${toMs}::bigint
-       ORDER BY provider_time_ms, id LIMIT 10000`;
+       ORDER BY provider_time_ms, id LIMIT ${MAX_STATEMENT + 1}::int4`;
+    if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
     return rows.map(paymeTransaction);
   }
 

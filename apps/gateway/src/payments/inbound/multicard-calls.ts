@@ -24,7 +24,7 @@ const LATER: MulticardVerdict = {
 const giveBack = (message: string): MulticardVerdict => ({ status: 200, body: { success: false, message } });
 
 /**
- * Multicard's callbacks (facts §7). `success` asks whether the money may stay: it may when the receipt is registered. While
+ * Multicard's callbacks. `success` asks whether the money may stay: it may when the receipt is registered. While
  * nobody knows, HTTP 500 keeps the money frozen and brings the same question again. `webhook` is only a hint.
  */
 @Injectable()
@@ -45,7 +45,7 @@ export class MulticardCalls {
     const payment = await this.rows.inTransaction(async (tx) => {
       await this.rows.keep(tx, { accountId: account.id, address, body }, { scheme: call.scheme });
       const found = isId('pay', call.invoiceId) ? await this.rows.lock(tx, account.id, call.invoiceId) : null;
-      if (found && call.scheme === 'success' && isAnswerable(found, call) && found.state === 'pending') {
+      if (found && call.scheme === 'success' && isAnswerable(found, call) && canReserve(found)) {
         await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });
       }
       if (found) await this.rows.due(tx, found.id);
@@ -80,10 +80,21 @@ export class MulticardCalls {
     if (!payment) return giveBack('There is no such order.');
     if (payment.state === 'captured') return KEEP;
     if (payment.state !== 'reserved') return giveBack('The order is closed.');
-    if (payment.receipt_status === 'registered') return KEEP;
+    // Where Multicard registers, its own answer to "keep" is the sale: there is no register of ours to wait for.
+    if (payment.receipt_status === 'registered' || payment.device_id === null) return KEEP;
     const isOver = payment.receipt_status === 'rejected' || payment.receipt_status === 'cancelled';
     return isOver ? giveBack('The sale could not be registered.') : LATER;
   }
+}
+
+/** What Multicard registers with its money is refused here or not at all: afterwards there is a sale to refund. */
+function canReserve({
+  state,
+  device_id: deviceId,
+  cancel_requested: isCancelled,
+  is_in_time: isInTime,
+}: LockedPayment) {
+  return state === 'pending' && (deviceId !== null || (isInTime && !isCancelled));
 }
 
 function isAnswerable(payment: LockedPayment, call: MulticardCall): boolean {

@@ -19,9 +19,9 @@ import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
 import { PaymeFiscalData } from './payme-fiscal-data.js';
 import { extraInfoOf } from '../extra-info.js';
-import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, paymeTransaction, type LockedPayment, type Tx } from './inbound.repository.js';
-import { PaymeGroups } from './payme-groups.js';
+import { PaymeGroups, type PaymeFound } from './payme-groups.js';
+import { PaymeMemory } from './payme-memory.js';
 
 export interface InboundCall {
   account: OpenAccount;
@@ -41,14 +41,15 @@ interface PaymeAsked {
   accountField: string;
 }
 
-/** Payme's Merchant API (facts §1): always HTTP 200, each call decided by what is stored and written at once with its answer. */
+/** Payme's Merchant API: always HTTP 200, each call decided by what is stored and written at once with its answer. */
 @Injectable()
 export class PaymeCalls {
+  private readonly memory = new PaymeMemory();
+
   constructor(
     private readonly rows: InboundRepository,
     private readonly groups: PaymeGroups,
     private readonly lanes: RingLanes,
-    private readonly worker: PaymentWorker,
     private readonly fiscal: PaymeFiscalData,
   ) {}
 
@@ -77,30 +78,40 @@ export class PaymeCalls {
 
   /** As the usual call goes, without a lock; with them where it was left out of its group, or is of another kind. */
   private async decide(asked: PaymeAsked): Promise<PaymeDecision['answer']> {
-    const { command, call, accountField } = asked;
+    const { command, call } = asked;
     const accountId = call.account.id;
+    const remembered = this.memory.of(accountId, command);
+    if (remembered) {
+      const answer = await this.tryGrouped(asked, remembered, decideOn(asked, remembered));
+      if (answer) return answer;
+    }
     const named = 'account' in command ? command.account : null;
     const found = await this.groups.find({
       ...{ accountId, id: 'id' in command ? command.id : null },
       // Malformed and unknown references cannot be told apart.
       reference: named !== null && isId('pay', named) ? named : null,
     });
-    const { payment, hasLive } = found;
-    const made = decidePayme(command, {
-      order: payment && {
-        amountTiyin: Number(payment.amount_tiyin),
-        isPayable: isPayable(payment) && !hasLive,
-        detail: payment.document && paymeDetail(payment.document.lines),
-      },
-      transaction: found.transaction && paymeTransaction(found.transaction),
-      ...{ accountField, isDelivered: false, nowMs: Date.now() },
-    });
-    if (!made.change) return made.answer;
-    if (payment && drives(payment) && (await this.writeGrouped(asked, payment, made))) {
-      if (made.change.kind === 'perform') this.afterPerform(payment);
-      return made.answer;
-    }
-    return this.decideLocked(asked);
+    const made = decideOn(asked, found);
+    if (made.change) return (await this.tryGrouped(asked, found, made)) ?? this.decideLocked(asked);
+    if (command.method === 'CheckPerformTransaction' && found.payment && 'result' in made.answer)
+      this.memory.keepOrder(accountId, found.payment);
+    return made.answer;
+  }
+
+  /** @returns null: nothing was written */
+  private async tryGrouped(
+    asked: PaymeAsked,
+    found: PaymeFound,
+    made: PaymeDecision,
+  ): Promise<PaymeDecision['answer'] | null> {
+    const { payment } = found;
+    if (!made.change || !payment || !drives(payment)) return null;
+    if (!(await this.writeGrouped(asked, payment, made))) return null;
+    const { command, call } = asked;
+    if (made.change.kind === 'perform') this.afterPerform(payment);
+    if (command.method === 'CreateTransaction')
+      this.memory.keepTransaction(call.account.id, payment, { ...command, createTimeMs: made.change.atMs });
+    return made.answer;
   }
 
   private async writeGrouped(
@@ -120,7 +131,8 @@ export class PaymeCalls {
     return this.groups.perform({ ...which, receiptId: payment.receipt_id, performTimeMs: change.atMs, extraInfo });
   }
 
-  private async decideLocked({ command, call, accountField }: PaymeAsked): Promise<PaymeDecision['answer']> {
+  private async decideLocked(asked: PaymeAsked): Promise<PaymeDecision['answer']> {
+    const { command, call } = asked;
     const { account } = call;
     const { answer, performed } = await this.rows.inTransaction(async (tx) => {
       const isCheck = command.method === 'CheckPerformTransaction';
@@ -129,15 +141,8 @@ export class PaymeCalls {
       const payment = await this.lockPayment(tx, account, before?.payment_id ?? reference);
       // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
       const known = isCheck ? null : await this.rows.findTransaction(tx, account.id, command.id);
-      const made = decidePayme(command, {
-        order: payment && {
-          amountTiyin: Number(payment.amount_tiyin),
-          isPayable: isPayable(payment) && !(await this.rows.hasLive(tx, payment.id)),
-          detail: payment.document && paymeDetail(payment.document.lines),
-        },
-        transaction: known && paymeTransaction(known),
-        ...{ accountField, isDelivered: false, nowMs: Date.now() },
-      });
+      const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
+      const made = decideOn(asked, { payment, transaction: known, hasLive });
       if (!made.change || !payment) return { answer: made.answer, performed: null };
       await this.write(tx, { account, payment, command, change: made.change });
       await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, made.answer);
@@ -148,8 +153,8 @@ export class PaymeCalls {
     return answer;
   }
 
-  private afterPerform({ device_id: deviceId, receipt_id: receiptId, id }: LockedPayment): void {
-    this.worker.watch(receiptId, id);
+  /** Nobody waits for the rest: what becomes of the receipt is found with all that is due. */
+  private afterPerform({ device_id: deviceId, receipt_id: receiptId }: LockedPayment): void {
     if (deviceId !== null) this.lanes.ring(deviceId, receiptId);
   }
 
@@ -213,9 +218,30 @@ export class PaymeCalls {
   }
 }
 
+function decideOn(
+  { command, call, accountField }: PaymeAsked,
+  { payment, transaction, hasLive }: PaymeFound,
+): PaymeDecision {
+  const busyCheck = valueOf(call.account, 'check_busy_code') === '-31050' ? 'account' : 'impossible';
+  return decidePayme(command, {
+    order: payment && {
+      amountTiyin: Number(payment.amount_tiyin),
+      isPayable: isPayable(payment) && !hasLive,
+      detail: payment.document && paymeDetail(payment.document.lines),
+    },
+    transaction: transaction && paymeTransaction(transaction),
+    ...{ accountField, busyCheck, isClosed: isClosed(payment), isDelivered: false, nowMs: Date.now() },
+  });
+}
+
 /** Whether Payme's calls move the payment. Around a hold of ours they only follow it. */
 function drives({ flow }: LockedPayment): boolean {
   return flow === 'inbound';
+}
+
+/** Cancelled by the merchant, whether the saga has come to it or not: money that is taken now only a cabinet could give back. */
+function isClosed(payment: LockedPayment | null): boolean {
+  return payment !== null && drives(payment) && payment.cancel_requested;
 }
 
 function isPayable(payment: LockedPayment): boolean {

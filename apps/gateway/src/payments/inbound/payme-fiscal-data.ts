@@ -13,7 +13,7 @@ interface Told {
 type SetFiscalData = Extract<PaymeCommand, { method: 'SetFiscalData' }>;
 
 /**
- * Payme tells of a document that it had registered (facts §1.7), sale and refund each for itself, as often as it likes. Where it was
+ * Payme tells of a document that it had registered, sale and refund each for itself, as often as it likes. Where it was
  * asked to, the document becomes the receipt's. Where our own register sells, a document of Payme's beside it is a sale that was
  * registered twice: people have to see it.
  */

@@ -176,11 +176,13 @@ export class PaymeGroups {
          ORDER BY id FOR UPDATE SKIP LOCKED
       ), held AS (
         SELECT p.id, p.receipt_id, p.merchant_id FROM payments p JOIN taken ON taken.id = p.receipt_id
-         WHERE p.flow = 'inbound' AND p.state = 'reserved' ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
+         WHERE p.flow = 'inbound' AND p.state = 'reserved' AND p.cancel_requested_at IS NULL
+         ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
       ), performed AS (
         UPDATE provider_transactions t SET state = 2, is_live = true, perform_time_ms = a.perform_time_ms
           FROM asked a JOIN held h ON h.id = a.payment_id
          WHERE t.account_id = a.account_id AND t.id = a.id AND t.payment_id = h.id AND t.state = 1
+           AND a.perform_time_ms - t.provider_time_ms <= ${PAYME_LIFETIME_MS}::int8
         RETURNING t.account_id, t.id, t.payment_id, h.receipt_id, h.merchant_id, a.payment_event_id, a.receipt_event_id,
                   a.address, a.body, a.answer, a.extra_info
       ), captured AS (

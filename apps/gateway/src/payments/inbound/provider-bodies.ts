@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Problem } from '#runtime';
 
 export const PROVIDER_PATH = '/v1/providers/';
 const MAX_BODY_BYTES = 64 * 1024;
@@ -14,6 +13,9 @@ export function providerBodyOf(request: FastifyRequest): string {
   return (request as WithBody).providerBody ?? '';
 }
 
+/** A media type that nobody can send: elsewhere it is as unknown as any other. */
+const AS_IT_CAME = `application/x-${randomUUID()}`;
+
 /**
  * Keeps the bytes of providers' calls from being parsed: their media types are their own (`text/json`), and a body that is no JSON
  * has an answer in the provider's protocol, not a problem document.
@@ -24,21 +26,14 @@ export class ProviderBodies implements OnModuleInit {
 
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
-    fastify.addHook('preParsing', async (request, _reply, payload) => {
-      if (!request.url.startsWith(PROVIDER_PATH)) return payload;
-      const chunks: Buffer[] = [];
-      let size = 0;
-      for await (const chunk of payload as AsyncIterable<Buffer>) {
-        size += chunk.length;
-        if (size > MAX_BODY_BYTES) throw new Problem('payload_too_large');
-        chunks.push(chunk);
-      }
-      (request as WithBody).providerBody = Buffer.concat(chunks).toString('utf8');
-      delete request.headers['content-length'];
-      delete request.headers['transfer-encoding'];
-      request.headers['content-type'] = 'application/json';
-      if (size > 0) request.headers['content-length'] = '2';
-      return Readable.from([Buffer.from('{}')]);
+    const options = { parseAs: 'string', bodyLimit: MAX_BODY_BYTES } as const;
+    fastify.addContentTypeParser<string>(AS_IT_CAME, options, (request, body, done) => {
+      (request as WithBody).providerBody = body;
+      done(null, {});
+    });
+    fastify.addHook('preParsing', (request, _reply, payload, done) => {
+      if (request.url.startsWith(PROVIDER_PATH)) request.headers['content-type'] = AS_IT_CAME;
+      done(null, payload);
     });
   }
 }
