@@ -121,7 +121,7 @@ describe.each(COPIERS)('in a database copied $how', ({ server }) => {
     database = await createTestDatabase(...(packaged ? [packaged.adminUrl] : []));
     await sql(database, 'CREATE SCHEMA strange');
     await sql(database, 'CREATE TABLE strange."Leak" (note text, more jsonb, many text[], bytes bytea)');
-  }, 60_000);
+  });
   afterAll(async () => {
     await database.drop();
     await packaged?.stop();

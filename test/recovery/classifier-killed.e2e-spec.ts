@@ -37,7 +37,7 @@ beforeAll(async () => {
     site.rows = rows;
     expect(await rig.load('full', site.fullUrl)).toMatchObject({ kind: 'applied' });
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   await rig?.end();
@@ -108,7 +108,7 @@ test('killed between writing the version and its commit: the one that was in for
   await halfAMinuteLater();
   expect(await rig.back()).toMatchObject({ kind: 'applied', version: 3, restored: 1 });
   expect((await admin.query('SELECT FROM audit_records')).rowCount).toBe(1);
-}, 60_000);
+});
 
 test('killed while it reads: nothing is in force of it, and what was read is not read again', async () => {
   const before = await inForce();
@@ -128,4 +128,4 @@ test('killed while it reads: nothing is in force of it, and what was read is not
   await halfAMinuteLater();
   expect(await rig.load('full', site.fullUrl)).toMatchObject({ kind: 'applied', version: 4, added: 1, rows: 6 });
   expect(site.asked).toEqual(['category?lang=uz_latn']);
-}, 60_000);
+});

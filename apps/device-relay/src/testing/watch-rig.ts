@@ -43,7 +43,12 @@ export class WatchRig {
     const database = await createTestDatabase();
     const sql = new pg.Client({ connectionString: database.ownerUrl });
     await sql.connect();
-    const prisma = new PrismaService({ url: database.url, poolSize: 12, applicationName: 'test', lockTimeoutMs: 5_000 });
+    const prisma = new PrismaService({
+      url: database.url,
+      poolSize: 12,
+      applicationName: 'test',
+      lockTimeoutMs: 5_000,
+    });
     const rig = new WatchRig(database, sql, prisma, { nowMs: Date.parse(startAt) });
     await sql.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '300000000')`);
     for (const branch of ['brn_1', 'brn_2'])

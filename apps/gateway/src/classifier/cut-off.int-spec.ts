@@ -47,7 +47,7 @@ beforeAll(async () => {
   site.rows = SECOND;
   expect(await rig.load('full', site.fullUrl)).toMatchObject({ kind: 'applied', version: 2 });
   await keep('second');
-}, 60_000);
+});
 
 afterAll(async () => {
   await rig?.end();

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await other.listen(0, '127.0.0.1');
   const { port } = other.getHttpServer().address() as AddressInfo;
   bases = [fixture.gateway.base, `http://127.0.0.1:${port}`];
-}, 60_000);
+});
 
 afterAll(async () => {
   await other?.close();
