@@ -1,4 +1,5 @@
 // Whoever stops a sale half-way, and in whatever state its receipt is then: money without a receipt goes back, a receipt without money is refunded, each once.
+import { until } from '../system/until.js';
 import { anId, askPayme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
@@ -175,6 +176,22 @@ describe('the reconciliation names, until it is mended,', () => {
     fixture.register = 'registers';
     await fixture.untilRefunded(receipt.id);
     expect(await fixture.disagreement(id)).toBeUndefined();
+  });
+
+  it('a receipt without its money whose refund the register refuses: a person has to go on', async () => {
+    const { id, receipt } = await waiting(HOLD);
+    await fixture.atProvider(id, { status: 'voided' });
+    await fixture.registered(receipt.id);
+    await fixture.until(id, { status: 'voided', receipt: 'registered' });
+    fixture.register = 'rejects';
+    const named = await until(
+      'nothing goes on by itself',
+      () => fixture.disagreement(id),
+      (found) => found?.next_at === null,
+    );
+    expect(named).toMatchObject({
+      ...{ kind: 'receipt_without_money', next_step: 'operator: nothing goes on by itself' },
+    });
   });
 
   it('a sum that is to go back', async () => {

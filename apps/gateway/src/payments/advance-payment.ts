@@ -4,7 +4,7 @@ import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, RECEIPT_LOOK_MS, type PaymentTiming } from './payment-settings.js';
-import { PaymentRepository } from './payment.repository.js';
+import { PaymentRepository, type Rest } from './payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { snapshotOf } from './saga-snapshot.js';
@@ -34,25 +34,25 @@ export class AdvancePayment {
    */
   async advance(lease: Lease, reached: (step: SagaStep) => void, known: PaymentFacts | null = null): Promise<void> {
     let facts: PaymentFacts | null = null;
-    let afterMs: number | null = RECEIPT_LOOK_MS;
+    let rest: Rest = { kind: 'rest', afterMs: RECEIPT_LOOK_MS };
     try {
       for (let steps = 0; steps < MAX_STEPS; steps += 1) {
         facts = known ?? (await this.payments.readFacts(lease.paymentId));
         if (!facts) return;
         const progress = await this.step(lease, facts, reached);
         if (progress.kind === 'rest') {
-          afterMs = progress.afterMs;
+          rest = progress;
           break;
         }
         known = progress.facts;
       }
     } catch (error) {
       this.logger.warn({ payment_id: lease.paymentId, err: error }, 'payment: a step failed');
-      afterMs = patience(facts?.failures ?? 3);
+      rest = { kind: 'rest', afterMs: patience(facts?.failures ?? 3) };
     }
     // A database that is away lets the lease run out: another worker takes it then.
     await this.payments
-      .release(lease, afterMs, facts?.news ?? -1)
+      .release(lease, rest, facts?.news ?? -1)
       .catch((error: unknown) =>
         this.logger.warn({ payment_id: lease.paymentId, err: error }, 'payment: not released'),
       );

@@ -60,6 +60,13 @@ export interface ClosedCall {
   now: Date;
 }
 
+/** When to look again: null = only when something happens. `for` a person: nothing goes on by itself. */
+export interface Rest {
+  kind: 'rest';
+  afterMs: number | null;
+  for?: 'operator';
+}
+
 @Injectable()
 export class PaymentRepository {
   private readonly leaseSeconds: number;
@@ -87,11 +94,11 @@ export class PaymentRepository {
   }
 
   /** Gives a payment back, to be looked at again; what happened to its receipts meanwhile makes it due at once. */
-  async release({ paymentId, leaseId }: Lease, afterMs: number | null, newsSeen: number): Promise<void> {
+  async release({ paymentId, leaseId }: Lease, { afterMs, for: awaited }: Rest, newsSeen: number): Promise<void> {
     const due = afterMs === null ? null : afterMs / 1_000;
     await this.prisma.queryHot(Prisma.sql`
       UPDATE payments
-         SET lease_id = NULL, lease_until = NULL,
+         SET lease_id = NULL, lease_until = NULL, awaits_operator = ${awaited === 'operator'},
              due_at = CASE WHEN news <> ${newsSeen}::int4 THEN now()
                            ELSE now() + make_interval(secs => ${due}::float8) END
        WHERE id = ${paymentId} AND lease_id = ${leaseId}`);

@@ -60,7 +60,25 @@ export class Reconciliation {
   constructor(private readonly prisma: PrismaService) {}
 
   async list(merchantId: string, { limit, afterId }: PageRequest): Promise<Disagreement[]> {
-    const rows = await this.prisma.$queryRaw<Row[]>`
+    const rows = await this.prisma.$queryRaw<Row[]>(disagreementsOf(merchantId, { limit, afterId }));
+    return rows.map(disagreement);
+  }
+}
+
+/**
+ * Judged is only what may disagree: whoever moves a payment or its receipt makes it due, and it stays so, or a person's, until a look
+ * has found money and receipt where they belong. The many that have found their end are not read.
+ */
+export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequest): Prisma.Sql {
+  const isAfter = Prisma.sql`p.merchant_id = ${merchantId} AND p.id > ${afterId ?? ''}`;
+  return Prisma.sql`
+      WITH unsettled AS MATERIALIZED (
+        SELECT p.id FROM payments p
+         WHERE ${isAfter} AND (p.due_at IS NOT NULL OR p.awaits_operator OR p.discrepancy IS NOT NULL)
+        UNION
+        SELECT p.id FROM payment_refunds f JOIN payments p ON p.id = f.payment_id
+         WHERE ${isAfter} AND f.state IN ('waiting', 'requested')
+      )
       SELECT * FROM (
         SELECT p.id, p.receipt_id, p.state, r.status AS receipt_status, p.amount_tiyin, p.due_at, p.reason, p.discrepancy,
                floor(extract(epoch FROM now() - p.state_since))::int4 AS age_seconds,
@@ -83,12 +101,9 @@ export class Reconciliation {
                                  AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled')
                    THEN 'refund_open'
                END AS kind
-          FROM payments p JOIN receipts r ON r.id = p.receipt_id
-         WHERE p.merchant_id = ${merchantId} AND p.id > ${afterId ?? ''}
+          FROM unsettled JOIN payments p USING (id) JOIN receipts r ON r.id = p.receipt_id
       ) AS judged
       WHERE kind IS NOT NULL ORDER BY id LIMIT ${limit + 1}::int4`;
-    return rows.map(disagreement);
-  }
 }
 
 function disagreement(row: Row): Disagreement {

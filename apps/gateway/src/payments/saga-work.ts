@@ -3,7 +3,7 @@ import { isWithoutMoney, type SagaStep } from '#payments';
 import { Problem } from '#runtime';
 import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
-import { PaymentRepository } from './payment.repository.js';
+import { PaymentRepository, type Rest } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { extraInfoOf } from './extra-info.js';
 import { HOLD_MARGIN_MS, RECEIPT_LOOK_MS } from './payment-settings.js';
@@ -12,8 +12,6 @@ import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { RefundSale } from './refund-sale.js';
 
-/** When to look again: null = only when something happens. */
-export type Rest = { kind: 'rest'; afterMs: number | null };
 /** `facts`: as they are now; null: to be read. */
 export type Progress = { kind: 'go_on'; facts: PaymentFacts | null } | Rest;
 
@@ -60,6 +58,7 @@ export class SagaWork {
       case 'wait':
         return { kind: 'rest', afterMs: restWhile(step.for, facts) };
       case 'operator':
+        return { kind: 'rest', afterMs: null, for: 'operator' };
       case 'done':
         return { kind: 'rest', afterMs: null };
     }
