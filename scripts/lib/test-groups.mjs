@@ -52,13 +52,13 @@ export const GROUPS = [
   { name: 'unit', budgetSeconds: 60, lane: 'alone', run: () => runJest('unit', WORKERS) },
   {
     name: 'integration',
-    budgetSeconds: 240,
+    budgetSeconds: 400,
     lane: 'alone',
     run: () => withDatabase(() => runJest('integration', WORKERS_THAT_WAIT)),
   },
   {
     name: 'system',
-    budgetSeconds: 300,
+    budgetSeconds: 450,
     lane: 'alone',
     run: () => withDatabase(() => runJest('system', WORKERS_THAT_WAIT)),
   },
