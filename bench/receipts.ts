@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { sql } from '../test/system/database.js';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import { timeOf, timesOf, type Caller } from './calls.js';
 import { residentMebibytes } from './memory.js';
@@ -135,9 +136,9 @@ export async function fill(system: TestSystem, rows: number): Promise<void> {
     await client.query(FILL, [body.id, first, Math.min(first + ROWS_AT_ONCE - 1, rows), FIRST_MS, STEP_MS, DEVICES]);
   }
   await client.query('VACUUM ANALYZE receipts');
-  // Else a checkpoint of the million rows goes on beside the first figures.
-  await client.query('CHECKPOINT');
   await client.end();
+  // Else a checkpoint of the million rows goes on beside the first figures.
+  await sql(system.database, 'CHECKPOINT');
 }
 
 /** The id's first ten characters are the time in Crockford's base 32. */
