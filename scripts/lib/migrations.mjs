@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as runQueueMigrations } from 'bullmq';
 import pg from 'pg';
 
@@ -118,14 +119,41 @@ function assertSameHistory(migrations, done) {
 }
 
 /**
+ * Whoever waits for a table lock holds up all who come after him, and the gateway waits 400 ms: rather let go, and try again when
+ * the long reader is gone.
+ */
+const LOCK_TIMEOUT_MS = 100;
+const LOCK_PAUSE_MS = 250;
+const LOCK_TRIES = 400;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
  * The change and its record commit together, so a kill at any instant leaves either both or neither. (Prisma's engine
  * writes the record before and after, and asks a person when it dies between.)
  * @param {pg.Client} client
  * @param {Migration} migration
  */
-async function applyOne(client, { name, sql, checksum }) {
+async function applyOne(client, migration) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await tryOne(client, migration);
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Error && Object(error.cause).code === LOCK_NOT_AVAILABLE;
+      if (!isBusy || tries === LOCK_TRIES) throw error;
+      await delay(LOCK_PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * @param {pg.Client} client
+ * @param {Migration} migration
+ */
+async function tryOne(client, { name, sql, checksum }) {
   await client.query('BEGIN');
   try {
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(sql);
     await client.query(
       `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count)

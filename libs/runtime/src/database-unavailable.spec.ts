@@ -1,5 +1,6 @@
 // Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
-import { isDatabaseUnavailable } from './database-unavailable.js';
+import { isDatabaseBusy, isDatabaseUnavailable } from './database-unavailable.js';
+import { problemOf } from './problem-of.js';
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
 
@@ -36,4 +37,16 @@ test('a circle of causes ends', () => {
   const circle = new Error('a');
   circle.cause = circle;
   expect(isDatabaseUnavailable(circle)).toBe(false);
+});
+
+test.each([
+  ['lock timeout', withCode('55P03')],
+  [
+    'victim of a deadlock, through Prisma',
+    withCode('P2010', { meta: { driverAdapterError: { cause: { originalCode: '40P01' } } } }),
+  ],
+])('busy: %s, to be asked again, and no fault of ours', (_name, error) => {
+  expect([isDatabaseBusy(error), isDatabaseUnavailable(error)]).toEqual([true, false]);
+  const { status, code } = problemOf(error);
+  expect([status, code]).toEqual([503, 'service_unavailable']);
 });

@@ -3,7 +3,12 @@
  * Prisma's codes, the kinds of its driver adapter, SQLSTATE and the network codes of Node. Looks through causes.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return search(error, 0);
+  return search(error, isUnavailable, 0);
+}
+
+/** Whether a statement was taken back because somebody else holds what it needs (55P03), or waited for it (40P01): again later. */
+export function isDatabaseBusy(error: unknown): boolean {
+  return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => BUSY.has(each)), 0);
 }
 
 /** Cannot reach, timed out, closed, pool exhausted, too many connections, cannot start a transaction in time. */
@@ -21,20 +26,27 @@ const NETWORK_CODES = new Set([
 ]);
 /** 08 connection, 53 insufficient resources, 57P01–57P03 shutdown and start, 57014 statement timeout, 25006 standby. */
 const SQLSTATE = /^(08\w{3}|53\w{3}|57P0[123]|57014|25006)$/;
+const BUSY: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 /** What `pg` and its pool throw without any code. */
 const MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Can't reach database server)/;
 const MAX_DEPTH = 6;
 
-function search(error: unknown, depth: number): boolean {
+type Shape = Readonly<Record<string, unknown>>;
+
+function search(error: unknown, isIt: (shape: Shape) => boolean, depth: number): boolean {
   if (typeof error !== 'object' || error === null || depth > MAX_DEPTH) return false;
-  const shape = error as Readonly<Record<string, unknown>>;
-  if (isUnavailableCode(shape['code']) || isUnavailableCode(shape['originalCode'])) return true;
-  if (typeof shape['kind'] === 'string' && ADAPTER_KINDS.has(shape['kind'])) return true;
-  if (typeof shape['message'] === 'string' && MESSAGES.test(shape['message'])) return true;
+  const shape = error as Shape;
+  if (isIt(shape)) return true;
   const inner = [shape['cause'], shape['meta'], shape['driverAdapterError'], shape['error']];
   const several = Array.isArray(shape['errors']) ? (shape['errors'] as unknown[]) : [];
-  return [...inner, ...several].some((next) => search(next, depth + 1));
+  return [...inner, ...several].some((next) => search(next, isIt, depth + 1));
+}
+
+function isUnavailable(shape: Shape): boolean {
+  if (isUnavailableCode(shape['code']) || isUnavailableCode(shape['originalCode'])) return true;
+  if (typeof shape['kind'] === 'string' && ADAPTER_KINDS.has(shape['kind'])) return true;
+  return typeof shape['message'] === 'string' && MESSAGES.test(shape['message']);
 }
 
 function isUnavailableCode(code: unknown): boolean {

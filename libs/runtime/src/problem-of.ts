@@ -1,5 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { isDatabaseUnavailable } from './database-unavailable.js';
+import { isDatabaseBusy, isDatabaseUnavailable } from './database-unavailable.js';
 import type { ProblemCode } from './problem-codes.js';
 import { Problem } from './problem.js';
 import { isError } from './redaction.js';
@@ -50,6 +50,11 @@ export function problemOf(error: unknown): Problem {
         cause: error,
       },
     );
+  }
+  if (isDatabaseBusy(error)) {
+    return new Problem('service_unavailable', 'The database is busy; nothing is known to have been stored.', {
+      cause: error,
+    });
   }
   const framework = frameworkCode(error) ?? frameworkCode(isError(error) ? error.cause : undefined);
   const known = framework === undefined ? undefined : BY_FASTIFY_CODE[framework];
