@@ -82,6 +82,12 @@ export class PaymentsFixture {
     await this.faults();
   }
 
+  /** How many of each are stored: unlike the whole database, nothing that an earlier payment still does changes it. */
+  stored(): Promise<number[]> {
+    const { payment, receipt, paymentRefund } = this.gateway.prisma;
+    return Promise.all([payment.count(), receipt.count(), paymentRefund.count()]);
+  }
+
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.registering;

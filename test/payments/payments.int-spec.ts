@@ -78,6 +78,15 @@ describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name,
   });
 });
 
+/** The fault strikes whoever calls next: that may be a payment of the test before, which still hands in its link. */
+async function struck(payment: Record<string, unknown>) {
+  for (let tries = 1; ; tries += 1) {
+    await fixture.faults({ fault: 'drop_before', next: 1 });
+    const paid = await fixture.pay(payment);
+    if (paid.body.status !== 'captured' || tries === 5) return paid;
+  }
+}
+
 describe('pattern B: charge, fiscalise, attach (click)', () => {
   const payment = { provider: 'click', token: 'token-0001' };
 
@@ -110,8 +119,7 @@ describe('pattern B: charge, fiscalise, attach (click)', () => {
   );
 
   it('settles what never arrived as declined, only after the settle time, and sends nothing again', async () => {
-    await fixture.faults({ fault: 'drop_before', next: 1 });
-    const { body } = await fixture.pay(payment);
+    const { body } = await struck(payment);
     expect(body.status).toBe('authorize_unknown');
     await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
     expect(await fixture.simulated(body.id)).toEqual([]);
@@ -223,12 +231,12 @@ describe('what arrives at the door', () => {
     ['a late capture without a hold', { provider: 'click', capture: 'manual' }, '/payment/capture', 'invalid_value'],
     ['a field for a card', { provider: 'payme', cvc: '123' }, '/payment/cvc', 'card_data_refused'],
   ])('refuses %s before anything moves', async (_name, payment, pointer, code) => {
-    const before = await fixture.gateway.world();
+    const before = await fixture.stored();
     const { status, body } = await fixture.pay(payment);
     expect(status).toBe(422);
     expect(body.errors).toContainEqual(expect.objectContaining({ pointer, code }));
     expect(JSON.stringify(body)).not.toContain('8600495473316478');
-    expect(await fixture.gateway.world()).toBe(before);
+    expect(await fixture.stored()).toEqual(before);
   });
 
   it('shows another merchant nothing', async () => {

@@ -247,10 +247,10 @@ it.each([
   const sale = fixture.sale({ provider, token: 'token-0001' });
   const [item] = sale['items'] as Record<string, unknown>[];
   const items = [{ ...item, ...(changed as object | undefined) }];
-  const before = await fixture.gateway.world();
+  const before = await fixture.stored();
   const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items, ...rest });
   expect([status, body.errors?.map((each) => each.pointer)]).toEqual([422, [pointer]]);
-  expect(await fixture.gateway.world()).toBe(before);
+  expect(await fixture.stored()).toEqual(before);
 });
 
 it('takes half a piece where the account says how its provider counts', async () => {
