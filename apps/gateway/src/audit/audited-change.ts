@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Problem } from '#runtime';
+import { isDatabaseBusy, Problem } from '#runtime';
 import { AuditTrail } from './audit-trail.js';
 import type { Caller } from './caller.js';
 
@@ -22,8 +22,6 @@ export interface Unchanged<T> {
 const LOCK_TIMEOUT = '5s';
 const TRANSACTION_TIMEOUT_MS = 10_000;
 const MAX_WAIT_MS = 5_000;
-/** SQLSTATE: lock_timeout ran out; deadlock, this side was rolled back. */
-const BUSY = new Set(['55P03', '40P01']);
 
 /** A change by a person and its record in the audit trail, in one transaction: both happen or neither does. */
 @Injectable()
@@ -53,20 +51,10 @@ export class AuditedChange {
         { timeout: timeoutMs, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
       );
     } catch (error) {
-      if (!BUSY.has(sqlStateOf(error) ?? '')) throw error;
+      if (!isDatabaseBusy(error)) throw error;
       throw new Problem('service_unavailable', 'Another change of the same is being written; nothing was changed.', {
         cause: error,
       });
     }
   }
-}
-
-/** The SQLSTATE of a failed raw statement; null when the error is none of PostgreSQL's. */
-export function sqlStateOf(error: unknown): string | null {
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return null;
-  const failure = error.meta?.['driverAdapterError'];
-  if (typeof failure !== 'object' || failure === null || !('cause' in failure)) return null;
-  const { cause } = failure;
-  if (typeof cause !== 'object' || cause === null || !('originalCode' in cause)) return null;
-  return typeof cause.originalCode === 'string' ? cause.originalCode : null;
 }

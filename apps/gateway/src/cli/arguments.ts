@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { CATALOG_USAGE } from './catalog-commands.js';
 import { CLASSIFIER_USAGE } from './classifier-commands.js';
+import { readArguments, refuseForeignOptions } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
 
 export const USAGE = `Usage:
@@ -38,7 +38,7 @@ const OPTIONS = {
   'require-idempotency-key': { type: 'boolean' },
 } as const;
 
-export type Given = ReturnType<typeof parsed>['values'];
+export type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'merchant create': ['code', 'name', 'tin'],
@@ -62,22 +62,12 @@ export const WITH_TARGET: ReadonlySet<string> = new Set([
 ]);
 
 /** @throws UsageError */
-export function readArguments(args: readonly string[]): { values: Given; positionals: string[] } {
-  try {
-    return parsed(args);
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-  }
-}
-
-function parsed(args: readonly string[]) {
-  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
-}
-
-/** @throws UsageError */
-export function refuseForeignOptions(command: string, values: Given): void {
+export function readCommand(args: readonly string[]): { command: string; values: Given; positionals: string[] } {
+  const { values, positionals } = readArguments(args, OPTIONS, USAGE);
+  const [noun = '', verb = ''] = positionals;
+  const command = `${noun} ${verb}`;
   const known = COMMANDS[command];
   if (!known) throw new UsageError(USAGE);
-  const foreign = Object.keys(values).filter((option) => !known.some((name) => name === option));
-  if (foreign.length > 0) throw new UsageError(`${command} has no --${foreign.join(', --')}\n\n${USAGE}`);
+  refuseForeignOptions(command, { values, known, usage: USAGE });
+  return { command, values, positionals };
 }

@@ -1,9 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { newId } from '#runtime';
 import { ExportProducts, rejectedFile } from '../catalog/files/export-products.js';
@@ -12,6 +10,7 @@ import { FILE_FORMATS, type FileFormat } from '../catalog/files/product-table.js
 import { Merchants } from '../merchants/merchants.js';
 import { UnreadableFile } from '../sheets/sheet-row.js';
 import { ProgressLine } from './progress-line.js';
+import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
 
 export const CATALOG_USAGE = `  catalog import --merchant CODE_OR_ID --file FILE [--format csv|xlsx|jsonl] [--full] [--rejected FILE]
@@ -30,7 +29,7 @@ const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'catalog export': ['merchant', 'file', 'format'],
 };
 
-type Given = ReturnType<typeof readArguments>['values'];
+type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 /** Files of products, without a limit of time or size. */
 @Injectable()
@@ -48,13 +47,11 @@ export class CatalogCommands {
 
   /** @returns what is printed @throws UsageError */
   async run(args: readonly string[]): Promise<unknown> {
-    const { values, positionals } = readArguments(args);
+    const { values, positionals } = readArguments(args, OPTIONS, CATALOG_USAGE);
     const [noun = '', verb = '', ...targets] = positionals;
     const known = COMMANDS[`${noun} ${verb}`];
     if (!known) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
-    const foreign = Object.keys(values).filter((option) => !known.some((name) => name === option));
-    if (foreign.length > 0)
-      throw new UsageError(`${noun} ${verb} has no --${foreign.join(', --')}\n\n${CATALOG_USAGE}`);
+    refuseForeignOptions(`${noun} ${verb}`, { values, known, usage: CATALOG_USAGE });
     try {
       if (targets.length > 0) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
       return verb === 'import' ? await this.import(values) : await this.export(values);
@@ -140,22 +137,6 @@ function rejectsTo(path: string | null, format: FileFormat): Rejects {
       await written;
     },
   };
-}
-
-function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${CATALOG_USAGE}`);
-  }
-}
-
-async function mustExist(file: string): Promise<void> {
-  try {
-    await access(file);
-  } catch (error) {
-    throw new UsageError(`There is no file ${JSON.stringify(file)} that can be read.`, { cause: error });
-  }
 }
 
 /** For the bar; a quoted line break counts as a row, which only makes the bar a little late. */

@@ -1,5 +1,3 @@
-import { access } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { newId } from '#runtime';
@@ -10,6 +8,7 @@ import { classifierStatus } from '../classifier/versions-kept.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { ProgressLine } from './progress-line.js';
+import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
 
 export const CLASSIFIER_USAGE = `  classifier load full|inactive|changes|lines [--source URL_OR_FILE] [--allow-fewer]
@@ -34,7 +33,7 @@ const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
 const MAX_REASON_LENGTH = 500;
 const BUSY = 'A load goes on, or died less than half a minute ago; try again later.';
 
-type Given = ReturnType<typeof readArguments>['values'];
+type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 /** The classification register: one for all merchants, so only who sits at the machine may change it. */
 @Injectable()
@@ -53,13 +52,11 @@ export class ClassifierCommands {
 
   /** @returns what is printed @throws UsageError */
   async run(args: readonly string[]): Promise<unknown> {
-    const { values, positionals } = readArguments(args);
+    const { values, positionals } = readArguments(args, OPTIONS, CLASSIFIER_USAGE);
     const [, verb = '', ...targets] = positionals;
     const known = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
     if (!known || targets.length !== (verb === 'load' ? 1 : 0)) throw usage();
-    const foreign = Object.keys(values).filter((option) => !known.some((name) => name === option));
-    if (foreign.length > 0)
-      throw new UsageError(`classifier ${verb} has no --${foreign.join(', --')}\n\n${CLASSIFIER_USAGE}`);
+    refuseForeignOptions(`classifier ${verb}`, { values, known, usage: CLASSIFIER_USAGE });
     switch (verb) {
       case 'load':
         return this.loadFrom(targets[0] ?? '', values);
@@ -125,20 +122,4 @@ function reasonOf({ reason }: Given): string {
 
 function usage(): UsageError {
   return new UsageError(`Usage:\n${CLASSIFIER_USAGE}`);
-}
-
-function readArguments(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${CLASSIFIER_USAGE}`);
-  }
-}
-
-async function mustExist(file: string): Promise<void> {
-  try {
-    await access(file);
-  } catch (error) {
-    throw new UsageError(`There is no file ${JSON.stringify(file)} that can be read.`, { cause: error });
-  }
 }

@@ -3,7 +3,7 @@ import { newId } from '#runtime';
 import type { Caller } from '../audit/caller.js';
 import { MerchantPatch } from '../merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../merchants/merchants.js';
-import { readArguments, refuseForeignOptions, USAGE, WITH_TARGET, type Given } from './arguments.js';
+import { readCommand, USAGE, WITH_TARGET, type Given } from './arguments.js';
 import { CatalogCommands } from './catalog-commands.js';
 import { checked } from './checked.js';
 import { ClassifierCommands } from './classifier-commands.js';
@@ -25,10 +25,8 @@ export class Cli {
   async run(args: readonly string[]): Promise<unknown> {
     if (CatalogCommands.knows(args)) return this.catalog.run(args);
     if (ClassifierCommands.knows(args)) return this.classifier.run(args);
-    const { values, positionals } = readArguments(args);
-    const [noun = '', verb = '', ...targets] = positionals;
-    const command = `${noun} ${verb}`;
-    refuseForeignOptions(command, values);
+    const { command, values, positionals } = readCommand(args);
+    const [, verb = '', ...targets] = positionals;
     if (targets.length !== (WITH_TARGET.has(command) ? 1 : 0)) throw new UsageError(USAGE);
     const [target = ''] = targets;
     switch (command) {

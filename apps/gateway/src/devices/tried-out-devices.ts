@@ -1,7 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { apiKeyOwner, PrismaService, type Prisma } from '#database';
+import { apiKeyOwner, Prisma, PrismaService } from '#database';
 import { Problem, seal, type Logger } from '#runtime';
-import { sqlStateOf } from '../audit/audited-change.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { DeviceBody } from './device-bodies.js';
@@ -131,4 +130,14 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
 export function tooManyAtOnce(): Problem {
   const detail = `${MAX_TRIED_AT_ONCE} registers are being asked who they are at this moment; go on a little later.`;
   return new Problem('too_many_requests', detail, { headers: { 'retry-after': '5' } });
+}
+
+/** The SQLSTATE of a failed raw statement; null when the error is none of PostgreSQL's. */
+function sqlStateOf(error: unknown): string | null {
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return null;
+  const failure = error.meta?.['driverAdapterError'];
+  if (typeof failure !== 'object' || failure === null || !('cause' in failure)) return null;
+  const { cause } = failure;
+  if (typeof cause !== 'object' || cause === null || !('originalCode' in cause)) return null;
+  return typeof cause.originalCode === 'string' ? cause.originalCode : null;
 }

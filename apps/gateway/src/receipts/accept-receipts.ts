@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, StatementPump } from '#database';
-import { isDatabaseUnavailable, Problem } from '#runtime';
+import { isDatabaseBusy, isDatabaseUnavailable, Problem } from '#runtime';
 import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
 
 export type Acceptance =
@@ -96,7 +96,8 @@ export class AcceptReceipts {
 
 function settleFailed(each: Waiting, error: unknown): void {
   const { idempotencyKey, externalId } = each.row;
-  if (!isLockTimeout(error)) each.reject(error);
+  if (!isDatabaseBusy(error)) each.reject(error);
+  // Somebody else is at work on this very key.
   else if (idempotencyKey !== null || externalId !== null) each.resolve({ kind: 'in_flight' });
   // Without a key nobody can hold it: the database itself is behind.
   else
@@ -144,9 +145,4 @@ function byKey(a: Waiting, b: Waiting): number {
   const left = sortKey(a.row);
   const right = sortKey(b.row);
   return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/** SQLSTATE 55P03 (lock_not_available) and 40P01 (deadlock victim): somebody else is at work on this very key. */
-function isLockTimeout(error: unknown): boolean {
-  return /55P03|40P01|lock timeout|deadlock detected/.test(String(error));
 }

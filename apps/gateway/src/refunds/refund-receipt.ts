@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, REFUND_OPERATION, type Prisma } from '#database';
-import { canonicalJson, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
-import { sqlStateOf } from '../audit/audited-change.js';
+import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../catalog/goods-catalog.js';
 import { CALLBACK_SECRET_MISSING } from '../receipts/callback-fault.js';
 import { acceptedRow } from '../receipts/accepted-row.js';
@@ -46,8 +45,6 @@ const TRANSACTION_TIMEOUT_MS = 10_000;
 const MAX_WAIT_MS = 5_000;
 /** Before a refund whose connection died is written again with the same id. */
 const RECONNECT_PAUSE_MS = 150;
-/** SQLSTATE: lock_timeout ran out; deadlock, this side was rolled back. */
-const BUSY = new Set(['55P03', '40P01']);
 
 /**
  * POST /v1/receipts/{id}/refunds: lock the sale → what is left → write → ring → wait (docs/refunds.md).
@@ -187,7 +184,7 @@ function refusalOf(error: unknown): unknown {
     // Its holder has not committed yet, or has just rolled back.
     return new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
   }
-  if (!BUSY.has(sqlStateOf(error) ?? '')) return error;
+  if (!isDatabaseBusy(error)) return error;
   const detail = 'Another refund of this receipt is being written; nothing was stored.';
   return new Problem('service_unavailable', detail, { cause: error });
 }
