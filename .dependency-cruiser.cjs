@@ -55,6 +55,13 @@ module.exports = {
       to: { pathNot: '^libs/fiscal-domain/' },
     },
     {
+      name: 'sdk-stands-alone',
+      comment: 'It is published as a package without dependencies, for runtimes that are not Node.js too.',
+      severity: 'error',
+      from: { path: '^libs/sdk/', pathNot: TESTS },
+      to: { pathNot: '^libs/sdk/' },
+    },
+    {
       name: 'payments-is-framework-free',
       severity: 'error',
       from: { path: '^libs/payments/', pathNot: TESTS },

@@ -1,4 +1,4 @@
-import { generateClient } from './lib/generate.mjs';
+import { generate } from './lib/generate.mjs';
 import { runProgram } from './lib/user-error.mjs';
 
-await runProgram(generateClient);
+await runProgram(generate);

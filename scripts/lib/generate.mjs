@@ -7,15 +7,32 @@ import { fingerprint, isUpToDate, writeStamp } from './stamps.mjs';
 
 const CLIENT_DIR = path.join(ROOT, 'libs', 'database', 'src', 'generated');
 const STAMP = path.join(CLIENT_DIR, '.stamp');
+const SDK_TYPES = path.join(ROOT, 'libs', 'sdk', 'src', 'generated', 'api.ts');
+const SDK_STAMP = path.join(path.dirname(SDK_TYPES), '.stamp');
+const OPENAPI_TYPESCRIPT = path.join(ROOT, 'node_modules', 'openapi-typescript', 'bin', 'cli.js');
 const PRISMA = path.join(ROOT, 'node_modules', 'prisma', 'build', 'index.js');
 
 /** @returns {boolean} */
 export function isGenerated() {
+  return isClientGenerated() && areSdkTypesGenerated();
+}
+
+/** Writes what the code is compiled with and nobody writes by hand: the database client and the types of the SDK. */
+export async function generate() {
+  if (!isClientGenerated()) await generateClient();
+  if (!areSdkTypesGenerated()) await generateSdkTypes();
+}
+
+function isClientGenerated() {
   return isUpToDate(STAMP, wantedStamp()) && fs.existsSync(path.join(CLIENT_DIR, 'client.ts'));
 }
 
+function areSdkTypesGenerated() {
+  return isUpToDate(SDK_STAMP, wantedSdkStamp()) && fs.existsSync(SDK_TYPES);
+}
+
 /** Writes the database client from prisma/schema.prisma. */
-export async function generateClient() {
+async function generateClient() {
   const wanted = wantedStamp();
   await runNode('prisma generate', [PRISMA, 'generate', '--no-hints'], {
     env: {
@@ -29,6 +46,17 @@ export async function generateClient() {
   writeStamp(STAMP, wanted);
 }
 
+/** Writes the types of libs/sdk from docs/openapi.json. */
+async function generateSdkTypes() {
+  const wanted = wantedSdkStamp();
+  await runNode('openapi-typescript', [OPENAPI_TYPESCRIPT, 'docs/openapi.json', '--output', SDK_TYPES]);
+  writeStamp(SDK_STAMP, wanted);
+}
+
 function wantedStamp() {
   return fingerprint(['prisma/schema.prisma', 'package-lock.json']);
+}
+
+function wantedSdkStamp() {
+  return fingerprint(['docs/openapi.json', 'package-lock.json']);
 }

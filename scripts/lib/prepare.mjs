@@ -1,5 +1,5 @@
 import { build, isBuilt } from './build.mjs';
-import { generateClient, isGenerated } from './generate.mjs';
+import { generate, isGenerated } from './generate.mjs';
 import { assertNodeVersion, ensureInstalled } from './install.mjs';
 import { step } from './progress.mjs';
 
@@ -7,6 +7,6 @@ import { step } from './progress.mjs';
 export async function prepareWorkspace() {
   assertNodeVersion();
   await ensureInstalled();
-  if (!isGenerated()) await step('Generating the database client', generateClient);
+  if (!isGenerated()) await step('Generating the database client and the types of the SDK', generate);
   if (!isBuilt()) await step('Building', build);
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { build, isBuilt } from './build.mjs';
 import { findLockGaps } from './complete-lock.mjs';
-import { generateClient, isGenerated } from './generate.mjs';
+import { generate, isGenerated } from './generate.mjs';
 import { runJest } from './jest-run.mjs';
 import { ROOT } from './paths.mjs';
 import { run } from './run.mjs';
@@ -29,6 +29,7 @@ export const GROUPS = [
   checks('types', 60, 'read', [
     { what: 'the database client is generated', check: ensureGenerated },
     command('programs and tests', TSC, ['--noEmit', '--pretty', 'false']),
+    command('the SDK without the types of Node.js', TSC, ['-p', 'tsconfig.sdk.json', '--noEmit', '--pretty', 'false']),
     command('tools', TSC, ['-p', 'scripts/tsconfig.json', '--pretty', 'false']),
   ]),
   checks('format', 30, 'read', [
@@ -107,11 +108,11 @@ function command(what, script, args) {
 }
 
 async function ensureGenerated() {
-  if (!isGenerated()) await generateClient();
+  if (!isGenerated()) await generate();
 }
 
 async function ensureBuilt() {
-  if (!isGenerated()) await generateClient();
+  if (!isGenerated()) await generate();
   if (!isBuilt()) await build();
 }
 

@@ -108,6 +108,9 @@ const CROSSED: [string, string, string][] = [
   ['apps/cash-register/src/h.ts', 'pg', 'cash-register-stands-alone'],
   ['libs/fiscal-domain/src/i.ts', 'node:fs', 'fiscal-domain-is-pure'],
   ['libs/fiscal-domain/src/j.ts', 'libs/runtime/src/index.ts', 'fiscal-domain-is-pure'],
+  ['libs/sdk/src/t.ts', 'node:crypto', 'sdk-stands-alone'],
+  ['libs/sdk/src/u.ts', 'libs/runtime/src/index.ts', 'sdk-stands-alone'],
+  ['libs/sdk/src/v.ts', 'ulid', 'sdk-stands-alone'],
   ['libs/payments/src/k.ts', '@nestjs/common', 'payments-is-framework-free'],
   ['apps/device-relay/src/lanes/l.ts', 'ioredis', 'implementations-are-chosen-in-modules'],
   ['apps/gateway/src/m.ts', 'apps/gateway/src/testing/n.ts', 'no-test-code-in-programs'],
@@ -121,6 +124,7 @@ const KEPT: [string, string][] = [
   ['libs/payments/src/q.ts', 'libs/fiscal-domain/src/index.ts'],
   ['apps/gateway/src/r.spec.ts', 'apps/gateway/src/testing/n.ts'],
   ['libs/fiscal-domain/src/s.spec.ts', 'node:fs'],
+  ['libs/sdk/src/w.spec.ts', 'node:fs'],
 ];
 
 interface Violation {

@@ -1,0 +1,132 @@
+import type { ListPath, Method, OperationOf, PageOf, ParametersOf, PathWith, ResultOf } from './api-types.js';
+import { bytesOf, type Bytes } from './bytes.js';
+import { UsageError } from './errors.js';
+import { jsonBytes } from './exchange.js';
+import { PagedList } from './pages.js';
+import type { Call, CallOptions, Transport } from './transport.js';
+
+export interface WriteOptions extends CallOptions {
+  /** The same key and body have one effect, however often they are sent. Keep it: it must survive a restart. */
+  idempotencyKey?: string | undefined;
+}
+
+interface AnyParameters {
+  path?: object | undefined;
+  query?: object | undefined;
+  body?: unknown;
+}
+
+/** A body that is no JSON: a file to import. */
+export interface RawBody {
+  content: string | Uint8Array;
+  contentType: string;
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+/** Writes that HTTP itself calls idempotent. */
+const REPEATABLE = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
+/** Where the gateway keeps keys; elsewhere it would ignore one, and a repeated write would be done twice. */
+const KEYED = new Set(['/v1/receipts', '/v1/receipts/{id}/refunds', '/v1/payments']);
+
+/** Calls operations of the description by method and path; what the resources are made of. */
+export class Api {
+  constructor(private readonly transport: Transport) {}
+
+  /** The answer's JSON. A POST or PATCH without a key is not repeated when its answer is lost. */
+  async request<M extends Method, P extends PathWith<M>>(
+    method: M,
+    path: P,
+    parameters: ParametersOf<OperationOf<M, P>>,
+    options?: WriteOptions,
+  ): Promise<ResultOf<OperationOf<M, P>>> {
+    return (await this.transport.send(callOf(method, path, parameters, options))) as ResultOf<OperationOf<M, P>>;
+  }
+
+  /** As `request`, for what has the effect of once however often it is sent. */
+  async repeat<M extends Method, P extends PathWith<M>>(
+    method: M,
+    path: P,
+    parameters: ParametersOf<OperationOf<M, P>>,
+    options?: WriteOptions & { headers?: Record<string, string>; waitS?: number },
+  ): Promise<ResultOf<OperationOf<M, P>>> {
+    const { headers = {}, waitS = 0 } = options ?? {};
+    const call = callOf(method, path, parameters, options);
+    const sent = { ...call, headers: { ...call.headers, ...headers }, waitS, isRepeatable: true };
+    return (await this.transport.send(sent)) as ResultOf<OperationOf<M, P>>;
+  }
+
+  list<P extends ListPath>(
+    path: P,
+    parameters: Omit<ParametersOf<OperationOf<'GET', P>>, 'body'>,
+    options?: CallOptions,
+  ): PagedList<PageOf<P>> {
+    const { query, ...rest } = parameters as AnyParameters;
+    const { cursor, ...filters } = (query ?? {}) as { cursor?: string };
+    const fetchPage = (at: string | null): Promise<PageOf<P>> => {
+      const paged = { ...filters, ...(at === null ? {} : { cursor: at }) };
+      return this.transport.send(callOf('GET', path, { ...rest, query: paged }, options)) as Promise<PageOf<P>>;
+    };
+    return new PagedList(fetchPage, cursor ?? null);
+  }
+
+  /** The answer itself, for files: its body is still to be read. */
+  async download<P extends PathWith<'GET'>>(
+    path: P,
+    parameters: ParametersOf<OperationOf<'GET', P>>,
+    options?: CallOptions,
+  ): Promise<Response> {
+    const call: Call = { ...callOf('GET', path, parameters, options), read: 'response', headers: { accept: '*/*' } };
+    return (await this.transport.send(call)) as Response;
+  }
+
+  async upload<P extends PathWith<'POST'>>(
+    path: P,
+    { content, contentType }: RawBody,
+    query: object = {},
+    options?: CallOptions,
+  ): Promise<ResultOf<OperationOf<'POST', P>>> {
+    const body = typeof content === 'string' ? bytesOf(content) : (Uint8Array.from(content) as Bytes);
+    const call = { ...callOf('POST', path, { query }, options), body, headers: { 'content-type': contentType } };
+    return (await this.transport.send(call)) as ResultOf<OperationOf<'POST', P>>;
+  }
+
+  /** What needs no token. @param path from the base address */
+  async open(path: string, read: Call['read'], options?: CallOptions): Promise<unknown> {
+    const headers = { accept: '*/*' };
+    return this.transport.send({ method: 'GET', path, headers, isRepeatable: true, read, isPublic: true, options });
+  }
+}
+
+function callOf(method: string, template: string, parameters: AnyParameters, options: WriteOptions = {}): Call {
+  const { idempotencyKey = null } = options;
+  if (idempotencyKey !== null && !KEY.test(idempotencyKey)) {
+    throw new UsageError('An idempotency key is 1 to 255 visible ASCII characters.');
+  }
+  if (idempotencyKey !== null && !KEYED.has(template)) throw new UsageError(`${template} takes no idempotency key.`);
+  const { path, query, body } = parameters;
+  const hasBody = body !== undefined;
+  return {
+    method,
+    path: filled(template, path ?? {}) + queryText(query ?? {}),
+    ...(hasBody && { body: jsonBytes(body), headers: { 'content-type': 'application/json' } }),
+    isRepeatable: REPEATABLE.has(method) || idempotencyKey !== null,
+    idempotencyKey,
+    read: 'json',
+    options,
+  };
+}
+
+function filled(template: string, names: object): string {
+  const values = names as Readonly<Record<string, unknown>>;
+  return template.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = values[name];
+    if (typeof value === 'string' && value !== '') return encodeURIComponent(value);
+    throw new UsageError(`${name} is missing in ${template}.`);
+  });
+}
+
+function queryText(query: object): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}

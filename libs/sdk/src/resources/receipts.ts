@@ -1,0 +1,158 @@
+import type { Api, WriteOptions } from '../api.js';
+import type { BodyOf, FiltersOf, PageOf, ParametersOf, OperationOf, Schema } from '../api-types.js';
+import { sleep } from '../clock.js';
+import { FiscalGatewayError, UsageError } from '../errors.js';
+import type { PagedList } from '../pages.js';
+import { asReceipt, isSettled, type Receipt, type SettledReceipt } from '../receipt-states.js';
+import type { CallOptions } from '../transport.js';
+
+export type SaleBody = BodyOf<'POST', '/v1/receipts'>;
+export type RefundBody = Schema<'RefundBody'>;
+export type ValidatedSale = Schema<'ValidatedView'>;
+export type BatchEntry = Omit<Schema<'BatchEntry'>, 'receipt'> & { receipt: Receipt | null };
+export type ReceiptFilters = FiltersOf<'/v1/receipts'>;
+export type RefundPage = PageOf<'/v1/receipts/{id}/refunds'>;
+
+/** Names a sale for good: a repeat with the same key finds it, from any process and after any restart. */
+export interface Keyed {
+  idempotencyKey: string;
+}
+
+/** The caller's own number of the sale, unique within the merchant: it does what a key does. */
+export interface Named {
+  external_id: string;
+}
+
+export interface SaleOptions extends WriteOptions {
+  /** Seconds to wait for the register: 0 to 60, 10 by default. 0: the answer is a receipt on its way. */
+  waitS?: number | undefined;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** A minute by default. */
+  timeoutMs?: number;
+  /** Called with each state that was read. */
+  onState?: (receipt: Receipt) => void;
+}
+
+/** The receipt was still on its way when the time was up. The gateway goes on; wait again, or let a webhook say it. */
+export class WaitTimeoutError extends FiscalGatewayError {
+  override name = 'WaitTimeoutError';
+
+  constructor(readonly receipt: Receipt) {
+    super(`Receipt ${receipt.id} is still ${receipt.status}.`);
+  }
+}
+
+type DocumentFormat = ParametersOf<OperationOf<'GET', '/v1/receipts/{id}/document'>>['query'];
+
+const DEFAULT_WAIT_S = 10;
+const WAIT_TIMEOUT_MS = 60_000;
+const FIRST_POLL_MS = 250;
+const SLOWEST_POLL_MS = 5_000;
+
+export class Receipts {
+  constructor(private readonly api: Api) {}
+
+  /**
+   * Sells. The result has one of the states of `Receipt`: only `registered` has a fiscal document, and a receipt that is
+   * still on its way is no error. What the gateway or the register refuses is thrown as `ProblemError`.
+   */
+  create(sale: SaleBody, options: SaleOptions & Keyed): Promise<Receipt>;
+  create(sale: SaleBody & Named, options?: SaleOptions): Promise<Receipt>;
+  async create(sale: SaleBody, options: SaleOptions = {}): Promise<Receipt> {
+    assertNamed(sale, options);
+    return asReceipt(await this.api.repeat('POST', '/v1/receipts', { body: sale }, waiting(options)));
+  }
+
+  /** Takes a sale back, wholly (`{}`) or in part. */
+  refund(saleId: string, refund: RefundBody, options: SaleOptions & Keyed): Promise<Receipt>;
+  refund(saleId: string, refund: RefundBody & Named, options?: SaleOptions): Promise<Receipt>;
+  async refund(saleId: string, refund: RefundBody, options: SaleOptions = {}): Promise<Receipt> {
+    assertNamed(refund, options);
+    const parameters = { path: { id: saleId }, body: refund };
+    return asReceipt(await this.api.repeat('POST', '/v1/receipts/{id}/refunds', parameters, waiting(options)));
+  }
+
+  async get(id: string, options?: CallOptions): Promise<Receipt> {
+    return asReceipt(await this.api.request('GET', '/v1/receipts/{id}', { path: { id } }, options));
+  }
+
+  /**
+   * Reads the receipt until the gateway is done with it. `unknown` ends the waiting too: a person decides what follows.
+   * @throws WaitTimeoutError
+   */
+  async waitUntilFinal(id: string, options: WaitOptions = {}): Promise<SettledReceipt> {
+    const { timeoutMs = WAIT_TIMEOUT_MS, onState, ...rest } = options;
+    const begunMs = performance.now();
+    for (let pollMs = FIRST_POLL_MS; ; pollMs = Math.min(SLOWEST_POLL_MS, pollMs * 1.5)) {
+      const receipt = await this.get(id, rest);
+      onState?.(receipt);
+      if (isSettled(receipt)) return receipt;
+      // Half of it is drawn, so that callers who began together spread.
+      const waitMs = pollMs * (0.5 + Math.random() / 2);
+      if (performance.now() - begunMs + waitMs > timeoutMs) throw new WaitTimeoutError(receipt);
+      await sleep(waitMs, rest.signal);
+    }
+  }
+
+  /** Newest first. */
+  list(
+    filters: ReceiptFilters = {},
+    options?: CallOptions,
+  ): PagedList<{ data: Receipt[]; next_cursor: string | null }> {
+    return this.api.list('/v1/receipts', { query: filters }, options) as unknown as ReturnType<Receipts['list']>;
+  }
+
+  /** The refunds of a sale; each page says under `left` what can still be refunded. */
+  refunds(saleId: string, options?: CallOptions): PagedList<RefundPage> {
+    return this.api.list('/v1/receipts/{id}/refunds', { path: { id: saleId } }, options);
+  }
+
+  /** Takes a receipt that was not sent yet out of its lane. */
+  async cancel(id: string, options?: CallOptions): Promise<Receipt> {
+    return asReceipt(await this.api.repeat('POST', '/v1/receipts/{id}/cancel', { path: { id } }, options));
+  }
+
+  /** All checks of a sale, and what it would become; nothing is stored. */
+  validate(sale: SaleBody, options?: CallOptions): Promise<ValidatedSale> {
+    return this.api.repeat('POST', '/v1/receipts/validate', { body: sale }, options);
+  }
+
+  /** Up to 500 sales, each with a number of its own and a result of its own. */
+  async batch(sales: readonly (SaleBody & Named)[], options?: CallOptions): Promise<BatchEntry[]> {
+    if (sales.some(({ external_id: name }) => !name))
+      throw new UsageError('Each sale of a batch needs an external_id.');
+    const body = { receipts: sales.map((sale) => ({ ...sale })) };
+    const { data } = await this.api.repeat('POST', '/v1/receipts/batch', { body }, options);
+    return data as BatchEntry[];
+  }
+
+  /** The customer's receipt as page, PDF, picture or text. */
+  document(id: string, format: DocumentFormat = {}, options?: CallOptions): Promise<Response> {
+    return this.api.download('/v1/receipts/{id}/document', { path: { id }, query: format }, options);
+  }
+
+  /** NDJSON, CSV or XLSX, as a stream. */
+  export(
+    filters: ParametersOf<OperationOf<'GET', '/v1/receipts/export'>>['query'],
+    options?: CallOptions,
+  ): Promise<Response> {
+    return this.api.download('/v1/receipts/export', { query: filters }, options);
+  }
+}
+
+/** Callers without types meet here what the types say. */
+export function assertNamed(body: { external_id?: string | null | undefined }, { idempotencyKey }: SaleOptions): void {
+  if (idempotencyKey !== undefined || body.external_id) return;
+  throw new UsageError(
+    'A sale or refund needs an idempotencyKey or an external_id: without one a repeat would be a second one.',
+  );
+}
+
+export function waiting(options: SaleOptions): WriteOptions & { headers: Record<string, string>; waitS: number } {
+  const { waitS } = options;
+  if (waitS === undefined) return { ...options, headers: {}, waitS: DEFAULT_WAIT_S };
+  const prefer = waitS === 0 ? 'respond-async' : `wait=${Math.ceil(waitS)}`;
+  return { ...options, headers: { prefer }, waitS };
+}

@@ -1,0 +1,203 @@
+import { AccessTokens, type TokenRequest } from './access-tokens.js';
+import { bytesOf, type Bytes } from './bytes.js';
+import { sleep } from './clock.js';
+import { ConnectionError, OAuthError, ProblemError } from './errors.js';
+import { exchange, failureOf, type OneRequest, type Outcome } from './exchange.js';
+import type { AccessToken, Hooks, RequestInfo, ResponseInfo, Settings } from './options.js';
+import { mayRetry, pauseMs, type RetryOptions } from './retry.js';
+import { signRequest } from './signing/sign-request.js';
+import { openSigningKey, type SigningKey } from './signing/signing-key.js';
+import { VERSION } from './version.js';
+
+export interface CallOptions {
+  /** Ends the call and its retries. Of a write that was under way it is then not known whether it was done. */
+  signal?: AbortSignal | undefined;
+  /** In place of the client's. */
+  retry?: Partial<RetryOptions> | undefined;
+  attemptTimeoutMs?: number | undefined;
+}
+
+export interface Call {
+  method: string;
+  /** From the base address, with the query. */
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: Bytes | null;
+  /** Twice has the effect of once. */
+  isRepeatable: boolean;
+  idempotencyKey?: string | null;
+  /** Seconds for which the gateway may hold the answer back. */
+  waitS?: number;
+  read: OneRequest['read'];
+  /** Without a token, and so unsigned: what is public. */
+  isPublic?: boolean;
+  options?: CallOptions | undefined;
+}
+
+/** What one attempt sends. */
+interface Prepared {
+  headers: Record<string, string>;
+  body: Bytes | null;
+  token: string | null;
+}
+
+type Failed = Exclude<Outcome, { kind: 'done' }>;
+
+const REFUSED_TOKEN = new Set(['invalid_token', 'unauthenticated']);
+const IS_READ = /^(GET|HEAD)$/;
+
+/** Carries a call through attempts until it is answered, refused for good, or given up. */
+export class Transport {
+  private readonly tokens: AccessTokens;
+  private signingKey: Promise<SigningKey> | null = null;
+
+  constructor(private readonly settings: Settings) {
+    const { credentials, baseUrl } = settings;
+    this.tokens = new AccessTokens(credentials, `${baseUrl}/oauth/token`, (make) => this.fetchToken(make));
+  }
+
+  /** The answer's JSON, or the answer itself where the call wants to read it. */
+  async send(call: Call): Promise<unknown> {
+    const url = new URL(this.settings.baseUrl + call.path);
+    const outcome = await this.repeat(call, url, () => this.prepare(call, url));
+    if (outcome.kind === 'done') return outcome.value;
+    throw this.errorOf(outcome, call);
+  }
+
+  /**
+   * @param prepare makes what an attempt sends: each one is signed anew, because a nonce counts once
+   * @returns the last attempt's outcome
+   */
+  private async repeat(
+    call: Call,
+    url: URL,
+    prepare: () => Promise<Prepared>,
+  ): Promise<Outcome & { attempts: number }> {
+    const { settings } = this;
+    const retry = { ...settings.retry, ...call.options?.retry };
+    const timeoutMs = (call.options?.attemptTimeoutMs ?? settings.attemptTimeoutMs) + (call.waitS ?? 0) * 1000;
+    const signal = call.options?.signal;
+    const begunMs = performance.now();
+    let hasNewToken = false;
+    for (let attempts = 1; ; attempts += 1) {
+      const { token, headers, body } = await prepare();
+      const info = this.begin(call, url, attempts);
+      if (info.traceparent !== null) headers['traceparent'] = info.traceparent;
+      const sentMs = performance.now();
+      const { method } = call;
+      const outcome = await exchange(settings.fetch, {
+        method,
+        url,
+        headers,
+        body,
+        timeoutMs,
+        signal,
+        read: call.read,
+      });
+      const response = responseInfo(info, outcome, performance.now() - sentMs);
+      this.notify('onResponse', response);
+      if (outcome.kind === 'done') return { ...outcome, attempts };
+      if (!hasNewToken && token !== null && isTokenRefused(outcome)) {
+        this.tokens.forget(token);
+        hasNewToken = true;
+        continue;
+      }
+      const waitMs = pauseBefore(outcome, call.isRepeatable, {
+        retry,
+        attempts,
+        elapsedMs: performance.now() - begunMs,
+      });
+      if (waitMs === null) return { ...outcome, attempts };
+      this.notify('onRetry', { ...response, waitMs });
+      await sleep(waitMs, signal);
+    }
+  }
+
+  private async prepare(call: Call, url: URL): Promise<Prepared> {
+    const { method, idempotencyKey = null, body = null } = call;
+    const headers: Record<string, string> = { accept: 'application/json', ...this.agent(), ...call.headers };
+    if (idempotencyKey !== null) headers['idempotency-key'] = idempotencyKey;
+    if (call.isPublic) return { headers, body, token: null };
+    const token = await this.tokens.get(call.options?.signal);
+    headers['authorization'] = `Bearer ${token}`;
+    const { signing } = this.settings;
+    if (signing !== null && (signing.requests === 'all' || !IS_READ.test(method))) {
+      this.signingKey ??= openSigningKey(signing);
+      Object.assign(headers, await signRequest({ method, url, headers, body }, signing.keyId, await this.signingKey));
+    }
+    return { headers, body, token };
+  }
+
+  private async fetchToken(make: () => Promise<TokenRequest>): Promise<AccessToken> {
+    const path = '/oauth/token';
+    const call: Call = { method: 'POST', path, isRepeatable: true, read: 'json', isPublic: true };
+    const outcome = await this.repeat(call, new URL(this.settings.baseUrl + path), async () => {
+      const { form, headers } = await make();
+      const body = bytesOf(new URLSearchParams(form).toString());
+      const type = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
+      return { headers: { ...type, ...this.agent(), ...headers }, body, token: null };
+    });
+    if (outcome.kind !== 'done') throw oauthErrorOf(outcome) ?? this.errorOf(outcome, call);
+    const { access_token: accessToken, expires_in: expiresIn } = outcome.value as Record<string, unknown>;
+    return { accessToken: String(accessToken), expiresIn: Number(expiresIn) };
+  }
+
+  private begin(call: Call, url: URL, attempt: number): RequestInfo {
+    const traceparent = this.settings.traceparent() ?? null;
+    const path = url.pathname + url.search;
+    const info = { method: call.method, path, attempt, idempotencyKey: call.idempotencyKey ?? null, traceparent };
+    this.notify('onRequest', info);
+    return info;
+  }
+
+  /** Pages in browsers name themselves. */
+  private agent(): Record<string, string> {
+    return 'document' in globalThis ? {} : { 'user-agent': `fiscal-gateway-sdk/${VERSION}` };
+  }
+
+  /** A hook must not turn a sale that was made into an error. */
+  private notify<Name extends keyof Hooks>(name: Name, info: Parameters<NonNullable<Hooks[Name]>>[0]): void {
+    try {
+      (this.settings.hooks[name] as ((one: typeof info) => void) | undefined)?.(info);
+    } catch (error) {
+      // eslint-disable-next-line no-console -- the caller's own code failed, and nobody else can say so
+      console.error(`fiscal-gateway: the hook ${name} failed`, error);
+    }
+  }
+
+  private errorOf(outcome: Failed & { attempts: number }, { method, path, idempotencyKey = null }: Call): Error {
+    const what = `${method} ${path.split('?')[0]}`;
+    if (outcome.kind === 'refused') return new ProblemError({ ...outcome, what, idempotencyKey });
+    const { attempts, cause } = outcome;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return new ConnectionError(`${what} brought no answer: ${reason}`, { attempts, idempotencyKey, cause });
+  }
+}
+
+function isTokenRefused(outcome: Failed): boolean {
+  return outcome.kind === 'refused' && outcome.status === 401 && REFUSED_TOKEN.has(outcome.problem?.code ?? '');
+}
+
+/** @returns null when no further attempt is made */
+function pauseBefore(
+  outcome: Failed,
+  isRepeatable: boolean,
+  { retry, attempts, elapsedMs }: { retry: RetryOptions; attempts: number; elapsedMs: number },
+): number | null {
+  const failure = failureOf(outcome);
+  if (attempts >= retry.attempts || !mayRetry(failure, isRepeatable)) return null;
+  const waitMs = pauseMs(retry, attempts, failure.kind === 'refused' ? failure.retryAfterMs : null);
+  return elapsedMs + waitMs > retry.maxElapsedMs ? null : waitMs;
+}
+
+function responseInfo(info: RequestInfo, outcome: Outcome, durationMs: number): ResponseInfo {
+  if (outcome.kind === 'no_answer') return { ...info, status: null, requestId: null, durationMs, error: outcome.cause };
+  return { ...info, status: outcome.status, requestId: outcome.requestId, durationMs, error: null };
+}
+
+function oauthErrorOf(outcome: Failed): OAuthError | null {
+  if (outcome.kind !== 'refused') return null;
+  const { error, error_description: description } = (outcome.body ?? {}) as Record<string, unknown>;
+  if (typeof error !== 'string') return null;
+  return new OAuthError(error, outcome.status, typeof description === 'string' ? description : '');
+}
