@@ -34,10 +34,12 @@ export class AccessTokens {
     private readonly credentials: Credentials | null,
     private readonly tokenUrl: string,
     private readonly post: PostForm,
+    /** Milliseconds of a clock that nobody sets. */
+    private readonly now: () => number = () => performance.now(),
   ) {}
 
   async get(signal?: AbortSignal): Promise<string> {
-    const now = performance.now();
+    const now = this.now();
     if (this.held !== null && now < this.held.expiresAtMs) {
       // The present token is still good: when this fails, the next call tries again.
       if (now >= this.held.renewAtMs) void this.renew().catch(() => undefined);
@@ -60,7 +62,7 @@ export class AccessTokens {
   }
 
   private async fetch(): Promise<Held> {
-    const askedAtMs = performance.now();
+    const askedAtMs = this.now();
     const { accessToken, expiresIn } = await this.ask();
     const lifeMs = expiresIn * 1000;
     return { token: accessToken, renewAtMs: askedAtMs + lifeMs * RENEW_AFTER, expiresAtMs: askedAtMs + lifeMs };

@@ -58,8 +58,7 @@ export function limitedTo(ms: number, signal: AbortSignal | undefined): Limit {
   };
 }
 
-/** Usually an error, but `controller.abort(anything)` is allowed. */
+/** As the platform does: whatever the caller gave as the reason, usually an error. */
 function reasonOf(signal: AbortSignal | undefined): Error {
-  const reason: unknown = signal?.reason;
-  return reason instanceof Error ? reason : new Error('The call was aborted.', { cause: reason });
+  return signal?.reason as Error;
 }
