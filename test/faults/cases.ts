@@ -18,6 +18,7 @@ import { linksCut } from './cases/13-links-cut.js';
 import { clockJumps } from './cases/14-clock.js';
 import { everything } from './cases/15-everything.js';
 import { paymentPatterns } from './cases/16-payments.js';
+import { sdkThroughFaults } from './cases/17-sdk.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -26,4 +27,5 @@ export const CASES: readonly FaultCase[] = [
   ...[redisAway, databaseStopped, allKilled, diskFull, gatewaysKilled, blackHole, rollingRestarts, registersKilled],
   ...[dataFolder, linksCut, clockJumps, everything],
   ...paymentPatterns,
+  sdkThroughFaults,
 ];

@@ -153,7 +153,7 @@ function codeOf(error: unknown): string {
 
 /** Strikes `times` times at moments drawn over the course of a load with a total. */
 export async function strikeAlong(
-  load: Load,
+  load: Pick<Load, 'reaches'>,
   { times, total, chance }: { times: number; total: number; chance: Chance },
   strike: (nth: number) => Promise<void>,
 ): Promise<number> {

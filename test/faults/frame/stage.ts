@@ -25,6 +25,8 @@ export interface Stage {
   redisProxy: TcpProxy | null;
   /** Where registers behind NAT dial in, on a stage of kind `fleet`: leads to one relay or the other. */
   linkProxy: CutProxy | null;
+  /** On a stage of kind `fleet`: the gateways answer to the name 127.0.0.1 with this port, where a case may put a proxy. */
+  publicPort: number | null;
   server: OwnServer | null;
   /** The payment providers, on a stage of that kind. */
   payments: PaymentsRig | null;
@@ -48,18 +50,24 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     gateways: 2,
     relays: 2,
     profile: IMPATIENT,
-    scopes: ['receipts:write', 'receipts:read', 'operator:resolve'],
+    scopes: ['receipts:write', 'receipts:read', 'operator:resolve', 'clients:admin'],
   };
   const stage: Stage = {
     ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
-    ...{ payments: null, stop },
+    ...{ payments: null, publicPort: null, stop },
     system: undefined as unknown as TestSystem,
   };
   try {
     if (kind === 'database' || kind === 'everything') options.database = await ownDatabase(stage, parts);
     if (kind === 'redis' || kind === 'everything') options.queueUrl = await ownRedis(stage, parts);
     const linkPort = kind === 'fleet' ? await freePorts(1) : null;
-    if (linkPort !== null) options.env = { LINK_PUBLIC_URL: `ws://127.0.0.1:${linkPort}/link` };
+    if (linkPort !== null) {
+      stage.publicPort = await freePorts(1);
+      options.env = {
+        LINK_PUBLIC_URL: `ws://127.0.0.1:${linkPort}/link`,
+        PUBLIC_HOSTS: `127.0.0.1:${stage.publicPort}`,
+      };
+    }
     stage.system = kind === 'payments' ? await withProviders(stage, options, parts) : await startSystem(options);
     if (kind !== 'payments') parts.push(() => stage.system.stop());
     if (linkPort !== null) stage.linkProxy = await startLinkProxy(stage.system, linkPort, parts);

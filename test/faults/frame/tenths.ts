@@ -15,7 +15,11 @@ export interface Tenth {
 
 /** One file each, so that they run beside each other. */
 export const TENTHS = {
-  fleet: { kind: 'fleet', inTurn: ['1', '2a', '4', '8', '10', '11', '14'], sideBySide: ['2b', '3', '9', '12', '13'] },
+  fleet: {
+    kind: 'fleet',
+    inTurn: ['1', '2a', '4', '8', '10', '11', '14', '17'],
+    sideBySide: ['2b', '3', '9', '12', '13'],
+  },
   outages: { kind: 'everything', inTurn: ['5', '6', '6b', '7', '15'], sideBySide: [] },
   payments: { kind: 'payments', inTurn: ['16a', '16b', '16c'], sideBySide: [] },
 } as const satisfies Record<string, Tenth>;

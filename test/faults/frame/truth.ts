@@ -44,7 +44,11 @@ const SAMPLES = 5;
  * Counts what stands at the OFD and in the registers against what clients were promised. The gateway's own rows are asked
  * for two things only: whether it has finished, and what it says of itself, to be held against the same documents.
  */
-export async function judge(system: TestSystem, loads: readonly Load[], options: JudgeOptions): Promise<Verdict> {
+export async function judge(
+  system: TestSystem,
+  loads: readonly Pick<Load, 'sold' | 'complaints'>[],
+  options: JudgeOptions,
+): Promise<Verdict> {
   const sold = loads.flatMap((load) => load.sold);
   const failures = summed(loads.flatMap((load) => load.complaints));
   const drained = await drain(system, options).catch((error: unknown) => String(error));
