@@ -1,0 +1,101 @@
+/** @typedef {Record<string, any>} Schema */
+
+/**
+ * Bodies worth sending, by operation. `{{…}}` are variables of the Postman collection. What is not here gets its required
+ * fields only.
+ * @type {Record<string, unknown>}
+ */
+const WRITTEN = {
+  receipts_create: {
+    items: [{ name: '{{product_name}}', price: 1500000, qty: 1 }],
+    payment: { method: 'cash' },
+    cashier_id: '{{cashier_id}}',
+  },
+  receiptDrafts_validate: {
+    items: [{ name: '{{product_name}}', price: 1500000, qty: '0.5', discount: 50000 }],
+    payment: { method: 'card', provider: 'uzcard' },
+    cashier_id: '{{cashier_id}}',
+  },
+  receiptDrafts_batch: {
+    receipts: [
+      {
+        external_id: 'POSTMAN-{{$guid}}',
+        items: [{ name: '{{product_name}}', price: 450000, qty: 2 }],
+        payment: { method: 'mixed', cash: 400000, card: 500000 },
+        cashier_id: '{{cashier_id}}',
+      },
+    ],
+  },
+  refunds_create: { lines: [{ line: 1, qty: '0.5' }] },
+  payments_create: {
+    items: [{ name: '{{product_name}}', price: 1500000, qty: 1 }],
+    payment: { method: 'online', provider: 'payme', phone: '998901234567' },
+    cashier_id: '{{cashier_id}}',
+  },
+  catalog_upsert: {
+    products: [{ sku: 'non-1', name: 'Non', spic: '{{spic}}', price: 450000, vat_percent: 12 }],
+  },
+  catalog_change: { name: 'Non' },
+  catalog_resolve: { items: [{ name: '{{product_name}}' }] },
+  syncs_addPage: { products: [{ sku: 'non-1', name: 'Non', spic: '{{spic}}' }] },
+  webhooks_create: { url: '{{webhook_url}}', events: ['receipt.*', 'refund.*'], description: 'ERP' },
+  webhooks_change: { events: ['receipt.registered'] },
+  webhooks_replay: { event_id: '{{event_id}}' },
+  clients_create: { name: 'erp', scopes: ['receipts:write', 'receipts:read'], ip_policy: 'any' },
+  clients_change: { name: 'erp' },
+  clientKeys_create: { name: 'erp', algorithm: 'hmac-sha256' },
+  branches_create: { code: 'north', name: 'North' },
+  branches_change: { name: 'North' },
+  cashiers_create: { code: 'cashier-9', name: 'Aziza' },
+  cashiers_change: { name: 'Aziza' },
+  groups_create: { code: 'upstairs', name: 'Upstairs' },
+  groups_change: { name: 'Upstairs' },
+  merchant_change: { name: 'Savdo' },
+  devices_register: { name: 'Till 1', base_url: 'http://127.0.0.1:8765', api_key: '{{register_api_key}}' },
+  devices_change: { name: 'Till 1' },
+  token_token: { grant_type: 'client_credentials' },
+  token_introspect: { token: '{{access_token}}' },
+  token_revoke: { token: 'a token to end' },
+};
+
+/**
+ * @param {string} operationId
+ * @param {Schema} content one media type of a request body
+ * @param {(schema: Schema) => Schema} resolve follows `$ref`
+ * @returns {unknown}
+ */
+export function exampleBody(operationId, content, resolve) {
+  const ofDescription = content['example'] ?? Object.values(content['examples'] ?? {})[0]?.value;
+  return ofDescription ?? WRITTEN[operationId] ?? sample(content['schema'] ?? {}, resolve);
+}
+
+/**
+ * The smallest value that has the schema's shape; patterns are not solved.
+ * @param {Schema} found
+ * @param {(schema: Schema) => Schema} resolve
+ * @returns {unknown}
+ */
+function sample(found, resolve) {
+  const schema = resolve(found);
+  if ('example' in schema) return schema['example'];
+  if ('const' in schema) return schema['const'];
+  if (schema['enum']) return schema['enum'][0];
+  const choices = schema['anyOf'] ?? schema['oneOf'];
+  if (choices) return sample(choices[0], resolve);
+  const types = [schema['type']].flat();
+  if (types.includes('object')) {
+    const required = /** @type {string[]} */ (schema['required'] ?? []);
+    return Object.fromEntries(required.map((name) => [name, sample(schema['properties']?.[name] ?? {}, resolve)]));
+  }
+  if (types.includes('array')) return (schema['minItems'] ?? 0) > 0 ? [sample(schema['items'], resolve)] : [];
+  if (types.includes('integer') || types.includes('number')) return Math.max(1, schema['minimum'] ?? 1);
+  if (types.includes('boolean')) return false;
+  return sampleText(schema);
+}
+
+/** @param {Schema} schema */
+function sampleText({ format, minLength = 1 }) {
+  if (format === 'date-time') return '2026-01-01T00:00:00Z';
+  if (format === 'uri') return 'https://shop.example/';
+  return 'text'.padEnd(minLength, '.');
+}
