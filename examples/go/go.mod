@@ -1,0 +1,3 @@
+module example.com/fiscal-gateway
+
+go 1.19

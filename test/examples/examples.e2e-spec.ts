@@ -1,0 +1,259 @@
+// Promise: whoever copies an example sells once through every fault of the network, believes no forged webhook, and can read what was refused.
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { VERSION } from '#sdk';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { buildSdk } from '../../scripts/lib/build-sdk.mjs';
+import { describeInBrowser, startBrowser } from '../screen/browser.js';
+import { sql } from '../system/database.js';
+import { until } from '../system/until.js';
+import { ExampleRig } from './example-rig.js';
+import { isInstalled, LANGUAGES, newFolder, type Language } from './languages.js';
+
+const ROOT = process.cwd();
+const SIZE_LIMIT = 25_000;
+
+let rig: ExampleRig;
+/** The package as `npm publish` would send it. */
+let tarball: string;
+let packed: string;
+const folders = new Map<string, string>();
+
+beforeAll(async () => {
+  rig = await ExampleRig.start();
+  packed = newFolder(rig.folder, 'package').folder;
+  await buildSdk(packed);
+  const out = npm(['pack', '--silent', '--pack-destination', rig.folder], packed);
+  tarball = join(rig.folder, out.trim());
+});
+afterAll(() => rig?.stop());
+
+/** Without the network: the package has no dependencies. */
+function npm(args: string[], cwd: string): string {
+  const env = { ...process.env, NODE_OPTIONS: '', npm_config_offline: 'true', npm_config_update_notifier: 'false' };
+  return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** A folder with the example built, installed or copied; made once for each language. */
+function prepared(language: Language): string {
+  const known = folders.get(language.name);
+  if (known !== undefined) return known;
+  const { folder } = newFolder(rig.folder, language.name);
+  language.prepare(folder);
+  if (language.name === 'node') npm(['install', '--no-audit', '--no-fund', tarball], folder);
+  folders.set(language.name, folder);
+  return folder;
+}
+
+const countOf = async (key: string): Promise<number> => {
+  const [row] = await sql<{ count: number }>(
+    rig.system.database,
+    'SELECT count(*)::int AS count FROM receipts WHERE idempotency_key = $1',
+    [key],
+  );
+  return row?.count ?? -1;
+};
+
+const LINES =
+  /^sale (rcp_\w+) registered: \d+ https?:\/\/\S+\nrefund (rcp_\w+) registered\nrefused: 422 (\S+)\n(?: {2}.*\/items\/0\/price.*\n)/m;
+
+describe.each(LANGUAGES)('$name', (language) => {
+  const heldTest = isInstalled(language) ? test : test.skip;
+
+  heldTest(
+    'sells once through a lost answer, a 503 and half an answer, waits, refunds, and shows what was refused',
+    async () => {
+      const folder = prepared(language);
+      const env = await rig.environmentFor(language);
+      const number = `${language.name}-1`;
+      const first = await rig.run(language.sell(folder, number), env);
+      expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(LINES) });
+      expect(await countOf(`sale-${number}`)).toBe(1);
+      expect(await countOf(`refund-${number}`)).toBe(1);
+      expect(await countOf(`wrong-${number}`)).toBe(0);
+      const attempts = rig.attemptsOf(`sale-${number}`);
+      expect(attempts.map(({ fate }) => fate)).toEqual(['drop_answer', 'refuse', 'cut_answer', 'pass']);
+      const nonces = attempts.map(({ headers }) => /nonce="([^"]+)"/.exec(String(headers['signature-input']))?.[1]);
+      expect(new Set(nonces).size).toBe(4);
+      // As after a crash of the ERP: the same number finds the same receipts.
+      const again = await rig.run(language.sell(folder, number), env);
+      expect(again.stdout).toBe(first.stdout);
+      expect(await countOf(`refund-${number}`)).toBe(1);
+    },
+  );
+
+  const receiver = language.webhook;
+  const webhookTest = receiver !== null && isInstalled(language) ? test : test.skip;
+  if (receiver === null) return;
+
+  webhookTest('receives a webhook, and believes neither a forged nor an old one', async () => {
+    const port = await freePorts(1);
+    const url = `http://127.0.0.1:${port}/`;
+    const { id, secret } = await rig.sdk.webhooks.create({ url, events: ['webhook.disabled'] });
+    const other = `whsec_${randomBytes(32).toString('base64')}`;
+    const env = { PORT: String(port), WEBHOOK_SECRETS: `${other} ${secret}` };
+    const { said } = rig.begin(receiver(prepared(language), port), env);
+    const send = (signedBy: string, at: Date) => post(url, signedBy, at);
+    await until(
+      `${language.name} listens`,
+      () => send(other, new Date()).catch(() => null),
+      (status) => status === 204,
+    );
+    await rig.sdk.webhooks.test(id);
+    await until('the test event has arrived', said, (output) => output.includes('event webhook.test evt_'));
+    expect(await send(`whsec_${randomBytes(32).toString('base64')}`, new Date())).toBe(400);
+    expect(await send(secret, new Date(Date.now() - 400_000))).toBe(400);
+    await rig.sdk.webhooks.remove(id);
+  });
+});
+
+/** As the gateway sends it, signed by the reference implementation. @returns the status */
+async function post(url: string, secret: string, at: Date): Promise<number> {
+  const id = `evt_${randomBytes(8).toString('hex')}`;
+  const body = JSON.stringify({
+    id,
+    type: 'receipt.registered',
+    timestamp: at.toISOString(),
+    merchant_id: 'm',
+    data: {},
+  });
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, at, body),
+  };
+  return (await fetch(url, { method: 'POST', headers, body })).status;
+}
+
+describe('curl', () => {
+  test('a shell verifies a webhook that something else received', async () => {
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const body = JSON.stringify({ id: 'evt_1', type: 'receipt.registered', data: {} });
+    const verify = (signedBy: string, at: Date) => {
+      const seconds = String(Math.floor(at.getTime() / 1000));
+      const signature = new Webhook(signedBy).sign('evt_1', at, body);
+      const script = `printf %s "$BODY" | sh verify-webhook.sh evt_1 ${seconds} "v1,bm90IG91cnM= ${signature}"`;
+      const command = { file: 'sh', args: ['-c', script], cwd: join(ROOT, 'examples', 'curl') };
+      return rig.run(command, { BODY: body, WEBHOOK_SECRETS: `whsec_AAAA ${secret}` });
+    };
+    expect(await verify(secret, new Date())).toMatchObject({ code: 0, stdout: 'event receipt.registered evt_1\n' });
+    expect(await verify('whsec_AAAB', new Date())).toMatchObject({ code: 1 });
+    expect(await verify(secret, new Date(Date.now() - 400_000))).toMatchObject({ code: 1 });
+  });
+});
+
+describe('the package', () => {
+  test('is small, has no dependencies, and says its version', () => {
+    const manifest = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8')) as Record<string, unknown>;
+    expect(manifest['dependencies']).toBeUndefined();
+    expect(manifest['version']).toBe(VERSION);
+    for (const kind of ['esm', 'cjs']) expect(statSync(join(packed, kind, 'index.js')).size).toBeLessThan(SIZE_LIMIT);
+    expect(readdirSync(packed).sort()).toEqual(['LICENSE', 'README.md', 'cjs', 'esm', 'package.json']);
+  });
+
+  test('is used from a clean folder, as ES module and as CommonJS, with its types', async () => {
+    const { folder } = newFolder(rig.folder, 'clean');
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+    npm(['install', '--no-audit', '--no-fund', tarball], folder);
+    const { clientId, clientSecret, goods, tills } = rig.system.merchant;
+    const use = `
+      const fgw = new FiscalGateway({ baseUrl: '${rig.url}', credentials: { clientId: '${clientId}', clientSecret: '${clientSecret}' } });
+      const items = [{ name: ${JSON.stringify(goods[0])}, price: 112000, qty: 1 }];
+      const sale = { items, payment: { method: 'cash' as const }, cashier_id: '${tills[0]!.cashierId}' };
+      fgw.receipts.create(sale, { idempotencyKey: 'KEY' }).then(async ({ id }) => {
+        const receipt = await fgw.receipts.waitUntilFinal(id);
+        if (receipt.status === 'registered') console.log(receipt.fiscal.terminal_id);
+      });`;
+    const plain = use.replace(' as const', '');
+    const ways = {
+      'esm.mts': `import { FiscalGateway } from '@fiscal-gateway/sdk';${use}`,
+      'cjs.cts': `import fiscal = require('@fiscal-gateway/sdk');const { FiscalGateway } = fiscal;${use}`,
+      'esm.mjs': `import { FiscalGateway } from '@fiscal-gateway/sdk';${plain.replace('KEY', 'clean-esm')}`,
+      'cjs.cjs': `const { FiscalGateway } = require('@fiscal-gateway/sdk');${plain.replace('KEY', 'clean-cjs')}`,
+    };
+    for (const [file, text] of Object.entries(ways)) writeFileSync(join(folder, file), text);
+    const options = {
+      ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true },
+      ...{ exactOptionalPropertyTypes: true, skipLibCheck: false },
+    };
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: options, files: ['esm.mts', 'cjs.cts'] }),
+    );
+    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+    const run = (...args: string[]) => rig.run({ file: process.execPath, args, cwd: folder }, {});
+    const [types, esm, cjs] = await Promise.all([run(tsc, '-p', '.'), run('esm.mjs'), run('cjs.cjs')]);
+    expect(types).toMatchObject({ code: 0, stdout: '' });
+    expect([esm, cjs]).toMatchObject([{ code: 0, stdout: /^\w+\n$/ }, { code: 0 }].map(({ code }) => ({ code })));
+    expect(esm.stdout).toMatch(/^\S+\n$/);
+    expect(cjs.stdout).toBe(esm.stdout);
+  });
+});
+
+describeInBrowser('a browser', () => {
+  test('reads the public receipt, and is refused with a secret', async () => {
+    const { tills, goods } = rig.system.merchant;
+    const items = [{ name: goods[0]!, price: 112_000, qty: 1 }];
+    const sale = { items, payment: { method: 'cash' as const }, cashier_id: tills[0]!.cashierId };
+    const receipt = await rig.sdk.receipts.create(sale, { idempotencyKey: 'browser-1' });
+    const code = readFileSync(join(packed, 'esm', 'index.js')).toString('base64');
+    const browser = await startBrowser();
+    try {
+      const context = await browser.newContext({ bypassCSP: true });
+      const page = await context.newPage();
+      // The gateway sends no CORS headers: only a page of its own origin may ask.
+      await page.goto(`${rig.url}/healthz`);
+      const result = await page.evaluate(
+        `import('data:text/javascript;base64,${code}').then(async ({ FiscalGateway }) => {
+          const fgw = new FiscalGateway({ baseUrl: location.origin });
+          const text = await (await fgw.publicReceipt('${receipt.receipt_url}', { lang: 'ru' })).text();
+          let refusal = '';
+          try { new FiscalGateway({ baseUrl: location.origin, credentials: { clientId: 'a', clientSecret: 'b' } }); }
+          catch (error) { refusal = error.name; }
+          return { text, refusal };
+        })`,
+      );
+      expect(result).toMatchObject({ text: expect.stringContaining(goods[0]!), refusal: 'UsageError' });
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
+interface NewmanReport {
+  run: {
+    failures: { error: { message: string }; source: { name: string } }[];
+    executions: { item: { name: string }; response?: { code: number } }[];
+  };
+}
+
+describe('docs/postman.json', () => {
+  // The last one: it also sends what takes registers and clients away.
+  test('its tour succeeds, and every request of it is answered as described', async () => {
+    const { clientId, clientSecret, goods, tills } = rig.system.merchant;
+    const report = join(rig.folder, 'newman.json');
+    const variables = {
+      ...{ base_url: rig.url, client_id: clientId, client_secret: clientSecret },
+      ...{ cashier_id: tills[0]!.cashierId, product_name: goods[0]!, webhook_url: 'http://127.0.0.1:9/hook' },
+    };
+    const given = Object.entries(variables).flatMap(([name, value]) => ['--env-var', `${name}=${value}`]);
+    const newman = join(ROOT, 'node_modules', 'newman', 'bin', 'newman.js');
+    const args = [newman, 'run', join(ROOT, 'docs', 'postman.json'), '-r', 'json', '--reporter-json-export', report];
+    await rig.run(
+      { file: process.execPath, args: [...args, '--timeout-request', '60000', ...given], cwd: rig.folder },
+      {},
+    );
+    const { run } = JSON.parse(readFileSync(report, 'utf8')) as NewmanReport;
+    const codeOf = new Map(run.executions.map(({ item, response }) => [item.name, response?.code]));
+    const failures = run.failures.map(
+      ({ source, error }) => `${source.name} (${codeOf.get(source.name)}): ${error.message}`,
+    );
+    expect(failures).toEqual([]);
+    expect(run.executions.length).toBeGreaterThan(128);
+    expect(run.executions.filter(({ response }) => response === undefined)).toEqual([]);
+  });
+});

@@ -1,0 +1,109 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const EXAMPLES = join(process.cwd(), 'examples');
+
+export interface Command {
+  file: string;
+  args: string[];
+  cwd: string;
+  env?: Record<string, string>;
+}
+
+/** How one language's example is run. */
+export interface Language {
+  name: string;
+  /** Asked for its version; null when it needs nothing that a machine may lack. */
+  tool: string | null;
+  algorithm: 'ed25519' | 'hmac-sha256';
+  /** Builds or installs into a folder of the test; the example itself stays as it is. */
+  prepare(folder: string): void;
+  sell(folder: string, number: string): Command;
+  /** Null: the language has no server, and verifies by a command instead. */
+  webhook: ((folder: string, port: number) => Command) | null;
+}
+
+const MONO = ['-r:System.Net.Http', '-r:System.Runtime.Serialization'];
+
+export const LANGUAGES: Language[] = [
+  {
+    name: 'node',
+    tool: null,
+    algorithm: 'ed25519',
+    // The SDK is installed there by the test, as a package.
+    prepare: (folder) => cpSync(join(EXAMPLES, 'node'), folder, { recursive: true }),
+    sell: (folder, number) => ({ file: process.execPath, args: ['sell.mjs', number], cwd: folder }),
+    webhook: (folder) => ({ file: process.execPath, args: ['webhook.mjs'], cwd: folder }),
+  },
+  {
+    name: 'python',
+    tool: 'python3',
+    algorithm: 'ed25519',
+    prepare: () => undefined,
+    sell: (folder, number) => python(folder, ['sell.py', number]),
+    webhook: (folder) => python(folder, ['webhook.py']),
+  },
+  {
+    name: 'php',
+    tool: 'php',
+    algorithm: 'ed25519',
+    prepare: () => undefined,
+    sell: (_folder, number) => ({ file: 'php', args: ['sell.php', number], cwd: join(EXAMPLES, 'php') }),
+    webhook: (_folder, port) => ({
+      file: 'php',
+      args: ['-S', `127.0.0.1:${port}`, 'webhook.php'],
+      cwd: join(EXAMPLES, 'php'),
+    }),
+  },
+  {
+    name: 'go',
+    tool: 'go',
+    algorithm: 'ed25519',
+    prepare: (folder) => {
+      const env = { ...process.env, GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 'local' };
+      const options = { cwd: join(EXAMPLES, 'go'), env };
+      execFileSync('go', ['vet', './...'], options);
+      execFileSync('go', ['build', '-o', `${folder}/`, './sell', './webhook'], options);
+    },
+    sell: (folder, number) => ({ file: join(folder, 'sell'), args: [number], cwd: folder }),
+    webhook: (folder) => ({ file: join(folder, 'webhook'), args: [], cwd: folder }),
+  },
+  {
+    name: 'csharp',
+    tool: 'mcs',
+    algorithm: 'hmac-sha256',
+    prepare: (folder) => {
+      for (const program of ['Sell', 'Webhook']) {
+        const sources = ['FiscalGateway.cs', `${program}.cs`];
+        const out = `-out:${join(folder, `${program.toLowerCase()}.exe`)}`;
+        execFileSync('mcs', ['-warnaserror', ...MONO, out, ...sources], { cwd: join(EXAMPLES, 'csharp') });
+      }
+    },
+    sell: (folder, number) => ({ file: 'mono', args: ['sell.exe', number], cwd: folder }),
+    webhook: (folder) => ({ file: 'mono', args: ['webhook.exe'], cwd: folder }),
+  },
+  {
+    name: 'curl',
+    tool: 'curl',
+    algorithm: 'ed25519',
+    prepare: () => undefined,
+    sell: (_folder, number) => ({ file: 'sh', args: ['sell.sh', number], cwd: join(EXAMPLES, 'curl') }),
+    webhook: null,
+  },
+];
+
+/** Under CI every language must be there. */
+export function isInstalled({ tool }: Language): boolean {
+  return tool === null || process.env['CI'] === 'true' || spawnSync(tool, ['--version']).error === undefined;
+}
+
+export function newFolder(parent: string, name: string): { folder: string; remove: () => void } {
+  const folder = mkdtempSync(join(parent, `${name}-`));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Nothing is written beside the example. */
+function python(_folder: string, args: string[]): Command {
+  return { file: 'python3', args, cwd: join(EXAMPLES, 'python'), env: { PYTHONDONTWRITEBYTECODE: '1' } };
+}
