@@ -8,7 +8,11 @@ const secrets = WEBHOOK_SECRETS.split(' ');
 /** In earnest a table: the same event may come twice. */
 const seen = new Set();
 
-const server = createServer(async (request, response) => {
+/**
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ */
+async function receive(request, response) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   try {
@@ -23,5 +27,13 @@ const server = createServer(async (request, response) => {
     console.log(`refused: ${error.reason}`);
     response.writeHead(400).end();
   }
+}
+
+const server = createServer((request, response) => {
+  receive(request, response).catch((/** @type {unknown} */ error) => {
+    console.error(error);
+    // It is sent again later.
+    response.writeHead(500).end();
+  });
 });
 server.listen(Number(PORT), '127.0.0.1', () => console.log('listening'));

@@ -10,6 +10,7 @@ const LONG = [
   'test/faults/tenths-fleet.e2e-spec.ts',
   'test/faults/tenths-outages.e2e-spec.ts',
   'test/screen/whole-path.e2e-spec.ts',
+  'test/examples/examples.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',
   'test/system/operations.e2e-spec.ts',

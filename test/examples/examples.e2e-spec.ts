@@ -1,7 +1,7 @@
 // Promise: whoever copies an example sells once through every fault of the network, believes no forged webhook, and can read what was refused.
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { VERSION } from '#sdk';
@@ -10,42 +10,62 @@ import { buildSdk } from '../../scripts/lib/build-sdk.mjs';
 import { describeInBrowser, startBrowser } from '../screen/browser.js';
 import { sql } from '../system/database.js';
 import { until } from '../system/until.js';
-import { ExampleRig } from './example-rig.js';
+import { ExampleRig, type Finished } from './example-rig.js';
 import { isInstalled, LANGUAGES, newFolder, type Language } from './languages.js';
 
 const ROOT = process.cwd();
 const SIZE_LIMIT = 25_000;
+const CLEAN_USE = 'clean';
 
 let rig: ExampleRig;
 /** The package as `npm publish` would send it. */
 let tarball: string;
 let packed: string;
-const folders = new Map<string, string>();
+/** They wait more than they compute: all begin at once, and each test awaits its own. */
+const begun = new Map<string, Promise<unknown>>();
 
 beforeAll(async () => {
   rig = await ExampleRig.start();
-  packed = newFolder(rig.folder, 'package').folder;
+  packed = await newFolder(rig.folder, 'package');
   await buildSdk(packed);
-  const out = npm(['pack', '--silent', '--pack-destination', rig.folder], packed);
+  const out = await npm(['pack', '--silent', '--pack-destination', rig.folder], packed);
   tarball = join(rig.folder, out.trim());
+  begin(CLEAN_USE, useFromCleanFolder());
+  for (const language of LANGUAGES.filter(isInstalled)) begin(language.name, sellTwice(language));
 });
 afterAll(() => rig?.stop());
 
-/** Without the network: the package has no dependencies. */
-function npm(args: string[], cwd: string): string {
-  const env = { ...process.env, NODE_OPTIONS: '', npm_config_offline: 'true', npm_config_update_notifier: 'false' };
-  return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+/** What rejects meanwhile is the failure of the test that awaits it. */
+function begin(name: string, work: Promise<unknown>): void {
+  work.catch(() => undefined);
+  begun.set(name, work);
 }
 
-/** A folder with the example built, installed or copied; made once for each language. */
-function prepared(language: Language): string {
-  const known = folders.get(language.name);
-  if (known !== undefined) return known;
-  const { folder } = newFolder(rig.folder, language.name);
-  language.prepare(folder);
-  if (language.name === 'node') npm(['install', '--no-audit', '--no-fund', tarball], folder);
-  folders.set(language.name, folder);
-  return folder;
+/** Without the network: the package has no dependencies. */
+async function npm(args: string[], cwd: string): Promise<string> {
+  const env = { npm_config_offline: 'true', npm_config_update_notifier: 'false' };
+  const { code, stdout, stderr } = await rig.run({ file: 'npm', args, cwd, env }, {});
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+interface Selling {
+  folder: string;
+  number: string;
+  first: Finished;
+  /** As after a crash of the ERP: the same number once more. */
+  again: Finished;
+}
+
+async function sellTwice(language: Language): Promise<Selling> {
+  const folder = await newFolder(rig.folder, language.name);
+  await language.prepare(folder);
+  if (language.name === 'node') await npm(['install', '--no-audit', '--no-fund', tarball], folder);
+  const env = await rig.environmentFor(language);
+  const number = `${language.name}-1`;
+  const first = await rig.run(language.sell(folder, number), env);
+  const again = await rig.run(language.sell(folder, number), env);
+  return { folder, number, first, again };
 }
 
 const countOf = async (key: string): Promise<number> => {
@@ -66,22 +86,15 @@ describe.each(LANGUAGES)('$name', (language) => {
   heldTest(
     'sells once through a lost answer, a 503 and half an answer, waits, refunds, and shows what was refused',
     async () => {
-      const folder = prepared(language);
-      const env = await rig.environmentFor(language);
-      const number = `${language.name}-1`;
-      const first = await rig.run(language.sell(folder, number), env);
+      const { number, first, again } = (await begun.get(language.name)) as Selling;
       expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(LINES) });
-      expect(await countOf(`sale-${number}`)).toBe(1);
-      expect(await countOf(`refund-${number}`)).toBe(1);
-      expect(await countOf(`wrong-${number}`)).toBe(0);
-      const attempts = rig.attemptsOf(`sale-${number}`);
-      expect(attempts.map(({ fate }) => fate)).toEqual(['drop_answer', 'refuse', 'cut_answer', 'pass']);
-      const nonces = attempts.map(({ headers }) => /nonce="([^"]+)"/.exec(String(headers['signature-input']))?.[1]);
-      expect(new Set(nonces).size).toBe(4);
-      // As after a crash of the ERP: the same number finds the same receipts.
-      const again = await rig.run(language.sell(folder, number), env);
       expect(again.stdout).toBe(first.stdout);
-      expect(await countOf(`refund-${number}`)).toBe(1);
+      const keys = ['sale', 'refund', 'wrong'].map((kind) => `${kind}-${number}`);
+      expect(await Promise.all(keys.map(countOf))).toEqual([1, 1, 0]);
+      const attempts = rig.attemptsOf(`sale-${number}`);
+      expect(attempts.map(({ fate }) => fate)).toEqual(['drop_answer', 'refuse', 'cut_answer', 'pass', 'pass']);
+      const nonces = attempts.map(({ headers }) => /nonce="([^"]+)"/.exec(String(headers['signature-input']))?.[1]);
+      expect(new Set(nonces).size).toBe(attempts.length);
     },
   );
 
@@ -95,7 +108,8 @@ describe.each(LANGUAGES)('$name', (language) => {
     const { id, secret } = await rig.sdk.webhooks.create({ url, events: ['webhook.disabled'] });
     const other = `whsec_${randomBytes(32).toString('base64')}`;
     const env = { PORT: String(port), WEBHOOK_SECRETS: `${other} ${secret}` };
-    const { said } = rig.begin(receiver(prepared(language), port), env);
+    const { folder } = (await begun.get(language.name)) as Selling;
+    const { said } = rig.begin(receiver(folder, port), env);
     const send = (signedBy: string, at: Date) => post(url, signedBy, at);
     await until(
       `${language.name} listens`,
@@ -156,43 +170,51 @@ describe('the package', () => {
   });
 
   test('is used from a clean folder, as ES module and as CommonJS, with its types', async () => {
-    const { folder } = newFolder(rig.folder, 'clean');
-    writeFileSync(join(folder, 'package.json'), '{ "private": true }');
-    npm(['install', '--no-audit', '--no-fund', tarball], folder);
-    const { clientId, clientSecret, goods, tills } = rig.system.merchant;
-    const use = `
-      const fgw = new FiscalGateway({ baseUrl: '${rig.url}', credentials: { clientId: '${clientId}', clientSecret: '${clientSecret}' } });
-      const items = [{ name: ${JSON.stringify(goods[0])}, price: 112000, qty: 1 }];
-      const sale = { items, payment: { method: 'cash' as const }, cashier_id: '${tills[0]!.cashierId}' };
-      fgw.receipts.create(sale, { idempotencyKey: 'KEY' }).then(async ({ id }) => {
-        const receipt = await fgw.receipts.waitUntilFinal(id);
-        if (receipt.status === 'registered') console.log(receipt.fiscal.terminal_id);
-      });`;
-    const plain = use.replace(' as const', '');
-    const ways = {
-      'esm.mts': `import { FiscalGateway } from '@fiscal-gateway/sdk';${use}`,
-      'cjs.cts': `import fiscal = require('@fiscal-gateway/sdk');const { FiscalGateway } = fiscal;${use}`,
-      'esm.mjs': `import { FiscalGateway } from '@fiscal-gateway/sdk';${plain.replace('KEY', 'clean-esm')}`,
-      'cjs.cjs': `const { FiscalGateway } = require('@fiscal-gateway/sdk');${plain.replace('KEY', 'clean-cjs')}`,
-    };
-    for (const [file, text] of Object.entries(ways)) writeFileSync(join(folder, file), text);
-    const options = {
-      ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true },
-      ...{ exactOptionalPropertyTypes: true, skipLibCheck: false },
-    };
-    writeFileSync(
-      join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions: options, files: ['esm.mts', 'cjs.cts'] }),
-    );
-    const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
-    const run = (...args: string[]) => rig.run({ file: process.execPath, args, cwd: folder }, {});
-    const [types, esm, cjs] = await Promise.all([run(tsc, '-p', '.'), run('esm.mjs'), run('cjs.cjs')]);
+    const { types, esm, cjs } = (await begun.get(CLEAN_USE)) as CleanUse;
     expect(types).toMatchObject({ code: 0, stdout: '' });
-    expect([esm, cjs]).toMatchObject([{ code: 0, stdout: /^\w+\n$/ }, { code: 0 }].map(({ code }) => ({ code })));
-    expect(esm.stdout).toMatch(/^\S+\n$/);
-    expect(cjs.stdout).toBe(esm.stdout);
+    expect(esm).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\w+\n$/) });
+    expect(cjs).toMatchObject({ code: 0, stdout: esm.stdout });
   });
 });
+
+interface CleanUse {
+  types: Finished;
+  esm: Finished;
+  cjs: Finished;
+}
+
+async function useFromCleanFolder(): Promise<CleanUse> {
+  const folder = await newFolder(rig.folder, 'clean');
+  await writeFile(join(folder, 'package.json'), '{ "private": true }');
+  await npm(['install', '--no-audit', '--no-fund', tarball], folder);
+  const { clientId, clientSecret, goods, tills } = rig.system.merchant;
+  const use = `
+    const fgw = new FiscalGateway({ baseUrl: '${rig.url}', credentials: { clientId: '${clientId}', clientSecret: '${clientSecret}' } });
+    const items = [{ name: ${JSON.stringify(goods[0])}, price: 112000, qty: 1 }];
+    const sale = { items, payment: { method: 'cash' as const }, cashier_id: '${tills[0]!.cashierId}' };
+    fgw.receipts.create(sale, { idempotencyKey: 'KEY' }).then(async ({ id }) => {
+      const receipt = await fgw.receipts.waitUntilFinal(id);
+      if (receipt.status === 'registered') console.log(receipt.fiscal.terminal_id);
+    });`;
+  const plain = use.replace(' as const', '');
+  const ways = {
+    'esm.mts': `import { FiscalGateway } from '@fiscal-gateway/sdk';${use}`,
+    'cjs.cts': `import fiscal = require('@fiscal-gateway/sdk');const { FiscalGateway } = fiscal;${use}`,
+    'esm.mjs': `import { FiscalGateway } from '@fiscal-gateway/sdk';${plain.replace('KEY', 'clean-esm')}`,
+    'cjs.cjs': `const { FiscalGateway } = require('@fiscal-gateway/sdk');${plain.replace('KEY', 'clean-cjs')}`,
+  };
+  const compilerOptions = {
+    ...{ module: 'nodenext', target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true },
+    ...{ exactOptionalPropertyTypes: true, skipLibCheck: false },
+  };
+  const config = { compilerOptions, files: ['esm.mts', 'cjs.cts'] };
+  const files = { ...ways, 'tsconfig.json': JSON.stringify(config) };
+  for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+  const run = (...args: string[]) => rig.run({ file: process.execPath, args, cwd: folder }, {});
+  const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  const [types, esm, cjs] = await Promise.all([run(tsc, '-p', '.'), run('esm.mjs'), run('cjs.cjs')]);
+  return { types, esm, cjs };
+}
 
 describeInBrowser('a browser', () => {
   test('reads the public receipt, and is refused with a secret', async () => {
@@ -234,6 +256,7 @@ interface NewmanReport {
 describe('docs/postman.json', () => {
   // The last one: it also sends what takes registers and clients away.
   test('its tour succeeds, and every request of it is answered as described', async () => {
+    await Promise.allSettled(begun.values());
     const { clientId, clientSecret, goods, tills } = rig.system.merchant;
     const report = join(rig.folder, 'newman.json');
     const variables = {
@@ -253,7 +276,9 @@ describe('docs/postman.json', () => {
       ({ source, error }) => `${source.name} (${codeOf.get(source.name)}): ${error.message}`,
     );
     expect(failures).toEqual([]);
-    expect(run.executions.length).toBeGreaterThan(128);
+    const answers = run.executions.map(({ response }) => Math.floor((response?.code ?? 0) / 100));
+    // Most of them do something: half of the requests and more are not merely refused.
+    expect(answers.filter((hundreds) => hundreds === 2).length).toBeGreaterThan(answers.length / 2);
     expect(run.executions.filter(({ response }) => response === undefined)).toEqual([]);
   });
 });

@@ -1,6 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { cp, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
 
 const EXAMPLES = join(process.cwd(), 'examples');
 
@@ -18,7 +21,7 @@ export interface Language {
   tool: string | null;
   algorithm: 'ed25519' | 'hmac-sha256';
   /** Builds or installs into a folder of the test; the example itself stays as it is. */
-  prepare(folder: string): void;
+  prepare(folder: string): Promise<unknown>;
   sell(folder: string, number: string): Command;
   /** Null: the language has no server, and verifies by a command instead. */
   webhook: ((folder: string, port: number) => Command) | null;
@@ -32,7 +35,7 @@ export const LANGUAGES: Language[] = [
     tool: null,
     algorithm: 'ed25519',
     // The SDK is installed there by the test, as a package.
-    prepare: (folder) => cpSync(join(EXAMPLES, 'node'), folder, { recursive: true }),
+    prepare: (folder) => cp(join(EXAMPLES, 'node'), folder, { recursive: true }),
     sell: (folder, number) => ({ file: process.execPath, args: ['sell.mjs', number], cwd: folder }),
     webhook: (folder) => ({ file: process.execPath, args: ['webhook.mjs'], cwd: folder }),
   },
@@ -40,7 +43,7 @@ export const LANGUAGES: Language[] = [
     name: 'python',
     tool: 'python3',
     algorithm: 'ed25519',
-    prepare: () => undefined,
+    prepare: () => Promise.resolve(),
     sell: (folder, number) => python(folder, ['sell.py', number]),
     webhook: (folder) => python(folder, ['webhook.py']),
   },
@@ -48,7 +51,7 @@ export const LANGUAGES: Language[] = [
     name: 'php',
     tool: 'php',
     algorithm: 'ed25519',
-    prepare: () => undefined,
+    prepare: () => Promise.resolve(),
     sell: (_folder, number) => ({ file: 'php', args: ['sell.php', number], cwd: join(EXAMPLES, 'php') }),
     webhook: (_folder, port) => ({
       file: 'php',
@@ -60,11 +63,11 @@ export const LANGUAGES: Language[] = [
     name: 'go',
     tool: 'go',
     algorithm: 'ed25519',
-    prepare: (folder) => {
+    prepare: async (folder: string): Promise<void> => {
       const env = { ...process.env, GOFLAGS: '-mod=mod', GOPROXY: 'off', GOTOOLCHAIN: 'local' };
       const options = { cwd: join(EXAMPLES, 'go'), env };
-      execFileSync('go', ['vet', './...'], options);
-      execFileSync('go', ['build', '-o', `${folder}/`, './sell', './webhook'], options);
+      await execute('go', ['vet', './...'], options);
+      await execute('go', ['build', '-o', `${folder}/`, './sell', './webhook'], options);
     },
     sell: (folder, number) => ({ file: join(folder, 'sell'), args: [number], cwd: folder }),
     webhook: (folder) => ({ file: join(folder, 'webhook'), args: [], cwd: folder }),
@@ -73,11 +76,11 @@ export const LANGUAGES: Language[] = [
     name: 'csharp',
     tool: 'mcs',
     algorithm: 'hmac-sha256',
-    prepare: (folder) => {
+    prepare: async (folder: string): Promise<void> => {
       for (const program of ['Sell', 'Webhook']) {
         const sources = ['FiscalGateway.cs', `${program}.cs`];
         const out = `-out:${join(folder, `${program.toLowerCase()}.exe`)}`;
-        execFileSync('mcs', ['-warnaserror', ...MONO, out, ...sources], { cwd: join(EXAMPLES, 'csharp') });
+        await execute('mcs', ['-warnaserror', ...MONO, out, ...sources], { cwd: join(EXAMPLES, 'csharp') });
       }
     },
     sell: (folder, number) => ({ file: 'mono', args: ['sell.exe', number], cwd: folder }),
@@ -87,7 +90,7 @@ export const LANGUAGES: Language[] = [
     name: 'curl',
     tool: 'curl',
     algorithm: 'ed25519',
-    prepare: () => undefined,
+    prepare: () => Promise.resolve(),
     sell: (_folder, number) => ({ file: 'sh', args: ['sell.sh', number], cwd: join(EXAMPLES, 'curl') }),
     webhook: null,
   },
@@ -98,9 +101,8 @@ export function isInstalled({ tool }: Language): boolean {
   return tool === null || process.env['CI'] === 'true' || spawnSync(tool, ['--version']).error === undefined;
 }
 
-export function newFolder(parent: string, name: string): { folder: string; remove: () => void } {
-  const folder = mkdtempSync(join(parent, `${name}-`));
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+export function newFolder(parent: string, name: string): Promise<string> {
+  return mkdtemp(join(parent, `${name}-`));
 }
 
 /** Nothing is written beside the example. */

@@ -7,7 +7,20 @@ import { renderErrorsPage } from '../../scripts/docs-errors.mjs';
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Made by tools or by a running system: a fresh clone does not have them. */
 const NOT_IN_A_CLONE = new Set(['node_modules', 'dist', 'generated', '.git', '.data', '.artifacts']);
-const FOLDERS = ['apps', 'ops', 'libs', 'prisma', 'scripts', 'test', 'bench', 'docs', 'data', 'docker', '.ci'];
+const FOLDERS = [
+  'apps',
+  'examples',
+  'ops',
+  'libs',
+  'prisma',
+  'scripts',
+  'test',
+  'bench',
+  'docs',
+  'data',
+  'docker',
+  '.ci',
+];
 
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
