@@ -10,7 +10,7 @@ let administrator: RigClient;
 
 beforeAll(async () => {
   rig = await SigningRig.start();
-  administrator = await rig.createClient();
+  administrator = await rig.createClient(['clients:admin', 'devices:admin', 'receipts:write']);
 });
 beforeEach(async () => {
   client = await rig.createClient(['receipts:write']);
@@ -67,9 +67,10 @@ test('keys for the token endpoint stand beside, and ask for no signature', async
   expect([rs.status, rs.body?.['algorithm']]).toEqual([201, 'RS256']);
 });
 
-test('nobody makes a key that opens more than he may do himself', async () => {
-  const reply = await register({ public_key: pem(p256.publicKey), use: 'authentication' });
-  expect([reply.status, reply.body?.['code']]).toEqual([403, 'insufficient_scope']);
+test.each(['signing', 'authentication'])('403 for a key (%s) of a client with more scopes', async (use) => {
+  const weak = await rig.createClient(['clients:admin']);
+  const reply = await register({ public_key: pem(p256.publicKey), use }, client, weak);
+  expect([reply.status, reply.body?.['code']]).toEqual([403, 'scope_not_held']);
   expect(await rig.prisma.clientKey.count({ where: { clientId: client.id } })).toBe(0);
 });
 

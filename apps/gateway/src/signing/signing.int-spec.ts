@@ -225,7 +225,7 @@ describe('policies', () => {
 
   test('the signature is looked at before the scope, and after the token', async () => {
     const client = await rig.createClient(['catalog:read']);
-    const signer = await rig.signerFor(client, 'ed25519', await rig.createClient());
+    const signer = await rig.signerFor(client, 'ed25519', await rig.createClient(['clients:admin', 'catalog:read']));
     await isRequired(client);
     expect(outcome(await rig.send(await rig.signed(rig.newBranch(client), signer)))).toEqual([
       403,
