@@ -1,5 +1,6 @@
 // Promise: only the register that was enrolled dials in as itself, and from the moment its right is taken nothing goes over its link.
 import { readdirSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { newId } from '#runtime';
 import {
@@ -24,6 +25,16 @@ afterAll(async () => {
   await rig.stop();
   await register.close();
 });
+
+/** Writes bytes and reads until the relay closes. */
+function exchange(port: number, host: string, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host, () => socket.write(bytes));
+    let received = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+    socket.on('error', reject).on('close', () => resolve(received));
+  });
+}
 
 function dial(device: { id: string }): RawRegister {
   const raw = new RawRegister(rig.linkUrl(rig.relay(), device.id));
@@ -169,6 +180,17 @@ describe('who is not let in', () => {
     expect(await keysOf(one.id)).toEqual([]);
   });
 
+  test('a key of which everybody can make signatures', async () => {
+    const one = await device();
+    const raw = dial(one);
+    await raw.next();
+    const publicKey = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64url');
+    const signature = Buffer.from(`58${'66'.repeat(31)}01${'00'.repeat(31)}`, 'hex').toString('base64url');
+    raw.send({ type: 'hello', deviceId: one.id, publicKey, signature, code: await rig.newCode(one.id) });
+    expect((await raw.next())?.header).toEqual({ type: 'refused', reason: 'signature_wrong' });
+    expect(await keysOf(one.id)).toEqual([]);
+  });
+
   test('rubbish, text, too much, another path, another protocol', async () => {
     const one = await device();
     const say = async (data: string | Buffer): Promise<number> => {
@@ -185,6 +207,9 @@ describe('who is not let in', () => {
     expect(await say(Buffer.alloc(1_000_000))).toBe(1006);
     const url = new URL(rig.linkUrl(rig.relay(), one.id));
     url.pathname = '/other';
+    const { hostname, port } = new URL(rig.linkUrl(rig.relay(), one.id));
+    const twice = `GET ${url.pathname} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expect(await exchange(Number(port), hostname, twice)).toMatch(/^HTTP\/1\.1 400 /);
     for (const [raw, status] of [
       [new RawRegister(url.href), 404],
       [new RawRegister(rig.linkUrl(rig.relay(), one.id), 'fiscal-link.v9'), 400],

@@ -153,8 +153,9 @@ export const PROBLEMS = {
   webhook_disabled: never(409, 'The webhook is disabled'),
 
   // Clients of the API.
-  scope_not_held: never(403, 'Only scopes that the caller has can be given'),
+  scope_not_held: never(403, 'The calling token lacks a scope that this needs'),
   own_client: never(409, 'The change would shut the calling client out'),
+  weak_key: never(422, 'Signatures of this public key prove nothing'),
   no_authentication_key: never(409, 'The client has no active key for private_key_jwt'),
 
   // Decisions of an operator.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
 import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
-import { newId } from '#runtime';
+import { isWeakEd25519, newId } from '#runtime';
 
 /** The relay process that holds links, as other relays find it. */
 export interface LinkHost {
@@ -40,7 +40,8 @@ export class LinkRepository {
    */
   async admit(hello: Hello): Promise<Admission> {
     const publicKey = decodePublicKey(hello);
-    if (!publicKey) return { kind: 'refused', reason: 'signature_wrong' };
+    // Of a point of small order everybody can make signatures: such a key would be everybody's.
+    if (!publicKey || isWeakEd25519(publicKey)) return { kind: 'refused', reason: 'signature_wrong' };
     return this.prisma.$transaction(async (tx) => {
       const [device] = await tx.$queryRaw<DeviceRow[]>`
         SELECT state::text, transport::text, deleted_at FROM devices WHERE id = ${hello.deviceId} FOR NO KEY UPDATE`;

@@ -74,6 +74,12 @@ test.each(['signing', 'authentication'])('403 for a key (%s) of a client with mo
   expect(await rig.prisma.clientKey.count({ where: { clientId: client.id } })).toBe(0);
 });
 
+const rsaJwk = rsa.publicKey.export({ format: 'jwk' });
+const oddModulus = Buffer.from(String(rsaJwk.n), 'base64url');
+const evenModulus = Buffer.concat([oddModulus.subarray(0, -1), Buffer.from([oddModulus.at(-1)! & 0xfe])]).toString(
+  'base64url',
+);
+const identityPoint = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64url');
 const privatePem = ed25519.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 test.each<[string, Record<string, unknown>, string, string]>([
   ['a private key', { public_key: privatePem }, '/public_key', 'invalid_value'],
@@ -97,6 +103,9 @@ test.each<[string, Record<string, unknown>, string, string]>([
     '/public_key',
     'invalid_value',
   ],
+  ['the identity of Ed25519', { public_key: { kty: 'OKP', crv: 'Ed25519', x: identityPoint } }, '/public_key', 'weak_key'],
+  ['RSA with exponent 1', { public_key: { ...rsaJwk, e: 'AQ' } }, '/public_key', 'weak_key'],
+  ['RSA with an even modulus', { public_key: { ...rsaJwk, n: evenModulus } }, '/public_key', 'weak_key'],
   [
     'P-384',
     { public_key: pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey) },

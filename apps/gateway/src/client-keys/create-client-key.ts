@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { signingSecretOwner } from '#database';
-import { newId, Problem, seal, type ProblemError } from '#runtime';
+import { newId, Problem, seal, weaknessOfNewKey, type ProblemError } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import { callerOf, type Administrator } from '../clients/client-administrator.js';
 import { lockClient } from '../clients/lock-client.js';
@@ -69,6 +69,8 @@ function materialOf(body: ClientKeyBody): Material {
   if (!usual) {
     throw fault('/public_key', 'the key must be Ed25519, EC P-256 or RSA of 2048 to 4096 bits', 'invalid_value');
   }
+  const weakness = weaknessOfNewKey(reading.key);
+  if (weakness !== null) throw fault('/public_key', `the key proves nothing: ${weakness}`, 'weak_key');
   if (algorithm !== undefined && !possible.includes(algorithm)) {
     throw fault('/algorithm', `this key works for ${use} with ${possible.join(' or ')}`, 'invalid_value');
   }
