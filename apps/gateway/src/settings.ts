@@ -28,6 +28,7 @@ export const SETTINGS = {
   CLIENT_LIMIT: parsed(parseRate).default(null),
   FAILED_LOGIN_LIMIT: parsed(parseRate).default(parseRate('30/60')),
   FAILED_TOKEN_LIMIT: parsed(parseRate).default(parseRate('300/60')),
+  TOKEN_LIMIT: parsed(parseRate).default(parseRate('600/60')),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),

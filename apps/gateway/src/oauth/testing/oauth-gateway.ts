@@ -37,6 +37,7 @@ export interface OauthGatewaySettings {
   clientLimit?: Rate;
   failedLoginLimit?: Rate;
   failedTokenLimit?: Rate;
+  tokenLimit?: Rate;
   queueUrl?: string;
   /** Default: that of `database`. */
   databaseUrl?: string;
@@ -90,6 +91,7 @@ export class OauthGateway {
             ...{ ADDRESS_LIMIT: settings.addressLimit ?? null, CLIENT_LIMIT: settings.clientLimit ?? null },
             FAILED_LOGIN_LIMIT: settings.failedLoginLimit ?? null,
             FAILED_TOKEN_LIMIT: settings.failedTokenLimit ?? null,
+            TOKEN_LIMIT: settings.tokenLimit ?? null,
           },
         },
         { provide: LOGGER, useValue: logger },
