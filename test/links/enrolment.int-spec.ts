@@ -180,7 +180,7 @@ describe('who is not let in', () => {
     expect(await keysOf(one.id)).toEqual([]);
   });
 
-  test('a key of which everybody can make signatures', async () => {
+  test('a key whose signatures can be made without a private key', async () => {
     const one = await device();
     const raw = dial(one);
     await raw.next();

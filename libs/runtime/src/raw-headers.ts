@@ -1,6 +1,6 @@
 /**
- * Whether a request has more than one Host header. RFC 9112 §3.2 wants it refused: whoever stands before this program may
- * have judged by the other one. Node keeps the first and hides the rest.
+ * Whether a request has more than one Host header. RFC 9112 §3.2 wants it refused: a proxy in front may have
+ * judged by the other one. Node keeps the first and hides the rest.
  * @param rawHeaders names and values in turn, as received
  */
 export function hasSeveralHosts(rawHeaders: readonly string[]): boolean {

@@ -110,7 +110,9 @@ test.each([
 test.each(['0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/6', '104.0.0.0/11', '2000::/3', '2a00::/27', 'fc00::/7', '10.0.0.0/7'])(
   'refuses %s as trusted proxies: too wide',
   (value) => {
-    const error = failure(() => readSettings({ TRUSTED_PROXIES: proxyList() }, { TRUSTED_PROXIES: `10.0.0.7,${value}` }));
+    const error = failure(() =>
+      readSettings({ TRUSTED_PROXIES: proxyList() }, { TRUSTED_PROXIES: `10.0.0.7,${value}` }),
+    );
     expect(error.message).toMatch(/TRUSTED_PROXIES must be .*(too wide|bits are set)/);
   },
 );

@@ -1,4 +1,4 @@
-// Promise: a public key of which everybody can make signatures is recognised, and no good key is taken for one.
+// Promise: a public key whose signatures can be made without a private key is recognised, and no good key is taken for one.
 import { createPublicKey, generateKeyPairSync, generatePrimeSync, verify, type KeyObject } from 'node:crypto';
 import { isWeakEd25519, weaknessOf, weaknessOfNewKey } from './weak-keys.js';
 

@@ -33,13 +33,14 @@ export function weaknessOfNewKey(key: KeyObject): string | null {
   const known = weaknessOf(key);
   if (known !== null || key.asymmetricKeyType !== 'rsa') return known;
   const modulus = bigEndian(bytesOf(key.export({ format: 'jwk' }).n));
-  // The order of the group of a prime modulus, or of a square, is known to everybody.
+  // The order of the group of a prime modulus, or of a square, is public.
   return checkPrimeSync(modulus) || isSquare(modulus) ? 'its modulus is no product of two primes' : null;
 }
 
 /**
- * Of a point of small order everybody can make signatures (RFC 8032 §5.1.7 multiplies it by the hash; the product is one of
- * eight values), and a coordinate above the field is another spelling of such a point. The sign bit changes neither.
+ * For a point of small order signatures can be made without a private key (RFC 8032 §5.1.7 multiplies it by the hash; the
+ * product is one of eight values), and a coordinate above the field is another spelling of such a point.
+ * The sign bit changes neither.
  */
 export function isWeakEd25519(publicKey: Buffer): boolean {
   if (publicKey.length !== 32) return true;

@@ -40,7 +40,7 @@ export class LinkRepository {
    */
   async admit(hello: Hello): Promise<Admission> {
     const publicKey = decodePublicKey(hello);
-    // Of a point of small order everybody can make signatures: such a key would be everybody's.
+    // A point of small order proves no possession of a private key.
     if (!publicKey || isWeakEd25519(publicKey)) return { kind: 'refused', reason: 'signature_wrong' };
     return this.prisma.$transaction(async (tx) => {
       const [device] = await tx.$queryRaw<DeviceRow[]>`

@@ -103,7 +103,12 @@ test.each<[string, Record<string, unknown>, string, string]>([
     '/public_key',
     'invalid_value',
   ],
-  ['the identity of Ed25519', { public_key: { kty: 'OKP', crv: 'Ed25519', x: identityPoint } }, '/public_key', 'weak_key'],
+  [
+    'the identity of Ed25519',
+    { public_key: { kty: 'OKP', crv: 'Ed25519', x: identityPoint } },
+    '/public_key',
+    'weak_key',
+  ],
   ['RSA with exponent 1', { public_key: { ...rsaJwk, e: 'AQ' } }, '/public_key', 'weak_key'],
   ['RSA with an even modulus', { public_key: { ...rsaJwk, n: evenModulus } }, '/public_key', 'weak_key'],
   [

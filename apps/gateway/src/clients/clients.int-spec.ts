@@ -237,9 +237,9 @@ describe('403 scope_not_held: a client that has a scope which the calling token 
   test('200 for a token that has them all', async () => {
     const peer = await fleet.gateway.createToken(fleet.merchantId, [...SCOPES]);
     expect((await ask('PATCH', `/v1/clients/${strong}`, { name: 'peer' }, peer)).status).toBe(200);
-    expect((await ask('POST', `/v1/clients/${strong}/keys`, { name: 'k', algorithm: 'hmac-sha256' }, peer)).status).toBe(
-      201,
-    );
+    expect(
+      (await ask('POST', `/v1/clients/${strong}/keys`, { name: 'k', algorithm: 'hmac-sha256' }, peer)).status,
+    ).toBe(201);
   });
 });
 

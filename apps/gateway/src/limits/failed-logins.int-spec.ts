@@ -132,7 +132,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
   });
 });
 
-test('429 slow_down when a client asks for more tokens than TOKEN_LIMIT; its others, and other clients, go on', async () => {
+test('429 slow_down when a client asks for more tokens than TOKEN_LIMIT; other calls and other clients go on', async () => {
   const gateway = await start({ tokenLimit: THREE });
   const merchantId = await gateway.createMerchant();
   const [client, other] = [await gateway.createClient(merchantId), await gateway.createClient(merchantId)];

@@ -5,7 +5,7 @@ import { Controller, Get, Global, Module, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { createFastifyNestApp, createLogger, newId, parseKeyring, type Cidr } from '#runtime';
+import { createFastifyNestApp, createLogger, Metrics, newId, parseKeyring, type Cidr } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import { Scopes } from '../../http/scopes.js';
 import type { Rate } from '../../limits/rate.js';
@@ -95,13 +95,14 @@ export class OauthGateway {
           },
         },
         { provide: LOGGER, useValue: logger },
+        { provide: Metrics, useValue: new Metrics('gateway') },
         {
           provide: PrismaService,
           useFactory: () =>
             new PrismaService({ url: databaseUrl, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
         },
       ],
-      exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
+      exports: [SETTINGS_TOKEN, LOGGER, Metrics, PrismaService],
     })
     class SharedModule {}
 
