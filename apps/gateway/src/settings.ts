@@ -13,6 +13,7 @@ import {
   type Settings,
 } from '#runtime';
 import { parseRate } from './limits/rate.js';
+import { parseProviderHosts, PROVIDER_HOSTS } from './payments/accounts/provider-hosts.js';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -38,6 +39,7 @@ export const SETTINGS = {
   CLASSIFIER_CHANGES_URL: url(['http', 'https']).optional(),
   CLASSIFIER_FETCH_MS: integer({ min: 1_000, max: 604_800_000 }).default(86_400_000),
   PROVIDER_ALLOWED_CIDRS: cidrList().default([]),
+  PROVIDER_HOSTS: parsed(parseProviderHosts).default(parseProviderHosts(PROVIDER_HOSTS)),
   PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
   PAYMENT_SETTLE_MS: integer({ min: 200, max: 3_600_000 }).default(60_000),
   PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),

@@ -123,6 +123,9 @@ export const PROBLEMS = {
   import_unreadable: never(422, 'The file cannot be read'),
   import_busy: later(503, 'Other imports are under way', 10),
 
+  // Addresses and secrets.
+  secret_required: never(422, 'A changed address needs its secret again, in the same call'),
+
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
   address_not_allowed: never(422, 'The address lies outside the networks that may be called'),
