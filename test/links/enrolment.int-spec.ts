@@ -136,7 +136,28 @@ describe('an enrolment code', () => {
     await until('the second is linked', () => second.isLinked, Boolean);
     await cut(first);
     expect((await keysOf(first.id)).filter(({ revokedAt }) => revokedAt === null)).toHaveLength(1);
-    expect(await callOf(first)).toMatchObject({ kind: 'ok' });
+    expect(await callOf(await rig.asStored(first))).toMatchObject({ kind: 'ok' });
+  });
+
+  test('brings the API key that was entered with it; the one before is never given to the new register', async () => {
+    const one = await linkedDevice();
+    const before = rig.clientOn(rig.relay(), one, { callTimeoutMs: 2_000 });
+    expect(await before.fmInfo()).toMatchObject({ kind: 'ok' });
+    const code = await rig.newCode(one.id, 600, 'entered-again-0123456789');
+    const other = dial(one);
+    const verdict = await other.greet({ deviceId: one.id, privateKey: newKey(), code });
+    expect(verdict).toMatchObject({ type: 'accepted' });
+    // A lane that read the device a moment ago still has the key of the register before.
+    expect(await before.fmInfo()).toEqual({ kind: 'unreachable', reason: 'link_of_another_key' });
+    expect(other.heard).toEqual([]);
+    const now = await rig.asStored(one);
+    void rig.clientOn(rig.relay(), now, { callTimeoutMs: 2_000 }).fmInfo();
+    const call = await other.next();
+    expect(JSON.stringify(call?.header)).toContain('entered-again-0123456789');
+    expect(JSON.stringify(call?.header)).not.toContain(API_KEY);
+    expect(
+      await rig.prisma.linkEnrolment.findMany({ where: { deviceId: one.id, apiKeySealed: { not: null } } }),
+    ).toEqual([]);
   });
 
   test('that is worth nothing does not cost the register the key that it has', async () => {

@@ -121,7 +121,7 @@ export class LinkDoor {
       return giveVerdict(link, { type: 'refused', reason: admission.reason });
     }
     if (deviceId === null) return;
-    const { epoch, enrolled, tookOverFrom } = admission;
+    const { epoch, linkKeyId, enrolled, tookOverFrom } = admission;
     count(enrolled ? 'enrolled' : 'accepted');
     logger.info({ device_id: deviceId, epoch: String(epoch), enrolled, took_over_from: tookOverFrom }, 'linked');
     if (tookOverFrom !== null) await this.repository.tellChanged(deviceId);
@@ -130,7 +130,7 @@ export class LinkDoor {
       return this.repository.leave(deviceId, epoch);
     }
     giveVerdict(link, { type: 'accepted', epoch: String(epoch), heartbeatMs: HEARTBEAT_MS });
-    this.sessions.add(link, { deviceId, epoch });
+    this.sessions.add(link, { deviceId, epoch, linkKeyId });
     // A revocation that was told between the admission and this moment found no link here to cut.
     await this.sessions.verify([deviceId]);
   }
