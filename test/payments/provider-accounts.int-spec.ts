@@ -27,7 +27,8 @@ class ForeignListener {
       request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
       request.on('end', () => {
         heard.push({ headers: request.headers, body });
-        response.writeHead(500, { connection: 'close' }).end();
+        const location = redirectTo === null ? {} : { location: redirectTo };
+        response.writeHead(redirectTo === null ? 500 : 307, { connection: 'close', ...location }).end();
       });
     });
     await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -57,6 +58,8 @@ const PROVIDERS = [
   ],
 ] as const;
 
+/** Where the listeners send a caller; null: nowhere. */
+let redirectTo: string | null = null;
 let foreign: ForeignListener;
 let unlisted: ForeignListener;
 beforeAll(async () => {
@@ -118,6 +121,19 @@ describe.each(PROVIDERS)('%s', (provider, secrets, others, payment) => {
     });
     expect(named.status).toBe(200);
   });
+});
+
+it('a redirect is not followed', async () => {
+  const before = await rowOf('payme');
+  expect((await patch('payme', { api_url: `${foreign.url}/x`, key: 'payme-key' })).status).toBe(200);
+  redirectTo = `${unlisted.url}/x`;
+  await fixture.pay({ provider: 'payme', token: 'token-0001' });
+  redirectTo = null;
+  expect(foreign.heard.length).toBeGreaterThan(0);
+  expect(unlisted.heard).toEqual([]);
+  const data = { settings: before.settings as object, credentialsSealed: new Uint8Array(before.credentialsSealed) };
+  await fixture.gateway.prisma.providerAccount.update({ where: { id: before.id }, data });
+  foreign.heard.length = 0;
 });
 
 it('422 secret_required for another page of payment too, and for each secret that is set', async () => {
