@@ -73,6 +73,7 @@ export class SecretsRig {
       ...{ DATABASE_URL: database.url, SECRETS_KEY: secretsKey, LOG_LEVEL: 'trace', CLIENT_LIMIT: NEVER_REACHED },
       ...{ FAILED_LOGIN_LIMIT: FAILURES, FAILED_TOKEN_LIMIT: FAILURES, PAYMENT_LOOK_MS: '200' },
       ...{ DEVICE_ALLOWED_CIDRS: loopback, WEBHOOK_ALLOWED_CIDRS: loopback, PROVIDER_ALLOWED_CIDRS: loopback },
+      PROVIDER_HOSTS: '127.0.0.1:*',
       ...(redis && { QUEUE_URL: redis.url }),
     };
     const settings = readSettings(SETTINGS, env);

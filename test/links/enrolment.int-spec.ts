@@ -1,5 +1,6 @@
 // Promise: only the register that was enrolled dials in as itself, and from the moment its right is taken nothing goes over its link.
 import { readdirSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { newId } from '#runtime';
 import {
@@ -24,6 +25,16 @@ afterAll(async () => {
   await rig.stop();
   await register.close();
 });
+
+/** Writes bytes and reads until the relay closes. */
+function exchange(port: number, host: string, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host, () => socket.write(bytes));
+    let received = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+    socket.on('error', reject).on('close', () => resolve(received));
+  });
+}
 
 function dial(device: { id: string }): RawRegister {
   const raw = new RawRegister(rig.linkUrl(rig.relay(), device.id));
@@ -125,7 +136,28 @@ describe('an enrolment code', () => {
     await until('the second is linked', () => second.isLinked, Boolean);
     await cut(first);
     expect((await keysOf(first.id)).filter(({ revokedAt }) => revokedAt === null)).toHaveLength(1);
-    expect(await callOf(first)).toMatchObject({ kind: 'ok' });
+    expect(await callOf(await rig.asStored(first))).toMatchObject({ kind: 'ok' });
+  });
+
+  test('brings the API key that was entered with it; the one before is never given to the new register', async () => {
+    const one = await linkedDevice();
+    const before = rig.clientOn(rig.relay(), one, { callTimeoutMs: 2_000 });
+    expect(await before.fmInfo()).toMatchObject({ kind: 'ok' });
+    const code = await rig.newCode(one.id, 600, 'entered-again-0123456789');
+    const other = dial(one);
+    const verdict = await other.greet({ deviceId: one.id, privateKey: newKey(), code });
+    expect(verdict).toMatchObject({ type: 'accepted' });
+    // A lane that read the device a moment ago still has the key of the register before.
+    expect(await before.fmInfo()).toEqual({ kind: 'unreachable', reason: 'link_of_another_key' });
+    expect(other.heard).toEqual([]);
+    const now = await rig.asStored(one);
+    void rig.clientOn(rig.relay(), now, { callTimeoutMs: 2_000 }).fmInfo();
+    const call = await other.next();
+    expect(JSON.stringify(call?.header)).toContain('entered-again-0123456789');
+    expect(JSON.stringify(call?.header)).not.toContain(API_KEY);
+    expect(
+      await rig.prisma.linkEnrolment.findMany({ where: { deviceId: one.id, apiKeySealed: { not: null } } }),
+    ).toEqual([]);
   });
 
   test('that is worth nothing does not cost the register the key that it has', async () => {
@@ -169,6 +201,17 @@ describe('who is not let in', () => {
     expect(await keysOf(one.id)).toEqual([]);
   });
 
+  test('a key whose signatures can be made without a private key', async () => {
+    const one = await device();
+    const raw = dial(one);
+    await raw.next();
+    const publicKey = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64url');
+    const signature = Buffer.from(`58${'66'.repeat(31)}01${'00'.repeat(31)}`, 'hex').toString('base64url');
+    raw.send({ type: 'hello', deviceId: one.id, publicKey, signature, code: await rig.newCode(one.id) });
+    expect((await raw.next())?.header).toEqual({ type: 'refused', reason: 'signature_wrong' });
+    expect(await keysOf(one.id)).toEqual([]);
+  });
+
   test('rubbish, text, too much, another path, another protocol', async () => {
     const one = await device();
     const say = async (data: string | Buffer): Promise<number> => {
@@ -185,6 +228,9 @@ describe('who is not let in', () => {
     expect(await say(Buffer.alloc(1_000_000))).toBe(1006);
     const url = new URL(rig.linkUrl(rig.relay(), one.id));
     url.pathname = '/other';
+    const { hostname, port } = new URL(rig.linkUrl(rig.relay(), one.id));
+    const twice = `GET ${url.pathname} HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expect(await exchange(Number(port), hostname, twice)).toMatch(/^HTTP\/1\.1 400 /);
     for (const [raw, status] of [
       [new RawRegister(url.href), 404],
       [new RawRegister(rig.linkUrl(rig.relay(), one.id), 'fiscal-link.v9'), 400],

@@ -115,6 +115,16 @@ test('a relay that died without a word: not sent, because nobody took the call',
   expect(preparation).toEqual({ kind: 'not_sent', reason: 'relay_ECONNREFUSED' });
 });
 
+test('a key that was read before another register was enrolled is not handed to the relay that holds the new link', async () => {
+  const [a, b] = [rig.relay(0), rig.relay(1)];
+  const device = await linkedTo(a, registers[0]!);
+  expect(await rig.clientOn(b, device).fmInfo()).toMatchObject({ kind: 'ok' });
+  const other = rig.agent(a, device, { registerUrl: registers[0]!.url, code: await rig.newCode(device.id) });
+  await until('the other register is linked', () => other.isLinked, Boolean);
+  expect(await rig.clientOn(b, device).fmInfo()).toEqual({ kind: 'unreachable', reason: 'link_of_another_key' });
+  expect(await rig.clientOn(b, await rig.asStored(device)).fmInfo()).toMatchObject({ kind: 'ok' });
+});
+
 test('an older epoch is not served: the caller read a presence that is over', async () => {
   const [a, b] = [rig.relay(0), rig.relay(1)];
   const device = await linkedTo(a, registers[0]!);

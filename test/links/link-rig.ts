@@ -45,6 +45,8 @@ export interface TestDevice {
   id: string;
   baseUrl: string | null;
   apiKeySealed: Buffer;
+  /** Of the link; null or left out: none was enrolled when this was read. */
+  linkKeyId?: string | null;
 }
 
 export interface AgentOptions {
@@ -109,6 +111,7 @@ export class LinkRig {
   clientOn(relay: TestRelay, device: TestDevice, profile: Partial<DeviceProfile> = {}): LocalApiClient {
     return relay.app.get(RegisterConnections).of({
       ...{ id: device.id, merchantId: this.merchantId, state: 'online', baseUrl: device.baseUrl },
+      linkKeyId: device.linkKeyId ?? null,
       ...{ apiKeySealed: device.apiKeySealed, profile: { ...DEFAULT_PROFILE, sendTimeoutMs: 20_000, ...profile } },
     });
   }
@@ -136,11 +139,22 @@ export class LinkRig {
     return { id, baseUrl, apiKeySealed };
   }
 
-  async newCode(deviceId: string, validSeconds = 600): Promise<string> {
+  /** As a relay reads it now. */
+  async asStored(device: TestDevice): Promise<TestDevice> {
+    const { apiKeySealed } = await this.prisma.device.findUniqueOrThrow({ where: { id: device.id } });
+    const key = await this.prisma.linkKey.findFirst({ where: { deviceId: device.id, revokedAt: null } });
+    return { ...device, apiKeySealed: Buffer.from(apiKeySealed), linkKeyId: key?.id ?? null };
+  }
+
+  /** @param apiKey entered with the code */
+  async newCode(deviceId: string, validSeconds = 600, apiKey?: string): Promise<string> {
     const code = newEnrolmentCode();
+    const entered = apiKey !== undefined && {
+      apiKeySealed: new Uint8Array(seal(apiKey, apiKeyOwner(deviceId), this.keyring)),
+    };
     const codeHash = new Uint8Array(hashEnrolmentCode(code));
     const expiresAt = new Date(Date.now() + validSeconds * 1_000);
-    await this.prisma.linkEnrolment.create({ data: { codeHash, deviceId, expiresAt } });
+    await this.prisma.linkEnrolment.create({ data: { codeHash, deviceId, expiresAt, ...entered } });
     return code;
   }
 
@@ -186,7 +200,7 @@ export class LinkRig {
     const code = await this.newCode(device.id);
     const agent = this.agent(relay, device, { registerUrl: options.registerUrl, code, dataDir });
     await until('the register is linked', () => agent.isLinked, Boolean);
-    return { ...device, agent, dataDir };
+    return { ...(await this.asStored(device)), agent, dataDir };
   }
 
   async startRelay(): Promise<TestRelay> {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { multicardWebhookSign } from '#payments';
 import { parseCidr, newId } from '#runtime';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
+import { parseProviderHosts } from '../../apps/gateway/src/payments/accounts/provider-hosts.js';
 import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
@@ -71,7 +72,7 @@ export class PaymentsFixture {
     if (loopback.kind === 'invalid') throw new Error(loopback.reason);
     this.gateway = await OperatorFixture.start({
       ...{ PROVIDER_ALLOWED_CIDRS: [loopback.cidr], PAYMENT_CALL_TIMEOUT_MS: 1_000, PAYMENT_SETTLE_MS: 3_000 },
-      ...{ PAYMENT_LOOK_MS: 200, ...more },
+      ...{ PROVIDER_HOSTS: parseProviderHosts('127.0.0.1:*'), PAYMENT_LOOK_MS: 200, ...more },
     });
     this.gateway.token = await this.gateway.createToken(this.gateway.merchantId, SCOPES);
     await this.setUp();

@@ -35,12 +35,15 @@ function metricNames(): Set<string> {
 /** What an expression asks for: identifiers that are neither functions, nor keywords, nor labels. */
 function metricsOf(expr: string): string[] {
   // Labels and what is grouped by are no metrics.
-  const bare = expr.replace(/\{[^}]*\}/g, '').replace(/\b(by|without)\s*\([^)]*\)/g, '');
+  const bare = expr.replace(/\{[^}]*\}|\[[^\]]*\]/g, '').replace(/\b(by|without)\s*\([^)]*\)/g, '');
   const words = [...bare.matchAll(/[a-z_]+(?=(\s*\()?)/g)];
-  return words
-    .filter(([, call]) => call === undefined)
-    .map(([word]) => word)
-    .filter((word) => !FUNCTIONS.has(word));
+  return (
+    words
+      .filter(([, call]) => call === undefined)
+      // A histogram is asked for its sums, counts and buckets.
+      .map(([word]) => word.replace(/_(sum|count|bucket)$/, ''))
+      .filter((word) => !FUNCTIONS.has(word))
+  );
 }
 
 const FUNCTIONS = new Set(['max', 'min', 'avg', 'sum', 'absent', 'rate']);

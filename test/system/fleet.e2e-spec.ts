@@ -130,10 +130,12 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
   // A new key that is wrong changes nothing; a new address of the same register is taken over.
   const badKey = await admin.ask('PATCH', `/v1/devices/${id}`, { api_key: 'not-the-key-of-this-register' });
   expect(badKey).toMatchObject({ status: 422, body: { code: 'device_key_refused' } });
-  const otherTerminal = await admin.ask('PATCH', `/v1/devices/${id}`, { base_url: system.registerUrls[0] });
+  const otherTerminal = await admin.ask('PATCH', `/v1/devices/${id}`, {
+    ...{ base_url: system.registerUrls[0], api_key: system.registerApiKey },
+  });
   expect(otherTerminal).toMatchObject({ status: 422, body: { code: 'device_other_terminal' } });
   const moved = await admin.ask('PATCH', `/v1/devices/${id}`, {
-    base_url: system.registerUrls[1]?.replace('127.0.0.1', '127.0.0.2'),
+    ...{ base_url: system.registerUrls[1]?.replace('127.0.0.1', '127.0.0.2'), api_key: system.registerApiKey },
     name: 'Till by the door',
   });
   // The register listens on 127.0.0.1 alone.

@@ -37,7 +37,12 @@ export async function startPayments(options: SystemOptions & { simulatorPort: nu
     `${simulatorUrl}/healthz`,
   );
   const env = {
-    ...{ PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8', PAYMENT_CALL_TIMEOUT_MS: '2000', PAYMENT_SETTLE_MS: '4500' },
+    ...{
+      PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8',
+      PROVIDER_HOSTS: '127.0.0.1:*',
+      PAYMENT_CALL_TIMEOUT_MS: '2000',
+      PAYMENT_SETTLE_MS: '4500',
+    },
     ...{ PAYMENT_LOOK_MS: '250' },
   };
   const scopes = ['receipts:write', 'receipts:read', 'payments:write', 'clients:admin'];

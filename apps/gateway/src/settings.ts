@@ -7,11 +7,13 @@ import {
   parseKeyring,
   path,
   port,
+  proxyList,
   readSettings,
   url,
   type Settings,
 } from '#runtime';
 import { parseRate } from './limits/rate.js';
+import { parseProviderHosts, PROVIDER_HOSTS } from './payments/accounts/provider-hosts.js';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -22,11 +24,12 @@ export const SETTINGS = {
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
   PUBLIC_HOSTS: parsed(parseHosts).default([]),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
-  TRUSTED_PROXIES: cidrList().default([]),
+  TRUSTED_PROXIES: proxyList().default([]),
   ADDRESS_LIMIT: parsed(parseRate).default(parseRate('50000/5')),
   CLIENT_LIMIT: parsed(parseRate).default(null),
   FAILED_LOGIN_LIMIT: parsed(parseRate).default(parseRate('30/60')),
   FAILED_TOKEN_LIMIT: parsed(parseRate).default(parseRate('300/60')),
+  TOKEN_LIMIT: parsed(parseRate).default(parseRate('600/60')),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
@@ -36,6 +39,7 @@ export const SETTINGS = {
   CLASSIFIER_CHANGES_URL: url(['http', 'https']).optional(),
   CLASSIFIER_FETCH_MS: integer({ min: 1_000, max: 604_800_000 }).default(86_400_000),
   PROVIDER_ALLOWED_CIDRS: cidrList().default([]),
+  PROVIDER_HOSTS: parsed(parseProviderHosts).default(parseProviderHosts(PROVIDER_HOSTS)),
   PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
   PAYMENT_SETTLE_MS: integer({ min: 200, max: 3_600_000 }).default(60_000),
   PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),

@@ -4,7 +4,7 @@ import { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-co
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
   table: string;
-  /** The primary key: text. */
+  /** Text, and one row at most for each; the primary key, but for codes. */
   idColumn: string;
   column: string;
   /** What the value of the row with this id is bound to. */
@@ -14,6 +14,8 @@ export interface SealedColumn {
 /** Every sealed column of the database: what a rotation of SECRETS_KEY has to seal anew. A test finds one that is missing. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'devices', idColumn: 'id', column: 'api_key_sealed', ownerOf: apiKeyOwner },
+  // At most one code of a device is open; a used one has given its key to the device.
+  { table: 'link_enrolments', idColumn: 'device_id', column: 'api_key_sealed', ownerOf: apiKeyOwner },
   { table: 'client_keys', idColumn: 'id', column: 'secret_sealed', ownerOf: signingSecretOwner },
   { table: 'provider_accounts', idColumn: 'id', column: 'credentials_sealed', ownerOf: credentialsOwner },
   { table: 'payments', idColumn: 'id', column: 'instrument_sealed', ownerOf: instrumentOwner },

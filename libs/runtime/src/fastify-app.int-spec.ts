@@ -202,6 +202,16 @@ test('a refusal of a handler, a lost database and a surprise', async () => {
   expect(logged.join('')).toContain('secret detail');
 });
 
+test.each(['GET /v1/address', 'GET /nowhere', 'POST /v1/sums', 'GET /healthz'])(
+  '400 for two Host headers: %s',
+  async (line) => {
+    for (const second of ['Host: x', 'hOST: y', 'Host: ']) {
+      const head = `${line} HTTP/1.1\r\nHost: x\r\n${second}\r\nConnection: close\r\n\r\n`;
+      expectRawProblem(await rawExchange(base.port, head), 400, 'malformed_request');
+    }
+  },
+);
+
 test('bytes that never become a request', async () => {
   expectRawProblem(
     await rawExchange(base.port, 'GET /v1 HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n'),

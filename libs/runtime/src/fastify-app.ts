@@ -11,6 +11,7 @@ import { ProblemFilter, sendProblem } from './problem-filter.js';
 import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
 import { closePromptly } from './prompt-closing.js';
+import { hasSeveralHosts } from './raw-headers.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
@@ -166,6 +167,10 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     if (request.url.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
     if (stopping.isClosing()) {
       sendProblem(reply, new Problem('shutting_down'), request.id);
+      return;
+    }
+    if (hasSeveralHosts(request.raw.rawHeaders)) {
+      sendProblem(reply, new Problem('malformed_request', 'Send one Host header.'), request.id);
       return;
     }
     const encoding = request.headers['content-encoding'];

@@ -46,6 +46,7 @@ export {
   type ShownError,
 } from './problem.js';
 export { textOfProblem } from './problem-texts.js';
+export { hasSeveralHosts } from './raw-headers.js';
 export { redact, scrubText } from './redaction.js';
 export { runProgram } from './run-program.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
@@ -59,6 +60,7 @@ export {
   parsed,
   path,
   port,
+  proxyList,
   readSettings,
   SettingsError,
   text,
@@ -70,3 +72,4 @@ export {
 } from './settings.js';
 export { stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { BodyValidationPipe, validationProblem } from './validation-problem.js';
+export { isWeakEd25519, weaknessOf, weaknessOfNewKey } from './weak-keys.js';

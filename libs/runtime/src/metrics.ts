@@ -50,9 +50,14 @@ export class Metrics {
     });
   }
 
-  /** A histogram of seconds. */
-  durations<Label extends string = never>({ name, help, labels = [] }: MetricText<Label>): Histogram<Label> {
-    return new Histogram({ name, help, labelNames: labels, buckets: DURATION_BUCKETS_S, registers: [this.registry] });
+  /** A histogram of seconds. @param buckets upper bounds; those of a request's duration unless given */
+  durations<Label extends string = never>({
+    name,
+    help,
+    labels = [],
+    buckets = DURATION_BUCKETS_S,
+  }: MetricText<Label> & { buckets?: number[] }): Histogram<Label> {
+    return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.registry] });
   }
 }
 

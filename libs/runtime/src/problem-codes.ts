@@ -123,6 +123,9 @@ export const PROBLEMS = {
   import_unreadable: never(422, 'The file cannot be read'),
   import_busy: later(503, 'Other imports are under way', 10),
 
+  // Addresses and secrets.
+  secret_required: never(422, 'A changed address needs its secret again, in the same call'),
+
   // The fleet.
   group_unknown: never(422, 'Unknown group'),
   address_not_allowed: never(422, 'The address lies outside the networks that may be called'),
@@ -153,8 +156,9 @@ export const PROBLEMS = {
   webhook_disabled: never(409, 'The webhook is disabled'),
 
   // Clients of the API.
-  scope_not_held: never(403, 'Only scopes that the caller has can be given'),
+  scope_not_held: never(403, 'The calling token lacks a scope that this needs'),
   own_client: never(409, 'The change would shut the calling client out'),
+  weak_key: never(422, 'Signatures of this public key prove nothing'),
   no_authentication_key: never(409, 'The client has no active key for private_key_jwt'),
 
   // Decisions of an operator.

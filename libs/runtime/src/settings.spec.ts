@@ -7,6 +7,7 @@ import {
   oneOf,
   path,
   port,
+  proxyList,
   readSettings,
   SettingsError,
   text,
@@ -102,8 +103,21 @@ test.each([
   'fe80::1%eth0',
   '0177.0.0.1',
   '127.1',
-])('refuses %s as a trusted network', (value) => {
-  expect(failure(() => readSettings({ TRUSTED_PROXIES: cidrList() }, { TRUSTED_PROXIES: value })).faults).toHaveLength(
-    1,
-  );
+])('refuses %s as a network', (value) => {
+  expect(failure(() => readSettings({ LIST: cidrList() }, { LIST: value })).faults).toHaveLength(1);
+});
+
+test.each(['0.0.0.0/1', '128.0.0.0/1', '8.0.0.0/6', '104.0.0.0/11', '2000::/3', '2a00::/27', 'fc00::/7', '10.0.0.0/7'])(
+  'refuses %s as trusted proxies: too wide',
+  (value) => {
+    const error = failure(() =>
+      readSettings({ TRUSTED_PROXIES: proxyList() }, { TRUSTED_PROXIES: `10.0.0.7,${value}` }),
+    );
+    expect(error.message).toMatch(/TRUSTED_PROXIES must be .*(too wide|bits are set)/);
+  },
+);
+
+test('takes what private networks and content delivery networks are as trusted proxies', () => {
+  const value = '10.0.0.0/8,172.16.0.0/12,127.0.0.1,fd00::/8,104.16.0.0/12,2a06:98c0::/29,203.0.113.7';
+  expect(readSettings({ TRUSTED_PROXIES: proxyList() }, { TRUSTED_PROXIES: value }).TRUSTED_PROXIES).toHaveLength(7);
 });

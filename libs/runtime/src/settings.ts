@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseCidr, type Cidr } from './cidr.js';
+import { isPublicUnicast } from './outgoing-guard.js';
 
 type Reading<T> = { kind: 'ok'; value: T } | { kind: 'invalid'; must: string };
 
@@ -125,6 +126,26 @@ export function cidrList(): Field<readonly Cidr[]> {
     return parse.kind === 'ok' ? ok(parse.cidr) : invalid(`a list of networks such as 10.0.0.0/8 (${parse.reason})`);
   });
   return new Field(listOf(one).read, { showValue: true });
+}
+
+/** A private network may be the proxies' own. */
+const WIDEST_PRIVATE_PROXIES = 8;
+/** Wider than any that a content delivery network publishes (the widest: /12 and /29). */
+const WIDEST_PUBLIC_PROXIES: Readonly<Record<Cidr['family'], number>> = { ipv4: 12, ipv6: 28 };
+
+/** Networks of proxies. One that is half of the internet would let every caller choose its own address. */
+export function proxyList(): Field<readonly Cidr[]> {
+  const networks = cidrList();
+  const read = (raw: string): Reading<readonly Cidr[]> => {
+    const reading = networks.read(raw);
+    const wide = reading.kind === 'ok' ? reading.value.find(isTooWideForProxies) : undefined;
+    return wide ? invalid(`the exact networks of the proxies (${wide.text} is too wide)`) : reading;
+  };
+  return new Field(read, networks.options);
+}
+
+function isTooWideForProxies({ address, prefix, family }: Cidr): boolean {
+  return prefix < (isPublicUnicast(address) ? WIDEST_PUBLIC_PROXIES[family] : WIDEST_PRIVATE_PROXIES);
 }
 
 /** Exactly `length` random bytes, written as base64, base64url or hex. Never shown. */

@@ -146,6 +146,18 @@ describe('bad input', () => {
     expect(answer).toContain('"code":"S-003"');
   });
 
+  test.each(['/status', '/receipts/1', '/', '/nowhere'])('400 for two Host headers: %s', async (path) => {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nHost: b\r\nX-API-Key: ${API_KEY}\r\nConnection: close\r\n\r\n`;
+      const socket = connect(Number(new URL(register.url).port), '127.0.0.1', () => socket.write(head));
+      let received = '';
+      socket.setEncoding('utf8').on('data', (chunk: string) => (received += chunk));
+      socket.on('error', reject).on('close', () => resolve(received));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer).toContain('"code":"S-003"');
+  });
+
   test('a request that promises more than it sends ends without a trace', async () => {
     await expect(
       new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
-import { closePromptly } from '#runtime';
+import { closePromptly, hasSeveralHosts } from '#runtime';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
 import { addScreen, isScreenUrl } from '../screen/screen-routes.js';
@@ -38,6 +38,10 @@ export function localApiServer(register: Register): FastifyInstance {
   readJsonBodies(server);
   server.addHook('onRequest', (request, reply, done) => {
     if (register.faults) reply.header('X-Emulator', '1');
+    if (hasSeveralHosts(request.raw.rawHeaders)) {
+      void refuse(reply, { kind: 'refused', code: 'S-003', message: 'there is more than one Host header' }, 400);
+      return;
+    }
     if (pathOf(request) === '/status') {
       done();
       return;

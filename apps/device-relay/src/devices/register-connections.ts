@@ -15,7 +15,8 @@ interface Connection {
 
 /** The way to registers that dial in. */
 export interface LinkTransports {
-  transportTo(deviceId: string): LocalApiTransport;
+  /** @param linkKeyId over no link but that of this key */
+  transportTo(deviceId: string, linkKeyId: string | null): LocalApiTransport;
 }
 
 /** One client of the local API per device, over HTTP or its link, kept while address, key and deadlines stay the same. */
@@ -49,8 +50,8 @@ export class RegisterConnections implements Registers {
     this.connections.clear();
   }
 
-  private transportTo({ id, baseUrl }: LaneDevice): LocalApiTransport {
-    return baseUrl === null ? this.links.transportTo(id) : new GuardedTransport(baseUrl, this.guard);
+  private transportTo({ id, baseUrl, linkKeyId }: LaneDevice): LocalApiTransport {
+    return baseUrl === null ? this.links.transportTo(id, linkKeyId) : new GuardedTransport(baseUrl, this.guard);
   }
 }
 
@@ -82,7 +83,7 @@ class GuardedTransport implements LocalApiTransport {
 function fingerprintOf(device: LaneDevice): string {
   const { sendTimeoutMs, callTimeoutMs } = device.profile;
   return createHash('sha256')
-    .update(JSON.stringify([device.baseUrl, sendTimeoutMs, callTimeoutMs]))
+    .update(JSON.stringify([device.baseUrl, device.linkKeyId, sendTimeoutMs, callTimeoutMs]))
     .update(device.apiKeySealed)
     .digest('base64');
 }

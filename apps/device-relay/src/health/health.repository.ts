@@ -2,7 +2,7 @@ import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } f
 import type { Baseline } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
-import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
+import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
 import { FUSE_MS, type KnownState } from './device-state.js';
 
@@ -105,6 +105,7 @@ export class HealthRepository {
         RETURNING d.*
       )
       SELECT c.id, c.merchant_id, c.state, c.state_reason, c.state_since::text, c.base_url, c.api_key_sealed, c.profile,
+             ${linkKeyInForce('c')},
              c.terminal_id, c.journal_id, l.baseline, c.reading, c.business IS NOT NULL AS has_business, c.poll_failures,
              c.close_at, m.settings,
              (SELECT min(r.ofd_deadline_at) FROM receipts r

@@ -1,6 +1,6 @@
 import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '#database';
 import { newId } from '#runtime';
-import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
+import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { LaneDevice } from '../lanes/ports.js';
 
 /** A device before it is asked who it is. */
@@ -25,7 +25,8 @@ export class InspectionRepository {
   /** Null: there is no such device any more. */
   async read(deviceId: string): Promise<DeviceToInspect | null> {
     const [row] = await this.prisma.$queryRaw<InspectRow[]>`
-      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.terminal_id, m.tin, now() AS now
+      SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.terminal_id, m.tin, now() AS now,
+             ${linkKeyInForce('d')}
         FROM devices d JOIN merchants m ON m.id = d.merchant_id WHERE d.id = ${deviceId} AND d.deleted_at IS NULL`;
     if (!row) return null;
     return {

@@ -30,6 +30,8 @@ export interface LaneDevice {
   /** Null: the register dials in over its link. */
   baseUrl: string | null;
   apiKeySealed: Buffer;
+  /** The link key in force when `apiKeySealed` was read: it goes over the link of this key alone. Null: there is none. */
+  linkKeyId: string | null;
   profile: DeviceProfile;
   /** Its register has our extensions: it may be told how the money came, and ignores what it does not know. */
   takesExtraInfo?: boolean;

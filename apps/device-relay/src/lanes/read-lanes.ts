@@ -1,6 +1,6 @@
 import { Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
-import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
+import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 import type { DueLane } from './followed-lanes.js';
 import { SETTLE_GRACE_SECONDS } from './lane-sql.js';
@@ -51,7 +51,7 @@ export class ReadLanes {
   async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
     const [row] = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
       SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,
-             l.must_settle, l.failures,
+             l.must_settle, l.failures, ${linkKeyInForce('d')},
              extract(epoch FROM greatest(
                coalesce(l.due_at - now(), interval '0'), interval '0',
                CASE WHEN l.settling_relay <> ${this.relayId}

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { CLOSE, giveVerdict, greetRegister, LINK_LIMITS, LINK_PROTOCOL, MAX_MESSAGE_BYTES } from '#link';
-import type { CidrSet, Logger } from '#runtime';
+import { hasSeveralHosts, type CidrSet, type Logger } from '#runtime';
 import { HEARTBEAT_MS, type LinkSessions } from './link-sessions.js';
 import type { LinkRepository } from './link.repository.js';
 
@@ -68,6 +68,7 @@ export class LinkDoor {
 
   private refusalOf(request: IncomingMessage): string | null {
     const { url = '', headers } = request;
+    if (hasSeveralHosts(request.rawHeaders)) return '400 Bad Request';
     if (url.split('?', 1)[0] !== LINK_PATH) return '404 Not Found';
     const offered = String(headers['sec-websocket-protocol'] ?? '').split(',');
     if (!offered.some((protocol) => protocol.trim() === LINK_PROTOCOL)) return '400 Bad Request';
@@ -120,7 +121,7 @@ export class LinkDoor {
       return giveVerdict(link, { type: 'refused', reason: admission.reason });
     }
     if (deviceId === null) return;
-    const { epoch, enrolled, tookOverFrom } = admission;
+    const { epoch, linkKeyId, enrolled, tookOverFrom } = admission;
     count(enrolled ? 'enrolled' : 'accepted');
     logger.info({ device_id: deviceId, epoch: String(epoch), enrolled, took_over_from: tookOverFrom }, 'linked');
     if (tookOverFrom !== null) await this.repository.tellChanged(deviceId);
@@ -129,7 +130,7 @@ export class LinkDoor {
       return this.repository.leave(deviceId, epoch);
     }
     giveVerdict(link, { type: 'accepted', epoch: String(epoch), heartbeatMs: HEARTBEAT_MS });
-    this.sessions.add(link, { deviceId, epoch });
+    this.sessions.add(link, { deviceId, epoch, linkKeyId });
     // A revocation that was told between the admission and this moment found no link here to cut.
     await this.sessions.verify([deviceId]);
   }

@@ -9,12 +9,16 @@ import type { LinkRepository } from './link.repository.js';
 export const HEARTBEAT_MS = 20_000;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 
+const OTHER_KEY: Opening = { kind: 'not_sent', reason: 'link_of_another_key' };
+
 /**
  * The links that this relay holds, and the way to those that others hold. One timer and one LISTEN for all: an idle link
  * costs its socket and nothing else.
  */
 export class LinkSessions {
   private readonly links = new Map<string, RegisterLink>();
+  /** The keys with which their registers proved themselves. */
+  private readonly keyIds = new WeakMap<RegisterLink, string>();
   private readonly onLinked: ((deviceId: string) => void)[] = [];
   private beating: NodeJS.Timeout | undefined;
 
@@ -44,7 +48,7 @@ export class LinkSessions {
   }
 
   /** An accepted register's socket becomes its link; an older one of the same register here ends. */
-  add(socket: WebSocket, { deviceId, epoch }: { deviceId: string; epoch: bigint }): void {
+  add(socket: WebSocket, { deviceId, epoch, linkKeyId }: { deviceId: string; epoch: bigint; linkKeyId: string }): void {
     const before = this.links.get(deviceId);
     // Two handshakes of one register may end here in another order than in the database.
     if (before && before.epoch > epoch) {
@@ -53,6 +57,7 @@ export class LinkSessions {
     }
     const onClosed = (ended: RegisterLink): void => void this.remove(ended);
     const link = new RegisterLink(socket, { deviceId, epoch, onClosed, ...this.tools });
+    this.keyIds.set(link, linkKeyId);
     this.links.set(deviceId, link);
     before?.cut(CLOSE.superseded, 'superseded by a newer link');
     for (const listener of this.onLinked) listener(deviceId);
@@ -64,10 +69,13 @@ export class LinkSessions {
     return link?.isOpen && link.epoch === epoch ? link : null;
   }
 
-  /** The way to a register that dials in, whichever relay holds its link. */
-  transportTo(deviceId: string): LocalApiTransport {
+  /**
+   * The way to a register that dials in, whichever relay holds its link. The API key in a request was read beside the link key
+   * that was in force then: a register that was enrolled since has its own, and is not given the one before.
+   */
+  transportTo(deviceId: string, linkKeyId: string | null): LocalApiTransport {
     return {
-      open: (request) => this.open(deviceId, request),
+      open: (request) => this.open({ deviceId, linkKeyId }, request),
       // The link belongs to the register, not to whoever calls it.
       close: () => undefined,
       retire: () => undefined,
@@ -94,12 +102,16 @@ export class LinkSessions {
       .catch((error: unknown) => this.tools.logger.warn({ err: error }, 'presence is left as it was'));
   }
 
-  private async open(deviceId: string, request: TransportRequest): Promise<Opening> {
+  private async open(
+    { deviceId, linkKeyId }: { deviceId: string; linkKeyId: string | null },
+    request: TransportRequest,
+  ): Promise<Opening> {
     const link = this.links.get(deviceId);
-    if (link?.isOpen) return link.open(request);
+    if (link?.isOpen) return this.keyIds.get(link) === linkKeyId ? link.open(request) : OTHER_KEY;
     try {
       const holder = await this.presence.holderOf(deviceId);
       if (!holder || holder.relayId === this.presence.host.relayId) return { kind: 'not_sent', reason: 'link_absent' };
+      if (holder.linkKeyId !== linkKeyId) return OTHER_KEY;
       return await this.forwarded.open({ deviceId, holder }, request);
     } catch (error) {
       // Nothing was handed to anybody.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
 import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
-import { newId } from '#runtime';
+import { isWeakEd25519, newId } from '#runtime';
 
 /** The relay process that holds links, as other relays find it. */
 export interface LinkHost {
@@ -11,11 +11,13 @@ export interface LinkHost {
 }
 
 export type Admission =
-  | { kind: 'admitted'; epoch: bigint; enrolled: boolean; tookOverFrom: string | null }
+  | { kind: 'admitted'; epoch: bigint; linkKeyId: string; enrolled: boolean; tookOverFrom: string | null }
   | { kind: 'refused'; reason: LinkRefusal };
 
 export interface LinkHolder extends LinkHost {
   epoch: bigint;
+  /** The key with which the register proved itself; null: admitted by a relay of an earlier version. */
+  linkKeyId: string | null;
 }
 
 interface DeviceRow {
@@ -40,28 +42,29 @@ export class LinkRepository {
    */
   async admit(hello: Hello): Promise<Admission> {
     const publicKey = decodePublicKey(hello);
-    if (!publicKey) return { kind: 'refused', reason: 'signature_wrong' };
+    // A point of small order proves no possession of a private key.
+    if (!publicKey || isWeakEd25519(publicKey)) return { kind: 'refused', reason: 'signature_wrong' };
     return this.prisma.$transaction(async (tx) => {
       const [device] = await tx.$queryRaw<DeviceRow[]>`
         SELECT state::text, transport::text, deleted_at FROM devices WHERE id = ${hello.deviceId} FOR NO KEY UPDATE`;
       if (!device || device.deleted_at || device.transport !== 'link') return refused('device_unknown');
       if (device.state === 'disabled') return refused('device_disabled');
-      const known = await this.judgeKey(tx, hello.deviceId, publicKey);
-      let enrolled = false;
-      if (known !== 'live') {
-        const refusal = hello.code === undefined ? known : await this.enrol(tx, hello.code, hello.deviceId, publicKey);
-        if (refusal) return refused(refusal);
-        enrolled = true;
-      }
-      return { kind: 'admitted', enrolled, ...(await this.takeOver(tx, hello.deviceId)) };
+      const key = await this.keyOf(tx, hello, publicKey);
+      if (typeof key === 'string') return refused(key);
+      const presence = await this.takeOver(tx, hello.deviceId, key.linkKeyId);
+      return { kind: 'admitted', ...key, ...presence };
     }, TRANSACTION);
   }
 
   /** Null: nobody holds the link, as far as the database knows. */
   async holderOf(deviceId: string): Promise<LinkHolder | null> {
-    const [row] = await this.prisma.$queryRaw<{ relay_id: string; relay_url: string; epoch: bigint }[]>`
-      SELECT relay_id, relay_url, epoch FROM link_presences WHERE device_id = ${deviceId} AND disconnected_at IS NULL`;
-    return row ? { relayId: row.relay_id, relayUrl: row.relay_url, epoch: row.epoch } : null;
+    const [row] = await this.prisma.$queryRaw<
+      { relay_id: string; relay_url: string; epoch: bigint; link_key_id: string | null }[]
+    >`
+      SELECT relay_id, relay_url, epoch, link_key_id FROM link_presences
+       WHERE device_id = ${deviceId} AND disconnected_at IS NULL`;
+    if (!row) return null;
+    return { relayId: row.relay_id, relayUrl: row.relay_url, epoch: row.epoch, linkKeyId: row.link_key_id };
   }
 
   /** Of these links held here: which ones must end, and why. */
@@ -112,25 +115,27 @@ export class LinkRepository {
     return woken > 0;
   }
 
-  private async judgeKey(
+  /** The key of this register: known and in force, or left now with a code. */
+  private async keyOf(
     tx: Prisma.TransactionClient,
-    deviceId: string,
+    { deviceId, code }: Hello,
     publicKey: Buffer,
-  ): Promise<'live' | 'key_unknown' | 'key_revoked'> {
-    const [key] = await tx.$queryRaw<{ revoked: boolean }[]>`
-      SELECT revoked_at IS NOT NULL AS revoked FROM link_keys
+  ): Promise<{ linkKeyId: string; enrolled: boolean } | LinkRefusal> {
+    const [key] = await tx.$queryRaw<{ id: string; revoked: boolean }[]>`
+      SELECT id, revoked_at IS NOT NULL AS revoked FROM link_keys
        WHERE public_key = ${publicKey} AND device_id = ${deviceId}`;
-    if (!key) return 'key_unknown';
-    return key.revoked ? 'key_revoked' : 'live';
+    if (key?.revoked === false) return { linkKeyId: key.id, enrolled: false };
+    if (code === undefined) return key ? 'key_revoked' : 'key_unknown';
+    const enrolled = await this.enrol(tx, code, { deviceId, publicKey });
+    return typeof enrolled === 'string' ? enrolled : { ...enrolled, enrolled: true };
   }
 
-  /** Takes the code and leaves the key in place of the one before. Null: done. */
+  /** Takes the code and leaves the key in place of the one before, and the API key that was entered for it. */
   private async enrol(
     tx: Prisma.TransactionClient,
     code: string,
-    deviceId: string,
-    publicKey: Buffer,
-  ): Promise<LinkRefusal | null> {
+    { deviceId, publicKey }: { deviceId: string; publicKey: Buffer },
+  ): Promise<{ linkKeyId: string } | LinkRefusal> {
     const [taken] = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM link_keys WHERE public_key = ${publicKey}`;
     if (taken) return 'key_taken';
     const codeHash = hashEnrolmentCode(code);
@@ -139,10 +144,16 @@ export class LinkRepository {
       UPDATE link_enrolments SET used_at = now()
        WHERE code_hash = ${codeHash} AND device_id = ${deviceId} AND used_at IS NULL AND expires_at > now()`;
     if (used === 0) return this.refusalOfCode(tx, codeHash, deviceId);
+    const linkKeyId = newId('lky');
+    await tx.$executeRaw`
+      UPDATE devices d SET api_key_sealed = e.api_key_sealed
+        FROM link_enrolments e
+       WHERE e.code_hash = ${codeHash} AND e.api_key_sealed IS NOT NULL AND d.id = ${deviceId}`;
+    await tx.$executeRaw`UPDATE link_enrolments SET api_key_sealed = NULL WHERE code_hash = ${codeHash}`;
     await tx.$executeRaw`UPDATE link_keys SET revoked_at = now() WHERE device_id = ${deviceId} AND revoked_at IS NULL`;
     await tx.$executeRaw`
-      INSERT INTO link_keys (id, device_id, public_key) VALUES (${newId('lky')}, ${deviceId}, ${publicKey})`;
-    return null;
+      INSERT INTO link_keys (id, device_id, public_key) VALUES (${linkKeyId}, ${deviceId}, ${publicKey})`;
+    return { linkKeyId };
   }
 
   /** A code of another register is told like one that never was. */
@@ -157,17 +168,18 @@ export class LinkRepository {
   private async takeOver(
     tx: Prisma.TransactionClient,
     deviceId: string,
+    linkKeyId: string,
   ): Promise<{ epoch: bigint; tookOverFrom: string | null }> {
     const { relayId, relayUrl } = this.host;
     // The device's row is locked: nobody else writes this one.
     const [before] = await tx.$queryRaw<{ relay_id: string }[]>`
       SELECT relay_id FROM link_presences WHERE device_id = ${deviceId} AND disconnected_at IS NULL`;
     const [row] = await tx.$queryRaw<{ epoch: bigint }[]>`
-      INSERT INTO link_presences AS p (device_id, relay_id, relay_url, epoch)
-      VALUES (${deviceId}, ${relayId}, ${relayUrl}, 1)
+      INSERT INTO link_presences AS p (device_id, relay_id, relay_url, link_key_id, epoch)
+      VALUES (${deviceId}, ${relayId}, ${relayUrl}, ${linkKeyId}, 1)
       ON CONFLICT (device_id) DO UPDATE
-        SET relay_id = excluded.relay_id, relay_url = excluded.relay_url, epoch = p.epoch + 1, connected_at = now(),
-            seen_at = now(), disconnected_at = NULL
+        SET relay_id = excluded.relay_id, relay_url = excluded.relay_url, link_key_id = excluded.link_key_id,
+            epoch = p.epoch + 1, connected_at = now(), seen_at = now(), disconnected_at = NULL
       RETURNING epoch`;
     if (!row) throw new Error(`no presence for ${deviceId}`);
     return { epoch: row.epoch, tookOverFrom: before && before.relay_id !== relayId ? before.relay_id : null };

@@ -50,8 +50,8 @@ export class Links {
     this.parts.sessions.whenLinked(listener);
   }
 
-  transportTo(deviceId: string): LocalApiTransport {
-    return this.parts.sessions.transportTo(deviceId);
+  transportTo(deviceId: string, linkKeyId: string | null): LocalApiTransport {
+    return this.parts.sessions.transportTo(deviceId, linkKeyId);
   }
 
   /** A lane that waits because its register was away is due now. */

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
-import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import type { Administrator } from '../clients/client-administrator.js';
+import { CurrentAdministrator } from '../clients/current-administrator.js';
 import { ownId } from '../http/own-id.js';
 import { PageQuery, type Page } from '../http/paging.js';
 import { Scopes } from '../http/scopes.js';
@@ -32,17 +33,20 @@ export class ClientKeysController {
   @Post()
   @HttpCode(201)
   create(
-    @CurrentCaller() caller: Caller,
-    @CurrentClient() { scopes }: AuthenticatedClient,
+    @CurrentAdministrator() administrator: Administrator,
     @Param('id') id: string,
     @Body() body: ClientKeyBody,
   ): Promise<NewClientKeyView> {
-    return this.createClientKey.execute(caller, ownId('cli', id, 'client'), { body, grantedScopes: scopes });
+    return this.createClientKey.execute(administrator, ownId('cli', id, 'client'), body);
   }
 
   @Delete(':key')
   @HttpCode(204)
-  disable(@CurrentCaller() caller: Caller, @Param('id') id: string, @Param('key') key: string): Promise<void> {
-    return this.disableClientKey.execute(caller, ownId('cli', id, 'client'), ownId('key', key, 'key'));
+  disable(
+    @CurrentAdministrator() administrator: Administrator,
+    @Param('id') id: string,
+    @Param('key') key: string,
+  ): Promise<void> {
+    return this.disableClientKey.execute(administrator, ownId('cli', id, 'client'), ownId('key', key, 'key'));
   }
 }

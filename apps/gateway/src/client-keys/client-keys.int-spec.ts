@@ -10,7 +10,7 @@ let administrator: RigClient;
 
 beforeAll(async () => {
   rig = await SigningRig.start();
-  administrator = await rig.createClient();
+  administrator = await rig.createClient(['clients:admin', 'devices:admin', 'receipts:write']);
 });
 beforeEach(async () => {
   client = await rig.createClient(['receipts:write']);
@@ -67,12 +67,19 @@ test('keys for the token endpoint stand beside, and ask for no signature', async
   expect([rs.status, rs.body?.['algorithm']]).toEqual([201, 'RS256']);
 });
 
-test('nobody makes a key that opens more than he may do himself', async () => {
-  const reply = await register({ public_key: pem(p256.publicKey), use: 'authentication' });
-  expect([reply.status, reply.body?.['code']]).toEqual([403, 'insufficient_scope']);
+test.each(['signing', 'authentication'])('403 for a key (%s) of a client with more scopes', async (use) => {
+  const weak = await rig.createClient(['clients:admin']);
+  const reply = await register({ public_key: pem(p256.publicKey), use }, client, weak);
+  expect([reply.status, reply.body?.['code']]).toEqual([403, 'scope_not_held']);
   expect(await rig.prisma.clientKey.count({ where: { clientId: client.id } })).toBe(0);
 });
 
+const rsaJwk = rsa.publicKey.export({ format: 'jwk' });
+const oddModulus = Buffer.from(String(rsaJwk.n), 'base64url');
+const evenModulus = Buffer.concat([oddModulus.subarray(0, -1), Buffer.from([oddModulus.at(-1)! & 0xfe])]).toString(
+  'base64url',
+);
+const identityPoint = Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64url');
 const privatePem = ed25519.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 test.each<[string, Record<string, unknown>, string, string]>([
   ['a private key', { public_key: privatePem }, '/public_key', 'invalid_value'],
@@ -96,6 +103,14 @@ test.each<[string, Record<string, unknown>, string, string]>([
     '/public_key',
     'invalid_value',
   ],
+  [
+    'the identity of Ed25519',
+    { public_key: { kty: 'OKP', crv: 'Ed25519', x: identityPoint } },
+    '/public_key',
+    'weak_key',
+  ],
+  ['RSA with exponent 1', { public_key: { ...rsaJwk, e: 'AQ' } }, '/public_key', 'weak_key'],
+  ['RSA with an even modulus', { public_key: { ...rsaJwk, n: evenModulus } }, '/public_key', 'weak_key'],
   [
     'P-384',
     { public_key: pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey) },

@@ -1,17 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { signingSecretOwner } from '#database';
-import { newId, Problem, seal, type ProblemError } from '#runtime';
+import { newId, Problem, seal, weaknessOfNewKey, type ProblemError } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
-import type { Caller } from '../audit/caller.js';
-import { insufficientScope } from '../http/bearer-problems.js';
-import { SCOPES } from '../http/scopes.js';
+import { callerOf, type Administrator } from '../clients/client-administrator.js';
+import { lockClient } from '../clients/lock-client.js';
 import { newOpaqueSecret } from '../oauth/base62.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import type { ClientKeyBody } from './client-key-bodies.js';
 import { clientKeyView, type NewClientKeyView } from './client-key-view.js';
 import { algorithmsOf, HMAC_ALGORITHM, type KeyAlgorithm } from './key-algorithms.js';
-import { lockClient } from '../clients/lock-client.js';
 import { readPublicKey } from './public-key.js';
 
 const SECRET_PREFIX = 'fgw_sk_';
@@ -33,23 +31,14 @@ export class CreateClientKey {
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY'>,
   ) {}
 
-  /**
-   * @param grantedScopes of the caller's token: nobody makes a key that opens more than he may do himself
-   * @throws Problem 404; 403 insufficient_scope; 422 for a key that cannot be used, and for too many
-   */
-  async execute(
-    caller: Caller,
-    clientId: string,
-    { body, grantedScopes }: { body: ClientKeyBody; grantedScopes: readonly string[] },
-  ): Promise<NewClientKeyView> {
+  /** @throws Problem 404; 403 scope_not_held; 422 for a key that cannot be used, and for too many */
+  async execute(administrator: Administrator, clientId: string, body: ClientKeyBody): Promise<NewClientKeyView> {
     const { name, use = 'signing' } = body;
     const { algorithm, publicKey, secret } = materialOf(body);
     const id = newId('key');
     const secretSealed = secret === null ? null : sealed(secret, id, this.settings);
-    const view = await this.changes.execute(caller, async (tx) => {
-      const client = await lockClient(tx, caller.merchantId, clientId);
-      const beyond = SCOPES.filter((scope) => client.scopes.includes(scope) && !grantedScopes.includes(scope));
-      if (use === 'authentication' && beyond.length > 0) throw insufficientScope(beyond);
+    const view = await this.changes.execute(callerOf(administrator), async (tx) => {
+      await lockClient(tx, administrator, clientId);
       const active = await tx.clientKey.count({ where: { clientId, use, disabledAt: null } });
       if (active >= MAX_ACTIVE) {
         throw new Problem('too_many', `The client has ${active} active keys for ${use}: disable one first.`);
@@ -80,6 +69,8 @@ function materialOf(body: ClientKeyBody): Material {
   if (!usual) {
     throw fault('/public_key', 'the key must be Ed25519, EC P-256 or RSA of 2048 to 4096 bits', 'invalid_value');
   }
+  const weakness = weaknessOfNewKey(reading.key);
+  if (weakness !== null) throw fault('/public_key', `the key proves nothing: ${weakness}`, 'weak_key');
   if (algorithm !== undefined && !possible.includes(algorithm)) {
     throw fault('/algorithm', `this key works for ${use} with ${possible.join(' or ')}`, 'invalid_value');
   }

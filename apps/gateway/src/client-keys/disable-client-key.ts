@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
-import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
 import { clientKeyView } from './client-key-view.js';
-import { ownClient } from '../clients/client-administrator.js';
+import { callerOf, ownClient, type Administrator } from '../clients/client-administrator.js';
 import { lockClient } from '../clients/lock-client.js';
 import { needsKey } from '../oauth/auth-methods.js';
 
@@ -13,16 +12,16 @@ import { needsKey } from '../oauth/auth-methods.js';
 export class DisableClientKey {
   constructor(private readonly changes: AuditedChange) {}
 
-  /** Again: nothing changes. @throws Problem 404; 409 last_signing_key, own_client when the caller would shut himself out */
-  async execute(caller: Caller, clientId: string, keyId: string): Promise<void> {
-    await this.changes.execute(caller, async (tx) => {
-      const client = await lockClient(tx, caller.merchantId, clientId);
+  /** Again: nothing changes. @throws Problem 404; 403 scope_not_held; 409 last_signing_key, own_client: the caller's only way in */
+  async execute(administrator: Administrator, clientId: string, keyId: string): Promise<void> {
+    await this.changes.execute(callerOf(administrator), async (tx) => {
+      const client = await lockClient(tx, administrator, clientId);
       const row = await tx.clientKey.findFirst({ where: { id: keyId, clientId } });
       if (!row) throw notFound('key');
       const others = await tx.clientKey.count({
         where: { clientId, use: row.use, disabledAt: null, id: { not: keyId } },
       });
-      const isOwnLast = clientId === caller.actor && row.disabledAt === null && others === 0;
+      const isOwnLast = clientId === administrator.actor && row.disabledAt === null && others === 0;
       if (isOwnLast && row.use === 'authentication' && needsKey(client.authMethods)) {
         throw ownClient('The calling client could not get a token without this key. Register another one first.');
       }

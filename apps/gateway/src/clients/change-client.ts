@@ -23,7 +23,7 @@ export class ChangeClient {
   /** @throws Problem 404; 403 scope_not_held; 409 own_client, no_authentication_key */
   async execute(administrator: Administrator, id: string, patch: ClientPatch): Promise<ClientView> {
     return this.changes.execute(callerOf(administrator), async (tx) => {
-      const row = await lockClient(tx, administrator.merchantId, id);
+      const row = await lockClient(tx, administrator, id);
       if (patch.scopes) refuseForeignScopes(administrator, patch.scopes, row.scopes);
       const data = given({
         name: patch.name,

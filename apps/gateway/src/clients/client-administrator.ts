@@ -31,14 +31,14 @@ export function refuseForeignScopes(
 }
 
 /**
- * Whoever gets another client's credentials acts with its scopes: a new secret or key of a stronger client is only for
- * those who are as strong.
+ * A client is changed only by a token that has all of its scopes: new credentials, a wider allow list or a signing policy
+ * of a stronger client would give the caller what it lacks.
  * @throws Problem 403 scope_not_held
  */
 export function refuseStrongerClient(administrator: Administrator, scopes: readonly string[]): void {
   const missing = scopes.filter((scope) => !administrator.scopes.includes(scope));
   if (missing.length === 0) return;
-  const detail = `This client has scopes that the calling token has not: ${missing.join(', ')}.`;
+  const detail = `This client has scopes that the calling token lacks: ${missing.join(', ')}.`;
   throw new Problem('scope_not_held', detail);
 }
 

@@ -27,6 +27,9 @@ async function clientOf(accessToken: string): Promise<string> {
 
 const BODY = { name: 'ERP', scopes: ['receipts:read'], ip_policy: 'any' };
 
+const publicPem = (): string =>
+  generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
+
 async function make(more: Record<string, unknown> = {}): Promise<{ id: string; secret: string }> {
   const { status, body } = await ask('POST', '/v1/clients', { ...BODY, ...more });
   expect(status).toBe(201);
@@ -190,19 +193,54 @@ test('nobody gives what he has not', async () => {
   const created = await ask('POST', '/v1/clients', { ...BODY, scopes: ['receipts:read', 'operator:resolve'] });
   const error = { pointer: '/scopes/1', code: 'scope_not_held' };
   expect(created).toMatchObject({ status: 403, body: { code: 'scope_not_held', errors: [error] } });
-  const strong = await clientOf(await fleet.gateway.createToken(fleet.merchantId, [...SCOPES]));
-  for (const [path, body] of [
-    [`/v1/clients/${strong}/secret`, {}],
-    [`/v1/clients/${strong}/enable`, undefined],
-  ] as const) {
-    expect((await ask('POST', path, body)).body.code).toBe('scope_not_held');
-  }
   const weak = await make();
   const widened = await ask('PATCH', `/v1/clients/${weak.id}`, { scopes: ['receipts:read', 'devices:admin'] });
   expect(widened.body.code).toBe('scope_not_held');
-  // What a client has already may stay, and may be taken away.
-  const narrowed = await ask('PATCH', `/v1/clients/${strong}`, { scopes: ['operator:resolve', 'clients:admin'] });
-  expect(narrowed.body['scopes']).toEqual(['operator:resolve', 'clients:admin']);
+});
+
+describe('403 scope_not_held: a client that has a scope which the calling token lacks', () => {
+  let strong: string;
+  beforeAll(async () => {
+    strong = await clientOf(await fleet.gateway.createToken(fleet.merchantId, [...SCOPES]));
+  });
+
+  test.each<[string, string, string, unknown]>([
+    ['its allow list loosened', 'PATCH', '', { ip_policy: 'any' }],
+    ['its signing switched off', 'PATCH', '', { signing_policy: 'off' }],
+    ['more ways of authentication', 'PATCH', '', { token_endpoint_auth_methods: ['client_secret_post'] }],
+    ['keys no longer required', 'PATCH', '', { require_idempotency_key: false }],
+    ['another name', 'PATCH', '', { name: 'x' }],
+    ['fewer scopes', 'PATCH', '', { scopes: ['clients:admin'] }],
+    ['a new secret', 'POST', '/secret', {}],
+    ['disabled', 'POST', '/disable', undefined],
+    ['enabled', 'POST', '/enable', undefined],
+    ['an HMAC key minted for it', 'POST', '/keys', { name: 'k', algorithm: 'hmac-sha256' }],
+    ['a key for the token endpoint', 'POST', '/keys', { name: 'k', use: 'authentication', public_key: publicPem() }],
+    ['a key disabled', 'DELETE', `/keys/${newId('key')}`, undefined],
+  ])('%s', async (_what, method, path, body) => {
+    const before = await fleet.gateway.prisma.oauthClient.findUniqueOrThrow({ where: { id: strong } });
+    const answer = await ask(method, `/v1/clients/${strong}${path}`, body);
+    expect([answer.status, answer.body.code]).toEqual([403, 'scope_not_held']);
+    expect(await fleet.gateway.prisma.oauthClient.findUniqueOrThrow({ where: { id: strong } })).toEqual(before);
+    expect(await fleet.gateway.prisma.clientKey.count({ where: { clientId: strong } })).toBe(0);
+    expect(await fleet.gateway.audited(strong)).toEqual([]);
+  });
+
+  test('also by its own narrower token', async () => {
+    const narrow = await fleet.gateway.createToken(fleet.merchantId, ['clients:admin']);
+    const own = await clientOf(narrow);
+    await fleet.gateway.prisma.oauthClient.update({ where: { id: own }, data: { scopes: [...SCOPES] } });
+    const answer = await ask('PATCH', `/v1/clients/${own}`, { signing_policy: 'off' }, narrow);
+    expect([answer.status, answer.body.code]).toEqual([403, 'scope_not_held']);
+  });
+
+  test('200 for a token that has them all', async () => {
+    const peer = await fleet.gateway.createToken(fleet.merchantId, [...SCOPES]);
+    expect((await ask('PATCH', `/v1/clients/${strong}`, { name: 'peer' }, peer)).status).toBe(200);
+    expect(
+      (await ask('POST', `/v1/clients/${strong}/keys`, { name: 'k', algorithm: 'hmac-sha256' }, peer)).status,
+    ).toBe(201);
+  });
 });
 
 test('nobody shuts himself out', async () => {

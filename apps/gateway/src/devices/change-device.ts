@@ -16,10 +16,21 @@ import { pendingProblem, taskProblem } from './task-problems.js';
 
 /** Where a device is reached and with which key, once it has been tried. */
 interface TriedWay {
+  /** Null: stays as it is. */
   baseUrl: string | null;
+  /** The key was entered for this address; another call may have set another one meanwhile. */
+  triedUrl: string | null;
   apiKeySealed: Buffer | null;
   /** Null: it could not be asked, because it has never dialled in. */
   introduction: DeviceIntroduction | null;
+}
+
+/** As the caller found it. */
+interface KnownDevice {
+  id: string;
+  transport: 'http' | 'link';
+  terminal_id: string | null;
+  base_url: string | null;
 }
 
 const INSPECTION_WAIT_MS = 30_000;
@@ -28,7 +39,8 @@ const MENDED: ReadonlySet<string> = new Set(['unreachable', 'blocked', 'expired'
 
 /**
  * PATCH /v1/devices/{id}. A new address or key is tried before it is taken over, and the same terminal must answer: a device
- * is its fiscal module, and what is known of its lane would be wrong about another.
+ * is its fiscal module, and what is known of its lane would be wrong about another. The stored key was entered for the stored
+ * address: another address needs the key again, and only that one is sent to it.
  */
 @Injectable()
 export class ChangeDevice {
@@ -41,12 +53,8 @@ export class ChangeDevice {
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY'>,
   ) {}
 
-  /** @param known the device as the caller found it @throws Problem 404; 422; 503 when the register cannot be asked */
-  async execute(
-    caller: Caller,
-    known: { id: string; transport: 'http' | 'link'; terminal_id: string | null },
-    patch: DevicePatch,
-  ): Promise<void> {
+  /** @throws Problem 404; 422; 503 when the register cannot be asked */
+  async execute(caller: Caller, known: KnownDevice, patch: DevicePatch): Promise<void> {
     const { merchantId } = caller;
     const branchId = patch.branch_id === undefined ? null : await this.places.branchId(merchantId, patch.branch_id);
     const groupId = patch.group_id ? await this.places.groupId(merchantId, patch.group_id) : null;
@@ -71,7 +79,7 @@ export class ChangeDevice {
 
   private async tryWay(
     caller: Caller,
-    { id, transport, terminal_id }: { id: string; transport: 'http' | 'link'; terminal_id: string | null },
+    { id, transport, terminal_id, base_url: storedUrl }: KnownDevice,
     { base_url: baseUrl, api_key: apiKey }: DevicePatch,
   ): Promise<TriedWay | null> {
     if (baseUrl === undefined && apiKey === undefined) return null;
@@ -79,20 +87,22 @@ export class ChangeDevice {
       const detail = 'base_url has no meaning with transport link';
       throw Problem.fromErrors([{ pointer: '/base_url', code: 'invalid_value', detail }]);
     }
-    const checked = baseUrl === undefined ? null : await this.address.check(baseUrl);
+    const checked = baseUrl === undefined ? storedUrl : await this.address.check(baseUrl);
+    const isMoved = checked !== storedUrl;
+    if (isMoved && apiKey === undefined) throw secretRequired();
     const apiKeySealed = apiKey === undefined ? null : seal(apiKey, apiKeyOwner(id), this.settings.SECRETS_KEY);
     const isEnrolled = transport === 'http' || terminal_id !== null;
-    const introduction = isEnrolled ? await this.inspect(caller, id, { baseUrl: checked, apiKeySealed }) : null;
-    return { baseUrl: checked, apiKeySealed, introduction };
+    const way = { baseUrl: isMoved ? checked : null, triedUrl: checked, apiKeySealed };
+    return { ...way, introduction: isEnrolled ? await this.inspect(caller, id, way) : null };
   }
 
   private async inspect(
     { actor }: Caller,
     deviceId: string,
-    { baseUrl, apiKeySealed }: Omit<TriedWay, 'introduction'>,
+    { triedUrl, apiKeySealed }: Omit<TriedWay, 'introduction'>,
   ): Promise<DeviceIntroduction> {
     const params: InspectParams = {
-      ...(baseUrl !== null && { baseUrl }),
+      ...(triedUrl !== null && { baseUrl: triedUrl }),
       ...(apiKeySealed !== null && { apiKeySealed: apiKeySealed.toString('base64') }),
     };
     const answer = await this.tasks.ask({
@@ -121,7 +131,10 @@ export class ChangeDevice {
 
   /** What is known of the lane stays: it is the same module. */
   private async takeOver(tx: Prisma.TransactionClient, row: LockedDeviceRow, way: TriedWay): Promise<void> {
-    const { baseUrl, apiKeySealed, introduction } = way;
+    const { baseUrl, triedUrl, apiKeySealed, introduction } = way;
+    if (baseUrl === null && row.base_url !== triedUrl) {
+      throw new Problem('service_unavailable', 'Another call has changed the address; nothing was changed.');
+    }
     await tx.$executeRaw`
       UPDATE devices SET base_url = coalesce(${baseUrl}, base_url),
                          api_key_sealed = coalesce(${apiKeySealed}::bytea, api_key_sealed)
@@ -136,4 +149,9 @@ export class ChangeDevice {
        WHERE device_id = ${row.id} AND settling_relay IS NULL`;
     await tellOfDevice(tx, row.id, 'online', 'it answers under its new address or key');
   }
+}
+
+function secretRequired(): Problem {
+  const detail = 'a changed base_url needs the api_key again, in the same call';
+  return Problem.fromErrors([{ pointer: '/api_key', code: 'secret_required', detail }]);
 }

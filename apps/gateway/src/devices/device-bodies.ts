@@ -35,7 +35,7 @@ function IsMilliseconds(min: number, max: number): PropertyDecorator {
 }
 
 /** Goes into a header: printable ASCII. */
-function IsApiKey(): PropertyDecorator {
+export function IsApiKey(): PropertyDecorator {
   const rules = [IsString(), MinLength(1), MaxLength(512), Matches(/^[\x21-\x7e]*$/)];
   return (target, property) => rules.forEach((rule) => rule(target, property));
 }

@@ -131,3 +131,25 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
     }
   });
 });
+
+test('429 slow_down when a client asks for more tokens than TOKEN_LIMIT; other calls and other clients go on', async () => {
+  const gateway = await start({ tokenLimit: THREE });
+  const merchantId = await gateway.createMerchant();
+  const [client, other] = [await gateway.createClient(merchantId), await gateway.createClient(merchantId)];
+  const before = await gateway.prisma.oauthToken.count({ where: { clientId: client.id } });
+  // Strangers who guess do not use it up.
+  for (let at = 0; at < 5; at += 1) await login(gateway, { ...client, secret: newClientSecret() });
+  const answers = [];
+  for (let at = 0; at < 5; at += 1) answers.push(await login(gateway, client));
+  expect(answers.map(({ status, error }) => [status, error])).toEqual([
+    ...[1, 2, 3].map(() => [200, undefined]),
+    ...[4, 5].map(() => [429, 'slow_down']),
+  ]);
+  expect(answers[3]?.retryAfter).toBeGreaterThan(9_000);
+  expect(answers[3]?.type).toMatch(/^application\/json/);
+  expect(await gateway.prisma.oauthToken.count({ where: { clientId: client.id } })).toBe(before + 3);
+  expect((await login(gateway, other)).status).toBe(200);
+  expect((await login(gateway, { ...client, path: 'introspect' })).status).toBe(200);
+  const records = await gateway.prisma.auditRecord.findMany({ where: { targetId: client.id } });
+  expect(records).toMatchObject([{ action: 'client.refuse_token', after: { refused: 'too_many_tokens' } }]);
+});

@@ -9,6 +9,7 @@ import { FailedLogins, FailedTokens } from './failed-logins.js';
 import type { Rate } from './rate.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { MemoryBuckets } from './token-bucket.js';
+import { TokenLimit } from './token-limit.js';
 
 /** Where the buckets of one limit are; null without a limit. */
 type OpenBuckets = (rate: Rate | null) => { rate: Rate; buckets: Buckets } | null;
@@ -17,7 +18,7 @@ type OpenBuckets = (rate: Rate | null) => { rate: Rate; buckets: Buckets } | nul
 const LIMITS_REDIS = Symbol('redis of the limits');
 const OPEN_BUCKETS = Symbol('where buckets are kept');
 
-/** Limits per address and per client, and of failed logins. Shared between gateways where QUEUE_URL is a Redis. */
+/** Limits per address and per client, of failed logins, and of the tokens of a client. Shared between gateways where QUEUE_URL is a Redis. */
 @Module({
   providers: [
     AddressLimit,
@@ -40,8 +41,13 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
       useFactory: ({ FAILED_TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
         new FailedTokens(open(FAILED_TOKEN_LIMIT)),
     },
+    {
+      provide: TokenLimit,
+      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+      useFactory: ({ TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) => new TokenLimit(open(TOKEN_LIMIT)),
+    },
   ],
-  exports: [ClientLimit, FailedLogins, FailedTokens],
+  exports: [ClientLimit, FailedLogins, FailedTokens, TokenLimit],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}
@@ -52,10 +58,11 @@ export class LimitsModule implements OnApplicationShutdown {
 }
 
 function openRedis(
-  { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT }: GatewaySettings,
+  { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT }: GatewaySettings,
   logger: Logger,
 ): Redis | null {
-  const isLimited = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT].some((rate) => rate !== null);
+  const limits = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT];
+  const isLimited = limits.some((rate) => rate !== null);
   if (QUEUE_URL === undefined || !isLimited) return null;
   const redis = new Redis(QUEUE_URL, {
     // A request waits for its count no longer than this, and not at all while the connection is away.

@@ -1,7 +1,11 @@
 // Promise: only the merchant's own administrator lets a register dial in or shuts it out; the code is shown once and kept as a hash.
+import { randomBytes } from 'node:crypto';
+import { apiKeyOwner } from '#database';
 import { hashEnrolmentCode } from '#link';
-import { newId } from '#runtime';
+import { newId, open } from '#runtime';
 import { OperatorFixture } from '../operator/testing/operator-fixture.js';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
 
 let fixture: OperatorFixture;
 let token: string;
@@ -18,8 +22,12 @@ interface Enrolment {
   link_url: string;
 }
 
-async function enrol(deviceId: string, by = token): Promise<{ status: number; body: Enrolment & { code: string } }> {
-  const { status, body } = await fixture.post(`/v1/devices/${deviceId}/enrolments`, {}, by);
+async function enrol(
+  deviceId: string,
+  by = token,
+  given: Record<string, unknown> = {},
+): Promise<{ status: number; body: Enrolment & { code: string } }> {
+  const { status, body } = await fixture.post(`/v1/devices/${deviceId}/enrolments`, given, by);
   return { status, body: body as unknown as Enrolment };
 }
 
@@ -101,4 +109,39 @@ test('without the scope: refused', async () => {
   expect((await enrol(deviceId, fixture.token)).status).toBe(403);
   expect((await revoke(deviceId, fixture.token)).status).toBe(403);
   expect((await revoke(deviceId, 'nonsense')).status).toBe(401);
+});
+
+describe('a device that was enrolled before', () => {
+  const enrolled = async (revoked: boolean): Promise<string> => {
+    const deviceId = await linkDevice();
+    const publicKey = new Uint8Array(randomBytes(32));
+    const revokedAt = revoked ? new Date() : null;
+    await fixture.prisma.linkKey.create({ data: { id: newId('lky'), deviceId, publicKey, revokedAt } });
+    return deviceId;
+  };
+
+  test.each([false, true])(
+    '422 secret_required without the API key (its link key revoked: %s); no code is made',
+    async (revoked) => {
+      const deviceId = await enrolled(revoked);
+      const refused = await enrol(deviceId);
+      expect(refused).toMatchObject({
+        status: 422,
+        body: { code: 'secret_required', errors: [{ pointer: '/api_key' }] },
+      });
+      expect(await codesOf(deviceId)).toEqual([]);
+    },
+  );
+
+  test('201 with it: kept sealed beside the code, and the device keeps its own until the code is used', async () => {
+    const deviceId = await enrolled(false);
+    const before = await fixture.prisma.device.findUniqueOrThrow({ where: { id: deviceId } });
+    const { status, body } = await enrol(deviceId, token, { api_key: 'entered-again' });
+    expect(status).toBe(201);
+    const [row] = await codesOf(deviceId);
+    const { SECRETS_KEY } = fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
+    expect(open(row!.apiKeySealed!, apiKeyOwner(deviceId), SECRETS_KEY)).toBe('entered-again');
+    expect(await fixture.prisma.device.findUniqueOrThrow({ where: { id: deviceId } })).toEqual(before);
+    expect(JSON.stringify([body, await fixture.audited(deviceId)])).not.toContain('entered-again');
+  });
 });

@@ -1,5 +1,5 @@
 // Promise: an assertion proves a client only with its own key and algorithm, for us alone, for minutes, and named by a jti.
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, verify, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { claimedClient, verifyAssertion, type AuthenticationKey } from './client-assertion.js';
 
@@ -101,4 +101,16 @@ test('whose it claims to be', async () => {
   expect(claimedClient(await sign())).toBe('cli_1');
   expect(claimedClient(await sign({ sub: 7 }))).toBeNull();
   expect(claimedClient(await sign({ sub: null }))).toBeNull();
+});
+
+test('a key that was registered before weak ones were refused proves nothing', async () => {
+  const identity = createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(`01${'00'.repeat(31)}`, 'hex').toString('base64url') },
+    format: 'jwk',
+  });
+  const [header = '', payload = ''] = (await sign()).split('.');
+  const forged = Buffer.from(`58${'66'.repeat(31)}01${'00'.repeat(31)}`, 'hex');
+  expect(verify(null, Buffer.from(`${header}.${payload}`), identity, forged)).toBe(true);
+  const assertion = `${header}.${payload}.${forged.toString('base64url')}`;
+  expect(await verifyAssertion(assertion, [keyOf('key_w', 'EdDSA', { publicKey: identity })], RULES)).toBeNull();
 });

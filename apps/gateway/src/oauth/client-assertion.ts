@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { weaknessOf } from '#runtime';
 
 /** JWS algorithms that a key of a client may have; no symmetric one, and never `none`. */
 export const ASSERTION_ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'PS256', 'RS256'] as const;
@@ -69,8 +70,11 @@ async function verifyWith(
   { algorithm, publicKey }: AuthenticationKey,
   { clientId, audiences, now }: AssertionRules,
 ): Promise<VerifiedAssertion | null> {
+  const key = createPublicKey(publicKey);
+  // Registered before weak keys were refused.
+  if (weaknessOf(key) !== null) return null;
   try {
-    const { payload } = await jwtVerify(assertion, createPublicKey(publicKey), {
+    const { payload } = await jwtVerify(assertion, key, {
       ...{ algorithms: [algorithm], issuer: clientId, subject: clientId, audience: [...audiences] },
       ...{ requiredClaims: ['exp', 'jti', 'aud'], clockTolerance: CLOCK_TOLERANCE_SECONDS, currentDate: now },
     });

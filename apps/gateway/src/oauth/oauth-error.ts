@@ -23,9 +23,10 @@ export class OauthError extends Error {
 /** RFC 6749 §5.2; `slow_down` is RFC 8628's word, with the status of RFC 6585. */
 const STATUSES: Partial<Record<OauthErrorCode, number>> = { invalid_client: 401, slow_down: 429 };
 
-/** Too many failed logins. */
-export function slowDown(retryInMs: number): OauthError {
-  const description = 'Too many failed logins as this client from this address. Wait as Retry-After says.';
+const TOO_MANY_FAILURES = 'Too many failed logins as this client from this address. Wait as Retry-After says.';
+
+/** @param description why; too many failed logins unless given */
+export function slowDown(retryInMs: number, description = TOO_MANY_FAILURES): OauthError {
   return new OauthError('slow_down', description, secondsToWait(retryInMs));
 }
 

@@ -22,6 +22,7 @@ import {
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';
+import type { ProviderHosts } from './accounts/provider-hosts.js';
 
 /** What is possible through this account; some of it has to be enabled by its provider. */
 export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>): ProviderCapabilities {
@@ -56,10 +57,12 @@ function amountScaleOf(account: Pick<OpenAccount, 'provider' | 'values'>): Click
 export class ProviderClients {
   private readonly clients = new LRUCache<string, { account: OpenAccount; client: PaymentProvider }>({ max: 1_000 });
   private readonly guard: OutgoingGuard;
+  private readonly hosts: ProviderHosts;
   private readonly timeoutMs: number;
 
   constructor(@Inject(SETTINGS_TOKEN) settings: GatewaySettings) {
     this.guard = OutgoingGuard.forProviders(settings.PROVIDER_ALLOWED_CIDRS);
+    this.hosts = settings.PROVIDER_HOSTS;
     this.timeoutMs = settings.PAYMENT_CALL_TIMEOUT_MS;
   }
 
@@ -103,6 +106,10 @@ export class ProviderClients {
   }
 
   private async exchange({ method, url, headers, body }: HttpRequest): Promise<HttpAnswer> {
+    // Also for an address that was stored before its host was taken off the list.
+    if (!URL.canParse(url) || !this.hosts.has(new URL(url))) {
+      return { kind: 'unsent', detail: 'the host is not in PROVIDER_HOSTS' };
+    }
     const payload = body === undefined ? undefined : JSON.stringify(body);
     const answer = await guardedRequest(this.guard, {
       url,

@@ -12,7 +12,7 @@ import { answerFor } from '../receipts/receipt-answer.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
-import { optionalBody } from './optional-body.js';
+import { optionalBody } from '../http/optional-body.js';
 import { RefundBody } from './refund-body.js';
 import { RefundReceipt } from './refund-receipt.js';
 import { RefundRepository } from './refund.repository.js';

@@ -1,35 +1,39 @@
 import { Readable } from 'node:stream';
-import type { RawBodyRequest } from '@nestjs/common';
+import { Inject, Injectable, type RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Problem, type Clock } from '#runtime';
-import type { Refusals } from '../audit/refusals.js';
+import { Problem, systemClock, type Clock } from '#runtime';
+import { Refusals } from '../audit/refusals.js';
 import { originOf } from '../http/address-gate.js';
 import type { AuthenticatedClient } from '../http/current-client.js';
+import type { GatewaySettings } from '../settings.js';
+import { SETTINGS_TOKEN } from '../tokens.js';
+import { ClockDrift } from './clock-drift-metric.js';
 import { digestChecked } from './content-digest.js';
 import { readSignature } from './read-signature.js';
 import { signatureProblem } from './signature-problems.js';
 import { normalizeAuthority, signedRequest, type SignedRequest } from './signed-request.js';
-import type { ClientSigning, SigningKeys } from './signing-keys.js';
-import type { UsedNonces } from './used-nonces.js';
+import { SigningKeys, type ClientSigning } from './signing-keys.js';
+import { UsedNonces } from './used-nonces.js';
 import { verifySignature } from './verify-signature.js';
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const NO_BODY = Buffer.alloc(0);
 
 /** Lets a request of an authenticated client pass when its signing policy is met (docs/signing.md). */
+@Injectable()
 export class SignatureGate {
   private readonly publicHosts: ReadonlySet<string>;
+  private readonly clock: Clock = systemClock;
 
   constructor(
-    private readonly tools: {
-      signingKeys: SigningKeys;
-      nonces: UsedNonces;
-      refusals: Refusals;
-      clock: Clock;
-    },
-    publicHosts: readonly string[],
+    private readonly signingKeys: SigningKeys,
+    private readonly nonces: UsedNonces,
+    private readonly refusals: Refusals,
+    private readonly drift: ClockDrift,
+    @Inject(SETTINGS_TOKEN) { PUBLIC_HOSTS, PUBLIC_URL }: Pick<GatewaySettings, 'PUBLIC_HOSTS' | 'PUBLIC_URL'>,
   ) {
-    this.publicHosts = new Set(publicHosts.map(normalizeAuthority));
+    const hosts = PUBLIC_HOSTS.length > 0 ? PUBLIC_HOSTS : [new URL(PUBLIC_URL).host];
+    this.publicHosts = new Set(hosts.map(normalizeAuthority));
   }
 
   /**
@@ -39,7 +43,7 @@ export class SignatureGate {
    *   nonce_replayed; 503 when the database cannot be asked
    */
   async check(request: FastifyRequest, client: Pick<AuthenticatedClient, 'clientId' | 'merchantId'>): Promise<void> {
-    const signing = await this.tools.signingKeys.of(client.clientId);
+    const signing = await this.signingKeys.of(client.clientId);
     if (!isInForce(signing)) return;
     try {
       await this.checkAgainst(signing, request);
@@ -57,7 +61,7 @@ export class SignatureGate {
   ): Promise<void> {
     const details = { route: `${request.method} ${request.routeOptions.url ?? ''}` };
     const refusal = { clientId, merchantId, action: 'client.refuse_signature', reason: code, details };
-    return this.tools.refusals.record({ ...refusal, ...originOf(request) }, 'one');
+    return this.refusals.record({ ...refusal, ...originOf(request) }, 'one');
   }
 
   private async checkAgainst(signing: ClientSigning, request: FastifyRequest): Promise<void> {
@@ -66,12 +70,17 @@ export class SignatureGate {
     const body = bodyOf(request);
     const { keys } = signing;
     const { publicHosts } = this;
-    const verdict = await verifySignature(signed, { body, keys, publicHosts, now: this.tools.clock.now() });
-    if (verdict.kind === 'refused') throw signatureProblem(verdict.code, verdict.detail);
+    const verdict = await verifySignature(signed, { body, keys, publicHosts, now: this.clock.now() });
+    const { aheadSeconds } = verdict;
+    if (verdict.kind === 'refused') {
+      if (aheadSeconds !== undefined) this.drift.observe(aheadSeconds, 'refused');
+      throw signatureProblem(verdict.code, verdict.detail);
+    }
     // Last of all: a nonce is used up only by a signature that is good in every other respect.
-    if (!(await this.tools.nonces.use(verdict.keyId, verdict.nonce))) {
+    if (!(await this.nonces.use(verdict.keyId, verdict.nonce))) {
       throw signatureProblem('nonce_replayed', 'This signature was used before. Sign each request anew, repeats too.');
     }
+    this.drift.observe(verdict.aheadSeconds, 'accepted');
     if (body === 'unread') checkWhileRead(request, signed.fields.get('content-digest') ?? '');
   }
 }

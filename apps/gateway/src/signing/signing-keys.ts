@@ -1,8 +1,8 @@
-import { createPublicKey, createSecretKey } from 'node:crypto';
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type PrismaService } from '#database';
-import { open, type Keyring, type Logger } from '#runtime';
+import { open, weaknessOf, type Keyring, type Logger } from '#runtime';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
 export type SigningPolicy = 'auto' | 'off' | 'writes' | 'all';
@@ -146,7 +146,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
   private verifyingKey({ id, algorithm, publicKey, secretSealed }: KeyRow): VerifyingKey | null {
     if (id === null || !isSignatureAlgorithm(algorithm)) return null;
     try {
-      if (publicKey !== null) return { algorithm, key: createPublicKey(publicKey) };
+      if (publicKey !== null) return { algorithm, key: provingKey(publicKey) };
       if (secretSealed === null) return null;
       const secret = open(secretSealed, signingSecretOwner(id), this.options.keyring);
       return { algorithm, key: createSecretKey(Buffer.from(secret)) };
@@ -155,4 +155,12 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
       return null;
     }
   }
+}
+
+/** @throws Error for a key that was registered before weak ones were refused */
+function provingKey(pem: string): KeyObject {
+  const key = createPublicKey(pem);
+  const weakness = weaknessOf(key);
+  if (weakness !== null) throw new Error(`the key proves nothing: ${weakness}`);
+  return key;
 }

@@ -225,7 +225,7 @@ describe('policies', () => {
 
   test('the signature is looked at before the scope, and after the token', async () => {
     const client = await rig.createClient(['catalog:read']);
-    const signer = await rig.signerFor(client, 'ed25519', await rig.createClient());
+    const signer = await rig.signerFor(client, 'ed25519', await rig.createClient(['clients:admin', 'catalog:read']));
     await isRequired(client);
     expect(outcome(await rig.send(await rig.signed(rig.newBranch(client), signer)))).toEqual([
       403,
@@ -316,4 +316,37 @@ test('many nonces at once: each new one passes once', async () => {
   const results = await Promise.all(names.map((nonce) => nonces.use('key_2', nonce)));
   expect(results.filter(Boolean)).toHaveLength(600);
   expect(await rig.prisma.signatureNonce.count({ where: { keyId: 'key_2' } })).toBe(600);
+});
+
+test('how far the clocks of signers are apart is measured, by what they signed alone', async () => {
+  const { client, signer } = await clientWithKey();
+  await isRequired(client);
+  const drift = async (): Promise<Record<string, number>> => {
+    const text = await (await fetch(`${rig.gateways[0]}/metrics`)).text();
+    const counts = [...text.matchAll(/^signature_clock_drift_seconds_count\{(.*)\} (\d+)$/gm)];
+    const label = (labels: string, name: string): string => new RegExp(`${name}="(\\w+)"`).exec(labels)?.[1] ?? '';
+    return Object.fromEntries(
+      counts.map(([, labels = '', count]) => [
+        `${label(labels, 'direction')} ${label(labels, 'verdict')}`,
+        Number(count),
+      ]),
+    );
+  };
+  const at = async (offsetS: number, key = signer): Promise<void> => {
+    const created = new Date(Date.now() + offsetS * 1_000);
+    const expires = new Date(created.getTime() + 300_000);
+    const request = await rig.signed(rig.newBranch(client), key, { params: { created, expires } });
+    await rig.send(request);
+  };
+  const before = await drift();
+  await at(-20);
+  await at(30);
+  await at(-400);
+  await at(200);
+  await at(-400, ForeignSigner.create(signer.keyId, 'ed25519'));
+  const after = await drift();
+  const grown = Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)]);
+  expect(Object.fromEntries(grown)).toEqual({
+    ...{ 'behind accepted': 1, 'ahead accepted': 1, 'behind refused': 1, 'ahead refused': 1 },
+  });
 });

@@ -70,7 +70,7 @@ test('1 000 requests signed by another library pass, by all four algorithms', as
   for (let at = 0; at < 1_000; at += 1) {
     const signer = signers[at % signers.length]!;
     const request = await signed(randomRequest(next), signer);
-    expect(await verify(request)).toEqual({ kind: 'valid', keyId: signer.keyId, nonce: expect.any(String) });
+    expect(await verify(request)).toMatchObject({ kind: 'valid', keyId: signer.keyId, nonce: expect.any(String) });
   }
 });
 

@@ -24,8 +24,12 @@ export type SignatureRefusal =
   'signature_missing' | 'signature_invalid' | 'signature_expired' | 'digest_mismatch' | 'component_missing';
 
 export type SignatureVerdict =
-  /** By this key; whether it was used before, only the nonce tells. */
-  { kind: 'valid'; keyId: string; nonce: string } | { kind: 'refused'; code: SignatureRefusal; detail: string };
+  /** By this key; whether it was used before, only the nonce tells. `aheadSeconds`: the signer's clock against ours. */
+  | { kind: 'valid'; keyId: string; nonce: string; aheadSeconds: number }
+  /** `aheadSeconds`: the client signed it, only the times are wrong. */
+  | { kind: 'refused'; code: SignatureRefusal; detail: string; aheadSeconds?: number };
+
+type Refused = Extract<SignatureVerdict, { kind: 'refused' }>;
 
 /**
  * Checks a request against the gateway's profile of RFC 9421 and RFC 9530 (docs/signing.md). Everything before the key
@@ -37,16 +41,19 @@ export async function verifySignature(request: SignedRequest, context: Verificat
   if (reading.kind === 'none') return refused('signature_missing', 'This call must be signed; see docs/signing.md.');
   if (reading.kind === 'malformed') return refused('signature_invalid', reading.detail);
   const { signature } = reading;
-  return (
-    checkTimes(signature, context.now) ??
+  const badTimes = checkTimes(signature, context.now);
+  const verdict =
     checkCoverage(signature, request, context.body) ??
     checkAuthority(request, context.publicHosts) ??
     checkDigest(request, context.body) ??
-    (await checkBytes(signature, request, context.keys))
-  );
+    (await checkBytes(signature, request, context));
+  if (badTimes === null) return verdict;
+  // How far the clocks are apart is measured by what the client signed, and by nothing else that names a time.
+  const isClock = badTimes.code === 'signature_expired' && verdict.kind === 'valid';
+  return isClock ? { ...badTimes, aheadSeconds: verdict.aheadSeconds } : badTimes;
 }
 
-function checkTimes({ created, expires }: PresentedSignature, now: Date): SignatureVerdict | null {
+function checkTimes({ created, expires }: PresentedSignature, now: Date): Refused | null {
   const seconds = now.getTime() / 1_000;
   if (created > seconds + MAX_AHEAD_SECONDS) {
     return refused('signature_expired', `created lies in the future. The server's time is ${now.toISOString()}.`);
@@ -95,9 +102,9 @@ function readableDigest(field: string): DigestVerdict {
 }
 
 async function checkBytes(
-  { components, params, keyId, algorithm, bytes, nonce }: PresentedSignature,
+  { components, params, keyId, algorithm, bytes, nonce, created }: PresentedSignature,
   request: SignedRequest,
-  keys: ReadonlyMap<string, VerifyingKey>,
+  { keys, now }: VerificationContext,
 ): Promise<SignatureVerdict> {
   const key = keys.get(keyId);
   const base = signatureBase(request, components, params);
@@ -105,11 +112,11 @@ async function checkBytes(
     return refused('component_missing', `The signature covers "${base.component}", which was not sent.`);
   }
   if (key && (algorithm ?? key.algorithm) === key.algorithm && (await isSignatureOf(key, base.bytes, bytes))) {
-    return { kind: 'valid', keyId, nonce };
+    return { kind: 'valid', keyId, nonce, aheadSeconds: created - now.getTime() / 1_000 };
   }
   return refused('signature_invalid', 'The signature does not verify with an active signing key of this client.');
 }
 
-function refused(code: SignatureRefusal, detail: string): SignatureVerdict {
+function refused(code: SignatureRefusal, detail: string): Refused {
   return { kind: 'refused', code, detail };
 }

@@ -26,6 +26,9 @@ export interface WebhookView {
 /** `secret` is shown here and never again. */
 export type NewWebhookView = WebhookView & { secret: string };
 
+/** `secret` is there when the address has moved to another origin: a new one, shown here and never again. */
+export type ChangedWebhookView = WebhookView & { secret?: string };
+
 export interface NewSecretView {
   secret: string;
   /** Until then the secret before signs too; null when there was none. */
@@ -83,8 +86,11 @@ export class WebhookEndpoints {
     });
   }
 
-  /** @throws Problem 404; 422 for an address that must not be called */
-  async change(caller: Caller, id: string, patch: WebhookPatch): Promise<WebhookView> {
+  /**
+   * Another origin is another receiver: it gets a secret of its own, and nothing that the one before has signed for.
+   * @throws Problem 404; 422 for an address that must not be called
+   */
+  async change(caller: Caller, id: string, patch: WebhookPatch): Promise<ChangedWebhookView> {
     const url = patch.url === undefined ? undefined : await this.checkedUrl(patch.url);
     return this.changes.execute(caller, async (tx) => {
       const row = await lockWebhook(tx, caller.merchantId, id);
@@ -96,7 +102,10 @@ export class WebhookEndpoints {
       });
       const changed = await tx.webhookEndpoint.update({ where: { id }, data });
       const view = webhookView(changed);
-      return { result: view, action: 'webhook.change', targetId: id, before: webhookView(row), after: view };
+      const isMoved = url !== undefined && new URL(url).origin !== new URL(row.url).origin;
+      const moved = isMoved ? { secret: (await this.secrets.replace(tx, id, 0)).secret } : {};
+      const after = { ...view, ...(isMoved && { is_signed_anew: true }) };
+      return { result: { ...view, ...moved }, action: 'webhook.change', targetId: id, before: webhookView(row), after };
     });
   }
 

@@ -12,7 +12,13 @@ import {
   WebhookBody,
   WebhookPatch,
 } from './webhook-bodies.js';
-import { WebhookEndpoints, type NewSecretView, type NewWebhookView, type WebhookView } from './webhook-endpoints.js';
+import {
+  WebhookEndpoints,
+  type ChangedWebhookView,
+  type NewSecretView,
+  type NewWebhookView,
+  type WebhookView,
+} from './webhook-endpoints.js';
 import { WebhookHistory, type DeliveryView } from './webhook-history.js';
 
 @Controller('v1/webhooks')
@@ -52,7 +58,11 @@ export class WebhooksController {
   }
 
   @Patch(':id')
-  change(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() patch: WebhookPatch): Promise<WebhookView> {
+  change(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() patch: WebhookPatch,
+  ): Promise<ChangedWebhookView> {
     return this.webhooks.change(caller, ownId('whk', id, 'webhook'), patch);
   }
 

@@ -258,6 +258,25 @@ test('secrets change with two signatures, and with none left over when asked so'
   expect(() => verify(there.received[1]!, rotated.secret)).toThrow();
 });
 
+test('another origin gets a new secret, shown once, and no signature by the one before; another path keeps it', async () => {
+  const [there, elsewhere] = [await receiver(), await receiver()];
+  const hook = await webhook(there.url);
+  const samePlace = await ask('PATCH', `/${hook.id}`, { body: { url: `${there.url}/other` } });
+  expect(samePlace.body).not.toHaveProperty('secret');
+  await ask('POST', `/${hook.id}/rotate-secret`, { body: {} });
+  const moved = await ask('PATCH', `/${hook.id}`, { body: { url: `${elsewhere.url}/hook` } });
+  expect(moved.body.secret).toMatch(/^whsec_/);
+  expect(moved.body.secret).not.toBe(hook.secret);
+  expect((await ask('GET', `/${hook.id}`)).body).not.toHaveProperty('secret');
+  expect(JSON.stringify(await fixture.audited(hook.id))).not.toContain(moved.body.secret);
+  await tell('receipt.registered');
+  await until(() => elsewhere.received.length === 1);
+  verify(elsewhere.received[0]!, moved.body.secret);
+  expect(() => verify(elsewhere.received[0]!, hook.secret)).toThrow();
+  // One signature: nothing is left of the secrets that the other receiver has.
+  expect(String(elsewhere.received[0]!.headers['webhook-signature']).split(' ')).toHaveLength(1);
+});
+
 test('callback_url of a receipt: signed with the merchant’s callback secret, listed for the receipt', async () => {
   const there = await receiver();
   const { secret } = (await ask('POST', '/callbacks/rotate-secret', { body: {} })).body;

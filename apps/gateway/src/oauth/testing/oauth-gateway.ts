@@ -5,7 +5,7 @@ import { Controller, Get, Global, Module, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { createFastifyNestApp, createLogger, newId, parseKeyring, type Cidr } from '#runtime';
+import { createFastifyNestApp, createLogger, Metrics, newId, parseKeyring, type Cidr } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import { Scopes } from '../../http/scopes.js';
 import type { Rate } from '../../limits/rate.js';
@@ -37,6 +37,7 @@ export interface OauthGatewaySettings {
   clientLimit?: Rate;
   failedLoginLimit?: Rate;
   failedTokenLimit?: Rate;
+  tokenLimit?: Rate;
   queueUrl?: string;
   /** Default: that of `database`. */
   databaseUrl?: string;
@@ -90,16 +91,18 @@ export class OauthGateway {
             ...{ ADDRESS_LIMIT: settings.addressLimit ?? null, CLIENT_LIMIT: settings.clientLimit ?? null },
             FAILED_LOGIN_LIMIT: settings.failedLoginLimit ?? null,
             FAILED_TOKEN_LIMIT: settings.failedTokenLimit ?? null,
+            TOKEN_LIMIT: settings.tokenLimit ?? null,
           },
         },
         { provide: LOGGER, useValue: logger },
+        { provide: Metrics, useValue: new Metrics('gateway') },
         {
           provide: PrismaService,
           useFactory: () =>
             new PrismaService({ url: databaseUrl, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
         },
       ],
-      exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
+      exports: [SETTINGS_TOKEN, LOGGER, Metrics, PrismaService],
     })
     class SharedModule {}
 

@@ -114,10 +114,11 @@ export class ProviderAccounts {
     }
   }
 
-  /** Fields that are not named stay. @throws Problem 404, 422 */
+  /** Fields that are not named stay; a changed address needs the secrets again. @throws Problem 404, 422 */
   async update(caller: Caller, id: string, input: AccountInput): Promise<AccountView> {
     const view = await this.changes.execute(caller, async (tx) => {
       const before = await this.lock(tx, caller.merchantId, id);
+      refuseKeptSecrets(before, input.settings ?? {});
       const values = { ...before.settings.values, ...this.credentials(before), ...input.settings };
       const sources = input.sources ?? before.settings.sources;
       await this.check(before.provider, values, sources, true);
@@ -184,8 +185,9 @@ export class ProviderAccounts {
     for (const [name, value] of Object.entries(given)) {
       if (!name.endsWith('_url') || faults.length > 0) continue;
       const verdict = await this.guard.check(value);
-      if (verdict.kind === 'allowed') continue;
-      faults.push({ pointer: `/settings/${name}`, code: 'address_not_allowed', detail: verdict.reason });
+      const reason = verdict.kind === 'allowed' ? this.unlistedReason(verdict.url) : verdict.reason;
+      if (reason === null) continue;
+      faults.push({ pointer: `/settings/${name}`, code: 'address_not_allowed', detail: reason });
     }
     sources.forEach((source, index) => {
       if (parseCidr(source).kind !== 'invalid') return;
@@ -196,6 +198,10 @@ export class ProviderAccounts {
       });
     });
     if (faults.length > 0) throw Problem.fromErrors(faults);
+  }
+
+  private unlistedReason(url: URL): string | null {
+    return this.settings.PROVIDER_HOSTS.has(url) ? null : 'the host is not in PROVIDER_HOSTS';
   }
 
   private view(row: AccountRow): AccountView {
@@ -234,6 +240,23 @@ function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWh
   if (provider === 'click' && given['fiscal_mode'] === 'provider' && given['tin'] === undefined)
     faults.push({ pointer: '/settings/tin', code: 'required', detail: 'click needs the tin of what it registers' });
   return faults;
+}
+
+/**
+ * A stored secret was entered for the addresses that stood beside it. A caller that could change an address alone would have
+ * the secret sent to a place of its choice.
+ * @throws Problem 422 secret_required for each secret that is set and was not given again
+ */
+function refuseKeptSecrets({ provider, settings }: AccountRow, given: Record<string, string>): void {
+  const fallbackOf = (name: string): string | undefined => ACCOUNT_FIELDS[provider][name]?.fallback;
+  const isMoved = Object.entries(given).some(
+    ([name, value]) => name.endsWith('_url') && value !== (settings.values[name] ?? fallbackOf(name)),
+  );
+  if (!isMoved) return;
+  const missing = settings.secrets.filter((name) => given[name] === undefined);
+  if (missing.length === 0) return;
+  const detail = 'a changed address needs the secret again, in the same call';
+  throw Problem.fromErrors(missing.map((name) => ({ pointer: `/settings/${name}`, code: 'secret_required', detail })));
 }
 
 function secretsAmong(provider: ProviderCode, values: Record<string, string>): string[] {

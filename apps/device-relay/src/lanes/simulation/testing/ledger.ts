@@ -146,7 +146,7 @@ export class Ledger {
     return {
       device: {
         ...{ id: deviceId, merchantId: 'mer', state: device.state, baseUrl: '', apiKeySealed: NO_BYTES },
-        profile: device.profile,
+        ...{ linkKeyId: null, profile: device.profile },
       },
       ...{ baseline: lane.baseline, lastKnown: lane.lastKnown, calibration: lane.calibration },
       ...{ mustSettle: lane.mustSettle, failures: lane.failures },
