@@ -33,11 +33,13 @@ const WRITTEN = {
     cashier_id: '{{cashier_id}}',
   },
   catalog_upsert: {
-    products: [{ sku: 'non-1', name: 'Non', spic: '{{spic}}', price: 450000, vat_percent: 12 }],
+    products: [
+      { sku: '{{sku}}', name: 'Non', spic: '{{spic}}', package_code: '1500001', price: 450000, vat_percent: 12 },
+    ],
   },
   catalog_change: { name: 'Non' },
   catalog_resolve: { items: [{ name: '{{product_name}}' }] },
-  syncs_addPage: { products: [{ sku: 'non-1', name: 'Non', spic: '{{spic}}' }] },
+  syncs_addPage: { products: [{ sku: '{{sku}}', name: 'Non', spic: '{{spic}}', package_code: '1500001' }] },
   webhooks_create: { url: '{{webhook_url}}', events: ['receipt.*', 'refund.*'], description: 'ERP' },
   webhooks_change: { events: ['receipt.registered'] },
   webhooks_replay: { event_id: '{{event_id}}' },

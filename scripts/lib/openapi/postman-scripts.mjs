@@ -22,7 +22,8 @@ if (isOurs && Date.now() > Number(pm.collectionVariables.get('access_token_until
 export const KEEP_IDS = `
 const names = {
   rcp: 'receipt_id', pay: 'payment_id', dev: 'device_id', brn: 'branch_id', csh: 'cashier_id', cli: 'client_id_shown',
-  whk: 'webhook_id', evt: 'event_id', key: 'key_id', att: 'attempt_id', grp: 'group_id',
+  whk: 'webhook_id', evt: 'event_id', key: 'key_id', att: 'attempt_id', grp: 'group_id', syn: 'sync_id',
+  imp: 'import_id',
 };
 const type = pm.response.headers.get('Content-Type') || '';
 if (pm.response.code < 300 && type.startsWith('application/json')) {
