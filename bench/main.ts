@@ -9,6 +9,7 @@ import { benchLatency } from './latency.js';
 import { benchReceipts } from './receipts.js';
 import { benchPayments } from './payments.js';
 import { benchRegister } from './register.js';
+import { benchRights } from './rights.js';
 import { report, type Figure } from './report.js';
 
 /**
@@ -49,6 +50,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
             failovers: 10,
           },
     ),
+  rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   payments: (quick) =>
     benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),
 };

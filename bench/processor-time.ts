@@ -52,7 +52,7 @@ function ofServer(sessions: readonly number[]): number {
 }
 
 /** User and system time of all threads of a process. */
-function secondsOf(pid: number | null): number {
+export function secondsOf(pid: number | null): number {
   const fields = fieldsOf(pid);
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / TICKS_PER_SECOND;
 }
