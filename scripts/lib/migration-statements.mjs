@@ -28,18 +28,34 @@ const BLOCKING = [
 export function splitIndexes(script) {
   const created = tablesCreatedBy(script);
   /** @type {IndexMigration[]} */
-  const indexes = [];
+  const made = [];
+  /** @type {IndexMigration[]} */
+  const dropped = [];
   const rest = [];
   for (const statement of statementsOf(script)) {
-    const [, made = '', table = ''] = INDEX.exec(bare(statement)) ?? [];
-    const [, dropped = ''] = DROPPED_INDEX.exec(bare(statement)) ?? [];
-    if (made !== '' && !created.has(table)) {
-      indexes.push({ name: made, sql: `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n` });
-    } else if (dropped !== '') {
-      indexes.push({ name: `without_${dropped}`, sql: `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n` });
-    } else rest.push(`${statement};\n`);
+    const sql = `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n`;
+    const [, name = '', table = ''] = INDEX.exec(bare(statement)) ?? [];
+    const [, old = ''] = DROPPED_INDEX.exec(bare(statement)) ?? [];
+    if (name !== '' && !created.has(table)) made.push({ name, sql });
+    else if (old !== '') dropped.push({ name: old, sql });
+    else rest.push(`${statement};\n`);
   }
+  const isReplaced = (/** @type {IndexMigration} */ { name }) => made.some((each) => each.name === name);
+  const indexes = [
+    ...dropped.filter(isReplaced).map(without),
+    ...made,
+    // The new index first: in between the old one still serves.
+    ...dropped.filter((each) => !isReplaced(each)).map(without),
+  ];
   return { rest: rest.length === 0 ? null : rest.join('\n'), indexes };
+}
+
+/**
+ * @param {IndexMigration} dropped
+ * @returns {IndexMigration}
+ */
+function without({ name, sql }) {
+  return { name: `without_${name}`, sql };
 }
 
 /**

@@ -189,11 +189,11 @@ CREATE UNIQUE INDEX "old_two" ON "receipts"("id") WHERE (id <> ';');
   expect(splitIndexes(script)).toEqual({
     rest: '-- CreateTable\nCREATE TABLE "new" (\n    "id" TEXT NOT NULL\n);\n\n-- CreateIndex\nCREATE INDEX "new_id" ON "new"("id");\n',
     indexes: [
-      { name: 'without_old_one', sql: '-- DropIndex\nDROP INDEX CONCURRENTLY "old_one";\n' },
       {
         name: 'old_two',
         sql: `-- CreateIndex\nCREATE UNIQUE INDEX CONCURRENTLY "old_two" ON "receipts"("id") WHERE (id <> ';');\n`,
       },
+      { name: 'without_old_one', sql: '-- DropIndex\nDROP INDEX CONCURRENTLY "old_one";\n' },
     ],
   });
 });
