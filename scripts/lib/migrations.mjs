@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as runQueueMigrations } from 'bullmq';
 import pg from 'pg';
 
+import { applyIndexStatement, indexStatementOf } from './concurrent-index.mjs';
 import { ROOT } from './paths.mjs';
 import { UserError } from './user-error.mjs';
 
@@ -59,7 +60,7 @@ export async function migrate({ migrateDatabaseUrl, databaseUrl, migrations = re
   const client = new pg.Client({ connectionString: migrateDatabaseUrl });
   await client.connect();
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await takeMigrationLock(client);
     const applied = await applyMigrations(client, migrations);
     await runQueueMigrations(client, QUEUE_SCHEMA);
     await prepareQueueIds(client);
@@ -67,6 +68,19 @@ export async function migrate({ migrateDatabaseUrl, databaseUrl, migrations = re
     return { applied };
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Polled, not waited for: a statement that waits has a snapshot, and an index that is built concurrently waits for all snapshots.
+ * The two would wait for each other.
+ * @param {pg.Client} client
+ */
+async function takeMigrationLock(client) {
+  for (;;) {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
+    if (rows[0].taken === true) return;
+    await delay(LOCK_PAUSE_MS);
   }
 }
 
@@ -119,8 +133,8 @@ function assertSameHistory(migrations, done) {
 }
 
 /**
- * Whoever waits for a table lock holds up all who come after him, and the gateway waits 400 ms: rather let go, and try again when
- * the long reader is gone.
+ * A statement that waits for a table lock holds up all that come after it, and the gateway waits 400 ms: rather give way, and try
+ * again when the long reader is gone.
  */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 250;
@@ -134,6 +148,11 @@ const LOCK_NOT_AVAILABLE = '55P03';
  * @param {Migration} migration
  */
 async function applyOne(client, migration) {
+  const statement = indexStatementOf(migration);
+  if (statement !== null) {
+    await buildIndex(client, migration, statement);
+    return;
+  }
   for (let tries = 1; ; tries += 1) {
     try {
       await tryOne(client, migration);
@@ -155,16 +174,41 @@ async function tryOne(client, { name, sql, checksum }) {
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(sql);
-    await client.query(
-      `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count)
-       VALUES ($1, $2, clock_timestamp(), $3, 1)`,
-      [randomUUID(), checksum, name],
-    );
+    await record(client, { name, checksum });
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');
     throw new Error(`The migration ${name} failed and was taken back as a whole.`, { cause: error });
   }
+}
+
+/**
+ * Outside of any transaction, so that no reader or writer waits for it. A kill before the record leaves the index for the next run to find.
+ * @param {pg.Client} client
+ * @param {Migration} migration
+ * @param {import('./concurrent-index.mjs').IndexStatement} statement
+ */
+async function buildIndex(client, migration, statement) {
+  try {
+    await applyIndexStatement(client, statement);
+  } catch (error) {
+    throw new Error(`The migration ${migration.name} failed; the index ${statement.index} was not built.`, {
+      cause: error,
+    });
+  }
+  await record(client, migration);
+}
+
+/**
+ * @param {pg.Client} client
+ * @param {Pick<Migration, 'name' | 'checksum'>} migration
+ */
+async function record(client, { name, checksum }) {
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, finished_at, migration_name, applied_steps_count)
+     VALUES ($1, $2, clock_timestamp(), $3, 1)`,
+    [randomUUID(), checksum, name],
+  );
 }
 
 /**

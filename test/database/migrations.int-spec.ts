@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrate, readMigrations } from '../../scripts/lib/migrations.mjs';
+import { blockingStatements, splitIndexes } from '../../scripts/lib/migration-statements.mjs';
 import { findSchemaChanges } from '../../scripts/lib/schema-changes.mjs';
 import { withSchemaEngine } from '../../scripts/lib/schema-engine.mjs';
 
@@ -42,6 +43,9 @@ async function ask(url: string, sql: string): Promise<Record<string, unknown>[]>
 function migration(migrationName: string, sql: string): Migration {
   return { name: migrationName, sql, checksum: createHash('sha256').update(sql).digest('hex') };
 }
+
+/** The last one of those that were written before indexes could be built beside the sales. */
+const LAST_THAT_BLOCKS = '20261121013653_payments_not_at_rest';
 
 /** As Prisma's engine wants the folder of migrations. */
 function listFor(migrations: readonly Migration[]) {
@@ -141,4 +145,55 @@ test("the programs' role is made when it is missing, and only by an owner who ma
     await ask(urlFor('postgres'), `DROP OWNED BY ${url.username}`);
     await ask(adminUrl, `DROP ROLE ${url.username}`);
   }
+});
+
+test('no migration of a later release holds up the writers of a table in use', () => {
+  const later = readMigrations().filter((each) => each.name > LAST_THAT_BLOCKS);
+  expect(later.flatMap(({ name: each, sql }) => blockingStatements(sql).map((why) => `${each}: ${why}`))).toEqual([]);
+});
+
+test.each([
+  ['an index', 'CREATE UNIQUE INDEX "x" ON "receipts"("id") WHERE (id > 1);'],
+  ['a foreign key', 'ALTER TABLE "a" ADD CONSTRAINT "f" FOREIGN KEY ("b") REFERENCES "c"("id");'],
+  ['a check', '-- why\nALTER TABLE a\n  ADD CONSTRAINT f CHECK (b > 0);'],
+  ['a unique constraint', 'ALTER TABLE a ADD CONSTRAINT f UNIQUE (b);'],
+  ['a column that may not be null any more', 'ALTER TABLE a ALTER COLUMN b SET NOT NULL;'],
+])('such a statement is found: %s, but not on a table that is new', (_what, sql) => {
+  expect(blockingStatements(`CREATE TABLE other (id int);\n${sql}`)).toHaveLength(1);
+  expect(blockingStatements(`CREATE TABLE "a" (id int);\nCREATE TABLE receipts (id int);\n${sql}`)).toEqual([]);
+});
+
+test('what does not read the table may stay', () => {
+  const sql = `ALTER TABLE a ADD COLUMN b int NOT NULL DEFAULT 0;
+    ALTER TABLE a ADD CONSTRAINT f CHECK (b > 0) NOT VALID;
+    ALTER TABLE a VALIDATE CONSTRAINT f;
+    CREATE INDEX CONCURRENTLY "x" ON "a"("b");`;
+  expect(blockingStatements(sql)).toEqual([]);
+});
+
+test('a new migration has the indexes of existing tables taken out', () => {
+  const script = `-- CreateTable
+CREATE TABLE "new" (
+    "id" TEXT NOT NULL
+);
+
+-- DropIndex
+DROP INDEX "old_one";
+
+-- CreateIndex
+CREATE INDEX "new_id" ON "new"("id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "old_two" ON "receipts"("id") WHERE (id <> ';');
+`;
+  expect(splitIndexes(script)).toEqual({
+    rest: '-- CreateTable\nCREATE TABLE "new" (\n    "id" TEXT NOT NULL\n);\n\n-- CreateIndex\nCREATE INDEX "new_id" ON "new"("id");\n',
+    indexes: [
+      {
+        name: 'old_two',
+        sql: `-- CreateIndex\nCREATE UNIQUE INDEX CONCURRENTLY "old_two" ON "receipts"("id") WHERE (id <> ';');\n`,
+      },
+      { name: 'without_old_one', sql: '-- DropIndex\nDROP INDEX CONCURRENTLY "old_one";\n' },
+    ],
+  });
 });

@@ -35,3 +35,10 @@ export const SIGNING_CHANGED_CHANNEL = 'signing_changed';
  * `token:<SHA-256, hex>`. Sent by triggers of `oauth_clients` and `oauth_tokens`.
  */
 export const ACCESS_CHANGED_CHANNEL = 'access_changed';
+
+/**
+ * NOTIFY channel that says: where sales go has changed; read the rows. Payload: `merchant:<id>` (its cashiers, branches, and which
+ * devices these have) or `device:<id>`. Sent by triggers of `cashiers`, `branches` and `devices`. Lost: what is cached is used for
+ * seconds only.
+ */
+export const PLACES_CHANGED_CHANNEL = 'places_changed';

@@ -4,6 +4,7 @@ export {
   DEVICE_TASK_CHANNEL,
   DEVICE_TASK_DONE_CHANNEL,
   LINK_CHANGED_CHANNEL,
+  PLACES_CHANGED_CHANNEL,
   RECEIPT_SETTLED_CHANNEL,
   SETTLED_IDS_PER_NOTICE,
   SIGNING_CHANGED_CHANNEL,
@@ -22,7 +23,7 @@ export {
 } from './device-task.js';
 export { PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
-export { SnapshotCursor, type SnapshotOptions } from './snapshot-cursor.js';
+export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';

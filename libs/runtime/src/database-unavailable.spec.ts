@@ -1,5 +1,5 @@
 // Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
-import { isDatabaseBusy, isDatabaseUnavailable } from './database-unavailable.js';
+import { isDatabaseBusy, isDatabaseUnavailable, isRowContended } from './database-unavailable.js';
 import { problemOf } from './problem-of.js';
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
@@ -49,4 +49,14 @@ test.each([
   expect([isDatabaseBusy(error), isDatabaseUnavailable(error)]).toEqual([true, false]);
   const { status, code } = problemOf(error);
   expect([status, code]).toEqual([503, 'service_unavailable']);
+});
+
+test.each([
+  ['a key that another transaction writes', 'while inserting index tuple (0,1) in relation "receipts"', true],
+  ['the same in another language', 'при добавлении кортежа индекса (12,3) в отношение "receipts"', true],
+  ['a row of another table', 'while locking tuple (0,1) in relation "devices"', false],
+  ['a lock on the whole table', undefined, false],
+])('%s', (_name, where, isContended) => {
+  expect(isRowContended(withCode('55P03', { where }), 'receipts')).toBe(isContended);
+  expect(isRowContended(withCode('23505', { where }), 'receipts')).toBe(false);
 });

@@ -11,6 +11,17 @@ export function isDatabaseBusy(error: unknown): boolean {
   return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => BUSY.has(each)), 0);
 }
 
+/**
+ * Whether it gave way to another transaction's row, and not to a lock on a whole table (a migration) or on anything else.
+ * PostgreSQL names the row's place in the error's context, in every language: `(0,1) in relation "receipts"`. Only errors of
+ * `pg` carry the context; without it the answer is no.
+ */
+export function isRowContended(error: unknown, table: string): boolean {
+  const isRow = ({ where }: Shape): boolean =>
+    typeof where === 'string' && TUPLE.test(where) && where.includes(table);
+  return isDatabaseBusy(error) && search(error, isRow, 0);
+}
+
 /** Cannot reach, timed out, closed, pool exhausted, too many connections, cannot start a transaction in time. */
 const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
 const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections']);
@@ -30,6 +41,8 @@ const BUSY: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 /** What `pg` and its pool throw without any code. */
 const MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Can't reach database server)/;
+/** Block and item of a row version. */
+const TUPLE = /\(\d+,\d+\)/;
 const MAX_DEPTH = 6;
 
 type Shape = Readonly<Record<string, unknown>>;

@@ -98,6 +98,41 @@ test('a group drains a backlog evenly, the branch before the group, by work', as
   for (const ids of Object.values(moved)) expect(ids.slice(0, 50)).toEqual([...ids.slice(0, 50)].sort());
 });
 
+test('60 lone registers and 60 with nothing but refunds do not hide the one behind them', async () => {
+  for (let index = 10; index < 70; index += 1) {
+    await rig.addDevice(`dev_${index}`, { ...AWAY, branchId: 'brn_2' });
+    await rig.addDevice(`dev_6${index}`, AWAY);
+    await rig.accept(`dev_${index}`);
+    await rig.accept(`dev_6${index}`, { type: 'refund' });
+    await goesAway(`dev_${index}`);
+    await goesAway(`dev_6${index}`);
+  }
+  await rig.addDevice('dev_8', AWAY);
+  await rig.addDevice('dev_9');
+  const id = await rig.accept('dev_8');
+  await goesAway('dev_8');
+  await after(5_000);
+  for (let looks = 0; looks < 3; looks += 1) await relay.failover.look();
+  expect((await lanes())['dev_9']).toEqual([id]);
+});
+
+test('a device that cannot be moved from does not keep the others waiting', async () => {
+  for (const name of ['dev_1', 'dev_2']) await rig.addDevice(name, AWAY);
+  await rig.addDevice('dev_3');
+  const [stuck, id] = [await rig.accept('dev_1'), await rig.accept('dev_2')];
+  for (const name of ['dev_1', 'dev_2']) await goesAway(name);
+  await rig.sql.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`);
+  await rig.sql.query(
+    `CREATE TRIGGER refuse BEFORE UPDATE ON receipts FOR EACH ROW WHEN (OLD.id = '${stuck}') EXECUTE FUNCTION refuse()`,
+  );
+  try {
+    expect(await after(5_000)).toBe(true);
+    expect(await lanes()).toEqual({ dev_1: [stuck], dev_3: [id] });
+  } finally {
+    await rig.sql.query('DROP FUNCTION refuse CASCADE');
+  }
+});
+
 test('only to who can take them: not draining, full, near its fuse, away, deleted or still being tried out', async () => {
   await rig.addDevice('dev_1', AWAY);
   const unfit: [string, string][] = [

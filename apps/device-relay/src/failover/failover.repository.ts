@@ -1,5 +1,4 @@
-import type { Prisma } from '#database';
-import { type PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { FUSE_ALARM_MS } from '../health/device-state.js';
@@ -7,6 +6,8 @@ import { spreadReceipts, type Move, type Target } from './spread-receipts.js';
 
 /** Receipts moved in one transaction; the rest follows in the next round. */
 const BATCH = 200;
+/** Of one lane no more are looked through, or counted. */
+const COUNTED = 10_000;
 
 /** A busy pool must not fail it: nobody waits for it but receipts. */
 const TRANSACTION_MS = { maxWait: 10_000, timeout: 15_000 };
@@ -26,15 +27,21 @@ export class FailoverRepository {
     private readonly now: SqlNow = databaseNow,
   ) {}
 
-  /** Devices that have been away for longer than their profile allows and have receipts that wait. */
-  async devicesAway(limit: number): Promise<string[]> {
+  /**
+   * Devices that have been away for longer than their profile allows, in whose lanes something waits, and beside which another can take
+   * it; by their ids, those after `after`.
+   */
+  async devicesAway(limit: number, after = ''): Promise<string[]> {
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT d.id FROM devices d
-       WHERE d.deleted_at IS NULL AND d.state NOT IN ('online', 'degraded')
-         AND jsonb_typeof(d.profile -> 'failoverAfterMs') = 'number'
-         AND d.state_since <= ${this.now()} - make_interval(secs => (d.profile ->> 'failoverAfterMs')::float8 / 1000)
-         AND EXISTS (SELECT FROM receipts r WHERE r.device_id = d.id AND r.status = 'accepted' AND r.type <> 'refund')
-       LIMIT ${limit}`;
+      WITH away AS MATERIALIZED (
+        SELECT d.id, d.merchant_id, d.branch_id, d.group_id FROM devices d
+         WHERE d.id > ${after} AND d.deleted_at IS NULL AND d.state NOT IN ('online', 'degraded')
+           AND jsonb_typeof(d.profile -> 'failoverAfterMs') = 'number'
+           AND d.state_since <= ${this.now()} - make_interval(secs => (d.profile ->> 'failoverAfterMs')::float8 / 1000)
+      )
+      SELECT d.id FROM away d JOIN waiting_lanes() w ON w.device_id = d.id
+       WHERE EXISTS (SELECT FROM devices t JOIN lanes l ON l.device_id = t.id WHERE ${this.canTake()})
+       ORDER BY d.id LIMIT ${limit}`;
     return rows.map(({ id }) => id);
   }
 
@@ -60,22 +67,23 @@ export class FailoverRepository {
     }, TRANSACTION_MS);
   }
 
-  /** Healthy, taking receipts, with room in its module and far from its fuse. */
   private async targets(tx: Tx, deviceId: string): Promise<Target[]> {
     const rows = await tx.$queryRaw<TargetRow[]>`
-      SELECT t.id, t.branch_id = d.branch_id AS is_same_branch,
-             (SELECT count(*)::int FROM receipts r WHERE r.device_id = t.id AND r.status = 'accepted') AS waiting
-        FROM devices d
-        JOIN devices t ON t.merchant_id = d.merchant_id AND t.id <> d.id
-                      AND (t.branch_id = d.branch_id OR t.group_id = d.group_id)
-        JOIN lanes l ON l.device_id = t.id
-       WHERE d.id = ${deviceId} AND t.deleted_at IS NULL AND t.registered_at IS NOT NULL AND t.draining_since IS NULL
-         AND t.state IN ('online', 'degraded')
-         AND coalesce((t.reading ->> 'unsentReceipts')::bigint < 0.95 * (t.reading ->> 'maxUnsentReceipts')::bigint, true)
-         AND coalesce((t.reading ->> 'oldestUnsentAt')::timestamptz
-                        > ${this.now()} - make_interval(secs => ${FUSE_ALARM_MS / 1_000}), true)
-       ORDER BY t.id`;
+      SELECT t.id, t.branch_id = d.branch_id AS is_same_branch, lane_length(t.id, ${COUNTED}::int) AS waiting
+        FROM devices d JOIN devices t ON ${this.canTake()} JOIN lanes l ON l.device_id = t.id
+       WHERE d.id = ${deviceId} ORDER BY t.id`;
     return rows.map(({ id, is_same_branch: isSameBranch, waiting }) => ({ deviceId: id, isSameBranch, waiting }));
+  }
+
+  /** Device `t` is another of the branch or group of `d`: healthy, taking receipts, with room in its module and far from its fuse. */
+  private canTake(): Prisma.Sql {
+    return Prisma.sql`
+      t.merchant_id = d.merchant_id AND t.id <> d.id AND (t.branch_id = d.branch_id OR t.group_id = d.group_id)
+      AND t.deleted_at IS NULL AND t.registered_at IS NOT NULL AND t.draining_since IS NULL
+      AND t.state IN ('online', 'degraded')
+      AND coalesce((t.reading ->> 'unsentReceipts')::bigint < 0.95 * (t.reading ->> 'maxUnsentReceipts')::bigint, true)
+      AND coalesce((t.reading ->> 'oldestUnsentAt')::timestamptz
+                     > ${this.now()} - make_interval(secs => ${FUSE_ALARM_MS / 1_000}), true)`;
   }
 
   /**
@@ -85,8 +93,8 @@ export class FailoverRepository {
    */
   private async movable(tx: Tx, deviceId: string): Promise<string[]> {
     const rows = await tx.$queryRaw<{ id: string }[]>`
-      SELECT r.id FROM receipts r
-       WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND r.type <> 'refund'
+      SELECT r.id FROM lane_places(${deviceId}, ${COUNTED}::int) p JOIN receipts r ON r.id = p.id
+       WHERE r.device_id = ${deviceId} AND r.status::text = 'accepted' AND p.type <> 'refund'
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id
                             AND (a.state <> 'not_registered'
                                  OR coalesce(a.outcome -> 'answer' ->> 'kind', '') NOT IN ('not_sent', 'refused')))
@@ -106,7 +114,7 @@ export class FailoverRepository {
       ), moved AS (
         UPDATE receipts r SET device_id = p.device_id, lane_place = n.lane_place, updated_at = now()
           FROM planned p JOIN drawn n USING (place)
-         WHERE r.id = p.receipt_id AND r.status = 'accepted' AND r.device_id = ${from}
+         WHERE r.id = p.receipt_id AND r.status::text = 'accepted' AND r.device_id = ${from}
         RETURNING r.id, r.merchant_id, r.device_id, p.event_id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)

@@ -1,10 +1,15 @@
-import type { Logger } from '#runtime';
+import { isDatabaseUnavailable, type Logger } from '#runtime';
 import type { FailoverRepository } from './failover.repository.js';
 
 const DEVICES_PER_LOOK = 50;
 
-/** Looks for lanes whose register stays away, and hands their receipts to others, where the profile allows it. */
+/**
+ * Looks for lanes whose register stays away, and hands their receipts to others, where the profile allows it. Each look goes on behind
+ * the last device of the one before: devices from which nothing can be moved do not hide those behind them.
+ */
 export class Failover {
+  private after = '';
+
   constructor(
     private readonly receipts: FailoverRepository,
     private readonly ring: (deviceId: string) => void,
@@ -13,14 +18,25 @@ export class Failover {
 
   /** True: something was moved, and there may be more. */
   async look(): Promise<boolean> {
+    const deviceIds = await this.receipts.devicesAway(DEVICES_PER_LOOK, this.after);
+    this.after = deviceIds.length < DEVICES_PER_LOOK ? '' : (deviceIds.at(-1) ?? '');
     let hasMoved = false;
-    for (const deviceId of await this.receipts.devicesAway(DEVICES_PER_LOOK)) {
+    for (const deviceId of deviceIds) hasMoved = (await this.moveAway(deviceId)) || hasMoved;
+    return hasMoved;
+  }
+
+  private async moveAway(deviceId: string): Promise<boolean> {
+    try {
       const takers = await this.receipts.moveAway(deviceId);
       // After the commit. A ring that is lost: the sweeper finds the lane.
       for (const taker of takers) this.ring(taker);
       if (takers.length > 0) this.logger.info({ device_id: deviceId, takers }, 'receipts moved to other registers');
-      hasMoved ||= takers.length > 0;
+      return takers.length > 0;
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      // The others must not wait for it: it is tried again when its turn comes.
+      this.logger.error({ err: error, device_id: deviceId }, 'receipts could not be moved to other registers');
+      return false;
     }
-    return hasMoved;
   }
 }

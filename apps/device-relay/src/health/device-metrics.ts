@@ -1,8 +1,11 @@
 import type { PrismaService } from '#database';
 import type { Metrics } from '#runtime';
+import { FreshReading } from '../fresh-reading.js';
 
-/** Scrapes that come together, and gauges of one scrape, share one reading of the database. */
-const FRESH_MS = 5_000;
+/** A lane's length is counted no further than this. */
+const MAX_COUNTED = 1_000;
+/** Nor are unsent receipts of one stage of alarm. */
+const MAX_UNSENT_COUNTED = 10_000;
 
 interface DeviceRow {
   id: string;
@@ -27,10 +30,10 @@ interface Reading {
 
 /**
  * Gauges of every device, by its id, and of what needs a person. Read from the database at each scrape: every relay shows
- * the whole fleet, so take `max by (device)`. At most `limit` devices, those that need attention first.
+ * the whole fleet, so take `max by (device)`. Counts are bounded. At most `limit` devices, those that need attention first.
  */
 export class DeviceMetrics {
-  private reading: { takenAtMs: number; value: Promise<Reading> } | null = null;
+  private readonly reading = new FreshReading(() => this.readDatabase());
 
   constructor(
     private readonly prisma: PrismaService,
@@ -55,7 +58,7 @@ export class DeviceMetrics {
     perDevice('device_fuse_left_seconds', 'Until the oldest unsent document blocks the module', (row) => row.fuse_left);
     perDevice('device_shift_age_seconds', 'Since the open shift was opened', (row) => row.shift_age);
     perDevice('device_subscription_days_left', 'Until the subscription ends', (row) => row.subscription_days);
-    perDevice('device_lane_length', 'Accepted receipts that wait', ({ waiting }) => waiting);
+    perDevice('device_lane_length', 'Accepted receipts that wait, counted up to 1 000', ({ waiting }) => waiting);
     perDevice('device_oldest_accepted_seconds', 'Age of the oldest accepted receipt', (row) => row.oldest_accepted);
     metrics.gauge(
       { name: 'device_state', help: '1 for the state of each device', labels: ['device', 'state'] },
@@ -72,16 +75,12 @@ export class DeviceMetrics {
     const ofFleet = (name: string, help: string, valueOf: (fleet: FleetRow) => number): void => {
       metrics.gauge({ name, help }, async (gauge) => gauge.set(valueOf((await this.read()).fleet)));
     };
-    ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours', ({ warned }) => warned);
-    ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours', ({ alarmed }) => alarmed);
+    ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours, counted up to 30 000', ({ warned }) => warned);
+    ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours, counted up to 30 000', ({ alarmed }) => alarmed);
   }
 
   private read(): Promise<Reading> {
-    const now = performance.now();
-    if (this.reading && now - this.reading.takenAtMs < FRESH_MS) return this.reading.value;
-    const value = this.readDatabase();
-    this.reading = { takenAtMs: now, value };
-    return value;
+    return this.reading.get();
   }
 
   private async readDatabase(): Promise<Reading> {
@@ -97,18 +96,17 @@ export class DeviceMetrics {
              CASE WHEN d.reading -> 'shift' ->> 'closedAt' IS NULL THEN
                extract(epoch FROM now() - (d.reading -> 'shift' ->> 'openedAt')::timestamptz)::float8 END AS shift_age,
              extract(epoch FROM d.subscription_expires_at - now())::float8 / 86400 AS subscription_days,
-             coalesce(w.waiting, 0)::int AS waiting, extract(epoch FROM now() - w.oldest)::float8 AS oldest_accepted
-        FROM devices d
-        LEFT JOIN (SELECT device_id, count(*) AS waiting, min(created_at) AS oldest FROM receipts
-                    WHERE status = 'accepted' GROUP BY device_id) w ON w.device_id = d.id
-       WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled'
-       ORDER BY d.state = 'online', w.oldest, d.id LIMIT ${this.options.limit}`;
+             CASE WHEN d.oldest IS NULL THEN 0 ELSE lane_length(d.id, ${MAX_COUNTED}::int) END AS waiting,
+             extract(epoch FROM now() - d.oldest)::float8 AS oldest_accepted
+        FROM (SELECT d.*, w.created_at AS oldest FROM devices d LEFT JOIN waiting_lanes() w ON w.device_id = d.id
+               WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.state <> 'disabled'
+               ORDER BY d.state = 'online', w.created_at, d.id LIMIT ${this.options.limit}) AS d`;
   }
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '24 hours')::int AS warned,
-             count(*) FILTER (WHERE ofd_deadline_at <= now() + interval '8 hours')::int AS alarmed
-        FROM receipts WHERE ofd_status = 'pending'`;
+      SELECT sum(unsent_before(alerts, now() + interval '24 hours', ${MAX_UNSENT_COUNTED}::int))::int AS warned,
+             sum(unsent_before(alerts, now() + interval '8 hours', ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
+        FROM unnest('{0,1,2}'::smallint[]) AS alerts`;
   }
 }

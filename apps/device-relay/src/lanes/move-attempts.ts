@@ -7,7 +7,11 @@ import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer } f
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on (docs/watch.md). */
 const OFD_FUSE_HOURS = 48;
 
-/** From the intent to its end: attempt, receipt, lane and event move in one statement, from the expected state or not at all. */
+/**
+ * From the intent to its end: attempt, receipt, lane and event move in one statement, from the expected state or not at all. The id
+ * finds the row, so status and state are compared as text: written otherwise they would fit the small indexes of what is under way,
+ * and a planner that believes these to be empty reads them from end to end (docs/adr/0060-lane-reads.md).
+ */
 export class MoveAttempts {
   constructor(
     private readonly prisma: PrismaService,
@@ -27,14 +31,13 @@ export class MoveAttempts {
       const opened = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
         WITH moved AS (
           UPDATE receipts r SET status = 'sending', updated_at = now()
-           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status::text = 'accepted'
              AND (dispatch_before IS NULL OR dispatch_before > now()) AND NOT ${misplaced}
-             AND NOT EXISTS (SELECT FROM receipts before WHERE before.device_id = ${intent.deviceId}
-                                AND before.status = 'accepted' AND before.lane_place < r.lane_place)
+             AND r.lane_place <= (SELECT first.lane_place FROM lane_waiting(${intent.deviceId}, 1) first)
           RETURNING id
         ), held AS (
           UPDATE receipts SET status = 'cancelled', updated_at = now()
-           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status::text = 'accepted'
              AND (dispatch_before <= now() OR ${misplaced})
           RETURNING id, merchant_id, type, dispatch_before
         ), told AS (
@@ -75,7 +78,7 @@ export class MoveAttempts {
     const closed = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
       WITH closed AS (
         UPDATE attempts SET state = 'registered', closed_at = now(), outcome = ${JSON.stringify({ registration, evidence })}::jsonb
-         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id
+         WHERE id = ${attemptId} AND state::text = 'open' RETURNING receipt_id
       ), moved AS (
         UPDATE receipts r
            SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
@@ -84,7 +87,7 @@ export class MoveAttempts {
                ofd_status = CASE WHEN ${ofdSent} THEN 'sent' ELSE 'pending' END::ofd_status,
                ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}),
                ofd_sent_at = CASE WHEN ${ofdSent} THEN now() END, ofd_error = ${ofdError}
-          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+          FROM closed WHERE r.id = closed.receipt_id AND r.status::text = 'sending'
         RETURNING r.id, r.merchant_id, r.type
       ), lane AS (
         UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = ${jsonOrNull(lastKnown)}::jsonb,
@@ -110,10 +113,10 @@ export class MoveAttempts {
     const closed = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH closed AS (
         UPDATE attempts SET state = 'rejected', closed_at = now(), outcome = ${JSON.stringify({ rejection, ...evidence })}::jsonb
-         WHERE id = ${attemptId} AND state = 'open' AND ${isHeld(grip)} RETURNING receipt_id
+         WHERE id = ${attemptId} AND state::text = 'open' AND ${isHeld(grip)} RETURNING receipt_id
       ), moved AS (
         UPDATE receipts r SET status = 'rejected', updated_at = now(), rejection = ${JSON.stringify(rejection)}::jsonb
-          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+          FROM closed WHERE r.id = closed.receipt_id AND r.status::text = 'sending'
         RETURNING r.id, r.merchant_id, r.type
       ), told AS (${this.receiptEvent('rejected', { rejection })})
       SELECT id FROM moved`;
@@ -124,12 +127,12 @@ export class MoveAttempts {
     const closed = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH closed AS (
         UPDATE attempts SET state = 'not_registered', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
-         WHERE id = ${attemptId} AND state = 'open'
+         WHERE id = ${attemptId} AND state::text = 'open'
            AND ${isHeld(grip)}
         RETURNING receipt_id
       )
       UPDATE receipts r SET status = 'accepted', updated_at = now()
-        FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+        FROM closed WHERE r.id = closed.receipt_id AND r.status::text = 'sending'
       RETURNING r.id`;
     return closed.length === 1;
   }
@@ -138,13 +141,13 @@ export class MoveAttempts {
     const closed = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH closed AS (
         UPDATE attempts SET state = 'unknown', closed_at = now(), outcome = ${JSON.stringify(evidence)}::jsonb
-         WHERE id = ${attemptId} AND state = 'open' RETURNING receipt_id, device_id
+         WHERE id = ${attemptId} AND state::text = 'open' RETURNING receipt_id, device_id
       ), lane AS (
         UPDATE lanes l SET must_settle = l.must_settle OR ${options.mustSettle}, updated_at = now()
           FROM closed WHERE l.device_id = closed.device_id
       ), moved AS (
         UPDATE receipts r SET status = 'unknown', updated_at = now()
-          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'sending'
+          FROM closed WHERE r.id = closed.receipt_id AND r.status::text = 'sending'
         RETURNING r.id, r.merchant_id, r.type
       ), told AS (${this.receiptEvent('unknown', { attempt_id: attemptId, ...evidence })})
       SELECT id FROM moved`;
@@ -155,7 +158,7 @@ export class MoveAttempts {
     await this.prisma.$executeRaw`
       UPDATE attempts SET outcome = ${JSON.stringify(evidence)}::jsonb || jsonb_build_object(
                'refused_at', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'refused_to', ${this.relayId}::text)
-       WHERE id = ${attemptId} AND state = 'open'`;
+       WHERE id = ${attemptId} AND state::text = 'open'`;
   }
 
   async recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer> {
@@ -188,7 +191,7 @@ export class MoveAttempts {
       ), completed AS (
         UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
                               verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now()
-          FROM attempt WHERE r.id = attempt.receipt_id AND r.status = 'registered'
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status::text = 'registered'
            AND r.terminal_id = ${terminalId} AND r.receipt_seq = ${receiptSeq}
         RETURNING r.id
       ), proved AS (
@@ -197,7 +200,7 @@ export class MoveAttempts {
                fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
                registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
                ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
-          FROM attempt WHERE r.id = attempt.receipt_id AND r.status IN ('unknown', 'accepted')
+          FROM attempt WHERE r.id = attempt.receipt_id AND r.status::text IN ('unknown', 'accepted')
         RETURNING r.id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)

@@ -1,17 +1,22 @@
 import type { PrismaService } from '#database';
 
-/** How far receipts that wait are counted: a backlog of a million must not cost a scrape a second. */
-const COUNTED = 100_000;
+/** How far all receipts that wait are counted: a backlog of a million must not cost a scrape a second. */
+const COUNTED = 20_000;
+/** The longest lane is looked for among those whose first receipt waits longest, and counted so far. */
+const LONGEST_AMONG = 20;
+const COUNTED_OF_LANE = 5_000;
+/** Attempts that are looked through for receipts that wait for a person, the newest first. */
+const UNSETTLED = 5_000;
 
 /** What has not come to its end, over all lanes. */
 export interface Backlog {
-  /** Receipts that wait for a person. */
+  /** Receipts that wait for a person, of the newest 5 000 attempts that did not end. */
   unknown: number;
   /** Lanes with an accepted receipt. */
   lanes: number;
-  /** Accepted receipts, counted up to 100 000. */
+  /** Accepted receipts, counted up to 20 000. */
   waiting: number;
-  /** Of the longest lane, counted so. */
+  /** Of the longest of the 20 lanes that wait longest, counted up to 5 000. */
   longest: number;
   /** 0 when nothing waits. */
   oldestSeconds: number;
@@ -19,33 +24,25 @@ export interface Backlog {
   oldestAttemptSeconds: number;
 }
 
-/** Reads indexes of what is unfinished alone; what is done costs nothing, however much it is. */
+/** Reads indexes of what is unfinished, each no further than its bound; what is done costs nothing, however much it is. */
 export async function readBacklog(prisma: PrismaService): Promise<Backlog> {
   const [row] = await prisma.$queryRaw<Backlog[]>`
-    WITH RECURSIVE lane AS (
-      (SELECT device_id FROM receipts WHERE status = 'accepted' ORDER BY device_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT r.device_id FROM receipts r WHERE r.status = 'accepted' AND r.device_id > lane.device_id
-               ORDER BY r.device_id LIMIT 1)
-        FROM lane WHERE lane.device_id IS NOT NULL
-    ), first AS (
-      SELECT (SELECT r.created_at FROM receipts r WHERE r.status = 'accepted' AND r.device_id = lane.device_id
-               ORDER BY r.lane_place LIMIT 1) AS created_at
-        FROM lane WHERE lane.device_id IS NOT NULL
-    ), length AS (
-      SELECT count(*) AS receipts
-        FROM (SELECT device_id FROM receipts WHERE status = 'accepted' LIMIT ${COUNTED}) waiting GROUP BY device_id
-    ), unsettled AS (
-      SELECT a.state, a.created_at, r.id, r.status FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-       WHERE a.state IN ('open', 'unknown')
+    WITH first AS MATERIALIZED (
+      SELECT device_id, created_at FROM waiting_lanes()
+    ), oldest AS (
+      SELECT device_id FROM first ORDER BY created_at LIMIT ${LONGEST_AMONG}
+    ), parked AS (
+      SELECT DISTINCT a.receipt_id FROM (
+        SELECT receipt_id, state FROM attempts WHERE state IN ('open', 'unknown') ORDER BY id DESC LIMIT ${UNSETTLED}
+      ) a WHERE a.state = 'unknown'
     )
-    SELECT (SELECT count(DISTINCT id) FROM unsettled WHERE state = 'unknown' AND status = 'unknown')::int AS unknown,
+    SELECT (SELECT count(*) FROM parked p JOIN receipts r ON r.id = p.receipt_id WHERE r.status::text = 'unknown')::int AS unknown,
            (SELECT count(*) FROM first)::int AS lanes,
-           (SELECT coalesce(sum(receipts), 0) FROM length)::int AS waiting,
-           (SELECT coalesce(max(receipts), 0) FROM length)::int AS longest,
+           waiting_receipts(${COUNTED}::int) AS waiting,
+           (SELECT coalesce(max(lane_length(device_id, ${COUNTED_OF_LANE}::int)), 0) FROM oldest)::int AS longest,
            (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM first)::float8 AS "oldestSeconds",
-           (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM unsettled WHERE state = 'open')::float8
+           (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM open_attempts())::float8
              AS "oldestAttemptSeconds"`;
-  if (!row) throw new Error('the database told no backlog');
+  if (!row) throw new Error('the database returned no backlog');
   return row;
 }

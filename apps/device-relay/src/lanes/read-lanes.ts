@@ -28,7 +28,10 @@ interface AttemptRow {
   refused_ago_ms: number | null;
 }
 
-/** What is to be done on a lane, and which lanes have something to be done. Changes nothing. */
+/**
+ * What is to be done on a lane, and which lanes have something to be done. Changes nothing. What waits is read by functions of the
+ * database whose plan does not depend on statistics (docs/adr/0060-lane-reads.md).
+ */
 export class ReadLanes {
   private readonly lockNumbers = new Map<string, number>();
 
@@ -65,13 +68,11 @@ export class ReadLanes {
                        'refused_ago_ms', CASE WHEN a.outcome ->> 'refused_to' = ${this.relayId} THEN
                          extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
                 FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-               WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
+               WHERE a.id = lane_open_attempt(d.id)) AS attempt,
              (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info,
                                 'mayBeRegistered', EXISTS (
                                 SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT})) ORDER BY w.lane_place)
-                FROM (SELECT id, document, extra_info, lane_place FROM receipts
-                       WHERE device_id = d.id AND status = 'accepted'
-                       ORDER BY lane_place LIMIT ${receipts}) w) AS waiting
+                FROM lane_waiting(d.id, ${receipts}::int) w) AS waiting
         FROM devices d JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${deviceId}`);
     if (!row) return null;
@@ -91,17 +92,9 @@ export class ReadLanes {
   /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
   async overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
     const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
-      WITH RECURSIVE waiting AS (
-        (SELECT device_id FROM receipts WHERE status = 'accepted' ORDER BY device_id LIMIT 1)
-        UNION ALL
-        SELECT (SELECT r.device_id FROM receipts r WHERE r.status = 'accepted' AND r.device_id > w.device_id
-                 ORDER BY r.device_id LIMIT 1)
-          FROM waiting w WHERE w.device_id IS NOT NULL
-      ), candidates AS (
-        SELECT w.device_id, (SELECT r.updated_at FROM receipts r WHERE r.status = 'accepted' AND r.device_id = w.device_id
-                              ORDER BY r.lane_place LIMIT 1) AS since
-          FROM waiting w WHERE w.device_id IS NOT NULL
-        UNION ALL SELECT device_id, created_at FROM attempts WHERE state = 'open'
+      WITH candidates AS (
+        SELECT device_id, updated_at AS since FROM waiting_lanes()
+        UNION ALL SELECT device_id, created_at FROM open_attempts()
       )
       SELECT DISTINCT c.device_id
         FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
@@ -117,9 +110,7 @@ export class ReadLanes {
     return this.prisma.$queryRaw<DueLane[]>`
       SELECT * FROM (
         SELECT l.device_id AS "deviceId",
-               coalesce((SELECT a.id FROM attempts a WHERE a.device_id = l.device_id AND a.state = 'open'),
-                        (SELECT r.id FROM receipts r WHERE r.device_id = l.device_id AND r.status = 'accepted'
-                          ORDER BY r.lane_place LIMIT 1)) AS first
+               coalesce(lane_open_attempt(l.device_id), (SELECT w.id FROM lane_waiting(l.device_id, 1) w)) AS first
           FROM lanes l JOIN devices d ON d.id = l.device_id
          WHERE l.device_id = ANY(${[...deviceIds]}::text[]) AND ${this.isFree()} AND (l.due_at IS NULL OR l.due_at <= now())
       ) due WHERE first IS NOT NULL`;

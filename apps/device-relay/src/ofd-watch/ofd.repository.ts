@@ -37,15 +37,8 @@ export class OfdRepository {
   /** Devices with unsent receipts of ours that no resend is planned for: after a crash, or before their next poll. */
   async planResends(): Promise<number> {
     return this.prisma.$executeRaw`
-      WITH RECURSIVE owing AS (
-        (SELECT device_id FROM receipts WHERE ofd_status = 'pending' AND device_id IS NOT NULL ORDER BY device_id LIMIT 1)
-        UNION ALL
-        SELECT (SELECT r.device_id FROM receipts r WHERE r.ofd_status = 'pending' AND r.device_id > o.device_id
-                 ORDER BY r.device_id LIMIT 1)
-          FROM owing o WHERE o.device_id IS NOT NULL
-      )
       UPDATE devices d SET resend_due_at = ${this.now()}
-        FROM owing o WHERE d.id = o.device_id AND d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
+        FROM owing_devices() o WHERE d.id = o.device_id AND d.resend_due_at IS NULL AND d.deleted_at IS NULL`;
   }
 
   /** Takes devices whose resend is due; a relay that dies gives them back when the lease is over. */
@@ -103,7 +96,7 @@ export class OfdRepository {
          ORDER BY id LIMIT ${BATCH} FOR NO KEY UPDATE
       ), moved AS (
         UPDATE receipts r SET ofd_status = 'sent', ofd_sent_at = ${this.now()}, ofd_error = NULL
-          FROM sent WHERE r.id = sent.id AND r.ofd_status = 'pending'
+          FROM sent WHERE r.id = sent.id AND r.ofd_status::text = 'pending'
         RETURNING r.id, r.merchant_id, r.type, r.terminal_id, r.receipt_seq
       )
       ${receiptEvents('ofd_sent', ids)}`;
@@ -115,7 +108,7 @@ export class OfdRepository {
       UPDATE receipts r SET ofd_error = e.text
         FROM unnest(${[...errors.keys()]}::bigint[], ${[...errors.values()]}::text[]) AS e(seq, text)
        WHERE r.device_id = ${deviceId} AND r.terminal_id = ${terminalId} AND r.receipt_seq = e.seq
-         AND r.ofd_status = 'pending' AND r.ofd_error IS DISTINCT FROM e.text`;
+         AND r.ofd_status::text = 'pending' AND r.ofd_error IS DISTINCT FROM e.text`;
   }
 
   /**
@@ -133,7 +126,7 @@ export class OfdRepository {
            ORDER BY ofd_deadline_at LIMIT ${BATCH} FOR NO KEY UPDATE SKIP LOCKED
         ), moved AS (
           UPDATE receipts r SET ofd_alerts = ${stage}::smallint FROM due
-           WHERE r.id = due.id AND r.ofd_status = 'pending' AND r.ofd_alerts = ${stage - 1}::smallint
+           WHERE r.id = due.id AND r.ofd_status::text = 'pending' AND r.ofd_alerts = ${stage - 1}::smallint
           RETURNING r.id, r.merchant_id, r.type, r.terminal_id, r.receipt_seq, r.ofd_deadline_at
         )
         ${receiptEvents(name, ids)}`;

@@ -157,7 +157,7 @@ export class ShiftRepository {
           WHERE r.terminal_id = s.terminal_id AND r.receipt_seq > ${this.firstSeqToLookAt()}
             AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
        WHERE z.own IS NULL AND s.closed_at IS NOT NULL
-         AND NOT EXISTS (SELECT FROM attempts a WHERE a.device_id = d.id AND a.state = 'open')
+         AND lane_open_attempt(d.id) IS NULL
        ORDER BY z.created_at LIMIT ${limit}`;
     for (const row of rows) await this.writeComparison(row);
     return rows.length;

@@ -1,9 +1,12 @@
 // Promise: a sale finds its register by device, cashier, branch or group; those that must not sell get nothing.
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { newId } from '#runtime';
+import { createLogger, newId } from '#runtime';
+import { until } from '../../../../libs/queue/src/testing/until.js';
 import { ChooseDevice, type Routing } from './choose-device.js';
+import { PlaceDirectory } from './place-directory.js';
 
+const LOGGER = createLogger('test', 'silent');
 let database: TestDatabase;
 let prisma: PrismaService;
 let merchantId: string;
@@ -57,10 +60,15 @@ async function accepted(deviceId: string, count: number): Promise<void> {
       FROM generate_series(1, ${count}::int4) n`;
 }
 
-/** Every call on a new chooser: nothing is remembered. */
+/** Nothing is cached yet, and no notices arrive. */
+function newChooser(client = prisma): ChooseDevice {
+  return new ChooseDevice(client, new PlaceDirectory(client, { databaseUrl: database.url }, LOGGER));
+}
+
+/** Every call on a new chooser. */
 function choose(
   more: { cashier: string; branch?: string; deviceId?: string },
-  by: ChooseDevice = new ChooseDevice(prisma),
+  by: ChooseDevice = newChooser(),
 ): Promise<Routing> {
   return by.choose({ merchantId, cashier: more.cashier, branch: more.branch ?? null, deviceId: more.deviceId ?? null });
 }
@@ -139,7 +147,7 @@ test('the least work first; a burst within the second of a reading is spread eve
   const idle = [await device(main), await device(main)];
   await accepted(busy, 30);
   const seller = await cashier(main);
-  const chooser = new ChooseDevice(prisma);
+  const chooser = newChooser();
   const counts = new Map<string, number>();
   for (let index = 0; index < 40; index += 1) {
     const routing = await choose({ cashier: seller }, chooser);
@@ -149,19 +157,172 @@ test('the least work first; a burst within the second of a reading is spread eve
   expect([...counts].sort()).toEqual(idle.map((id) => [id, 20]).sort());
 });
 
+/** Statements that go out by this client. */
+function counting(): { client: PrismaService; statements: () => number } {
+  let statements = 0;
+  const client = new Proxy(prisma, {
+    get: (target, property, receiver): unknown => {
+      if (['$queryRaw', 'queryHot', 'queryPlanned'].includes(String(property))) statements += 1;
+      return Reflect.get(target, property, receiver);
+    },
+  });
+  return { client, statements: () => statements };
+}
+
 test('sales that come together read the place once', async () => {
   const main = await branch('main');
   await device(main);
   const seller = await cashier(main);
-  let reads = 0;
-  const counting = new Proxy(prisma, {
-    get: (target, property, receiver): unknown => {
-      if (property === '$queryRaw') reads += 1;
-      return Reflect.get(target, property, receiver);
-    },
-  });
-  const chooser = new ChooseDevice(counting);
+  const { client, statements } = counting();
+  const chooser = newChooser(client);
   const routings = await Promise.all(Array.from({ length: 200 }, () => choose({ cashier: seller }, chooser)));
   expect(routings.every(({ kind }) => kind === 'routed')).toBe(true);
-  expect(reads).toBe(2);
+  expect(statements()).toBe(2);
 });
+
+test('a thousand cashiers at a thousand devices of thirty branches, all at once and none in the cache: a few statements', async () => {
+  const branches = await Promise.all(Array.from({ length: 30 }, (_, index) => branch(`b${index}`)));
+  const sellers = Array.from({ length: 1_000 }, (_, index) => ({
+    ...{
+      cashier: `csh_${merchantId}_${index}`,
+      device: `dev_${merchantId}_${index}`,
+      branchId: branches[index % 30] ?? '',
+    },
+  }));
+  await prisma.device.createMany({
+    data: sellers.map(({ device: id, branchId }) => ({
+      ...{ id, merchantId, branchId, name: id, baseUrl: 'http://127.0.0.1:9', apiKeySealed: new Uint8Array(1) },
+    })),
+  });
+  await prisma.cashier.createMany({
+    data: sellers.map(({ cashier: id, device: defaultDeviceId, branchId }, index) => {
+      // Every tenth has no register of its own: one of the branch is chosen.
+      return {
+        id,
+        merchantId,
+        branchId,
+        code: id,
+        name: id,
+        defaultDeviceId: index % 10 === 0 ? null : defaultDeviceId,
+      };
+    }),
+  });
+  const { client, statements } = counting();
+  const chooser = newChooser(client);
+  const routings = await Promise.all(sellers.map(({ cashier: seller }) => choose({ cashier: seller }, chooser)));
+  routings.forEach((routing, index) => {
+    const seller = sellers[index];
+    if (index % 10 > 0) expect(routing).toMatchObject(to(seller?.device ?? ''));
+    else expect(routing).toMatchObject({ kind: 'routed', route: { branchId: seller?.branchId } });
+  });
+  // Places, devices, branches, work: two statements at a time, of 500 questions at most.
+  expect(statements()).toBeLessThanOrEqual(20);
+});
+
+describe('a change is seen at once, however long what was read before would be used', () => {
+  let directory: PlaceDirectory;
+  let chooser: ChooseDevice;
+  let [main, far, own, other, seller, walker] = ['', '', '', '', '', ''];
+
+  beforeEach(async () => {
+    const ages = { place: Infinity, device: Infinity };
+    directory = new PlaceDirectory(prisma, { databaseUrl: database.url, ages }, LOGGER);
+    directory.onApplicationBootstrap();
+    await until(() => Promise.resolve(directory.isListening), 'notices arrive');
+    chooser = new ChooseDevice(prisma, directory);
+    [main, far] = [await branch('main'), await branch('far')];
+    [own, other] = [await device(main), await device(main)];
+    seller = await cashier(main, own);
+    expect(await choose({ cashier: seller }, chooser)).toMatchObject(to(own));
+    walker = await cashier(main);
+    expect(await choose({ cashier: walker, branch: 'new' }, chooser)).toMatchObject({ kind: 'unknown' });
+    expect(await choose({ cashier: walker, branch: 'far' }, chooser)).toEqual({ kind: 'no_device' });
+    // What was committed before is known by now.
+    await until(async () => {
+      const routing = await choose({ cashier: seller }, chooser);
+      return routing.kind === 'routed' && routing.route.deviceId === own;
+    }, 'it has settled');
+  });
+
+  afterEach(() => directory.onApplicationShutdown());
+
+  const change = (data: Record<string, unknown>) => (): Promise<unknown> =>
+    prisma.device.update({ where: { id: own }, data });
+
+  test.each<[what: string, make: () => Promise<unknown>, expected: () => object]>([
+    ['the device is drained', change({ drainingSince: new Date() }), () => to(other)],
+    ['the device is away', change({ state: 'unreachable' }), () => to(other)],
+    ['the device is disabled', change({ state: 'disabled' }), () => to(other)],
+    ['the device is deleted', change({ deletedAt: new Date() }), () => to(other)],
+    ['its profile says another rule', change({ profile: { vatRule: 'line' } }), () => ({ route: { vatRule: 'line' } })],
+    [
+      'the cashier gets another device',
+      () => prisma.cashier.update({ where: { id: seller }, data: { defaultDeviceId: other } }),
+      () => to(other),
+    ],
+    [
+      'the cashier is archived',
+      () => prisma.cashier.update({ where: { id: seller }, data: { archivedAt: new Date() } }),
+      () => ({ kind: 'unknown', field: 'cashier_id' }),
+    ],
+  ])('%s', async (_what, make, expected) => {
+    await make();
+    await untilChosen({ cashier: seller }, expected());
+  });
+
+  test.each<[what: string, make: () => Promise<unknown>, at: string, expected: () => object]>([
+    ['a branch is made', () => branch('new'), 'new', () => ({ kind: 'no_device' })],
+    ['a branch gets a device', () => device(far), 'far', () => ({ kind: 'routed' })],
+    [
+      'a device moves to the branch',
+      () => prisma.device.update({ where: { id: other }, data: { branchId: far } }),
+      'far',
+      () => to(other),
+    ],
+    [
+      'the branch is archived',
+      () => prisma.branch.update({ where: { id: far }, data: { archivedAt: new Date() } }),
+      'far',
+      () => ({ kind: 'unknown', field: 'branch_id' }),
+    ],
+  ])('%s', async (_what, make, at, expected) => {
+    await make();
+    await untilChosen({ cashier: walker, branch: at }, expected());
+  });
+
+  async function untilChosen(query: { cashier: string; branch?: string }, wanted: object): Promise<void> {
+    const asked = async (): Promise<unknown> => choose(query, chooser);
+    await until(async () => contains(await asked(), wanted), 'the change is seen');
+  }
+
+  test('what has not changed is not read again, whatever happens to other merchants and devices', async () => {
+    const { client, statements } = counting();
+    const quiet = new PlaceDirectory(
+      client,
+      { databaseUrl: database.url, ages: { place: Infinity, device: Infinity } },
+      LOGGER,
+    );
+    quiet.onApplicationBootstrap();
+    await until(() => Promise.resolve(quiet.isListening), 'notices arrive');
+    const chooses = new ChooseDevice(client, quiet);
+    await choose({ cashier: seller }, chooses);
+    const before = statements();
+    await prisma.device.update({ where: { id: other }, data: { state: 'unreachable' } });
+    await prisma.device.update({ where: { id: own }, data: { lastSeenAt: new Date(), name: 'Till' } });
+    await until(
+      async () => (await directory.device(merchantId, other))?.state === 'unreachable',
+      'notices have arrived',
+    );
+    await choose({ cashier: seller }, chooses);
+    expect(statements()).toBe(before);
+    await quiet.onApplicationShutdown();
+  });
+});
+
+/** Whether a part of it is as wanted. */
+function contains(found: unknown, wanted: object): boolean {
+  return Object.entries(wanted).every(([key, value]) => {
+    const own = (found as Record<string, unknown>)[key];
+    return typeof value === 'object' ? own !== undefined && contains(own, value as object) : own === value;
+  });
+}

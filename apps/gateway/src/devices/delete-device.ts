@@ -6,8 +6,8 @@ import type { Caller } from '../audit/caller.js';
 import { auditedDevice, lockDeviceRow, tellOfDevice, type LockedDeviceRow } from './device-rows.js';
 
 /**
- * How long a device must have been drained or disabled. A gateway may route to it for a second after that (the cache of
- * ChooseDevice), and the receipt is written a moment later; longer than both.
+ * How long a device must have been drained or disabled. A gateway that missed the notice may route to it for five seconds
+ * after that (the cache of PlaceDirectory), and the receipt is written a moment later; longer than both.
  */
 const REST_SECONDS = 10;
 

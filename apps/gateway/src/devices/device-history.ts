@@ -49,8 +49,13 @@ export class DeviceHistory {
   async attempts(deviceId: string, query: PageQuery): Promise<Page<AttemptView>> {
     const { limit, afterId } = pageRequest(query, 'att');
     const rows = await this.prisma.$queryRaw<AttemptRow[]>`
-      SELECT id, receipt_id, number, state::text, created_at, closed_at, http_status, relay_id, outcome
-        FROM attempts WHERE device_id = ${deviceId} AND (${afterId}::text IS NULL OR id < ${afterId})
+      SELECT id, receipt_id, number, state::text, created_at, closed_at, http_status, relay_id, outcome FROM (
+        SELECT * FROM attempts WHERE id = lane_open_attempt(${deviceId})
+        UNION ALL
+        (SELECT * FROM attempts
+          WHERE device_id = ${deviceId} AND state <> 'open' AND (${afterId}::text IS NULL OR id < ${afterId})
+          ORDER BY id DESC LIMIT ${limit + 1})
+      ) AS found WHERE ${afterId}::text IS NULL OR id < ${afterId}
        ORDER BY id DESC LIMIT ${limit + 1}`;
     return pageOf(rows, limit, (row) => ({
       ...row,

@@ -81,11 +81,9 @@ export class DeviceRepository {
              p.capabilities, p.profile, p.close_at, p.close_due_at,
              p.subscription_expires_at, p.business, p.reading, p.reading_at, l.due_at, l.due_reason, now() AS now,
              (SELECT max(version) FROM classifier_entries) AS newest_classifier,
-             (SELECT count(*)::int4 FROM (SELECT FROM receipts r WHERE r.device_id = p.id AND r.status = 'accepted'
-                                           LIMIT ${MAX_COUNTED}) AS counted) AS waiting,
-             (SELECT r.created_at FROM receipts r WHERE r.device_id = p.id AND r.status = 'accepted'
-               ORDER BY r.lane_place LIMIT 1) AS oldest_accepted_at,
-             (SELECT a.id FROM attempts a WHERE a.device_id = p.id AND a.state = 'open') AS open_attempt_id,
+             lane_length(p.id, ${MAX_COUNTED}::int) AS waiting,
+             (SELECT w.created_at FROM lane_places(p.id, 1) w) AS oldest_accepted_at,
+             lane_open_attempt(p.id) AS open_attempt_id,
              (SELECT r.ofd_deadline_at FROM receipts r WHERE r.device_id = p.id AND r.ofd_status = 'pending'
                ORDER BY r.ofd_deadline_at LIMIT 1) AS next_ofd_deadline
         FROM page p LEFT JOIN lanes l ON l.device_id = p.id

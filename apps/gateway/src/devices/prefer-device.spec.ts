@@ -1,6 +1,6 @@
 // Promise: the nearest healthy register with the least work gets the receipt; when none is, the likeliest to return.
 import type { DeviceReading } from '#database';
-import { preferDevice, type Candidate } from './prefer-device.js';
+import { firstFit, leastWork, likeliest, type Candidate } from './prefer-device.js';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -23,6 +23,12 @@ function reading(more: Partial<DeviceReading>): DeviceReading {
     ...{ unsentZReports: 0, shift: null, subscriptionState: 'active', oldestUnsentAt: null },
     ...more,
   };
+}
+
+/** As ChooseDevice puts them together. */
+function preferDevice(circles: Candidate[][], nowMs: number, turn: number): Candidate | undefined {
+  const fit = circles.map((circle) => firstFit(circle, nowMs)).find((circle) => circle.length > 0);
+  return leastWork(fit ?? likeliest(circles.flat(), nowMs), turn);
 }
 
 const chosen = (circles: Candidate[][], turn = 0): string | undefined => preferDevice(circles, NOW, turn)?.id;

@@ -16,23 +16,24 @@ const HEALTHY: ReadonlySet<string> = new Set(['online', 'degraded']);
 /** After 48 h a module with unsent documents refuses to go on; from here on nothing is added to them. */
 const NEAR_FUSE_MS = 40 * 3_600_000;
 
-/**
- * The first circle with a device that can register now has the receipt, there the one with the least work; equals take turns.
- * When there is none in any circle, the one most likely to return, wherever it is.
- */
-export function preferDevice<Device extends Candidate>(
-  circles: readonly (readonly Device[])[],
-  nowMs: number,
-  turn: number,
-): Device | undefined {
-  for (const circle of circles) {
-    const fit = circle.filter((device) => hindrance(device, nowMs) === 0);
-    if (fit.length > 0) return leastWork(fit, turn);
-  }
-  const all = [...new Map(circles.flat().map((device) => [device.id, device])).values()];
-  const least = Math.min(...all.map((device) => hindrance(device, nowMs)));
-  const likeliest = all.filter((device) => hindrance(device, nowMs) === least);
-  return lastSeen(likeliest, turn);
+/** Those of a circle that can register now. */
+export function firstFit<Device extends Candidate>(circle: readonly Device[], nowMs: number): Device[] {
+  return circle.filter((device) => hindrance(device, nowMs) === 0);
+}
+
+/** When none can: those that are nearest to it, and of these those that answered last. */
+export function likeliest<Device extends Candidate>(devices: readonly Device[], nowMs: number): Device[] {
+  const least = Math.min(...devices.map((device) => hindrance(device, nowMs)));
+  const nearest = devices.filter((device) => hindrance(device, nowMs) === least);
+  const latest = Math.max(...nearest.map(({ lastSeenMs }) => lastSeenMs ?? 0));
+  return nearest.filter(({ lastSeenMs }) => (lastSeenMs ?? 0) === latest);
+}
+
+/** Equals take turns. */
+export function leastWork<Device extends Candidate>(devices: readonly Device[], turn: number): Device | undefined {
+  const least = Math.min(...devices.map(({ work }) => work.receipts));
+  const free = devices.filter(({ work }) => work.receipts === least);
+  return free[turn % free.length];
 }
 
 /**
@@ -57,19 +58,4 @@ function isFull(reading: DeviceReading | null): boolean {
 
 function isNearFuse(reading: DeviceReading | null, nowMs: number): boolean {
   return reading?.oldestUnsentAt ? nowMs - Date.parse(reading.oldestUnsentAt) >= NEAR_FUSE_MS : false;
-}
-
-function leastWork<Device extends Candidate>(devices: readonly Device[], turn: number): Device | undefined {
-  const least = Math.min(...devices.map(({ work }) => work.receipts));
-  const free = devices.filter(({ work }) => work.receipts === least);
-  return free[turn % free.length];
-}
-
-/** Whoever answered last is the likeliest to answer next; among equals the shorter lane. */
-function lastSeen<Device extends Candidate>(devices: readonly Device[], turn: number): Device | undefined {
-  const latest = Math.max(...devices.map(({ lastSeenMs }) => lastSeenMs ?? 0));
-  return leastWork(
-    devices.filter(({ lastSeenMs }) => (lastSeenMs ?? 0) === latest),
-    turn,
-  );
 }

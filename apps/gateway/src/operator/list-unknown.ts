@@ -104,6 +104,8 @@ interface UnknownRow {
 /** An open attempt is everyday work for as long as a register may take; after this it counts as blocking its lane. */
 const BLOCKED_AFTER_SECONDS = 30;
 const DEFAULT_LIMIT = 20;
+/** What waits behind it is counted no further than this. */
+const MAX_QUEUE = 10_000;
 
 /** GET /v1/operator/unknown: oldest first, so that what has waited longest is seen first. */
 @Injectable()
@@ -140,7 +142,7 @@ export class ListUnknown {
              p.closed_at, extract(epoch FROM now() - p.created_at)::float8 AS blocked_seconds,
              d.name AS device_name, d.branch_id, d.state AS device_state, d.state_reason, d.terminal_id,
              d.profile ->> 'sharing' AS sharing, l.must_settle,
-             (SELECT count(*)::int4 FROM receipts w WHERE w.device_id = d.id AND w.status = 'accepted') AS queue,
+             lane_length(d.id, ${MAX_QUEUE}::int) AS queue,
              good.id AS last_id, good.terminal_id AS last_terminal_id, good.receipt_seq AS last_seq,
              good.fiscal_sign AS last_sign, good.verification_url AS last_url, good.registered_at AS last_at
         FROM page p JOIN devices d ON d.id = p.device_id LEFT JOIN lanes l ON l.device_id = d.id

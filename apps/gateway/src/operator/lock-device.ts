@@ -29,7 +29,7 @@ export async function lockDevice(
      WHERE id = ${deviceId} AND merchant_id = ${merchantId} AND deleted_at IS NULL FOR UPDATE`;
   if (!device) throw new Problem('not_found', 'There is no device with this id.');
   const [lane] = await tx.$queryRaw<Pick<LockedDevice, 'baseline' | 'open_attempt_id'>[]>`
-    SELECT baseline, (SELECT a.id FROM attempts a WHERE a.device_id = l.device_id AND a.state = 'open') AS open_attempt_id
+    SELECT baseline, lane_open_attempt(l.device_id) AS open_attempt_id
       FROM lanes l WHERE device_id = ${deviceId} FOR UPDATE OF l`;
   return { ...device, baseline: lane?.baseline ?? null, open_attempt_id: lane?.open_attempt_id ?? null };
 }

@@ -97,7 +97,7 @@ export class OperatorRepository {
       UPDATE attempts
          SET state = ${state}::attempt_state,
              outcome = coalesce(outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
-       WHERE id = ${attemptId} AND state = 'unknown'`;
+       WHERE id = ${attemptId} AND state::text = 'unknown'`;
     return closed === 1;
   }
 
@@ -110,13 +110,13 @@ export class OperatorRepository {
     const parked = await tx.$executeRaw`
       UPDATE attempts SET state = 'unknown', closed_at = now(),
                           outcome = coalesce(outcome, '{}'::jsonb) || ${JSON.stringify(evidence)}::jsonb
-       WHERE id = ${attempt.id} AND state = 'open'`;
+       WHERE id = ${attempt.id} AND state::text = 'open'`;
     if (parked !== 1) return false;
     await tx.$executeRaw`
       UPDATE lanes SET must_settle = must_settle OR ${mustSettle}, updated_at = now()
        WHERE device_id = ${attempt.deviceId}`;
     const moved = await tx.$executeRaw`
-      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${attempt.receiptId} AND status = 'sending'`;
+      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${attempt.receiptId} AND status::text = 'sending'`;
     return moved === 1;
   }
 
@@ -134,7 +134,7 @@ export class OperatorRepository {
   /** Out of its lane again, its attempt undecided; what was decided before stays to be read. False: it waits no longer. */
   async holdBack(tx: Tx, { id, receiptId }: { id: string; receiptId: string }, why: string): Promise<boolean> {
     const moved = await tx.$executeRaw`
-      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${receiptId} AND status = 'accepted'`;
+      UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${receiptId} AND status::text = 'accepted'`;
     if (moved !== 1) return false;
     await tx.$executeRaw`
       UPDATE attempts
@@ -148,7 +148,7 @@ export class OperatorRepository {
   /** Back into its lane, at the place that it had. */
   async moveToAccepted(tx: Tx, receiptId: string): Promise<boolean> {
     const moved = await tx.$executeRaw`
-      UPDATE receipts SET status = 'accepted', updated_at = now() WHERE id = ${receiptId} AND status = 'unknown'`;
+      UPDATE receipts SET status = 'accepted', updated_at = now() WHERE id = ${receiptId} AND status::text = 'unknown'`;
     return moved === 1;
   }
 
@@ -162,7 +162,7 @@ export class OperatorRepository {
              fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
              registered_at = ${registeredAt}::timestamptz, evidence = 'operator', ofd_status = 'pending',
              ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int4)
-       WHERE id = ${receiptId} AND status = 'unknown'`;
+       WHERE id = ${receiptId} AND status::text = 'unknown'`;
     return moved === 1;
   }
 

@@ -63,7 +63,7 @@ export class ReceiptMoves {
       UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
              fiscal_sign = ${fiscalSign}, verification_url = ${url}, registered_at = ${registeredAt}::timestamptz,
              evidence = 'answer', updated_at = now()
-       WHERE ${row} AND status = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;
+       WHERE ${row} AND status::text = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;
     for (const { id, merchant_id: merchantId } of moved) {
       const data = { receipt_id: id, terminal_id: terminalId, receipt_seq: receiptSeq, fiscal_sign: fiscalSign };
       await tx.$executeRaw`
@@ -95,14 +95,14 @@ function releasing(receiptId: string, { dispatchBefore, extraInfo }: Released): 
     UPDATE receipts SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
                         dispatch_before = ${dispatchBefore}::timestamptz,
                         extra_info = ${extraInfo && JSON.stringify(extraInfo)}::jsonb
-     WHERE id = ${receiptId} AND status = 'awaiting_payment' AND device_id IS NOT NULL RETURNING id, merchant_id`;
+     WHERE id = ${receiptId} AND status::text = 'awaiting_payment' AND device_id IS NOT NULL RETURNING id, merchant_id`;
   return told(moved, 'receipt.accepted', { receipt_id: receiptId });
 }
 
 function cancelling(receiptId: string, reason: string): Prisma.Sql {
   const moved = Prisma.sql`
     UPDATE receipts r SET status = 'cancelled', updated_at = now()
-     WHERE id = ${receiptId} AND (status = 'awaiting_payment' OR (status = 'accepted' AND NOT EXISTS (
+     WHERE id = ${receiptId} AND (status::text = 'awaiting_payment' OR (status::text = 'accepted' AND NOT EXISTS (
              SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})))
     RETURNING id, merchant_id`;
   return told(moved, 'receipt.cancelled', { receipt_id: receiptId, reason });

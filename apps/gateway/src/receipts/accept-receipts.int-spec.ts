@@ -122,6 +122,21 @@ test('a key that another session is still writing costs only its own row', async
   expect(await acceptor.accept(held)).toMatchObject({ kind: 'accepted', id: held.id });
 });
 
+test('503, not 409, while a migration holds the table: no other request has the key', async () => {
+  const migration = new pg.Client({ connectionString: database.ownerUrl });
+  await migration.connect();
+  await migration.query('BEGIN; LOCK TABLE receipts IN SHARE MODE');
+  const rows = Array.from({ length: 40 }, (_, index) => newRow({ idempotencyKey: `locked-${index}` }));
+  const answers = await Promise.allSettled(rows.map((row) => acceptor.accept(row)));
+  for (const answer of answers) {
+    expect(answer).toMatchObject({ status: 'rejected', reason: { status: 503, code: 'service_unavailable' } });
+  }
+  await migration.query('ROLLBACK');
+  await migration.end();
+  const again = await Promise.all(rows.map((row) => acceptor.accept(row)));
+  expect(tally(again)).toEqual({ accepted: 40 });
+});
+
 test('the same row written twice is recognised as its own earlier commit', async () => {
   const row = newRow({ idempotencyKey: 'again' });
   await acceptor.accept(row);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, StatementPump } from '#database';
-import { isDatabaseBusy, isDatabaseUnavailable, Problem } from '#runtime';
+import { isDatabaseBusy, isDatabaseUnavailable, isRowContended, Problem } from '#runtime';
 import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
 
 export type Acceptance =
@@ -63,7 +63,7 @@ export class AcceptReceipts {
         await this.writeTogether(group);
       });
     } catch (error) {
-      if (isDatabaseUnavailable(error)) group.forEach((each) => settleFailed(each, error));
+      if (isDatabaseUnavailable(error) || isTableLocked(error)) group.forEach((each) => settleFailed(each, error));
       else await this.writeAlone(group);
     }
   }
@@ -94,12 +94,15 @@ export class AcceptReceipts {
   }
 }
 
+/** The whole table is held (a migration): each row alone would wait as long as all of them did together. */
+function isTableLocked(error: unknown): boolean {
+  return isDatabaseBusy(error) && !isRowContended(error, 'receipts');
+}
+
 function settleFailed(each: Waiting, error: unknown): void {
-  const { idempotencyKey, externalId } = each.row;
   if (!isDatabaseBusy(error)) each.reject(error);
-  // Somebody else is at work on this very key.
-  else if (idempotencyKey !== null || externalId !== null) each.resolve({ kind: 'in_flight' });
-  // Without a key nobody can hold it: the database itself is behind.
+  // Another transaction is writing this very key.
+  else if (isRowContended(error, 'receipts')) each.resolve({ kind: 'in_flight' });
   else
     each.reject(
       new Problem('service_unavailable', 'The database is overloaded; nothing was stored.', { cause: error }),

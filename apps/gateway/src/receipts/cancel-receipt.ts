@@ -35,7 +35,7 @@ export class CancelReceipt {
     const cancelled = await this.prisma.$queryRaw<{ id: string }[]>`
       WITH moved AS (
         UPDATE receipts r SET status = 'cancelled', updated_at = now()
-         WHERE r.id = ${id} AND r.merchant_id = ${merchantId} AND r.status = 'accepted'
+         WHERE r.id = ${id} AND r.merchant_id = ${merchantId} AND r.status::text = 'accepted'
            AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
         RETURNING r.id, r.merchant_id, r.type
       ), told AS (

@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
+import { PrismaService } from '#database';
 import { LaneBell } from '#queue';
 import { deriveKey, type Logger } from '#runtime';
 import { CatalogModule } from '../catalog/catalog.module.js';
 import { ChooseDevice } from '../devices/choose-device.js';
+import { PlaceDirectory } from '../devices/place-directory.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AcceptReceipts } from './accept-receipts.js';
@@ -25,6 +27,12 @@ import { SettledReceipts } from './settled-receipts.js';
   providers: [
     ReceiptRepository,
     ChooseDevice,
+    {
+      provide: PlaceDirectory,
+      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: PrismaService, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
+        new PlaceDirectory(prisma, { databaseUrl: DATABASE_URL }, logger),
+    },
     ComposeDocument,
     AcceptReceipts,
     PrepareReceipt,

@@ -1,26 +1,27 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { Prisma, SnapshotCursor } from '#database';
+import { PageReader, PrismaService, type PageReaderOptions } from '#database';
 import { Problem, type Logger } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
+import type { ReceiptRow } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { csvLine } from '../sheets/csv.js';
 import { TextBuffers, textStream } from '../sheets/text-buffers.js';
 import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../sheets/xlsx-writer.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
+import type { ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
+import { ascendingPageStatement, pageStatement, type PageEnd } from './search-receipts.js';
 import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
-/** At the same time in this process: each holds a connection and a snapshot, for as long as its reader takes. */
+/** At the same time in this process: each holds a connection for as long as its reader takes. */
 const MAX_EXPORTS = 4;
 /** Receipts in memory per export; one may have 500 lines. */
-const BATCH_SIZE = 200;
-/** A reader that takes nothing for so long has gone; an old snapshot keeps the whole database from clearing up. */
+const PAGE_SIZE = 200;
+/** A reader that takes nothing for so long has gone. */
 const IDLE_TIMEOUT_MS = 120_000;
-/** The first batch may have to sort what the filter finds. */
+/** A page may have to sort what the filter finds. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** Tells Excel that the file is UTF-8. */
 const BYTE_ORDER_MARK = '\uFEFF';
@@ -28,8 +29,9 @@ const HEAD = COLUMNS.map(({ name }) => name);
 const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(HEAD));
 
 /**
- * GET /v1/receipts/export: everything that a filter finds, from one snapshot, oldest first, in flat memory whatever its
- * size: a batch is fetched when the one before has been taken. Whatever ends the stream ends the cursor behind it.
+ * GET /v1/receipts/export: everything that a filter finds, oldest first, up to the newest at the beginning, in flat memory whatever its
+ * size: a page is read when the one before has been taken, and shows its receipts as they are then. Whatever ends the stream ends
+ * the connection behind it.
  */
 @Injectable()
 export class ExportReceipts implements OnModuleDestroy {
@@ -37,12 +39,13 @@ export class ExportReceipts implements OnModuleDestroy {
   private opening = 0;
 
   constructor(
+    private readonly prisma: PrismaService,
     private readonly urls: ReceiptUrls,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'DATABASE_URL'>,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** The first batch is there when this resolves: what can go wrong with the query is answered as a problem. */
+  /** The first page is there when this resolves: what can go wrong with the query is answered as a problem. */
   async open(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
     if (this.running.size + this.opening >= MAX_EXPORTS) {
       throw new Problem('too_many_requests', 'Too many exports are running; try again later.', {
@@ -67,40 +70,49 @@ export class ExportReceipts implements OnModuleDestroy {
   }
 
   private async begin(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
-    const options = {
-      ...{ databaseUrl: this.settings.DATABASE_URL, applicationName: 'gateway-export', batchSize: BATCH_SIZE },
-      ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
-    };
-    const cursor = await SnapshotCursor.open<ReceiptRow>(options, exportStatement(filter));
+    const reader = await this.openReader(filter);
     let stream: Readable;
     try {
-      stream = await this.streamOf(cursor, format);
+      stream = await this.streamOf(reader, format);
     } catch (error) {
-      await cursor.close();
+      await reader.close();
       throw error;
     }
     this.running.add(stream);
-    // Also while nobody asks for the next batch: a reader that has stopped must not keep its place.
-    cursor.onLost((error) => stream.destroy(error));
+    // Also while nothing asks for the next page: a reader that has stopped must not keep its place.
+    reader.onLost((error) => stream.destroy(error));
     stream.once('error', (error) => this.logger.info({ err: error }, 'an export was cut off'));
     stream.once('close', () => {
       this.running.delete(stream);
-      void cursor.close();
+      void reader.close();
     });
     return stream;
   }
 
-  /** Resolves when the first batch is there. */
-  private async streamOf(cursor: SnapshotCursor<ReceiptRow>, format: ExportFormat): Promise<Readable> {
+  private async openReader(filter: ReceiptFilter): Promise<PageReader<ReceiptRow>> {
+    const options: PageReaderOptions = {
+      ...{ databaseUrl: this.settings.DATABASE_URL, applicationName: 'gateway-export', pageSize: PAGE_SIZE },
+      ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    };
+    const [newest] = await this.prisma.queryPlanned<ReceiptRow>(pageStatement(filter, null, 1));
+    // Nothing is found; what comes in the meantime is newer than the beginning.
+    const last: PageEnd = newest ? endOf(newest) : { id: '', registeredAt: new Date(0) };
+    return PageReader.open<ReceiptRow>(options, (after, limit) =>
+      ascendingPageStatement(filter, { after: after && endOf(after), last }, limit),
+    );
+  }
+
+  /** Resolves when the first page is there. */
+  private async streamOf(reader: PageReader<ReceiptRow>, format: ExportFormat): Promise<Readable> {
     const viewOf = (row: ReceiptRow): ReceiptView => receiptView(row, this.urls.urlOf(row.id));
     const cells = (row: ReceiptRow): Cell[] => cellsOf(row, this.urls.urlOf(row.id));
     switch (format) {
       case 'ndjson':
-        return textStream(await opened(cursor, () => linesOf((row) => `${JSON.stringify(viewOf(row))}\n`)));
+        return textStream(await opened(reader, () => linesOf((row) => `${JSON.stringify(viewOf(row))}\n`)));
       case 'csv':
-        return textStream(await opened(cursor, () => linesOf((row) => csvLine(cells(row)))), CSV_HEAD);
+        return textStream(await opened(reader, () => linesOf((row) => csvLine(cells(row)))), CSV_HEAD);
       case 'xlsx':
-        return xlsxWorkbook(await opened(cursor, () => sheetOf(cells)), { head: HEAD });
+        return xlsxWorkbook(await opened(reader, () => sheetOf(cells)), { head: HEAD });
     }
   }
 }
@@ -121,36 +133,31 @@ function sheetOf(cellsOfRow: (row: ReceiptRow) => Cell[]): Batch<SheetPiece> {
   return { add: (row) => text.add(cellsOfRow(row)), take: () => text.take() };
 }
 
-/** All batches; the first one is there when this resolves, so that a query that fails is a problem and no half file. */
+/** All pages; the first one is there when this resolves, so that a query that fails is a problem and no half file. */
 async function opened<Made>(
-  cursor: SnapshotCursor<ReceiptRow>,
+  reader: PageReader<ReceiptRow>,
   newBatch: () => Batch<Made>,
 ): Promise<AsyncGenerator<Made>> {
   const read = async (): Promise<Made | null> => {
     const batch = newBatch();
-    return (await cursor.next(batch.add)) === 0 ? null : batch.take();
+    return (await reader.next(batch.add)) === 0 ? null : batch.take();
   };
   const first = await read();
-  return batchesOf(cursor, first, read);
+  return batchesOf(reader, first, read);
 }
 
 async function* batchesOf<Made>(
-  cursor: SnapshotCursor<ReceiptRow>,
+  reader: PageReader<ReceiptRow>,
   first: Made | null,
   read: () => Promise<Made | null>,
 ): AsyncGenerator<Made> {
   try {
     for (let batch = first; batch !== null; batch = await read()) yield batch;
   } finally {
-    await cursor.close();
+    await reader.close();
   }
 }
 
-/** Both kinds of receipts stand in an index by id: their rows are merged as they come, nothing is sorted. */
-function exportStatement(filter: ReceiptFilter): Prisma.Sql {
-  const order = isByRegistration(filter) ? Prisma.sql`registered_at, id` : Prisma.sql`id`;
-  const parts = conditionsOf(filter).map(
-    (condition) => Prisma.sql`SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE ${condition}`,
-  );
-  return Prisma.sql`SELECT * FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order}`;
+function endOf({ id, registered_at: registeredAt }: ReceiptRow): PageEnd {
+  return { id, registeredAt };
 }

@@ -68,13 +68,31 @@ export class SearchReceipts {
   }
 }
 
-/** One page; the ids first, from the indexes, then the few rows. */
+/** One page, newest first; the ids first, from the indexes, then the few rows. */
 export function pageStatement(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql {
   const order = isByRegistration(filter) ? Prisma.sql`registered_at DESC, id DESC` : Prisma.sql`id DESC`;
-  const behind = afterCondition(filter, after);
+  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, limit);
+}
+
+/** The same oldest first, no further than `last`. */
+export function ascendingPageStatement(
+  filter: ReceiptFilter,
+  { after, last }: { after: PageEnd | null; last: PageEnd },
+  limit: number,
+): Prisma.Sql {
+  const order = isByRegistration(filter) ? Prisma.sql`registered_at, id` : Prisma.sql`id`;
+  const where = Prisma.sql`${comparison(filter, '>', after)} AND ${comparison(filter, '<=', last)}`;
+  return orderedPage(filter, { order, where }, limit);
+}
+
+function orderedPage(
+  filter: ReceiptFilter,
+  { order, where }: { order: Prisma.Sql; where: Prisma.Sql },
+  limit: number,
+): Prisma.Sql {
   const parts = conditionsOf(filter).map(
     (condition) => Prisma.sql`
-      (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${behind} ORDER BY ${order} LIMIT ${limit})`,
+      (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${where} ORDER BY ${order} LIMIT ${limit})`,
   );
   return Prisma.sql`
     WITH page AS MATERIALIZED (
@@ -83,10 +101,11 @@ export function pageStatement(filter: ReceiptFilter, after: PageEnd | null, limi
     SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ORDER BY ${order}`;
 }
 
-function afterCondition(filter: ReceiptFilter, after: PageEnd | null): Prisma.Sql {
-  if (after === null) return Prisma.sql`true`;
-  if (!isByRegistration(filter)) return Prisma.sql`id < ${after.id}`;
-  return Prisma.sql`(registered_at, id) < (${after.registeredAt}::timestamptz, ${after.id})`;
+function comparison(filter: ReceiptFilter, operator: '<' | '>' | '<=', end: PageEnd | null): Prisma.Sql {
+  if (end === null) return Prisma.sql`true`;
+  const is = Prisma.raw(operator);
+  if (!isByRegistration(filter)) return Prisma.sql`id ${is} ${end.id}`;
+  return Prisma.sql`(registered_at, id) ${is} (${end.registeredAt}::timestamptz, ${end.id})`;
 }
 
 function pageOf(query: ReceiptQuery, byRegistration: boolean): { limit: number; after: PageEnd | null } {

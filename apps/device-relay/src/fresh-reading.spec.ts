@@ -1,0 +1,49 @@
+// Promise: however often metrics are scraped, and however long a reading takes, the database is read a twentieth of the time at most.
+import { FreshReading } from './fresh-reading.js';
+
+let nowMs = 0;
+let readings = 0;
+let tookMs = 0;
+
+function newReading(): FreshReading<number> {
+  return new FreshReading(
+    () => {
+      readings += 1;
+      nowMs += tookMs;
+      return tookMs < 0 ? Promise.reject(new Error('away')) : Promise.resolve(readings);
+    },
+    () => nowMs,
+  );
+}
+
+beforeEach(() => {
+  [nowMs, readings, tookMs] = [0, 0, 0];
+});
+
+test('one reading for all who ask within five seconds', async () => {
+  const reading = newReading();
+  expect([await reading.get(), await reading.get()]).toEqual([1, 1]);
+  nowMs += 4_999;
+  expect(await reading.get()).toBe(1);
+  nowMs += 1;
+  expect(await reading.get()).toBe(2);
+});
+
+test('a reading of a second is used for twenty', async () => {
+  const reading = newReading();
+  tookMs = 1_000;
+  await reading.get();
+  nowMs = 19_999;
+  expect(await reading.get()).toBe(1);
+  nowMs = 20_000;
+  expect(await reading.get()).toBe(2);
+});
+
+test('a reading that failed is made again after five seconds', async () => {
+  const reading = newReading();
+  tookMs = -1;
+  await expect(reading.get()).rejects.toThrow('away');
+  tookMs = 0;
+  nowMs += 5_001;
+  expect(await reading.get()).toBe(2);
+});

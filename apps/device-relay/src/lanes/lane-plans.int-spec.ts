@@ -1,0 +1,260 @@
+// Promise: what a lane costs does not depend on what waits in others, on what the planner believes, or on a snapshot that stays open.
+import pg from 'pg';
+import { PrismaService } from '#database';
+import { FailoverRepository } from '../failover/failover.repository.js';
+import { Chance } from './simulation/testing/chance.js';
+import { LaneRepository } from './lane.repository.js';
+import type { LaneGrip } from './ports.js';
+import { BASELINE, LaneRows } from './testing/lane-rows.js';
+
+const LANES = 40;
+const FOREIGN = 20_000;
+/** Entries of indexes and rows that one statement of a lane may visit, what this test has left in the lane included; of others there are 40 000. */
+const FEW = 250;
+/** The same of a question about all lanes, for each of them; 500 wait there. */
+const PER_LANE = 20;
+
+let rows: LaneRows;
+let admin: pg.Client;
+let prisma: PrismaService;
+let lane: LaneRepository;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  admin = new pg.Client({ connectionString: rows.database.adminUrl });
+  await admin.connect();
+  for (const table of ['receipts', 'attempts'])
+    await admin.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
+  await rows.holdLane();
+  for (let index = 0; index < LANES; index += 1) await rows.createDevice(`dev_other_${index}`);
+});
+
+afterAll(async () => {
+  await rows?.session.end();
+  await prisma?.$disconnect();
+  await admin?.end();
+  await rows?.stop();
+});
+
+/** Entries of indexes and rows of sequential scans that have been visited so far, dead ones too. */
+async function visited(): Promise<number> {
+  for (const session of [admin, rows.sql]) await session.query('SELECT pg_stat_force_next_flush()');
+  await prisma.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+  const { rows: found } = await admin.query<{ visits: number }>(
+    `SELECT ((SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('receipts', 'attempts'))
+             + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('receipts', 'attempts')))::int AS visits`,
+  );
+  return found[0]?.visits ?? Number.NaN;
+}
+
+const costs: Record<string, number> = {};
+
+async function costOf<T>(name: string, step: () => Promise<T>): Promise<T> {
+  const before = await visited();
+  const result = await step();
+  costs[name] = Math.max(costs[name] ?? 0, (await visited()) - before);
+  return result;
+}
+
+/** Statistics of a moment at which nothing waited, then much waits in other lanes. */
+const MISLEADING: readonly [name: string, statistics: () => Promise<void>][] = [
+  ['analysed when nothing waited', () => writeRegistered()],
+  ['never analysed', () => Promise.resolve()],
+  [
+    'analysed when all of it waited in one lane',
+    async () => {
+      await writeWaiting(1);
+      await admin.query('VACUUM ANALYZE receipts, attempts');
+      await admin.query(`UPDATE receipts SET status = 'cancelled'`);
+      await admin.query('DELETE FROM attempts');
+    },
+  ],
+  ...[1, 2].map((seed): [string, () => Promise<void>] => [`made up, ${seed}`, () => makeUp(new Chance(seed))]),
+];
+
+/** Numbers of rows that are wrong by orders of magnitude, for tables and for each of their indexes. */
+async function makeUp(chance: Chance): Promise<void> {
+  await writeRegistered();
+  const { rows: relations } = await admin.query<{ oid: number }>(
+    `SELECT oid FROM pg_class WHERE oid IN ('receipts'::regclass, 'attempts'::regclass)
+      UNION SELECT indexrelid FROM pg_index WHERE indrelid IN ('receipts'::regclass, 'attempts'::regclass) ORDER BY 1`,
+  );
+  for (const { oid } of relations) {
+    const tuples = chance.pick([0, 1, 50, 10_000, 10_000_000]);
+    await admin.query('UPDATE pg_class SET reltuples = $1 WHERE oid = $2', [tuples, oid]);
+  }
+  for (const column of ['device_id', 'status', 'state', 'merchant_id'])
+    if (chance.happens(0.5))
+      await admin.query(`DELETE FROM pg_statistic s USING pg_attribute a
+                          WHERE a.attrelid = s.starelid AND a.attnum = s.staattnum AND a.attname = '${column}'`);
+}
+
+async function writeRegistered(): Promise<void> {
+  await admin.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin,
+                           vat_total_tiyin, terminal_id, receipt_seq, registered_at, evidence)
+     SELECT 'rcp_r' || n, 'mer_' || n % 30, 'cli_1', 'receipts', '', 'sale', 'registered', nextval('lane_place_seq'),
+            CASE WHEN n % 4 = 0 THEN 'dev_1' ELSE 'dev_other_' || n % ${LANES} END, '{}', 1, 0, 'UZ', n, now(), 'answer'
+       FROM generate_series(1, ${FOREIGN}) AS n`,
+  );
+  await admin.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
+     SELECT 'att_r' || substr(id, 6), id, device_id, 1, 'registered', '{}', '', 'rly_1' FROM receipts WHERE status = 'registered'`,
+  );
+  await admin.query('VACUUM ANALYZE receipts, attempts');
+}
+
+async function writeWaiting(lanes: number): Promise<void> {
+  await admin.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document, total_tiyin,
+                           vat_total_tiyin)
+     SELECT 'rcp_w' || nextval('lane_place_seq'), 'mer_' || n % 30, 'cli_1', 'receipts', '', 'sale', 'accepted', nextval('lane_place_seq'),
+            'dev_other_' || n % ${lanes}, '{}', 1, 0
+       FROM generate_series(1, ${FOREIGN}) AS n`,
+  );
+  // Each lane has its open attempt, as while its registers are slow.
+  await admin.query(
+    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
+     SELECT DISTINCT ON (device_id) 'att_w' || id, id, device_id, 1, 'open'::attempt_state, '{}'::jsonb, ''::bytea, 'rly_2'
+       FROM receipts WHERE status = 'accepted' ORDER BY device_id, lane_place`,
+  );
+}
+
+/** Every statement of a lane's work, ten times: the planner takes the sixth plan for good. */
+async function workLane(grip: LaneGrip): Promise<void> {
+  const ends = {
+    registered: (attemptId: string, index: number): Promise<unknown> =>
+      lane.closeRegistered({
+        ...{ attemptId, deviceId: 'dev_1', evidence: 'answer' as const, baseline: BASELINE, lastKnown: null },
+        registration: registrationOf(index),
+      }),
+    rejected: (attemptId: string) =>
+      lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null } as never, {}, grip),
+    'not registered': (attemptId: string) => lane.closeNotRegistered(attemptId, {}, grip),
+    unknown: (attemptId: string) => lane.closeUnknown(attemptId, { why: 'x' }, { mustSettle: false }),
+  };
+  for (let round = 0; round < 10; round += 1) {
+    for (const [name, close] of Object.entries(ends)) {
+      const receiptId = await rows.createReceipt();
+      const intent = rows.intent(receiptId);
+      const read = await costOf('read', () => lane.read('dev_1', 10));
+      expect(read?.waiting.map(({ id }) => id)).toEqual([receiptId]);
+      expect(await costOf('openAttempt', () => lane.openAttempt(intent))).toBe('opened');
+      expect((await costOf('read with an open attempt', () => lane.read('dev_1', 10)))?.openAttempt?.receiptId).toBe(
+        receiptId,
+      );
+      await costOf('noteRefusal', () => lane.noteRefusal(intent.attemptId, { why: 'x' }));
+      await costOf(name, () => close(intent.attemptId, round));
+      if (name === 'unknown')
+        await costOf('late answer', () => lane.recordLateAnswer(intent.attemptId, registrationOf(1_000 + round)));
+      await rows.sql.query(`UPDATE receipts SET status = 'cancelled' WHERE id = $1 AND status = 'accepted'`, [
+        receiptId,
+      ]);
+    }
+    await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
+  }
+}
+
+function registrationOf(index: number) {
+  return {
+    ...{ terminalId: 'UZ1', receiptSeq: 500_000 + index, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/1' },
+    ...{ transactionTimeMs: Date.now(), ofdSent: true, ofdError: null },
+  } as Parameters<LaneRepository['closeRegistered']>[0]['registration'];
+}
+
+async function startOver(statistics: () => Promise<void>): Promise<void> {
+  await admin.query('TRUNCATE receipts, attempts, events; DELETE FROM pg_statistic');
+  await admin.query(`UPDATE devices SET state = 'online', state_since = now(), profile = '{"failoverAfterMs": 1}'`);
+  await admin.query(
+    `UPDATE devices SET state = 'unreachable', state_since = now() - interval '1 hour' WHERE id = 'dev_other_0'`,
+  );
+  await statistics();
+  await prisma?.$disconnect();
+  const { url } = rows.database;
+  prisma = new PrismaService({ url, poolSize: 1, applicationName: 'test', lockTimeoutMs: 2_000 });
+  lane = new LaneRepository(prisma, 'rly_ours');
+  for (const name of Object.keys(costs)) delete costs[name];
+}
+
+function dearerThan(bound: number): unknown[] {
+  return Object.entries(costs).filter(([, visits]) => visits > bound);
+}
+
+describe.each(MISLEADING)('%s', (_name, statistics) => {
+  beforeAll(async () => {
+    await startOver(statistics);
+    await writeWaiting(LANES);
+  });
+
+  test('no statement of a lane visits what waits in others', async () => {
+    await workLane(rows.grip);
+    expect(dearerThan(FEW)).toEqual([]);
+  });
+
+  test('what is asked of all lanes visits each lane, not all that waits there', async () => {
+    for (const name of Object.keys(costs)) delete costs[name];
+    const failover = new FailoverRepository(prisma);
+    for (let round = 0; round < 10; round += 1) {
+      expect(await costOf('overdueLanes', () => lane.overdueLanes(0, 200))).toHaveLength(LANES);
+      expect(await costOf('devicesAway', () => failover.devicesAway(50))).toEqual(['dev_other_0']);
+    }
+    expect(dearerThan(LANES * PER_LANE)).toEqual([]);
+  });
+});
+
+/** What `LOAD 'auto_explain'` says of the statements inside a function, under whatever statistics. */
+async function plansOf(call: string): Promise<string> {
+  const session = new pg.Client({ connectionString: rows.database.adminUrl });
+  const plans: string[] = [];
+  session.on('notice', ({ message = '' }) => plans.push(message));
+  await session.connect();
+  await session.query(`LOAD 'auto_explain'; SET auto_explain.log_min_duration = 0; SET auto_explain.log_nested_statements = on;
+                       SET auto_explain.log_level = notice; SET auto_explain.log_verbose = on`);
+  // The sixth plan is the one for all values.
+  for (let round = 0; round < 7; round += 1) await session.query(call);
+  await session.end();
+  return plans.filter((plan) => !plan.includes(call)).join('\n');
+}
+
+describe.each(MISLEADING)('EXPLAIN, %s', (_name, statistics) => {
+  beforeAll(async () => {
+    await startOver(statistics);
+    await writeWaiting(LANES);
+  });
+
+  test.each([
+    ["SELECT count(*) FROM lane_waiting('dev_other_1', 10)", 'receipts_waiting_in_lane', 'device_id = '],
+    ["SELECT count(*) FROM lane_places('dev_other_1', 10)", 'receipts_waiting_in_lane', 'device_id = '],
+    ["SELECT lane_length('dev_other_1', 10)", 'receipts_waiting_in_lane', 'device_id = '],
+    ['SELECT count(*) FROM waiting_lanes()', 'receipts_waiting_in_lane', 'device_id > '],
+    ['SELECT waiting_receipts(10)', 'receipts_waiting_in_lane', 'device_id IS NOT NULL'],
+    ["SELECT lane_open_attempt('dev_other_1')", 'attempts_one_open_per_device', 'device_id <= '],
+    ['SELECT count(*) FROM open_attempts()', 'attempts_one_open_per_device', ''],
+    ['SELECT count(*) FROM owing_devices()', 'receipts_unsent', 'device_id > '],
+    ['SELECT unsent_before(0::smallint, now(), 10)', 'receipts_ofd_alerts', 'ofd_deadline_at <= '],
+    ['SELECT unsent_before(2::smallint, now(), 10)', 'receipts_ofd_alarmed', 'ofd_deadline_at <= '],
+  ])('%s reads %s alone', async (call, index, condition) => {
+    const plans = await plansOf(call);
+    const read = [...plans.matchAll(/(?:Scan|Scan Backward) using (\w+) on|(Seq Scan|Bitmap Heap Scan|Sort\b)/g)];
+    expect([...new Set(read.map(([, used, other]) => used ?? other))]).toEqual([index]);
+    expect(plans).toContain(condition);
+  });
+});
+
+test('what has come and gone since a snapshot was taken is in the way of its own lane alone', async () => {
+  await startOver(writeRegistered);
+  const snapshot = new pg.Client({ connectionString: rows.database.ownerUrl });
+  await snapshot.connect();
+  try {
+    await snapshot.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+    await snapshot.query('SELECT count(*) FROM receipts');
+    await writeWaiting(LANES);
+    await admin.query(`DELETE FROM attempts WHERE state = 'open'`);
+    await admin.query(`DELETE FROM receipts WHERE status = 'accepted'`);
+    await admin.query('VACUUM ANALYZE receipts, attempts');
+    await workLane(rows.grip);
+    expect(dearerThan(FEW)).toEqual([]);
+  } finally {
+    await snapshot.end();
+  }
+});

@@ -1,0 +1,2 @@
+-- DropIndex
+DROP INDEX CONCURRENTLY "attempts_by_device";

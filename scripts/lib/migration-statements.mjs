@@ -1,0 +1,101 @@
+/** @typedef {{ name: string, sql: string }} IndexMigration */
+
+const CREATED_TABLE = /\bCREATE TABLE (?:IF NOT EXISTS )?"?([a-z_]+)"?/gi;
+const INDEX = /^CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY)"?([a-z0-9_]+)"? ON "?([a-z_]+)"?/i;
+const DROPPED_INDEX = /^DROP INDEX (?!CONCURRENTLY)(?:IF EXISTS )?"?([a-z0-9_]+)"?/i;
+
+/**
+ * What reads or rewrites a whole table while it holds up its writers. On a table that the same migration creates it is harmless.
+ * @type {[what: RegExp, instead: string][]}
+ */
+const BLOCKING = [
+  [
+    /^ALTER TABLE "?([a-z_]+)"?[^;]*\bADD CONSTRAINT\b(?![^;]*\bNOT VALID\b)[^;]*\b(?:FOREIGN KEY|CHECK)\b/i,
+    'NOT VALID, then VALIDATE',
+  ],
+  [/^ALTER TABLE "?([a-z_]+)"?[^;]*\bALTER COLUMN\b[^;]*\b(?:SET NOT NULL|TYPE|SET DATA TYPE)\b/i, 'a new column'],
+  [
+    /^ALTER TABLE "?([a-z_]+)"?[^;]*\bADD (?:CONSTRAINT "?[a-z_]+"? )?(?:UNIQUE|PRIMARY KEY)\b/i,
+    'an index that is built CONCURRENTLY',
+  ],
+];
+
+/**
+ * Takes the indexes of tables that exist already out of a migration: each becomes one of its own, built or dropped CONCURRENTLY.
+ * @param {string} script as the schema engine writes it
+ * @returns {{ rest: string | null, indexes: IndexMigration[] }}
+ */
+export function splitIndexes(script) {
+  const created = tablesCreatedBy(script);
+  /** @type {IndexMigration[]} */
+  const made = [];
+  /** @type {IndexMigration[]} */
+  const dropped = [];
+  const rest = [];
+  for (const statement of statementsOf(script)) {
+    const sql = `${statement.replace(/\bINDEX\b/, 'INDEX CONCURRENTLY')};\n`;
+    const [, name = '', table = ''] = INDEX.exec(bare(statement)) ?? [];
+    const [, old = ''] = DROPPED_INDEX.exec(bare(statement)) ?? [];
+    if (name !== '' && !created.has(table)) made.push({ name, sql });
+    else if (old !== '') dropped.push({ name: old, sql });
+    else rest.push(`${statement};\n`);
+  }
+  const isReplaced = (/** @type {IndexMigration} */ { name }) => made.some((each) => each.name === name);
+  const indexes = [
+    ...dropped.filter(isReplaced).map(without),
+    ...made,
+    // The new index first: in between the old one still serves.
+    ...dropped.filter((each) => !isReplaced(each)).map(without),
+  ];
+  return { rest: rest.length === 0 ? null : rest.join('\n'), indexes };
+}
+
+/**
+ * @param {IndexMigration} dropped
+ * @returns {IndexMigration}
+ */
+function without({ name, sql }) {
+  return { name: `without_${name}`, sql };
+}
+
+/**
+ * @param {string} sql
+ * @returns {string[]} a sentence for each statement that would hold up the writers of a table in use
+ */
+export function blockingStatements(sql) {
+  const created = tablesCreatedBy(sql);
+  return statementsOf(sql).flatMap((statement) => {
+    const text = bare(statement);
+    const [, index, table = ''] = INDEX.exec(text) ?? [];
+    if (index !== undefined && !created.has(table))
+      return [`${index} on ${table}: CREATE INDEX CONCURRENTLY, in a migration of its own`];
+    return BLOCKING.flatMap(([what, instead]) => {
+      const [, changed] = what.exec(text) ?? [];
+      return changed !== undefined && !created.has(changed) ? [`${text.slice(0, 80)}: ${instead}`] : [];
+    });
+  });
+}
+
+/** @param {string} sql */
+function tablesCreatedBy(sql) {
+  return new Set([...sql.matchAll(CREATED_TABLE)].map(([, table = '']) => table));
+}
+
+/**
+ * Good for what the schema engine writes and for plain statements; a function's body comes out in pieces, which match nothing.
+ * @param {string} sql
+ */
+function statementsOf(sql) {
+  return sql
+    .split(/;[ \t]*(?:\n|$)/)
+    .map((statement) => statement.trim())
+    .filter((statement) => bare(statement) !== '');
+}
+
+/** @param {string} statement */
+function bare(statement) {
+  return statement
+    .replace(/--[^\n]*/g, '')
+    .trim()
+    .replace(/\s+/g, ' ');
+}
