@@ -342,6 +342,13 @@ describe('abort, hooks and tracing', () => {
     await expect(paused).rejects.toMatchObject({ name: 'TimeoutError' });
   });
 
+  test('the signal also ends the reading of a file', async () => {
+    const stop = new AbortController();
+    const file = await sdkOf(merchant).receipts.export({ format: 'csv' }, { signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(file.text()).rejects.toThrow('enough');
+  });
+
   test('hooks see every attempt, and cannot break a sale', async () => {
     const requests: RequestInfo[] = [];
     const responses: ResponseInfo[] = [];

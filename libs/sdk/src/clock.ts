@@ -34,6 +34,8 @@ export interface Limit {
   signal: AbortSignal;
   /** Whether the time was up, and not the caller's signal. */
   isTimedOut(): boolean;
+  /** Ends the deadline alone: a body that is read later still ends with the caller's signal. */
+  stopTimer(): void;
   release(): void;
 }
 
@@ -51,6 +53,7 @@ export function limitedTo(ms: number, signal: AbortSignal | undefined): Limit {
   return {
     signal: controller.signal,
     isTimedOut: () => isTimedOut,
+    stopTimer: () => clearTimeout(timer),
     release: () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
