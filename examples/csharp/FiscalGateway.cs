@@ -160,7 +160,7 @@ namespace FiscalGatewayExample
             http.DefaultRequestHeaders.ConnectionClose = true;
         }
 
-        /// <summary>The receipt, perhaps still on its way: look at its status.</summary>
+        /// <summary>The receipt, perhaps still on its way: check its status.</summary>
         public Receipt Sell(Sale sale, string key)
         {
             return Call<Receipt>("POST", "/v1/receipts", Json.Write(sale), key);
@@ -314,7 +314,7 @@ namespace FiscalGatewayExample
             throw new NotOursException("no signature fits");
         }
 
-        /// <summary>In a time that does not tell where they differ.</summary>
+        /// <summary>In constant time.</summary>
         private static bool IsEqual(string left, string right)
         {
             if (left.Length != right.Length) return false;

@@ -1,4 +1,4 @@
-// Receives webhooks and believes only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" mono webhook.exe
+// Receives webhooks and accepts only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" mono webhook.exe
 using System;
 using System.Collections.Generic;
 using System.IO;

@@ -1,4 +1,4 @@
-// Receives webhooks and believes only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" node webhook.mjs
+// Receives webhooks and accepts only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" node webhook.mjs
 import { createServer } from 'node:http';
 import { verifyWebhook, WebhookVerificationError } from '@fiscal-gateway/sdk';
 

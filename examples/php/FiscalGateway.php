@@ -52,7 +52,7 @@ final class FiscalGateway
         $this->secretKey = sodium_crypto_sign_secretkey(sodium_crypto_sign_seed_keypair(substr($der, -32)));
     }
 
-    /** The receipt, perhaps still on its way: look at its status. */
+    /** The receipt, perhaps still on its way: check its status. */
     public function sell(array $sale, string $key): array
     {
         return $this->call('POST', '/v1/receipts', $sale, $key);

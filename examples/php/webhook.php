@@ -1,5 +1,5 @@
 <?php
-// Receives webhooks and believes only what is signed: WEBHOOK_SECRETS="whsec_…" php -S 127.0.0.1:3000 webhook.php
+// Receives webhooks and accepts only what is signed: WEBHOOK_SECRETS="whsec_…" php -S 127.0.0.1:3000 webhook.php
 declare(strict_types=1);
 require __DIR__ . '/FiscalGateway.php';
 

@@ -42,7 +42,7 @@ class FiscalGateway:
         self.token_until = 0.0
 
     def sell(self, sale, key):
-        """The receipt, perhaps still on its way: look at its status."""
+        """The receipt, perhaps still on its way: check its status."""
         return self._call("POST", "/v1/receipts", sale, key)
 
     def refund(self, sale_id, refund, key):

@@ -1,4 +1,4 @@
-"""Receives webhooks and believes only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" python3 webhook.py"""
+"""Receives webhooks and accepts only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" python3 webhook.py"""
 
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -17,7 +17,7 @@ export function isGenerated() {
   return isClientGenerated() && areSdkTypesGenerated();
 }
 
-/** Writes what the code is compiled with and nobody writes by hand: the database client and the types of the SDK. */
+/** Writes the generated sources: the database client and the types of the SDK. */
 export async function generate() {
   if (!isClientGenerated()) await generateClient();
   if (!areSdkTypesGenerated()) await generateSdkTypes();

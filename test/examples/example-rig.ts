@@ -94,15 +94,15 @@ export class ExampleRig {
     }
   }
 
-  /** A program that stays until the end; `said` is what it has printed so far. */
-  begin({ file, args, cwd, env: own }: Command, env: Record<string, string>): { said: () => string } {
+  /** A program that stays until the end; `output` is what it has printed so far. */
+  begin({ file, args, cwd, env: own }: Command, env: Record<string, string>): { output: () => string } {
     const child = spawn(file, args, { cwd, env: { ...process.env, NODE_OPTIONS: '', ...own, ...env } });
     this.running.add(child);
-    let output = '';
+    let printed = '';
     for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    child.once('error', (error) => (output += String(error)));
-    return { said: () => output };
+      stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+    child.once('error', (error) => (printed += String(error)));
+    return { output: () => printed };
   }
 
   attemptsOf(key: string): SeenRequest[] {

@@ -1,4 +1,4 @@
-// Promise: whoever copies an example sells once through every fault of the network, believes no forged webhook, and can read what was refused.
+// Promise: each example sells once through every fault of the network, accepts no forged webhook, and shows what was refused.
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -60,7 +60,7 @@ interface Selling {
 async function sellTwice(language: Language): Promise<Selling> {
   const folder = await newFolder(rig.folder, language.name);
   await language.prepare(folder);
-  if (language.name === 'node') await npm(['install', '--no-audit', '--no-fund', tarball], folder);
+  if (language.hasSdk) await npm(['install', '--no-audit', '--no-fund', tarball], folder);
   const env = await rig.environmentFor(language);
   const number = `${language.name}-1`;
   const first = await rig.run(language.sell(folder, number), env);
@@ -94,7 +94,7 @@ describe.each(LANGUAGES)('$name', (language) => {
       const attempts = rig.attemptsOf(`sale-${number}`);
       expect(attempts.map(({ fate }) => fate)).toEqual(['drop_answer', 'refuse', 'cut_answer', 'pass', 'pass']);
       const nonces = attempts.map(({ headers }) => /nonce="([^"]+)"/.exec(String(headers['signature-input']))?.[1]);
-      expect(new Set(nonces).size).toBe(attempts.length);
+      if (!language.sendsTwice) expect(new Set(nonces).size).toBe(attempts.length);
     },
   );
 
@@ -102,14 +102,14 @@ describe.each(LANGUAGES)('$name', (language) => {
   const webhookTest = receiver !== null && isInstalled(language) ? test : test.skip;
   if (receiver === null) return;
 
-  webhookTest('receives a webhook, and believes neither a forged nor an old one', async () => {
+  webhookTest('receives a webhook, and refuses a forged and an old one', async () => {
     const port = await freePorts(1);
     const url = `http://127.0.0.1:${port}/`;
     const { id, secret } = await rig.sdk.webhooks.create({ url, events: ['webhook.disabled'] });
     const other = `whsec_${randomBytes(32).toString('base64')}`;
     const env = { PORT: String(port), WEBHOOK_SECRETS: `${other} ${secret}` };
     const { folder } = (await begun.get(language.name)) as Selling;
-    const { said } = rig.begin(receiver(folder, port), env);
+    const { output } = rig.begin(receiver(folder, port), env);
     const send = (signedBy: string, at: Date) => post(url, signedBy, at);
     await until(
       `${language.name} listens`,
@@ -117,7 +117,7 @@ describe.each(LANGUAGES)('$name', (language) => {
       (status) => status === 204,
     );
     await rig.sdk.webhooks.test(id);
-    await until('the test event has arrived', said, (output) => output.includes('event webhook.test evt_'));
+    await until('the test event has arrived', output, (text) => text.includes('event webhook.test evt_'));
     expect(await send(`whsec_${randomBytes(32).toString('base64')}`, new Date())).toBe(400);
     expect(await send(secret, new Date(Date.now() - 400_000))).toBe(400);
     await rig.sdk.webhooks.remove(id);

@@ -20,6 +20,12 @@ export interface Language {
   /** Asked for its version; null when it needs nothing that a machine may lack. */
   tool: string | null;
   algorithm: 'ed25519' | 'hmac-sha256';
+  /** The SDK is installed there by the test, as a package. */
+  hasSdk?: boolean;
+  /** No package of Debian's: run where it is installed, not demanded by CI. */
+  isOptional?: boolean;
+  /** Its fetch sends a request again by itself when a kept connection ends: that copy has the same signature. */
+  sendsTwice?: boolean;
   /** Builds or installs into a folder of the test; the example itself stays as it is. */
   prepare(folder: string): Promise<unknown>;
   sell(folder: string, number: string): Command;
@@ -29,16 +35,14 @@ export interface Language {
 
 const MONO = ['-r:System.Net.Http', '-r:System.Runtime.Serialization'];
 
-export const LANGUAGES: Language[] = [
+const ALL: Language[] = [
+  javascript('node', [process.execPath]),
   {
-    name: 'node',
-    tool: null,
-    algorithm: 'ed25519',
-    // The SDK is installed there by the test, as a package.
-    prepare: (folder) => cp(join(EXAMPLES, 'node'), folder, { recursive: true }),
-    sell: (folder, number) => ({ file: process.execPath, args: ['sell.mjs', number], cwd: folder }),
-    webhook: (folder) => ({ file: process.execPath, args: ['webhook.mjs'], cwd: folder }),
+    ...javascript('deno', ['deno', 'run', '--quiet', '--allow-all', '--node-modules-dir=manual']),
+    isOptional: true,
+    sendsTwice: true,
   },
+  { ...javascript('bun', ['bun']), isOptional: true },
   {
     name: 'python',
     tool: 'python3',
@@ -96,13 +100,33 @@ export const LANGUAGES: Language[] = [
   },
 ];
 
-/** Under CI every language must be there. */
-export function isInstalled({ tool }: Language): boolean {
-  return tool === null || process.env['CI'] === 'true' || spawnSync(tool, ['--version']).error === undefined;
+/** Without the optional ones that this machine does not have. */
+export const LANGUAGES = ALL.filter((language) => language.isOptional !== true || isThere(language));
+
+/** Under CI every other language must be there. */
+export function isInstalled(language: Language): boolean {
+  return process.env['CI'] === 'true' || isThere(language);
+}
+
+function isThere({ tool }: Language): boolean {
+  return tool === null || spawnSync(tool, ['--version']).error === undefined;
 }
 
 export function newFolder(parent: string, name: string): Promise<string> {
   return mkdtemp(join(parent, `${name}-`));
+}
+
+/** The same example in another runtime. */
+function javascript(name: string, [file = '', ...args]: string[]): Language {
+  return {
+    name,
+    tool: name === 'node' ? null : name,
+    algorithm: 'ed25519',
+    hasSdk: true,
+    prepare: (folder) => cp(join(EXAMPLES, 'node'), folder, { recursive: true }),
+    sell: (folder, number) => ({ file, args: [...args, 'sell.mjs', number], cwd: folder }),
+    webhook: (folder) => ({ file, args: [...args, 'webhook.mjs'], cwd: folder }),
+  };
 }
 
 /** Nothing is written beside the example. */

@@ -101,7 +101,7 @@ describe('one effect', () => {
     expect(again.id).toBe(receipt.id);
   });
 
-  test('a write without a key is not repeated when its answer is lost, and is when it was refused at the door', async () => {
+  test('a write without a key is not repeated when its answer is lost, and is repeated after 429', async () => {
     const fgw = sdkOf(merchant);
     const create = (code: string) => fgw.request('POST', '/v1/branches', { body: { code, name: code } });
     fates = [{ kind: 'drop_answer' }];
@@ -296,19 +296,19 @@ describe('what comes back', () => {
     const one = await newMerchant();
     const fgw = sdkOf(one);
     const stop = new AbortController();
-    const heard: unknown[] = [];
+    const received: unknown[] = [];
     let kept: string | null = null;
     await fgw.receipts.create(saleOf(one), { idempotencyKey: 'feed-1', ...ASYNC });
     const following = (async () => {
       for await (const page of fgw.events.followPages({ types: ['receipt.*'] }, { idleMs: 20, signal: stop.signal })) {
-        heard.push(...page.data.map(({ type }) => type));
+        received.push(...page.data.map(({ type }) => type));
         kept = page.next_cursor;
-        if (heard.length === 1) await fgw.receipts.create(saleOf(one), { idempotencyKey: 'feed-2', ...ASYNC });
-        if (heard.length === 2) stop.abort(new Error('enough'));
+        if (received.length === 1) await fgw.receipts.create(saleOf(one), { idempotencyKey: 'feed-2', ...ASYNC });
+        if (received.length === 2) stop.abort(new Error('enough'));
       }
     })();
     await expect(following).rejects.toThrow('enough');
-    expect(heard).toEqual(['receipt.accepted', 'receipt.accepted']);
+    expect(received).toEqual(['receipt.accepted', 'receipt.accepted']);
     await fgw.receipts.create(saleOf(one), { idempotencyKey: 'feed-3', ...ASYNC });
     await expect(fgw.events.list({ cursor: kept }).toArray({ limit: 9 })).resolves.toHaveLength(1);
   });
@@ -340,6 +340,13 @@ describe('abort, hooks and tracing', () => {
     const between = AbortSignal.timeout(200);
     const paused = sdkOf(merchant).receipts.list({}, { signal: between }).first();
     await expect(paused).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  test('the signal also ends the reading of a file', async () => {
+    const stop = new AbortController();
+    const file = await sdkOf(merchant).receipts.export({ format: 'csv' }, { signal: stop.signal });
+    stop.abort(new Error('enough'));
+    await expect(file.text()).rejects.toThrow('aborted');
   });
 
   test('hooks see every attempt, and cannot break a sale', async () => {

@@ -117,7 +117,7 @@ func New(address, clientID, clientSecret, keyID string, privateKeyPEM []byte) (*
 	return &Gateway{url: strings.TrimRight(address, "/"), clientID: clientID, clientSecret: clientSecret, keyID: keyID, key: key, http: client}, nil
 }
 
-// Sell returns the receipt, perhaps still on its way: look at its status.
+// Sell returns the receipt, perhaps still on its way: check its status.
 func (gateway *Gateway) Sell(sale Sale, key string) (*Receipt, error) {
 	return gateway.call("POST", "/v1/receipts", sale, key)
 }

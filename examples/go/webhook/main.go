@@ -1,4 +1,4 @@
-// Receives webhooks and believes only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" go run ./webhook
+// Receives webhooks and accepts only what is signed: PORT=3000 WEBHOOK_SECRETS="whsec_…" go run ./webhook
 package main
 
 import (

@@ -42,7 +42,7 @@ test('after four fifths of its life the next one is fetched beside the calls', a
   await expect(tokens.get()).resolves.toBe('token-2');
 });
 
-test('a renewal that fails is tried again by the next call, and stops nobody before the end', async () => {
+test('a renewal that fails is repeated by the next call, and stops no call before the end', async () => {
   const tokens = newTokens();
   await tokens.get();
   answers = [failing, failing];
@@ -54,7 +54,7 @@ test('a renewal that fails is tried again by the next call, and stops nobody bef
   await expect(tokens.get()).resolves.toBe('token-4');
 });
 
-test('a token that the gateway refused is given to nobody again; the one after it stays', async () => {
+test('a token that the gateway refused is not used again; the one after it stays', async () => {
   const tokens = newTokens();
   await tokens.get();
   tokens.forget('token-1');

@@ -34,7 +34,7 @@ export class AccessTokens {
     private readonly credentials: Credentials | null,
     private readonly tokenUrl: string,
     private readonly post: PostForm,
-    /** Milliseconds of a clock that nobody sets. */
+    /** Milliseconds of a monotonic clock. */
     private readonly now: () => number = () => performance.now(),
   ) {}
 

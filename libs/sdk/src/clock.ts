@@ -33,8 +33,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | u
 export interface Limit {
   signal: AbortSignal;
   /** Whether the time was up, and not the caller's signal. */
-  isTimedOut(): boolean;
-  release(): void;
+  isTimedOut: () => boolean;
+  /** Ends the deadline alone: a body that is read later still ends with the caller's signal. */
+  stopTimer: () => void;
+  release: () => void;
 }
 
 /** One signal of the caller's and a deadline. AbortSignal.any would need a newer runtime, and keeps timers running. */
@@ -51,6 +53,7 @@ export function limitedTo(ms: number, signal: AbortSignal | undefined): Limit {
   return {
     signal: controller.signal,
     isTimedOut: () => isTimedOut,
+    stopTimer: () => clearTimeout(timer),
     release: () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);

@@ -33,15 +33,17 @@ export type Outcome =
 export async function exchange(fetch: typeof globalThis.fetch, request: OneRequest): Promise<Outcome> {
   const { method, url, headers, body, timeoutMs, signal, read } = request;
   const limit = limitedTo(timeoutMs, signal);
+  let release = limit.release;
   try {
     // A redirect would turn a sale into a GET, and a signature covers the address.
     const response = await fetch(url, { method, headers, body, signal: limit.signal, redirect: 'manual' });
+    if (response.ok && read === 'response') release = limit.stopTimer;
     return await outcomeOf(response, read);
   } catch (error) {
     if (signal?.aborted) throw error;
     return { kind: 'no_answer', cause: limit.isTimedOut() ? new Error(`No answer within ${timeoutMs} ms.`) : error };
   } finally {
-    limit.release();
+    release();
   }
 }
 

@@ -39,7 +39,7 @@ export function mayRetry(failure: Failure, isRepeatable: boolean): boolean {
   if (!isRepeatable) return false;
   // A proxy in between sent the request twice; the key makes the repeat harmless.
   if (code === 'nonce_replayed') return true;
-  // Other conflicts last until somebody does something about them.
+  // Other conflicts last until something else changes.
   if (status === 409) return code === 'idempotency_in_progress';
   return isRetryable ?? AWAY.has(status);
 }

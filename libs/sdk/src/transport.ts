@@ -160,7 +160,7 @@ export class Transport {
     try {
       (this.settings.hooks[name] as ((one: typeof info) => void) | undefined)?.(info);
     } catch (error) {
-      // eslint-disable-next-line no-console -- the caller's own code failed, and nobody else can say so
+      // eslint-disable-next-line no-console -- the caller's own code failed, and there is no other way to report it
       console.error(`fiscal-gateway: the hook ${name} failed`, error);
     }
   }

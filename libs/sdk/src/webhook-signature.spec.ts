@@ -1,4 +1,4 @@
-// Promise: a receiver believes only what the gateway signed lately with one of its secrets.
+// Promise: a receiver accepts only what the gateway signed within five minutes with one of its secrets.
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { UsageError } from './errors.js';
@@ -77,6 +77,6 @@ test.each([
   ['no secret', []],
   ['one without its prefix', ['abc']],
   ['one that is no base64', ['whsec_%']],
-])('a receiver with %s is told so, whatever arrives', async (_name, secrets) => {
+])('a receiver with %s gets a usage error, whatever arrives', async (_name, secrets) => {
   await expect(verifyWebhook(raw, good, secrets, { now })).rejects.toThrow(UsageError);
 });

@@ -8,7 +8,7 @@ export type FiscalEvent = Omit<Schema<'EventView'>, 'data'> & { data: Readonly<R
 export type WebhookRefusal =
   'header_missing' | 'timestamp_invalid' | 'too_old' | 'too_new' | 'no_match' | 'body_invalid';
 
-/** Do not believe it: answer with 400 and do nothing. */
+/** Not from the gateway, or too old: answer with 400 and do nothing. */
 export class WebhookVerificationError extends FiscalGatewayError {
   override name = 'WebhookVerificationError';
 

@@ -18,7 +18,7 @@ const convert = promisify(convertV2);
 /** @type {import('openapi-to-postmanv2').Options} */
 const OPTIONS = { folderStrategy: 'Tags', requestNameSource: 'Fallback', keepImplicitHeaders: false };
 
-/** Filled in by whoever uses the collection; the ids come from the answers. */
+/** Filled in by the user of the collection; the ids come from the answers. */
 const VARIABLES = {
   base_url: 'http://127.0.0.1:8080',
   client_id: '',

@@ -1,4 +1,4 @@
-// Promise: what the SDK signs is verified by somebody else's implementation of RFC 9421, and no two attempts share a signature.
+// Promise: what the SDK signs is verified by an independent implementation of RFC 9421, and no two attempts share a signature.
 import { createHash, createPublicKey, createSecretKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createVerifier, httpbis } from 'http-message-signatures';
 import { bytesOf } from '../bytes.js';
