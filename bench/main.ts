@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
+import { benchAcceptMany } from './accept-many.js';
 import { benchAuth } from './auth.js';
 import { benchCatalog } from './catalog.js';
 import { benchDispatch } from './dispatch.js';
@@ -16,7 +17,14 @@ import { report, type Figure } from './report.js';
  * docs/performance.md. Started by scripts/bench.mjs, which brings the database.
  */
 const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
-  accept: (quick) => benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 }),
+  accept: async (quick) => [
+    ...(await benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 })),
+    ...(await benchAcceptMany(
+      quick
+        ? { rounds: 3, seconds: 3, merchants: 30, cashiers: 1_000 }
+        : { rounds: 5, seconds: 10, merchants: 300, cashiers: 10_000 },
+    )),
+  ],
   latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
   register: (quick) =>
