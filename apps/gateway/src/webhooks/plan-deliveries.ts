@@ -91,7 +91,7 @@ export class PlanDeliveries {
          SELECT FROM events e
           WHERE e.merchant_id = m.id
             AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
-            AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+            AND e.transaction_id < (SELECT events_readable_below(pg_snapshot_xmin(pg_current_snapshot())))
           LIMIT 1) AS news
        WHERE m.id > ${this.after}
        ORDER BY m.id LIMIT ${MERCHANTS_AT_ONCE}`;
@@ -186,7 +186,7 @@ async function readBatch(
           WHERE e.merchant_id = c.merchant_id
             AND (e.transaction_id, e.position)
                 > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = c.position), '0'::xid8), c.position)
-            AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+            AND e.transaction_id < (SELECT events_readable_below(pg_snapshot_xmin(pg_current_snapshot())))
           ORDER BY e.transaction_id, e.position LIMIT ${limit}::int4) AS e
     )
     SELECT b.merchant_id, b.position, b.id, b.type, b.subject_id, b.created_at, b.of, b.is_last,
