@@ -11,6 +11,8 @@ import { benchReceipts } from './receipts.js';
 import { benchPayments } from './payments.js';
 import { benchRegister } from './register.js';
 import { report, type Figure } from './report.js';
+import { benchVacuum } from './vacuum.js';
+import { benchWal } from './wal.js';
 
 /**
  * npm run bench [-- accept|latency|dispatch …] [--quick]: ratios measured in one run, printed as Markdown for
@@ -57,6 +59,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
             failovers: 10,
           },
     ),
+  vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
+  wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),
   payments: (quick) =>
     benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),
 };
