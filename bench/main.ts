@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { benchAccept } from './accept.js';
+import { benchAcceptMany } from './accept-many.js';
 import { benchAuth } from './auth.js';
 import { benchCatalog } from './catalog.js';
 import { benchDispatch } from './dispatch.js';
@@ -11,13 +12,22 @@ import { benchPayments } from './payments.js';
 import { benchRegister } from './register.js';
 import { benchRights } from './rights.js';
 import { report, type Figure } from './report.js';
+import { benchVacuum } from './vacuum.js';
+import { benchWal } from './wal.js';
 
 /**
  * npm run bench [-- accept|latency|dispatch …] [--quick]: ratios measured in one run, printed as Markdown for
  * docs/performance.md. Started by scripts/bench.mjs, which brings the database.
  */
 const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> = {
-  accept: (quick) => benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 }),
+  accept: async (quick) => [
+    ...(await benchAccept(quick ? { rounds: 3, seconds: 2 } : { rounds: 5, seconds: 6 })),
+    ...(await benchAcceptMany(
+      quick
+        ? { rounds: 3, seconds: 3, merchants: 30, cashiers: 1_000 }
+        : { rounds: 5, seconds: 10, merchants: 300, cashiers: 10_000 },
+    )),
+  ],
   latency: (quick) => benchLatency(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   dispatch: (quick) => benchDispatch(quick ? { rounds: 1, receipts: 100 } : { rounds: 5, receipts: 1_000 }),
   register: (quick) =>
@@ -51,6 +61,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
           },
     ),
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
+  vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
+  wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),
   payments: (quick) =>
     benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),
 };

@@ -22,6 +22,7 @@ import type { RelaySettings } from './settings.js';
 import { DeviceTaskHandlers } from './tasks/device-task-handlers.js';
 import { TasksModule } from './tasks/tasks.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
+import { RenumberEvents } from './events/renumber-events.js';
 import { joinWatch, type Watch } from './watch.js';
 
 const WATCH = Symbol('watch');
@@ -51,7 +52,12 @@ type WatchDependencies = [RelaySettings, PrismaService, HoldLane, RegisterConnec
         return joinWatch(world, watchSettingsOf(settings), { clock: systemClock, logger, random: Math.random });
       },
     },
-    { provide: ROUNDS, inject: [WATCH, LOGGER], useFactory: roundsOf },
+    {
+      provide: ROUNDS,
+      inject: [WATCH, PrismaService, LOGGER],
+      useFactory: (watch: Watch, prisma: PrismaService, logger: Logger) =>
+        roundsOf(watch, new RenumberEvents(prisma, logger), logger),
+    },
     {
       provide: DeviceMetrics,
       inject: [PrismaService, SETTINGS_TOKEN],
@@ -93,12 +99,13 @@ export class WatchModule implements OnModuleInit, OnApplicationBootstrap, Before
 }
 
 /** How often each part looks whether something is due; what is due stands in the database. */
-function roundsOf({ poller, keeper, ofd, failover }: Watch, logger: Logger): Periodic[] {
+function roundsOf({ poller, keeper, ofd, failover }: Watch, renumber: RenumberEvents, logger: Logger): Periodic[] {
   return [
     { name: 'health polls', everyMs: 500, run: () => poller.beginDue() },
     { name: 'closing of shifts', everyMs: 2_000, run: () => keeper.look() },
     { name: 'OFD watch', everyMs: 2_000, run: () => ofd.look() },
     { name: 'failover', everyMs: 1_000, run: () => failover.look() },
+    { name: 'numbers of a copy’s events', everyMs: 5_000, run: () => renumber.run() },
   ].map((work) => new Periodic(work, logger));
 }
 

@@ -1,6 +1,7 @@
 // Promise: a database that was put back from a copy sends no receipt to a register that may have it and cannot say so.
 import pg from 'pg';
 import { createLogger } from '#runtime';
+import { RenumberEvents } from '../events/renumber-events.js';
 import { holdAfterRestore } from './hold-after-restore.js';
 import { LaneRows } from './testing/lane-rows.js';
 
@@ -55,6 +56,7 @@ test('another one: registers without a journal stop and what waits there is unkn
     { id: 'dev_journal', device: 'online', receipt: 'accepted', attempt: null },
     { id: 'dev_never_met', device: 'online', receipt: null, attempt: null },
   ]);
+  while (await new RenumberEvents(rows.prisma, logger).run());
   const { rows: events } = await rows.sql.query(
     'SELECT type, transaction_id < pg_current_xact_id() AS is_readable FROM events ORDER BY position',
   );

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { newId, type Logger } from '#runtime';
+import { planRenumbering } from '../events/renumber-events.js';
 
 const WHY = 'the database was put back from a copy: what was registered after the copy is not known here';
 
@@ -34,6 +35,7 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
     const known = await client.query<{ identity: string }>('SELECT identity FROM database_identity FOR UPDATE');
     const before = known.rows[0]?.identity;
     if (before !== identity) {
+      if (!isSameCluster(before, identity)) await planRenumbering(client);
       const held = await hold(client);
       await client.query('UPDATE database_identity SET identity = $1, noted_at = now()', [identity]);
       logger.error({ before, identity, ...held }, WHY);
@@ -45,12 +47,14 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
   }
 }
 
+/** Another timeline alone: transactions are numbered on from where the copy was. */
+function isSameCluster(before: string | undefined, identity: string): boolean {
+  const [cluster, , table] = (before ?? '').split('/');
+  const [clusterNow, , tableNow] = identity.split('/');
+  return cluster === clusterNow && table === tableNow;
+}
+
 async function hold(client: pg.Client): Promise<{ devices: number; receipts: number }> {
-  // A dump carries transaction numbers of its old cluster, which in the new one have yet to come: readers of events,
-  // who stop before what is under way, would wait for them.
-  await client.query(
-    'UPDATE events SET transaction_id = pg_current_xact_id() WHERE transaction_id > pg_current_xact_id()',
-  );
   const waiting = await client.query<WaitingReceipt>(
     `SELECT r.id AS receipt_id, r.device_id FROM receipts r JOIN devices d ON d.id = r.device_id
       WHERE r.status = 'accepted' AND d.journal_id IS NULL ORDER BY r.lane_place FOR UPDATE OF r`,

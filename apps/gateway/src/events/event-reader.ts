@@ -24,7 +24,7 @@ export class EventReader {
        WHERE e.merchant_id = ${merchantId}
          AND (e.transaction_id, e.position)
              > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = ${after}::bigint), '0'::xid8), ${after}::bigint)
-         AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+         AND e.transaction_id < (SELECT events_readable_below(pg_snapshot_xmin(pg_current_snapshot())))
        ORDER BY e.transaction_id, e.position LIMIT ${limit}`;
   }
 

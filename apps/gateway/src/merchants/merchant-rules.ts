@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService } from '#database';
+import { PrismaService, StatementGroup } from '#database';
 import { readMerchantSettings, type MerchantSettings } from './merchant-settings.js';
 
 /** What a receipt of a merchant is held to. */
@@ -12,14 +12,15 @@ export interface ReceiptTerms extends MerchantSettings {
 /** A change of settings is felt by every gateway within this time. */
 const TTL_MS = 1_000;
 
-/** Settings of merchants as every receipt needs them, kept for a moment. */
+/** Settings of merchants as every receipt needs them, kept for a moment; those of many merchants are read by one statement. */
 @Injectable()
 export class MerchantRules {
   private readonly settings = new LRUCache<string, ReceiptTerms>({
     max: 10_000,
     ttl: TTL_MS,
-    fetchMethod: (merchantId) => this.read(merchantId),
+    fetchMethod: (merchantId) => this.rows.one(merchantId),
   });
+  private readonly rows = new StatementGroup((ids: readonly string[]) => this.read(ids));
 
   constructor(private readonly prisma: PrismaService) {}
 
@@ -33,10 +34,14 @@ export class MerchantRules {
     return (await this.settings.forceFetch(merchantId, { forceRefresh: true })).hasCallbackSecret;
   }
 
-  private async read(merchantId: string): Promise<ReceiptTerms> {
-    const [row] = await this.prisma.$queryRaw<{ settings: unknown; has_callback_secret: boolean }[]>`
-      SELECT settings, EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = m.id) AS has_callback_secret
-        FROM merchants m WHERE m.id = ${merchantId}`;
-    return { ...readMerchantSettings(row?.settings), hasCallbackSecret: row?.has_callback_secret ?? false };
+  private async read(ids: readonly string[]): Promise<ReceiptTerms[]> {
+    const rows = await this.prisma.$queryRaw<{ id: string; settings: unknown; has_callback_secret: boolean }[]>`
+      SELECT m.id, m.settings, EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = m.id) AS has_callback_secret
+        FROM merchants m WHERE m.id = ANY(${[...ids]}::text[])`;
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return ids.map((id) => {
+      const row = found.get(id);
+      return { ...readMerchantSettings(row?.settings), hasCallbackSecret: row?.has_callback_secret ?? false };
+    });
   }
 }

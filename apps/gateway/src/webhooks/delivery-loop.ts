@@ -11,8 +11,8 @@ const LOOK_EVERY_MS = 500;
 /** Days pass until something is old. */
 const CLEAR_EVERY_MS = 600_000;
 /** Receivers that are served at the same time by this process, and of these how many that fail. */
-const PLACES = 32;
-const PLACES_OF_FAILING = 8;
+const PLACES = 80;
+const PLACES_OF_FAILING = 16;
 
 /**
  * Makes and sends deliveries beside the requests of this gateway, with nothing of the lanes: no queue, no relay. Several
@@ -23,6 +23,9 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   private readonly stopping = new AbortController();
   private readonly turns = new Set<Promise<void>>();
   private failing = 0;
+  /** Whether more endpoints wait than there are places. */
+  private isCrowded = false;
+  private placeIsFree = new AbortController();
   private running: Promise<unknown> | null = null;
 
   constructor(
@@ -36,7 +39,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   onApplicationBootstrap(): void {
     this.running = Promise.all([
       this.repeat(() => this.plan.execute(), LOOK_EVERY_MS),
-      this.repeat(() => this.claim(), LOOK_EVERY_MS),
+      this.claimAgainAndAgain(),
       this.repeat(() => this.clearing.execute(), CLEAR_EVERY_MS),
     ]);
   }
@@ -51,13 +54,28 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   private async repeat(step: () => Promise<boolean>, everyMs: number): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      const isMore = await step().catch((error: unknown) => {
-        // The database is away, or a lock was not to be had: nothing was lost, the next look does it.
-        this.logger.warn({ err: error }, 'webhooks could not be worked on');
-        return false;
-      });
-      if (isMore) continue;
+      if (await this.attempt(step)) continue;
       await delay(everyMs * (0.8 + Math.random() * 0.4), undefined, { signal, ref: false }).catch(() => 'stopped');
+    }
+  }
+
+  private attempt(step: () => Promise<boolean>): Promise<boolean> {
+    return step().catch((error: unknown) => {
+      // The database is away, or a lock was not to be had: nothing was lost, the next look does it.
+      this.logger.warn({ err: error }, 'webhooks could not be worked on');
+      return false;
+    });
+  }
+
+  /** Twice a second, and as soon as a place becomes free for which somebody waits. */
+  private async claimAgainAndAgain(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      this.placeIsFree = new AbortController();
+      await this.attempt(() => this.claim());
+      const woken = AbortSignal.any([signal, this.placeIsFree.signal]);
+      const pauseMs = LOOK_EVERY_MS * (0.8 + Math.random() * 0.4);
+      await delay(pauseMs, undefined, { signal: woken, ref: false }).catch(() => 'woken');
     }
   }
 
@@ -66,6 +84,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     const places = PLACES - PLACES_OF_FAILING - (this.turns.size - this.failing);
     const well = places > 0 ? await this.deliveries.claimEndpoints(places, false) : [];
     const failing = failingPlaces > 0 ? await this.deliveries.claimEndpoints(failingPlaces, true) : [];
+    this.isCrowded = well.length >= places;
     for (const endpoint of [...well, ...failing]) this.begin(endpoint);
     return false;
   }
@@ -73,7 +92,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   private begin(endpoint: ClaimedEndpoint): void {
     if (endpoint.is_failing) this.failing += 1;
     const turn: Promise<void> = this.sender
-      .execute(endpoint, this.stopping.signal)
+      .execute(endpoint, { stopping: this.stopping.signal, othersWait: () => this.isCrowded })
       .catch((error: unknown) => {
         // Its lease ends by itself; then it is due as before.
         this.logger.warn({ err: error, endpoint_id: endpoint.id }, 'a webhook receiver could not be worked on');
@@ -81,6 +100,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
       .finally(() => {
         this.turns.delete(turn);
         if (endpoint.is_failing) this.failing -= 1;
+        if (this.isCrowded) this.placeIsFree.abort();
       });
     this.turns.add(turn);
   }

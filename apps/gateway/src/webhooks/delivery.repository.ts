@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, PrismaService, StatementGroup } from '#database';
 import type { EventRow } from '../events/event-row.js';
 import { GIVE_UP_AFTER_SECONDS } from './delivery-schedule.js';
 
@@ -13,6 +13,8 @@ export interface ClaimedEndpoint {
   is_failing: boolean;
   wakes: bigint;
   lease_until: Date;
+  batch_size: number;
+  concurrency: number;
 }
 
 export interface DueDelivery extends EventRow {
@@ -45,9 +47,11 @@ export const LEASE_SECONDS = 20;
 /** Deliveries and their endpoints; everything that is due is due on the database's clock. */
 @Injectable()
 export class DeliveryRepository {
+  private readonly records = new StatementGroup((group: readonly Tried[]) => this.recordGroup(group));
+
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Endpoints with something due. Those that fail are claimed apart: they must not take the places of the others. */
+  /** Endpoints with something due, those first that have waited longest for their turn. Those that fail are claimed apart: they must not take the places of the others. */
   claimEndpoints(limit: number, failing: boolean): Promise<ClaimedEndpoint[]> {
     return this.prisma.$queryRaw<ClaimedEndpoint[]>`
       UPDATE webhook_endpoints SET lease_until = now() + make_interval(secs => ${LEASE_SECONDS}::int4)
@@ -56,52 +60,68 @@ export class DeliveryRepository {
                        AND (blocked_until IS NULL OR blocked_until <= now())
                        AND disabled_at IS NULL AND deleted_at IS NULL AND (failing_since IS NOT NULL) = ${failing}
                      ORDER BY due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
-      RETURNING id, merchant_id, kind::text, url, failures, failing_since IS NOT NULL AS is_failing, wakes, lease_until`;
+      RETURNING id, merchant_id, kind::text, url, failures, failing_since IS NOT NULL AS is_failing, wakes, lease_until,
+                batch_size, concurrency`;
   }
 
-  /** The next ones that may go: of each subject only the first that is undelivered. */
-  due(endpointId: string, limit: number): Promise<DueDelivery[]> {
+  /**
+   * The next ones that may go: of each subject only the first that is undelivered.
+   * @param except subjects of which one is under way
+   */
+  due(endpointId: string, limit: number, except: readonly string[] = []): Promise<DueDelivery[]> {
     return this.prisma.$queryRaw<DueDelivery[]>`
       SELECT d.id AS delivery_id, d.url, d.attempt_count, e.position, e.id, e.merchant_id, e.type, e.subject_id, e.data,
              e.created_at
         FROM webhook_deliveries d JOIN events e ON e.position = d.event_position
        WHERE d.endpoint_id = ${endpointId} AND d.state = 'pending' AND d.due_at <= now()
+         AND d.subject_id <> ALL(${[...except]}::text[])
          AND NOT EXISTS (SELECT FROM webhook_deliveries before
                           WHERE before.endpoint_id = ${endpointId} AND before.subject_id = d.subject_id
                             AND before.state = 'pending' AND before.sequence < d.sequence)
        ORDER BY d.due_at, d.sequence LIMIT ${limit}`;
   }
 
-  /** The try and what follows from it, together. */
+  /** The try and what follows from it, together; tries that end at the same moment share their statement. */
   async record(attempt: AttemptRecord, after: AfterAttempt): Promise<void> {
-    const state = { delivered: 'delivered', retry: 'pending', given_up: 'failed', kept: 'pending' }[after.kind];
-    const delaySeconds = after.kind === 'retry' ? after.delayMs / 1_000 : 0;
+    await this.records.one({ attempt, after });
+  }
+
+  private async recordGroup(group: readonly Tried[]): Promise<null[]> {
+    // Each delivery once, and in one order: two gateways that record the same ones must not wait for each other.
+    const rows = group.map(rowOf).sort((one, other) => (one.delivery_id < other.delivery_id ? -1 : 1));
     await this.prisma.$executeRaw`
-      WITH tried AS (
+      WITH given AS (
+        SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::json) AS g(
+          delivery_id text, number int, duration_ms int, outcome text, http_status int, answer text, state delivery_state,
+          is_retry boolean, delay_seconds float8)
+      ), tried AS (
         INSERT INTO webhook_attempts (delivery_id, number, duration_ms, outcome, http_status, answer)
-        VALUES (${attempt.deliveryId}, ${attempt.number}::int4, ${attempt.durationMs}::int4, ${attempt.outcome},
-                ${attempt.httpStatus}::int4, ${attempt.answer})
+        SELECT delivery_id, number, duration_ms, outcome, http_status, answer FROM given
         ON CONFLICT DO NOTHING
       ), moved AS (
-        UPDATE webhook_deliveries
-           SET state = ${state}::delivery_state, attempt_count = greatest(attempt_count, ${attempt.number}::int4),
-               finished_at = CASE WHEN ${state} <> 'pending' THEN now() END,
-               due_at = now() + make_interval(secs => ${delaySeconds}::float8)
-         WHERE id = ${attempt.deliveryId} AND state = 'pending' RETURNING endpoint_id, subject_id, sequence, due_at
+        UPDATE webhook_deliveries d
+           SET state = g.state, attempt_count = greatest(d.attempt_count, g.number),
+               finished_at = CASE WHEN g.state <> 'pending' THEN now() END,
+               due_at = now() + make_interval(secs => g.delay_seconds)
+          FROM given g
+         WHERE d.id = g.delivery_id AND d.state = 'pending'
+        RETURNING d.endpoint_id, d.subject_id, d.sequence, d.due_at, g.is_retry
       )
       UPDATE webhook_deliveries d SET due_at = greatest(d.due_at, moved.due_at) FROM moved
-       WHERE ${after.kind} = 'retry' AND d.endpoint_id = moved.endpoint_id AND d.subject_id = moved.subject_id
+       WHERE moved.is_retry AND d.endpoint_id = moved.endpoint_id AND d.subject_id = moved.subject_id
          AND d.state = 'pending' AND d.sequence > moved.sequence`;
+    return group.map(() => null);
   }
 
   /**
-   * Lets an endpoint go and says when it is due next: now, when more has come since it was claimed.
+   * Releases an endpoint and says when it is due next: now, when more is due or has come since it was claimed, and so behind the
+   * others that wait; one with a long backlog would else be the first again and again.
    * @returns whether nothing has succeeded there for so long that it is to be disabled
    */
   async release(
     endpoint: ClaimedEndpoint,
     result: 'succeeded' | 'failed' | 'nothing',
-    pauseMs: number,
+    { pauseMs, concurrency }: { pauseMs: number; concurrency: number },
   ): Promise<boolean> {
     const health = {
       succeeded: Prisma.sql`failing_since = NULL, failures = 0, blocked_until = NULL,`,
@@ -111,12 +131,33 @@ export class DeliveryRepository {
     }[result];
     const rows = await this.prisma.$queryRaw<{ is_given_up: boolean | null }[]>`
       UPDATE webhook_endpoints e
-         SET ${health} lease_until = NULL,
+         SET ${health} lease_until = NULL, concurrency = ${concurrency}::int4,
              due_at = CASE WHEN wakes <> ${endpoint.wakes} THEN now()
-                           ELSE (SELECT min(d.due_at) FROM webhook_deliveries d
+                           ELSE (SELECT CASE WHEN min(d.due_at) IS NOT NULL THEN greatest(min(d.due_at), now()) END
+                                   FROM webhook_deliveries d
                                   WHERE d.endpoint_id = ${endpoint.id} AND d.state = 'pending') END
        WHERE id = ${endpoint.id} AND lease_until = ${endpoint.lease_until}::timestamptz
       RETURNING failing_since <= now() - make_interval(secs => ${GIVE_UP_AFTER_SECONDS}::int4) AS is_given_up`;
     return rows[0]?.is_given_up ?? false;
   }
+}
+
+interface Tried {
+  attempt: AttemptRecord;
+  after: AfterAttempt;
+}
+
+/** As json_to_recordset of `recordGroup` names its columns. */
+function rowOf({ attempt, after }: Tried): { delivery_id: string } & Record<string, unknown> {
+  return {
+    delivery_id: attempt.deliveryId,
+    number: attempt.number,
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    http_status: attempt.httpStatus,
+    answer: attempt.answer,
+    state: { delivered: 'delivered', retry: 'pending', given_up: 'failed', kept: 'pending' }[after.kind],
+    is_retry: after.kind === 'retry',
+    delay_seconds: after.kind === 'retry' ? after.delayMs / 1_000 : 0,
+  };
 }

@@ -1,31 +1,49 @@
 import { Injectable } from '@nestjs/common';
 import { GuardedFetch, systemClock, type GuardedAnswer } from '#runtime';
-import { eventView } from '../events/event-row.js';
-import {
-  DeliveryRepository,
-  type AfterAttempt,
-  type AttemptRecord,
-  type ClaimedEndpoint,
-  type DueDelivery,
-} from './delivery.repository.js';
-import { pauseMs, readRetryAfterMs, retryDelayMs } from './delivery-schedule.js';
+import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delivery-outcome.js';
+import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
+import { pauseMs } from './delivery-schedule.js';
 import { DisableEndpoint } from './disable-endpoint.js';
+import { RequestPlaces } from './request-places.js';
+import { SendingWindow } from './sending-window.js';
 import { signatureHeaders } from './sign-webhook.js';
+import { batchMessage, eventMessage } from './webhook-message.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
-/** To one receiver at the same time; to one that fails a single one, to see whether it is back. */
-const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
-/** Well within the lease, with a last round's deadline. */
+/** Well within the lease, with a last request's deadline. */
 const TURN_MS = 5_000;
-/** Characters of an answer that are kept. */
-const KEPT_ANSWER = 512;
+/** The same while other endpoints wait for a place. */
+const SHORT_TURN_MS = 500;
+/** So many failures one after the other end the turn; fewer where fewer may be under way. */
+const FAILURES = 8;
 const MAX_ANSWER_BYTES = 4_096;
-const GONE = 410;
 
-type Result = 'delivered' | 'failed' | 'gone';
+export interface TurnLimits {
+  /** Nothing new begins. */
+  stopping: AbortSignal;
+  /** Whether others wait for the place that this turn takes. */
+  othersWait: () => boolean;
+}
 
-/** Sends what is due for one endpoint, for a while, and lets it go. */
+/** What has become of a turn so far. */
+interface Turn {
+  endpoint: ClaimedEndpoint;
+  window: SendingWindow;
+  secrets: readonly string[];
+  endAtMs: number;
+  shortEndAtMs: number;
+  /** Requests under way, with the subjects of their deliveries. */
+  underWay: Map<Promise<void>, readonly string[]>;
+  hasDelivered: boolean;
+  failuresInARow: number;
+  isGone: boolean;
+}
+
+/**
+ * Sends what is due for one endpoint, for a while, and releases it. As many requests are under way as the receiver answers well
+ * (sending-window.ts): one that is quick never falls behind, one that struggles is left alone.
+ */
 @Injectable()
 export class SendDeliveries {
   constructor(
@@ -33,100 +51,181 @@ export class SendDeliveries {
     private readonly secrets: WebhookSecrets,
     private readonly fetch: GuardedFetch,
     private readonly disable: DisableEndpoint,
+    private readonly places: RequestPlaces,
   ) {}
 
-  /** @param stopping no further round begins */
-  async execute(endpoint: ClaimedEndpoint, stopping: AbortSignal): Promise<void> {
-    const endAtMs = systemClock.monotonicMs() + TURN_MS;
-    let result: 'succeeded' | 'failed' | 'nothing' = 'nothing';
-    while (result !== 'failed' && !stopping.aborted && systemClock.monotonicMs() < endAtMs) {
-      const due = await this.deliveries.due(endpoint.id, endpoint.is_failing && result === 'nothing' ? 1 : AT_ONCE);
-      if (due.length === 0) break;
-      const secrets = await this.secrets.signing(endpoint.kind === 'endpoint' ? endpoint.id : endpoint.merchant_id);
-      if (secrets.length === 0) {
-        await this.giveUpUnsigned(due);
-        continue;
-      }
-      const results = await Promise.all(due.map((delivery) => this.send(endpoint, delivery, secrets)));
-      if (results.includes('gone') && endpoint.kind === 'endpoint') {
-        await this.disable.execute(endpoint, 'the receiver answered 410 Gone');
-        return;
-      }
-      result = results.includes('delivered') ? 'succeeded' : 'failed';
+  async execute(endpoint: ClaimedEndpoint, limits: TurnLimits): Promise<void> {
+    const now = systemClock.monotonicMs();
+    const secrets = await this.secrets.signing(endpoint.kind === 'endpoint' ? endpoint.id : endpoint.merchant_id);
+    const turn: Turn = {
+      ...{
+        endpoint,
+        secrets,
+        window: new SendingWindow(endpoint.concurrency),
+        underWay: new Map<Promise<void>, string[]>(),
+      },
+      ...{ endAtMs: now + TURN_MS, shortEndAtMs: now + SHORT_TURN_MS },
+      ...{ hasDelivered: false, failuresInARow: 0, isGone: false },
+    };
+    try {
+      await this.sendDue(turn, limits);
+    } finally {
+      await Promise.allSettled(turn.underWay.keys());
     }
-    const isGivenUp = await this.deliveries.release(endpoint, result, pauseMs(endpoint.failures + 1, Math.random()));
+    await this.end(turn);
+  }
+
+  private async end(turn: Turn): Promise<void> {
+    const { endpoint } = turn;
+    if (turn.isGone && endpoint.kind === 'endpoint') {
+      await this.disable.execute(endpoint, 'the receiver answered 410 Gone');
+      return;
+    }
+    const isGivenUp = await this.deliveries.release(endpoint, outcomeOf(turn), {
+      pauseMs: pauseMs(endpoint.failures + 1, Math.random()),
+      concurrency: turn.window.size,
+    });
     if (isGivenUp && endpoint.kind === 'endpoint') {
       await this.disable.execute(endpoint, 'nothing could be delivered for five days');
     }
   }
 
-  /** Only callbacks of receipts that are older than the rule that one must have been shown the secret first. */
-  private async giveUpUnsigned(due: readonly DueDelivery[]): Promise<void> {
-    const answer = 'nobody has been shown the secret that signs callbacks';
-    for (const { delivery_id: deliveryId, attempt_count: tried } of due) {
-      const attempt = { deliveryId, number: tried + 1, durationMs: 0, outcome: 'not_sent', httpStatus: null, answer };
-      await this.deliveries.record(attempt, { kind: 'given_up' });
+  /** Reads what is due when half of the window is free, so that a statement serves many requests. */
+  private async sendDue(turn: Turn, limits: TurnLimits): Promise<void> {
+    const { underWay } = turn;
+    for (let isDrained = false; ;) {
+      const mayBegin = !mustEnd(turn, limits);
+      const room = roomOf(turn, this.places.free);
+      if (mayBegin && !isDrained && room > 0) {
+        const wanted = isProbing(turn) ? 1 : room * turn.endpoint.batch_size;
+        const due = await this.deliveries.due(turn.endpoint.id, wanted, [...underWay.values()].flat());
+        const begun = await this.begin(turn, due, room);
+        isDrained = begun < wanted && begun === due.length;
+      }
+      if (underWay.size > 0) {
+        await Promise.race(underWay.keys());
+        // What stood behind a delivery of the same subject may go now.
+        isDrained = false;
+      } else if (!mayBegin || isDrained) return;
+      else await this.places.change();
     }
   }
 
+  /** @returns how many deliveries are on their way; what does not fit stays due */
+  private async begin(turn: Turn, due: readonly DueDelivery[], room: number): Promise<number> {
+    if (turn.secrets.length === 0) {
+      await this.giveUpUnsigned(due);
+      return due.length;
+    }
+    const batches = batchesOf(turn, due).slice(0, room);
+    for (const deliveries of batches) {
+      const sending: Promise<void> = this.places
+        .use(() => this.send(turn, deliveries))
+        .finally(() => turn.underWay.delete(sending));
+      turn.underWay.set(
+        sending,
+        deliveries.map((delivery) => delivery.subject_id),
+      );
+    }
+    return batches.flat().length;
+  }
+
+  /** Only callbacks of receipts that are older than the rule that one must have been shown the secret first. */
+  private async giveUpUnsigned(due: readonly DueDelivery[]): Promise<void> {
+    const answer = 'the secret that signs callbacks has never been shown';
+    const attempts = due.map(({ delivery_id: deliveryId, attempt_count: tried }) => {
+      const attempt = { deliveryId, number: tried + 1, durationMs: 0, outcome: 'not_sent', httpStatus: null, answer };
+      return this.deliveries.record(attempt, { kind: 'given_up' });
+    });
+    await Promise.all(attempts);
+  }
+
   /**
-   * One try. Crash windows: before the request nothing has happened; between the request and the record the receiver has it
+   * One request. Crash windows: before it nothing has happened; between the request and the record the receiver has it
    * and gets it again, with the same id, when the lease has ended: at least once.
    */
-  private async send(endpoint: ClaimedEndpoint, due: DueDelivery, secrets: readonly string[]): Promise<Result> {
-    const body = JSON.stringify(eventView(due));
+  private async send(turn: Turn, due: readonly DueDelivery[]): Promise<void> {
+    const { endpoint, window, secrets } = turn;
+    const { id, body } =
+      endpoint.batch_size > 1 || due.length !== 1 ? batchMessage(due) : eventMessage(due[0] as DueDelivery);
     const timestampSeconds = Math.floor(systemClock.now().getTime() / 1_000);
     const begunMs = systemClock.monotonicMs();
+    const ticket = window.begin();
     const answer = await this.fetch.send({
-      url: endpoint.kind === 'endpoint' ? endpoint.url : due.url,
+      url: endpoint.kind === 'endpoint' ? endpoint.url : (due[0]?.url ?? endpoint.url),
       headers: {
         'content-type': 'application/json',
         'user-agent': 'fiscal-receipt-gateway',
-        ...signatureHeaders({ id: due.id, timestampSeconds, body }, secrets),
+        ...signatureHeaders({ id, timestampSeconds, body }, secrets),
       },
       body,
       ...{ timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
     });
     const durationMs = Math.round(systemClock.monotonicMs() - begunMs);
-    const number = due.attempt_count + 1;
     const result = resultOf(answer);
-    const attempt = { deliveryId: due.delivery_id, number, durationMs, ...recordOf(answer) };
-    await this.deliveries.record(attempt, afterwards(result, { endpoint, number, answer }));
-    return result;
+    note(turn, result);
+    if (isTooMuch(answer, durationMs)) window.wasTooMuch(ticket);
+    else if (result === 'delivered') window.wentWell();
+    await this.record(endpoint, due, { answer, result, durationMs });
+  }
+
+  private async record(
+    endpoint: ClaimedEndpoint,
+    due: readonly DueDelivery[],
+    { answer, result, durationMs }: { answer: GuardedAnswer; result: Result; durationMs: number },
+  ): Promise<void> {
+    const records = due.map(({ delivery_id: deliveryId, attempt_count: tried }) => {
+      const number = tried + 1;
+      const attempt = { deliveryId, number, durationMs, ...recordOf(answer) };
+      return this.deliveries.record(attempt, afterwards(result, { endpoint, number, answer }));
+    });
+    await Promise.all(records);
   }
 }
 
-/** 2xx alone is success; a redirect is not followed and fails. */
-function resultOf(answer: GuardedAnswer): Result {
-  if (answer.kind !== 'answered') return 'failed';
-  if (answer.status >= 200 && answer.status <= 299) return 'delivered';
-  return answer.status === GONE ? 'gone' : 'failed';
+function note(turn: Turn, result: Result): void {
+  if (result === 'delivered') {
+    turn.hasDelivered = true;
+    turn.failuresInARow = 0;
+  } else turn.failuresInARow += 1;
+  turn.isGone ||= result === 'gone';
 }
 
-function afterwards(
-  result: Result,
-  { endpoint, number, answer }: { endpoint: ClaimedEndpoint; number: number; answer: GuardedAnswer },
-): AfterAttempt {
-  if (result === 'delivered') return { kind: 'delivered' };
-  // Only this receipt's callback is gone: the origin may serve others.
-  if (result === 'gone') return endpoint.kind === 'endpoint' ? { kind: 'kept' } : { kind: 'given_up' };
-  const header = answer.kind === 'answered' ? answer.headers['retry-after'] : undefined;
-  const delayMs = retryDelayMs(number, readRetryAfterMs(header, systemClock.now().getTime()), Math.random());
-  return delayMs === null ? { kind: 'given_up' } : { kind: 'retry', delayMs };
+function hasFailed({ failuresInARow, window }: Turn): boolean {
+  return failuresInARow >= Math.min(FAILURES, window.size);
 }
 
-function recordOf(answer: GuardedAnswer): Pick<AttemptRecord, 'outcome' | 'httpStatus' | 'answer'> {
-  switch (answer.kind) {
-    case 'answered': {
-      const isSuccess = answer.status >= 200 && answer.status <= 299;
-      const text = answer.body.toString('utf8').replaceAll('\0', '').slice(0, KEPT_ANSWER);
-      return { outcome: isSuccess ? 'delivered' : 'refused_by_receiver', httpStatus: answer.status, answer: text };
-    }
-    case 'failed':
-      return { outcome: answer.reason, httpStatus: answer.status ?? null, answer: null };
-    case 'not_sent':
-      return { outcome: 'not_sent', httpStatus: null, answer: answer.reason };
-    case 'refused':
-      return { outcome: 'address_not_allowed', httpStatus: null, answer: answer.reason };
-  }
+function mustEnd(turn: Turn, { stopping, othersWait }: TurnLimits): boolean {
+  if (stopping.aborted || turn.isGone || hasFailed(turn)) return true;
+  const now = systemClock.monotonicMs();
+  return now >= turn.endAtMs || (now >= turn.shortEndAtMs && othersWait());
+}
+
+/** Requests that may begin now: none while more than half of the window is under way; a single one to a receiver that fails. */
+function roomOf(turn: Turn, places: number): number {
+  const { window, underWay } = turn;
+  if (isProbing(turn)) return underWay.size === 0 ? Math.min(1, places) : 0;
+  const room = window.size - underWay.size;
+  return underWay.size > 0 && room < window.size / 2 ? 0 : Math.max(Math.min(room, places), 0);
+}
+
+/** One delivery shows whether a receiver that failed is back. */
+function isProbing({ endpoint, hasDelivered }: Turn): boolean {
+  return endpoint.is_failing && !hasDelivered;
+}
+
+function outcomeOf(turn: Turn): 'succeeded' | 'failed' | 'nothing' {
+  if (turn.failuresInARow > 0 && (!turn.hasDelivered || hasFailed(turn))) return 'failed';
+  return turn.hasDelivered ? 'succeeded' : 'nothing';
+}
+
+/** What failed once goes alone: of a batch that was refused, one event may be the reason. */
+function batchesOf(turn: Turn, due: readonly DueDelivery[]): DueDelivery[][] {
+  const { batch_size: size } = turn.endpoint;
+  const alone = due.filter((delivery) => size === 1 || isProbing(turn) || delivery.attempt_count > 0);
+  const together = due.filter((delivery) => !alone.includes(delivery));
+  const batches = Array.from({ length: Math.ceil(together.length / size) }, (_, index) =>
+    together.slice(index * size, (index + 1) * size),
+  );
+  return [...alone.map((delivery) => [delivery]), ...batches];
 }

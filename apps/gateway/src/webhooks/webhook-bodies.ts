@@ -35,6 +35,13 @@ class WebhookOptions {
   @MaxLength(256)
   @IsCleanText()
   description?: string;
+
+  /** Events in one request, as a list. 1, the default: each on its own, in the form of Standard Webhooks alone. */
+  @IsGivenOrAbsent()
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  batch_size?: number;
 }
 
 export class WebhookBody extends WebhookOptions {

@@ -15,6 +15,7 @@ export interface WebhookView {
   url: string;
   events: string[];
   description: string;
+  batch_size: number;
   enabled: boolean;
   disabled_at: string | null;
   disabled_reason: string | null;
@@ -78,8 +79,9 @@ export class WebhookEndpoints {
       if ((await tx.webhookEndpoint.count({ where: ownOf(merchantId) })) >= MAX_ENDPOINTS) {
         throw new Problem('webhook_limit_reached', `A merchant has at most ${MAX_ENDPOINTS} webhooks.`);
       }
-      const { events = EVERYTHING, description = '' } = body;
-      const row = await tx.webhookEndpoint.create({ data: { id: newId('whk'), merchantId, url, events, description } });
+      const { events = EVERYTHING, description = '', batch_size: batchSize = 1 } = body;
+      const data = { id: newId('whk'), merchantId, url, events, description, batchSize };
+      const row = await tx.webhookEndpoint.create({ data });
       const { secret } = await this.secrets.replace(tx, row.id, 0);
       const view = webhookView(row);
       return { result: { ...view, secret }, action: 'webhook.create', targetId: row.id, before: null, after: view };
@@ -98,6 +100,7 @@ export class WebhookEndpoints {
         url,
         events: patch.events,
         description: patch.description,
+        batchSize: patch.batch_size,
         ...switched(row, patch.enabled),
       });
       const changed = await tx.webhookEndpoint.update({ where: { id }, data });
@@ -193,6 +196,7 @@ function webhookView(row: WebhookRow): WebhookView {
     url: row.url,
     events: row.events,
     description: row.description,
+    batch_size: row.batchSize,
     enabled: row.disabledAt === null,
     disabled_at: row.disabledAt?.toISOString() ?? null,
     disabled_reason: row.disabledReason,

@@ -9,6 +9,7 @@ import { DeliveryRepository } from './delivery.repository.js';
 import { DisableEndpoint } from './disable-endpoint.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 import { ReplayEvents } from './replay-events.js';
+import { RequestPlaces } from './request-places.js';
 import { SendDeliveries } from './send-deliveries.js';
 import { WebhookEndpoints } from './webhook-endpoints.js';
 import { WebhookHistory } from './webhook-history.js';
@@ -27,6 +28,7 @@ import { WebhooksController } from './webhooks.controller.js';
     DisableEndpoint,
     PlanDeliveries,
     DeliveryRepository,
+    RequestPlaces,
     SendDeliveries,
     ClearDeliveries,
     DeliveryLoop,

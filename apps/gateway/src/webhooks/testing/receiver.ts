@@ -6,6 +6,8 @@ export interface Received {
   headers: IncomingHttpHeaders;
   body: string;
   event: { id: string; type: string; merchant_id: string; data: Record<string, unknown> };
+  /** Those of a batch, or the one event. */
+  events: Received['event'][];
 }
 
 type Answer = (received: Received, response: ServerResponse) => void;
@@ -25,8 +27,9 @@ export class Receiver {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
-        const event = JSON.parse(body) as Received['event'];
-        const received = { path: request.url ?? '', headers: request.headers, body, event };
+        const event = JSON.parse(body) as Received['event'] & { events?: Received['event'][] };
+        const { url = '', headers } = request;
+        const received = { path: url, headers, body, event, events: event.events ?? [event] };
         receiver.received.push(received);
         receiver.answer(received, response);
       });

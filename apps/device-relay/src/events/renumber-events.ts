@@ -1,0 +1,57 @@
+import type pg from 'pg';
+import type { PrismaService } from '#database';
+import type { Logger } from '#runtime';
+
+/** Positions of one transaction: it holds none of them for long. */
+const POSITIONS_AT_ONCE = 5_000;
+
+/**
+ * A dump carries transaction numbers of its old cluster, which in the new one have yet to come: readers of events, who stop before
+ * what is under way, would wait for them. They get the number of the caller's transaction, and to give it to them is left to
+ * {@link RenumberEvents}: with years of events it takes hours, and no lane waits for it. Until it is done readers stop before that number.
+ *
+ * In the caller's transaction, before it writes any event.
+ */
+export async function planRenumbering(client: pg.ClientBase): Promise<void> {
+  await client.query(`
+    INSERT INTO event_renumberings (below, last)
+    SELECT pg_current_xact_id(), position FROM events ORDER BY position DESC LIMIT 1
+    ON CONFLICT (id) DO UPDATE SET below = excluded.below, next = 0, last = excluded.last`);
+}
+
+interface Planned {
+  below: string;
+  next: bigint;
+  last: bigint;
+}
+
+/** Works off what {@link planRenumbering} has left, some positions at a time; one relay of several, and the next one goes on. */
+export class RenumberEvents {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly logger: Logger,
+    private readonly positionsAtOnce = POSITIONS_AT_ONCE,
+  ) {}
+
+  /** @returns whether there is more */
+  async run(): Promise<boolean> {
+    return this.prisma.$transaction(async (tx) => {
+      const [planned] = await tx.$queryRaw<Planned[]>`
+        SELECT below::text AS below, next, last FROM event_renumberings FOR UPDATE SKIP LOCKED`;
+      if (!planned) return false;
+      const { below, next, last } = planned;
+      const upTo = next + BigInt(this.positionsAtOnce);
+      await tx.$executeRaw`
+        UPDATE events SET transaction_id = ${below}::text::xid8
+         WHERE position > ${next}::bigint AND position <= least(${upTo}::bigint, ${last}::bigint)
+           AND transaction_id > ${below}::text::xid8`;
+      if (upTo < last) {
+        await tx.$executeRaw`UPDATE event_renumberings SET next = ${upTo}::bigint`;
+        return true;
+      }
+      await tx.$executeRaw`DELETE FROM event_renumberings`;
+      this.logger.info({ events: String(last) }, 'the events of the copy can be read');
+      return false;
+    });
+  }
+}

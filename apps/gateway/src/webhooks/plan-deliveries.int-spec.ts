@@ -1,0 +1,113 @@
+// Promise: every merchant's events become deliveries in their turn, whatever backlog or fault others have.
+import pg from 'pg';
+import { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createLogger, newId } from '#runtime';
+import { PlanDeliveries } from './plan-deliveries.js';
+
+let database: TestDatabase;
+let prisma: PrismaService;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  prisma = new PrismaService({ url: database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 5_000 });
+  owner = new pg.Client({ connectionString: database.ownerUrl });
+  await owner.connect();
+});
+beforeEach(() =>
+  owner.query(
+    'DELETE FROM webhook_deliveries; DELETE FROM webhook_endpoints; DELETE FROM webhook_cursors; DELETE FROM events; DELETE FROM merchants',
+  ),
+);
+afterAll(async () => {
+  await owner?.end();
+  await prisma?.$disconnect();
+  await database?.drop();
+});
+
+const planner = (): PlanDeliveries => new PlanDeliveries(prisma, createLogger('test', 'silent'));
+
+/** @returns their ids, sorted */
+async function merchants(count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId('mer')).sort();
+  await prisma.merchant.createMany({ data: ids.map((id) => ({ id, code: id, name: 'M', tin: '300000000' })) });
+  return ids;
+}
+
+async function tell(merchantIds: readonly string[], events: number): Promise<void> {
+  await prisma.$executeRaw`
+    INSERT INTO events (id, merchant_id, type, subject_id, data)
+    SELECT 'evt_' || m.id || nextval('lane_place_seq'), m.id, 'device.online', 'dev_' || n, '{}'
+      FROM unnest(${[...merchantIds]}::text[]) AS m(id), generate_series(1, ${events}::int) AS n`;
+}
+
+async function withDeliveries(merchantIds: readonly string[]): Promise<string[]> {
+  const rows = await prisma.webhookDelivery.groupBy({
+    by: ['merchantId'],
+    where: { merchantId: { in: [...merchantIds] } },
+  });
+  return rows.map(({ merchantId }) => merchantId).sort();
+}
+
+async function endpointFor(merchantIds: readonly string[]): Promise<void> {
+  const data = merchantIds.map((merchantId) => ({
+    ...{ id: newId('whk'), merchantId, url: 'https://example.uz/', events: ['*'], createdAt: new Date(0) },
+  }));
+  await prisma.webhookEndpoint.createMany({ data });
+}
+
+test('120 merchants with more than a round can make: each has its turn within three', async () => {
+  const ids = await merchants(120);
+  await tell(ids, 200);
+  await endpointFor(ids);
+  const plan = planner();
+  for (let round = 0; round < 3; round += 1) expect(await plan.execute()).toBe(true);
+  expect(await withDeliveries(ids)).toEqual(ids);
+});
+
+test('a merchant with a long backlog leaves the round to the others, and is done in the end', async () => {
+  const ids = await merchants(3);
+  const [long = '', ...short] = ids;
+  await tell([long], 5_000);
+  await tell(short, 1);
+  await endpointFor(ids);
+  const plan = planner();
+  await plan.execute();
+  expect(await withDeliveries(ids)).toEqual(ids);
+  expect(await prisma.webhookDelivery.count({ where: { merchantId: long } })).toBeLessThan(2_000);
+  while (await plan.execute());
+  expect(await prisma.webhookDelivery.count({ where: { merchantId: long } })).toBe(5_000);
+  const rows = await prisma.webhookDelivery.findMany({ where: { merchantId: long }, orderBy: { sequence: 'asc' } });
+  expect(rows.map(({ eventPosition }) => eventPosition)).toEqual(
+    rows.map(({ eventPosition }) => eventPosition).sort((a, b) => (a < b ? -1 : 1)),
+  );
+  expect(new Set(rows.map(({ eventId }) => eventId)).size).toBe(5_000);
+});
+
+test('one whose deliveries cannot be made does not keep the others waiting', async () => {
+  const ids = await merchants(5);
+  await tell(ids, 3);
+  await endpointFor(ids);
+  await owner.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON webhook_deliveries FOR EACH ROW WHEN (NEW.merchant_id = '${ids[1]}') EXECUTE FUNCTION refuse()`);
+  try {
+    await planner().execute();
+    expect(await withDeliveries(ids)).toEqual(ids.filter((id) => id !== ids[1]));
+  } finally {
+    await owner.query('DROP FUNCTION refuse CASCADE');
+  }
+  while (await planner().execute());
+  expect(await withDeliveries(ids)).toEqual(ids);
+});
+
+test('several gateways at the same time make each delivery once', async () => {
+  const ids = await merchants(60);
+  await tell(ids, 50);
+  await endpointFor(ids);
+  const planners = [planner(), planner(), planner()];
+  for (let round = 0; round < 6; round += 1) await Promise.all(planners.map((plan) => plan.execute()));
+  expect(await prisma.webhookDelivery.count()).toBe(60 * 50);
+  const rows = await prisma.webhookDelivery.groupBy({ by: ['endpointId', 'eventId'] });
+  expect(rows).toHaveLength(60 * 50);
+});
