@@ -175,7 +175,7 @@ export class ChooseDevice {
       SELECT d.id, d.branch_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.reading, d.last_seen_at
         FROM devices d JOIN reached USING (id)
        WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.draining_since IS NULL
-         AND d.state NOT IN ('disabled', 'replaced') AND NOT (d.transport = 'link' AND d.terminal_id IS NULL)
+         AND d.state NOT IN ('disabled', 'replaced', 'claimed_elsewhere') AND NOT (d.transport = 'link' AND d.terminal_id IS NULL)
        ORDER BY d.id`;
   }
 
@@ -183,7 +183,7 @@ export class ChooseDevice {
   private async findDevice(merchantId: string, deviceId: string): Promise<Device | 'closed' | null> {
     const [row] = await this.prisma.$queryRaw<(DeviceRow & { closed: boolean })[]>`
       SELECT id, branch_id, state, profile ->> 'vatRule' AS vat_rule, reading, last_seen_at,
-             (draining_since IS NOT NULL OR state IN ('disabled', 'replaced')) AS closed
+             (draining_since IS NOT NULL OR state IN ('disabled', 'replaced', 'claimed_elsewhere')) AS closed
         FROM devices
        WHERE merchant_id = ${merchantId} AND id = ${deviceId} AND deleted_at IS NULL AND registered_at IS NOT NULL`;
     if (!row) return null;
