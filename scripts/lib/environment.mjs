@@ -19,6 +19,7 @@ export function sharedEnvironment(env, dataDir, secrets) {
     LINK_PUBLIC_URL: `${baseUrlOf(PROGRAMS.relay, env).replace(/^http/, 'ws')}/link`,
     RELAY_URL: baseUrlOf(PROGRAMS.relay, env),
     OFD_URLS: baseUrlOf(PROGRAMS.ofd, env),
+    OFD_CHECK_URL: `${baseUrlOf(PROGRAMS.ofd, env)}/check`,
     // Everything of the demo lives on this machine; in production loopback stays refused.
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',

@@ -88,6 +88,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     SECRETS_KEY: secretsKey,
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    OFD_CHECK_URL: `${ofdUrl}/check`,
     LINK_PUBLIC_URL: `ws://127.0.0.1:${programPort + gatewayCount}/link`,
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,

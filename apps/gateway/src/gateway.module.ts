@@ -19,6 +19,7 @@ import { RefundsModule } from './refunds/refunds.module.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
+import { TerminalsModule } from './terminals/terminals.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
@@ -48,6 +49,7 @@ export class GatewayModule implements OnApplicationShutdown {
         OperatorModule,
         LinksModule,
         FleetModule,
+        TerminalsModule,
         SearchModule,
         ReportsModule,
         EventsModule,

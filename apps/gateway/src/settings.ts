@@ -38,6 +38,7 @@ export const SETTINGS = {
   CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),
   CLASSIFIER_CHANGES_URL: url(['http', 'https']).optional(),
   CLASSIFIER_FETCH_MS: integer({ min: 1_000, max: 604_800_000 }).default(86_400_000),
+  OFD_CHECK_URL: url(['http', 'https']).default('https://ofd.soliq.uz/check'),
   PROVIDER_ALLOWED_CIDRS: cidrList().default([]),
   PROVIDER_HOSTS: parsed(parseProviderHosts).default(parseProviderHosts(PROVIDER_HOSTS)),
   PAYMENT_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),

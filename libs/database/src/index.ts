@@ -26,6 +26,13 @@ export { Prisma } from './generated/client.js';
 export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
+export {
+  claimedElsewhereReason,
+  claimTerminal,
+  contestTerminal,
+  isNotHeldElsewhere,
+  type TerminalClaim,
+} from './terminal-claims.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';

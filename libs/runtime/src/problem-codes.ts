@@ -148,6 +148,11 @@ export const PROBLEMS = {
   device_not_enrolled: never(409, 'The cash register has not dialled in yet'),
   device_replaced: never(409, 'The register counts as replaced'),
   device_disabled: never(409, 'The register is disabled'),
+  device_claimed_elsewhere: never(409, 'Another merchant holds the terminal of the register'),
+  terminal_not_claimed_elsewhere: never(409, 'No other merchant holds the terminal'),
+  challenge_missing: never(409, 'No challenge of the terminal is open'),
+  terminal_not_proven: never(422, 'The receipt at the OFD does not prove the terminal'),
+  ofd_unavailable: later(503, 'The OFD does not answer', 60),
   device_not_at_rest: later(409, 'The register may still be given receipts', 10),
   device_lane_not_empty: later(409, 'Receipts still depend on the register', 30),
 

@@ -94,6 +94,8 @@ export const SUMMARIES = /** @type {Readonly<Record<string, string>>} */ ({
   'POST /v1/devices/{id}/shift/close': 'Close the shift',
   'POST /v1/devices/{id}/shift/open': 'Open a shift',
   'GET /v1/devices/{id}/tasks/{taskId}': 'Show what became of a call to a register',
+  'POST /v1/devices/{id}/terminal-challenge': 'Get a word that a receipt of the terminal must show',
+  'POST /v1/devices/{id}/terminal-proof': 'Prove the terminal by the receipt of its challenge',
   'GET /v1/devices/{id}/z-reports': 'List Z-reports, compared with the own sums',
   'GET /v1/events': 'Follow events',
   'GET /v1/groups': 'List groups',

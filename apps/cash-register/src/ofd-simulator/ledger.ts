@@ -71,6 +71,10 @@ export class Ledger {
     return { data, next_cursor: end < all.length ? String(end) : null };
   }
 
+  find(terminalId: string, seq: number): HeldEntry | null {
+    return this.byTerminal.get(terminalId)?.get(seq) ?? null;
+  }
+
   checks(): TerminalCheck[] {
     return [...this.byTerminal].map(([terminalId, held]) => {
       const seqs = [...held.keys()].sort((left, right) => left - right);

@@ -49,8 +49,9 @@ export function ofdSimulatorServer(): FastifyInstance {
     return503OnClosing: false,
   });
   const faults = new FaultSwitch();
-  addKind(server, faults, '/documents', 'documents');
+  const documents = addKind(server, faults, '/documents', 'documents');
   addKind(server, faults, '/z-reports', 'z_reports');
+  server.get('/check', (request, reply) => publicPage(documents, request, reply));
   server.post('/faults', (request, reply) => {
     const { mode: name, next } = (request.body ?? {}) as { mode?: unknown; next?: unknown };
     const mode = OFD_MODES.find((one) => one === name);
@@ -67,7 +68,7 @@ export function ofdSimulatorServer(): FastifyInstance {
 }
 
 /** POST, GET and GET …/checks of one kind of entry. */
-function addKind(server: FastifyInstance, faults: FaultSwitch, path: string, field: string): void {
+function addKind(server: FastifyInstance, faults: FaultSwitch, path: string, field: string): Ledger {
   const ledger = new Ledger();
   server.post(path, (request, reply) => {
     const mode = faults.draw();
@@ -98,6 +99,26 @@ function addKind(server: FastifyInstance, faults: FaultSwitch, path: string, fie
     return ledger.list({ cursor, limit: Math.min(limit, MAX_PAGE), terminalId: query['terminal_id'] });
   });
   server.get(`${path}/checks`, () => ({ data: ledger.checks() }));
+  return ledger;
+}
+
+/**
+ * What a buyer sees behind the QR code, `?t=&r=&c=&s=`. The real page's layout is published nowhere; that it names the goods is
+ * what it is for. Like many pages it repeats what its address says, also for a document that it does not have.
+ */
+function publicPage(ledger: Ledger, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { t = '', r = '', c = '', s = '' } = request.query as Record<string, string | undefined>;
+  const entry = ledger.find(t, Number(r));
+  const isIt = entry !== null && entry['time'] === c && entry['fiscal_sign'] === s;
+  const names = isIt && Array.isArray(entry['items']) ? (entry['items'] as { name?: unknown }[]) : [];
+  const lines = names.map(({ name }) => `<li>${escaped(String(name))}</li>`).join('');
+  const head = `<h1>${escaped(`${t} № ${r}, ${c}, ${s}`)}</h1>`;
+  const body = isIt ? `<ul>${lines}</ul>` : '<p>Not found</p>';
+  return reply.type('text/html; charset=utf-8').send(`<!doctype html>${head}${body}`);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => `&#${String(sign.charCodeAt(0))};`);
 }
 
 function refused(entry: unknown): LedgerResult {

@@ -44,12 +44,15 @@ const SHIFT_WARNING_MS = 36 * HOUR_MS;
 /** Blocks that a poll sees to be gone: the register answers its calls, is activated, its module works. */
 const VISIBLE_BLOCKS = ['E-001', 'F-001', 'F-003', 'S-001', 'S-002', 'S-003', 'GET /'];
 
+/** Ended by people alone, or by a proof. */
+const LASTING: ReadonlySet<DeviceStateName> = new Set(['disabled', 'replaced', 'claimed_elsewhere']);
+
 /**
- * The state of a device after a poll: the one place that decides it. `disabled` and `replaced` are ended by people alone;
+ * The state of a device after a poll: the one place that decides it. What people alone end stays;
  * a block ends when the poll can see that its reason is gone (docs/architecture.md).
  */
 export function decideState({ known, seen, nowMs, isAsked = false }: StateQuestion): KnownState {
-  if (known.state === 'disabled' || known.state === 'replaced') return known;
+  if (LASTING.has(known.state)) return known;
   switch (seen.kind) {
     case 'silent':
       return seen.failures >= SILENT_POLLS ? { state: 'unreachable', reason: seen.reason } : known;

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { DeviceBusiness, DeviceReading } from '#database';
 import { parseTashkentTime, type CurrentZReport, type ZReportStats } from '#fiscal-domain';
 import type { Clock, Logger } from '#runtime';
-import type { Register, Registers } from '../lanes/ports.js';
+import type { DeviceStateName, Register, Registers } from '../lanes/ports.js';
 import type { OfdRepository } from '../ofd-watch/ofd.repository.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
 import { closeDueMs, readingFrom, timeOfClose, type ReadingParts } from './device-reading.js';
@@ -27,6 +27,8 @@ const LONG_SILENCE_FACTOR = 5;
 /** Between the first unanswered poll and the judgement the register is asked more often. */
 const DOUBT_FACTOR = 1 / 6;
 const JITTER = 0.2;
+/** What the register says is not recorded: it is not known to be this device's module. */
+const NOT_OURS: ReadonlySet<DeviceStateName> = new Set(['replaced', 'claimed_elsewhere']);
 
 /** Asks one register how it is. Needs no lane lock: it only reads (docs/architecture.md). */
 export class PollDevice {
@@ -44,7 +46,7 @@ export class PollDevice {
   async poll(claimed: ClaimedPoll, options: PollOptions = {}): Promise<PollOutcome> {
     const register = this.registers.of(claimed.device);
     const look = await lookAtRegister(register, claimed.baseline);
-    if (look.kind !== 'seen' || claimed.known.state === 'replaced') return this.outcomeOf(claimed, look, options);
+    if (look.kind !== 'seen' || NOT_OURS.has(claimed.known.state)) return this.outcomeOf(claimed, look, options);
     const { previous, shift } = await this.readShift(claimed, register, { look, options });
     const parts: ReadingParts = {
       ...{ status: look.status, classifierVersion: look.classifierVersion, info: look.info, shift, previous },
@@ -113,15 +115,16 @@ export class PollDevice {
     await this.record(claimed, current, counted);
     this.shiftReadAt.set(device.id, now);
     const unsentZReports = counted?.totalUnacked ?? previous?.unsentZReports ?? 0;
-    return { previous, shift: { report: current, hasUncounted: await this.hasUncounted(current), unsentZReports } };
+    const hasUncounted = await this.hasUncounted(device.id, current);
+    return { previous, shift: { report: current, hasUncounted, unsentZReports } };
   }
 
   /** A shift of nothing but advances and credits has to be closed as well, and its report shows zeros. */
-  private async hasUncounted(report: CurrentZReport | null): Promise<boolean> {
+  private async hasUncounted(deviceId: string, report: CurrentZReport | null): Promise<boolean> {
     if (report === null || report.Header.CloseTime !== '' || report.TotalSaleCount + report.TotalRefundCount > 0)
       return false;
     const openedMs = parseTashkentTime(report.Header.OpenTime);
-    return openedMs !== null && (await this.shifts.hasOwnSince(report.Header.TerminalID, openedMs));
+    return openedMs !== null && (await this.shifts.hasOwnSince(deviceId, report.Header.TerminalID, openedMs));
   }
 
   private async record(claimed: ClaimedPoll, report: CurrentZReport | null, stats: ZReportStats | null): Promise<void> {
@@ -135,7 +138,7 @@ export class PollDevice {
       if (isNew) await this.shifts.observe({ deviceId: device.id, report, openedMs, closedMs, unsentNumbers });
     }
     if (unsentNumbers !== null && (previous?.unsentZReports ?? 0) > unsentNumbers.length && previous)
-      await this.shifts.markZReportsSent(previous.terminalId, unsentNumbers);
+      await this.shifts.markZReportsSent(device.id, previous.terminalId, unsentNumbers);
   }
 
   private async markSent({ device, claimedAt }: ClaimedPoll, reading: DeviceReading): Promise<void> {

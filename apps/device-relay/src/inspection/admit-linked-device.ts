@@ -1,3 +1,4 @@
+import type { DeviceIntroduction } from '#database';
 import type { Logger } from '#runtime';
 import type { DeviceStateName } from '../lanes/ports.js';
 import type { InspectDevice, Inspection } from './inspect-device.js';
@@ -27,8 +28,8 @@ export class AdmitLinkedDevice {
   async execute(deviceId: string): Promise<Inspection> {
     const inspection = await this.inspector.execute(deviceId);
     if (inspection.kind === 'ok') {
-      const admitted = await this.rows.admit(deviceId, inspection.introduction);
-      if (admitted === 'admitted') return inspection;
+      const admitted = await this.admit(deviceId, inspection.introduction);
+      if (admitted !== 'terminal_taken') return inspection;
       const detail = `Terminal ${inspection.introduction.terminalId} is already a live device.`;
       await this.rows.refuse(deviceId, detail);
       return { kind: 'failed', code: 'terminal_taken', detail };
@@ -37,5 +38,14 @@ export class AdmitLinkedDevice {
     // Silence says nothing about it: it stays unreachable and the next poll asks again.
     if (inspection.code !== 'unreachable') await this.rows.refuse(deviceId, inspection.detail);
     return inspection;
+  }
+
+  private async admit(
+    deviceId: string,
+    introduction: DeviceIntroduction,
+  ): Promise<Awaited<ReturnType<InspectionRepository['admit']>>> {
+    const known = await this.rows.read(deviceId);
+    // Gone meanwhile: there is nothing to admit.
+    return known ? this.rows.admit(known.device, introduction) : 'admitted';
   }
 }

@@ -1,4 +1,11 @@
-import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '#database';
+import {
+  claimedElsewhereReason,
+  claimTerminal,
+  contestTerminal,
+  isUniqueViolation,
+  type DeviceIntroduction,
+  type PrismaService,
+} from '#database';
 import { newId } from '#runtime';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { LaneDevice } from '../lanes/ports.js';
@@ -37,32 +44,50 @@ export class InspectionRepository {
     };
   }
 
+  /** By another live device of the merchant. */
   async isTerminalTaken(terminalId: string, byOtherThan: string): Promise<boolean> {
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT id FROM devices WHERE terminal_id = ${terminalId} AND deleted_at IS NULL AND id <> ${byOtherThan}`;
+      SELECT other.id FROM devices d JOIN devices other ON other.merchant_id = d.merchant_id AND other.id <> d.id
+       WHERE d.id = ${byOtherThan} AND other.terminal_id = ${terminalId} AND other.deleted_at IS NULL`;
     return rows.length > 0;
   }
 
-  /** What a device that waited for its link has said of itself; it may take receipts now. */
-  async admit(deviceId: string, known: DeviceIntroduction): Promise<'admitted' | 'terminal_taken'> {
+  /**
+   * What a device that waited for its link has said of itself; it may take receipts now. A terminal that was another
+   * merchant's is settled first where there are no keys.
+   */
+  async admit(
+    { id: deviceId, merchantId }: { id: string; merchantId: string },
+    known: DeviceIntroduction,
+  ): Promise<'admitted' | 'terminal_taken' | 'claimed_elsewhere'> {
     const { terminalId, journalId, capabilities, subscriptionExpiresAt, business, reading } = known;
+    const claim = await claimTerminal(this.prisma, terminalId, merchantId);
+    const [state, reason] =
+      claim === 'held' ? ['online', null] : ['claimed_elsewhere', claimedElsewhereReason(terminalId)];
     try {
+      if (claim === 'elsewhere') await contestTerminal(this.prisma, terminalId, newId('evt'));
       await this.prisma.$executeRaw`
         WITH moved AS (
           UPDATE devices
              SET terminal_id = ${terminalId}, journal_id = ${journalId}, capabilities = ${capabilities}::text[],
                  subscription_expires_at = ${subscriptionExpiresAt}::timestamptz,
                  business = ${JSON.stringify(business)}::jsonb, reading = ${JSON.stringify(reading)}::jsonb,
-                 reading_at = now(), last_seen_at = now(), state = 'online', state_reason = NULL, state_since = now()
+                 reading_at = now(), last_seen_at = now(), state = ${state}::device_state, state_reason = ${reason},
+                 state_since = now()
            WHERE id = ${deviceId} AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced')
           RETURNING id, merchant_id
+        ), lane AS (
+          UPDATE lanes l SET must_settle = true FROM moved
+           WHERE l.device_id = moved.id AND ${journalId}::text IS NULL
+             AND EXISTS (SELECT FROM terminals t WHERE t.terminal_id = ${terminalId} AND t.proof <> 'first')
         )
         INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT ${newId('evt')}, merchant_id, 'device.online', id, jsonb_build_object('device_id', id, 'reason', NULL)
+        SELECT ${newId('evt')}, merchant_id, 'device.' || ${state}, id,
+               jsonb_build_object('device_id', id, 'reason', ${reason}::text)
           FROM moved`;
-      return 'admitted';
+      return claim === 'held' ? 'admitted' : 'claimed_elsewhere';
     } catch (error) {
-      // devices_one_live_per_terminal: somebody else was faster.
+      // devices_one_live_per_terminal_of_merchant: another device of the merchant was faster.
       if (isUniqueViolation(error)) return 'terminal_taken';
       throw error;
     }

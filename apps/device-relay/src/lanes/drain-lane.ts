@@ -26,7 +26,7 @@ const MAX_REREADS = 8;
 const IDENTITY_TTL_MS = 60_000;
 
 const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
-const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled']);
+const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
 
 export interface LaneWork {
   sender: SendReceipt;
@@ -153,6 +153,7 @@ export class DrainLane {
     const check = await checkRegister(lane.register, snapshot.baseline);
     if (check.kind !== 'same') return this.work.setbacks.unfit(lane, check);
     const saved = await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
+    if (saved === 'claimed_elsewhere') return this.work.setbacks.claimedElsewhere(lane, check.baseline.terminalId);
     if (saved === 'terminal_taken') {
       const reason = `terminal ${check.baseline.terminalId} belongs to another device`;
       return this.work.setbacks.refused(lane, 'blocked', reason);

@@ -1,3 +1,4 @@
+import { claimedElsewhereReason } from '#database';
 import type { RegisterCheck } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import { BLOCKED_RETRY_MS, retryAfterMs } from './lane-timing.js';
@@ -40,6 +41,12 @@ export class LaneSetbacks {
   /** Another fiscal module stands there: nothing it says proves anything, only an operator can tell. */
   async replaced(lane: LaneInHand, reason: string): Promise<Step> {
     await this.store.setDeviceState(lane.device.id, 'replaced', reason);
+    return { kind: 'stop' };
+  }
+
+  /** Another merchant holds this terminal: nothing is sent before that is proven, or decided by the platform's operator. */
+  async claimedElsewhere(lane: LaneInHand, terminalId: string | null): Promise<Step> {
+    await this.store.setDeviceState(lane.device.id, 'claimed_elsewhere', claimedElsewhereReason(terminalId ?? ''));
     return { kind: 'stop' };
   }
 

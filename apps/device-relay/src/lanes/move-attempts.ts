@@ -1,4 +1,4 @@
-import { isUniqueViolation, Prisma, type PrismaService } from '#database';
+import { isNotHeldElsewhere, isUniqueViolation, Prisma, type PrismaService } from '#database';
 import type { Registration, Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { isHeld, jsonOrNull } from './lane-sql.js';
@@ -20,7 +20,8 @@ export class MoveAttempts {
 
   /**
    * Withdrawn: it may not be sent any more. A hold that has run out, and a refund whose module is no longer the one in this
-   * register (only the one that sold can take it back), become `cancelled` here and now.
+   * register (only the one that sold can take it back), become `cancelled` here and now. A terminal that was moved to
+   * another merchant since it was read is not sent to: the lane reads the device anew, and stops.
    */
   async openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'> {
     const { terminalId } = intent.baseline;
@@ -33,6 +34,7 @@ export class MoveAttempts {
           UPDATE receipts r SET status = 'sending', updated_at = now()
            WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status::text = 'accepted'
              AND (dispatch_before IS NULL OR dispatch_before > now()) AND NOT ${misplaced}
+             AND ${isNotHeldElsewhere(terminalId, Prisma.sql`r.merchant_id`)}
              AND r.lane_place <= (SELECT first.lane_place FROM lane_waiting(${intent.deviceId}, 1) first)
           RETURNING id
         ), held AS (
@@ -65,7 +67,7 @@ export class MoveAttempts {
     try {
       return (await this.moveToRegistered(close)) ? 'closed' : 'already_closed';
     } catch (error) {
-      // receipts_one_per_registration: rolled back whole, the attempt is still open.
+      // receipts_one_per_registration_of_merchant: rolled back whole, the attempt is still open.
       if (isUniqueViolation(error)) return 'sequence_taken';
       throw error;
     }
@@ -165,7 +167,7 @@ export class MoveAttempts {
     try {
       return await this.completeOrProve(attemptId, registration);
     } catch (error) {
-      // receipts_one_per_registration: the answer names what another receipt holds, one of the two is not true.
+      // receipts_one_per_registration_of_merchant: the answer names what another receipt holds, one of the two is not true.
       if (!isUniqueViolation(error)) throw error;
       return this.suspectDuplicate(attemptId, registration);
     }

@@ -1,8 +1,8 @@
-import { isUniqueViolation, type PrismaService } from '#database';
+import { claimTerminal, contestTerminal, isUniqueViolation, type PrismaService, type TerminalClaim } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { isHeld, jsonOrNull } from './lane-sql.js';
-import type { DeviceStateName, LaneGrip } from './ports.js';
+import type { DeviceStateName, IdentitySaved, LaneGrip } from './ports.js';
 
 /** When a lane may be worked on next, what was last seen of its register, and what state its device is in. */
 export class MoveLanes {
@@ -57,7 +57,7 @@ export class MoveLanes {
       WITH moved AS (
         UPDATE devices SET state = ${state}::device_state, state_reason = ${reason}, state_since = now(),
                            last_seen_at = CASE WHEN ${state} = 'unreachable' THEN last_seen_at ELSE now() END
-         WHERE id = ${deviceId} AND state <> ${state}::device_state AND state NOT IN ('disabled', 'replaced')
+         WHERE id = ${deviceId} AND state <> ${state}::device_state AND state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')
            AND NOT (state = 'degraded' AND ${state} = 'online')
         RETURNING id, merchant_id
       )
@@ -66,11 +66,9 @@ export class MoveLanes {
         FROM moved`;
   }
 
-  async saveIdentity(
-    deviceId: string,
-    baseline: Baseline,
-    capabilities: readonly string[],
-  ): Promise<'saved' | 'terminal_taken'> {
+  async saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<IdentitySaved> {
+    const { terminalId } = baseline;
+    if (terminalId !== null && (await this.claim(deviceId, terminalId)) === 'elsewhere') return 'claimed_elsewhere';
     try {
       await this.prisma.$executeRaw`
         WITH lane AS (
@@ -82,9 +80,25 @@ export class MoveLanes {
          WHERE id = ${deviceId}`;
       return 'saved';
     } catch (error) {
-      // devices_one_live_per_terminal
+      // devices_one_live_per_terminal_of_merchant
       if (isUniqueViolation(error)) return 'terminal_taken';
       throw error;
     }
+  }
+
+  /** A device that is claimed elsewhere keeps the terminal that it says it is: that is what has to be proven. */
+  private async claim(deviceId: string, terminalId: string): Promise<TerminalClaim> {
+    const [device] = await this.prisma.$queryRaw<{ merchant_id: string }[]>`
+      SELECT merchant_id FROM devices WHERE id = ${deviceId}`;
+    if (!device) return 'held';
+    const claim = await claimTerminal(this.prisma, terminalId, device.merchant_id);
+    if (claim === 'held') return claim;
+    await contestTerminal(this.prisma, terminalId, newId('evt'));
+    await this.prisma.$executeRaw`
+      UPDATE devices d SET terminal_id = ${terminalId}
+       WHERE id = ${deviceId} AND terminal_id IS NULL
+         AND NOT EXISTS (SELECT FROM devices other WHERE other.terminal_id = ${terminalId} AND other.deleted_at IS NULL
+                            AND other.merchant_id = d.merchant_id)`;
+    return claim;
   }
 }

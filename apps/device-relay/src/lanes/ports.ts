@@ -21,7 +21,16 @@ import type {
 
 /** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
 
-export type DeviceStateName = 'online' | 'degraded' | 'unreachable' | 'blocked' | 'expired' | 'replaced' | 'disabled';
+export type DeviceStateName =
+  | 'online'
+  | 'degraded'
+  | 'unreachable'
+  | 'blocked'
+  | 'expired'
+  | 'replaced'
+  | 'disabled'
+  /** Another merchant holds the terminal that it says it is. */
+  | 'claimed_elsewhere';
 
 export interface LaneDevice {
   id: string;
@@ -106,7 +115,7 @@ export interface LaneStore {
   /**
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
-   * ran out), or no longer the first of its lane. `lane_occupied`: an attempt is open.
+   * ran out), or no longer the first of its lane, or another merchant holds the terminal by now. `lane_occupied`: an attempt is open.
    */
   openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'>;
   /**
@@ -142,14 +151,12 @@ export interface LaneStore {
   setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void>;
   /**
    * What the register said about itself; with extensions it is the lane's baseline as well. `terminal_taken`: another
-   * live device has this terminal, nothing was changed.
+   * live device of the merchant has this terminal. `claimed_elsewhere`: another merchant holds it. Then nothing was changed.
    */
-  saveIdentity(
-    deviceId: string,
-    baseline: Baseline,
-    capabilities: readonly string[],
-  ): Promise<'saved' | 'terminal_taken'>;
+  saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<IdentitySaved>;
 }
+
+export type IdentitySaved = 'saved' | 'terminal_taken' | 'claimed_elsewhere';
 
 export interface CloseRegistered {
   attemptId: string;

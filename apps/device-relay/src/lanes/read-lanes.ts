@@ -119,7 +119,7 @@ export class ReadLanes {
   /** Lane `l` of device `d` may be worked on by this relay, and nobody does. */
   private isFree(): Prisma.Sql {
     return Prisma.sql`
-      d.state NOT IN ('disabled', 'replaced')
+      d.state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')
       AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
            OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
       AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}

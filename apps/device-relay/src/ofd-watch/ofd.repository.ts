@@ -47,7 +47,7 @@ export class OfdRepository {
       UPDATE devices d SET resend_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
        WHERE id IN (SELECT id FROM devices
                      WHERE deleted_at IS NULL AND resend_due_at IS NOT NULL AND resend_due_at <= ${this.now()}
-                       AND state NOT IN ('disabled', 'replaced', 'unreachable')
+                       AND state NOT IN ('disabled', 'replaced', 'unreachable', 'claimed_elsewhere')
                      ORDER BY resend_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
       RETURNING d.id, (SELECT min(r.registered_at) FROM receipts r
                         WHERE r.device_id = d.id AND r.ofd_status = 'pending') AS oldest`;

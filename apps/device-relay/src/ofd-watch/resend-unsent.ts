@@ -2,7 +2,7 @@ import type { ResendResult } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { lookAtRegister } from '../health/look-at-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
-import type { CallAnswer } from '../lanes/ports.js';
+import type { CallAnswer, DeviceStateName } from '../lanes/ports.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
 import type { OfdRepository, ResendClaim } from './ofd.repository.js';
 import { resendAfterMs } from './resend-schedule.js';
@@ -10,6 +10,8 @@ import { resendAfterMs } from './resend-schedule.js';
 /** A sale takes seconds at most; behind a lane that is never free the next round tries again. */
 const PATIENCE_MS = 5_000;
 const BUSY_AGAIN_MS = 10_000;
+/** Not known to be this device's module, or switched off. */
+const NOT_RESENT: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
 
 interface Rest {
   left: number;
@@ -50,7 +52,7 @@ export class ResendUnsent {
 
   /** Null: nothing was found out; what is unsent stays so. */
   private async resend({ snapshot, register }: HeldLane, deviceId: string): Promise<Rest | null> {
-    if (snapshot.device.state === 'replaced' || snapshot.device.state === 'disabled') return null;
+    if (NOT_RESENT.has(snapshot.device.state)) return null;
     const before = await this.ofd.databaseTime();
     const look = await lookAtRegister(register, snapshot.baseline);
     if (look.kind !== 'seen') return null;
@@ -62,7 +64,7 @@ export class ResendUnsent {
     if (owesZReports) this.log(deviceId, '/z-report/send-unsent', await register.sendUnsentZReports());
     const info = receipts === null ? ({ kind: 'ok', value: look.info } as const) : await register.fmInfo();
     const stats = owesZReports ? await register.zReportStats() : owedStats;
-    if (stats.kind === 'ok') await this.shifts.markZReportsSent(terminalId, stats.value.unackedNumbers);
+    if (stats.kind === 'ok') await this.shifts.markZReportsSent(deviceId, terminalId, stats.value.unackedNumbers);
     if (info.kind !== 'ok' || info.value.terminalId !== terminalId) return null;
     const errors = errorsOf(receipts, info.value.receiptCount);
     if (errors !== null) {

@@ -48,7 +48,7 @@ export class CloseShift {
     if (current.kind !== 'ok') return { kind: 'later', reason: `GET /z-report/current: ${current.reason}` };
     await this.observe(deviceId, current.value, null);
     if (current.value.Header.CloseTime !== '') return { kind: 'not_open' };
-    if (await this.isEmpty(current.value)) return { kind: 'empty' };
+    if (await this.isEmpty(deviceId, current.value)) return { kind: 'empty' };
     const answer = await register.closeShift();
     const stats = await register.zReportStats();
     const after = await register.currentZReport();
@@ -66,10 +66,10 @@ export class CloseShift {
   }
 
   /** Advances and credits are documents too, and stand in no total. */
-  private async isEmpty(report: CurrentZReport): Promise<boolean> {
+  private async isEmpty(deviceId: string, report: CurrentZReport): Promise<boolean> {
     if (report.TotalSaleCount + report.TotalRefundCount > 0) return false;
     const openedMs = parseTashkentTime(report.Header.OpenTime);
-    return openedMs === null || !(await this.shifts.hasOwnSince(report.Header.TerminalID, openedMs));
+    return openedMs === null || !(await this.shifts.hasOwnSince(deviceId, report.Header.TerminalID, openedMs));
   }
 
   private async observe(deviceId: string, report: CurrentZReport, unsentNumbers: number[] | null): Promise<void> {

@@ -65,19 +65,20 @@ export class ShiftRepository {
     const closedAt = closedMs === null ? null : new Date(closedMs);
     const isSent = unsentNumbers !== null && !unsentNumbers.includes(number);
     const ids = Array.from({ length: OLDER_AT_ONCE + 3 }, () => newId('evt'));
+    const isOwn = ofMerchantOf(deviceId);
     return this.prisma.$executeRaw`
       WITH inserted AS (
         INSERT INTO shifts (id, device_id, terminal_id, number, opened_at, closed_at)
         VALUES (${newId('sht')}, ${deviceId}, ${terminalId}, ${number}, ${openedAt}, ${closedAt})
-        ON CONFLICT (terminal_id, number) DO NOTHING RETURNING id, number
+        ON CONFLICT (terminal_id, number, merchant_id) DO NOTHING RETURNING id, number
       ), older AS (
         UPDATE shifts SET closed_at = ${openedAt}
          WHERE closed_at IS NULL AND id IN (SELECT id FROM shifts WHERE terminal_id = ${terminalId} AND number < ${number}
-                                               AND closed_at IS NULL ORDER BY number LIMIT ${OLDER_AT_ONCE})
+                                               AND ${isOwn} AND closed_at IS NULL ORDER BY number LIMIT ${OLDER_AT_ONCE})
         RETURNING id, number
       ), ended AS (
         UPDATE shifts SET closed_at = ${closedAt}
-         WHERE terminal_id = ${terminalId} AND number = ${number} AND closed_at IS NULL AND ${closedAt}::timestamptz IS NOT NULL
+         WHERE terminal_id = ${terminalId} AND number = ${number} AND ${isOwn} AND closed_at IS NULL AND ${closedAt}::timestamptz IS NOT NULL
         RETURNING id, number
       ), closed AS (
         SELECT id, number FROM ended
@@ -105,13 +106,14 @@ export class ShiftRepository {
        ORDER BY place`;
   }
 
-  /** The OFD has every Z-report of this terminal but these. */
-  async markZReportsSent(terminalId: string, unsentNumbers: readonly number[]): Promise<void> {
+  /** The OFD has every Z-report of this terminal but these, as the device's register says: of its own merchant. */
+  async markZReportsSent(deviceId: string, terminalId: string, unsentNumbers: readonly number[]): Promise<void> {
     const ids = Array.from({ length: MARKED_AT_ONCE }, () => newId('evt'));
     await this.prisma.$executeRaw`
       WITH sent AS (
         SELECT z.shift_id FROM z_reports z JOIN shifts s ON s.id = z.shift_id
-         WHERE z.ofd_status = 'pending' AND s.terminal_id = ${terminalId} AND s.number <> ALL(${[...unsentNumbers]}::int[])
+         WHERE z.ofd_status = 'pending' AND s.terminal_id = ${terminalId} AND s.${ofMerchantOf(deviceId)}
+           AND s.number <> ALL(${[...unsentNumbers]}::int[])
          ORDER BY z.shift_id LIMIT ${MARKED_AT_ONCE} FOR NO KEY UPDATE OF z
       ), moved AS (
         UPDATE z_reports z SET ofd_status = 'sent', ofd_sent_at = ${this.now()} FROM sent
@@ -124,11 +126,12 @@ export class ShiftRepository {
         JOIN shifts s ON s.id = m.shift_id JOIN devices d ON d.id = s.device_id`;
   }
 
-  /** Whether the gateway has registered anything on this terminal since: the newest receipt tells. */
-  async hasOwnSince(terminalId: string, openedMs: number): Promise<boolean> {
+  /** Whether the device's merchant has registered anything on this terminal since: its newest receipt says so. */
+  async hasOwnSince(deviceId: string, terminalId: string, openedMs: number): Promise<boolean> {
     const [newest] = await this.prisma.$queryRaw<{ is_since: boolean }[]>`
       SELECT registered_at >= ${new Date(openedMs)}::timestamptz AS is_since FROM receipts
-       WHERE terminal_id = ${terminalId} AND receipt_seq IS NOT NULL ORDER BY receipt_seq DESC LIMIT 1`;
+       WHERE terminal_id = ${terminalId} AND ${ofMerchantOf(deviceId)} AND receipt_seq IS NOT NULL
+       ORDER BY receipt_seq DESC LIMIT 1`;
     return newest?.is_since ?? false;
   }
 
@@ -154,7 +157,7 @@ export class ShiftRepository {
                 count(*) FILTER (WHERE type = 'refund') AS refund_count,
                 coalesce(sum(jsonb_array_length(document -> 'lines')), 0)::bigint AS lines
            FROM receipts r
-          WHERE r.terminal_id = s.terminal_id AND r.receipt_seq > ${this.firstSeqToLookAt()}
+          WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.receipt_seq > ${this.firstSeqToLookAt()}
             AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
        WHERE z.own IS NULL AND s.closed_at IS NOT NULL
          AND lane_open_attempt(d.id) IS NULL
@@ -166,7 +169,8 @@ export class ShiftRepository {
   /** Times have no index, sequences do: a shift's receipts stand among the newest of their terminal. */
   private firstSeqToLookAt(): Prisma.Sql {
     return Prisma.sql`
-      (SELECT max(newest.receipt_seq) FROM receipts newest WHERE newest.terminal_id = s.terminal_id AND newest.receipt_seq IS NOT NULL)
+      (SELECT max(newest.receipt_seq) FROM receipts newest
+        WHERE newest.terminal_id = s.terminal_id AND newest.merchant_id = s.merchant_id AND newest.receipt_seq IS NOT NULL)
         - 2 * ((z.totals ->> 'TotalSaleCount')::bigint + (z.totals ->> 'TotalRefundCount')::bigint) - ${NEWER_RECEIPTS}::bigint`;
   }
 
@@ -207,6 +211,11 @@ export class ShiftRepository {
     const due = dueMs === null ? null : new Date(dueMs);
     await this.prisma.$executeRaw`UPDATE devices SET close_due_at = ${due} WHERE id = ${deviceId}`;
   }
+}
+
+/** Of one terminal only the rows of the device's merchant: another one's register may have said that it is this terminal. */
+function ofMerchantOf(deviceId: string): Prisma.Sql {
+  return Prisma.sql`merchant_id = (SELECT own.merchant_id FROM devices own WHERE own.id = ${deviceId})`;
 }
 
 function ownSums(row: UncomparedRow): ShiftSums {

@@ -10,7 +10,13 @@ export interface Changed<T> {
   targetId: string;
   before: unknown;
   after: unknown;
+  /** Records of other merchants whom the change concerns too. */
+  others?: readonly AuditOfOther[];
 }
+
+/** The caller is another merchant's: its address and request are not written down there. */
+export type AuditOfOther = Pick<Caller, 'merchantId' | 'actor'> &
+  Pick<Changed<null>, 'action' | 'targetId' | 'before' | 'after'>;
 
 /** What turned out to change nothing leaves no record. */
 export interface Unchanged<T> {
@@ -44,8 +50,8 @@ export class AuditedChange {
       return await this.prisma.$transaction(
         async (tx) => {
           await tx.$queryRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
-          const { result, ...record } = await change(tx);
-          if (record.action !== null) await this.trail.append(tx, { ...caller, ...record });
+          const { result, ...changed } = await change(tx);
+          if (changed.action !== null) await this.append(tx, caller, changed);
           return result;
         },
         { timeout: timeoutMs, maxWait: MAX_WAIT_MS, isolationLevel: 'ReadCommitted' },
@@ -56,5 +62,16 @@ export class AuditedChange {
         cause: error,
       });
     }
+  }
+
+  /** Two changes that concern the same merchants take their trails in the same order. */
+  private async append(
+    tx: Prisma.TransactionClient,
+    caller: Caller,
+    { others = [], ...own }: Omit<Changed<never>, 'result'>,
+  ): Promise<void> {
+    const records = [{ ...caller, ...own }, ...others.map((other) => ({ address: null, requestId: null, ...other }))];
+    for (const record of records.sort((a, b) => (a.merchantId < b.merchantId ? -1 : 1)))
+      await this.trail.append(tx, record);
   }
 }

@@ -16,6 +16,8 @@ export const USAGE = `Usage:
   client rotate-secret ID [--overlap-seconds N] [--revoke-tokens]
   client disable ID
   client enable ID
+  terminal show TERMINAL
+  terminal give TERMINAL --merchant CODE_OR_ID --reason TEXT
 ${CATALOG_USAGE}
 ${CLASSIFIER_USAGE}
 
@@ -36,6 +38,7 @@ const OPTIONS = {
   'require-external-id': { type: 'string' },
   'default-goods': { type: 'string' },
   'require-idempotency-key': { type: 'boolean' },
+  reason: { type: 'string' },
 } as const;
 
 export type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
@@ -50,6 +53,8 @@ const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'client rotate-secret': ['overlap-seconds', 'revoke-tokens'],
   'client disable': [],
   'client enable': [],
+  'terminal show': [],
+  'terminal give': ['merchant', 'reason'],
 };
 
 /** These name what they change. */
@@ -59,6 +64,8 @@ export const WITH_TARGET: ReadonlySet<string> = new Set([
   'client rotate-secret',
   'client disable',
   'client enable',
+  'terminal show',
+  'terminal give',
 ]);
 
 /** @throws UsageError */

@@ -11,11 +11,13 @@ import { RotateSecret } from '../clients/rotate-secret.js';
 import { SwitchClient } from '../clients/switch-client.js';
 import { Merchants } from '../merchants/merchants.js';
 import type { GatewaySettings } from '../settings.js';
+import { GiveTerminal } from '../terminals/give-terminal.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { CatalogCommands } from './catalog-commands.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
+import { TerminalCommands } from './terminal-commands.js';
 
 /** What the command line needs of the gateway: the database and the trail, no server and no queue. */
 @Global()
@@ -42,6 +44,8 @@ export class CliModule {
         RotateSecret,
         SwitchClient,
         ClientCommands,
+        GiveTerminal,
+        TerminalCommands,
         Cli,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService],

@@ -9,6 +9,7 @@ import { checked } from './checked.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { NewMerchantInput } from './new-merchant-input.js';
+import { TerminalCommands } from './terminal-commands.js';
 import { UsageError } from './usage-error.js';
 
 /** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli`. */
@@ -19,6 +20,7 @@ export class Cli {
     private readonly clients: ClientCommands,
     private readonly catalog: CatalogCommands,
     private readonly classifier: ClassifierCommands,
+    private readonly terminals: TerminalCommands,
   ) {}
 
   /** @returns what is printed @throws UsageError, Problem */
@@ -40,6 +42,10 @@ export class Cli {
         return this.clients.create(await this.merchantOf(values), values, callerOf());
       case 'client list':
         return this.clients.list(await this.merchantOf(values));
+      case 'terminal show':
+        return this.terminals.show(target);
+      case 'terminal give':
+        return this.terminals.give(target, await this.merchantOf(values), { given: values, program: callerOf() });
       default:
         return this.clients.run(verb, target, values, callerOf());
     }

@@ -34,9 +34,9 @@ export class CallDevice {
     private readonly changes: AuditedChange,
   ) {}
 
-  /** @throws Problem 409 device_disabled, device_not_enrolled; 422 when the register refuses; 429; 503 when it is away */
+  /** @throws Problem 409 device_disabled, device_not_enrolled, device_claimed_elsewhere; 422 when the register refuses; 429; 503 when it is away */
   async execute(caller: Caller, device: DeviceRow, kind: DeviceTaskKind): Promise<CallView> {
-    refuseUnfit(device);
+    refuseUnfit(device, kind);
     if (AUDITED.has(kind)) await this.record(caller, device.id, kind);
     const answer = await this.tasks.ask({
       ...{ deviceId: device.id, kind, actor: caller.actor, waitMs: WAIT_MS, expiresAfterMs: EXPIRES_AFTER_MS },
@@ -53,7 +53,9 @@ export class CallDevice {
   }
 }
 
-function refuseUnfit({ state, transport, terminal_id: terminalId }: DeviceRow): void {
+function refuseUnfit({ state, transport, terminal_id: terminalId }: DeviceRow, kind: DeviceTaskKind): void {
+  if (state === 'claimed_elsewhere' && AUDITED.has(kind))
+    throw new Problem('device_claimed_elsewhere', 'Prove first that the fiscal module is here.');
   if (state === 'disabled') throw new Problem('device_disabled', 'It is disabled; enable it first.');
   if (transport === 'link' && terminalId === null)
     throw new Problem('device_not_enrolled', 'It has not dialled in yet; nobody can ask it anything.');

@@ -25,6 +25,7 @@ export const DEVICE_STATES = [
   'expired',
   'replaced',
   'disabled',
+  'claimed_elsewhere',
 ] as const;
 
 const DAY_MS = 86_400_000;

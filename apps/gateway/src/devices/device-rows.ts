@@ -1,4 +1,10 @@
-import type { DeviceIntroduction, Prisma } from '#database';
+import {
+  claimedElsewhereReason,
+  claimTerminal,
+  contestTerminal,
+  type DeviceIntroduction,
+  type Prisma,
+} from '#database';
 import { newId } from '#runtime';
 import { notFound } from '../http/own-id.js';
 
@@ -55,7 +61,18 @@ export async function tellOfDevice(tx: Tx, deviceId: string, what: string, reaso
       FROM devices WHERE id = ${deviceId}`;
 }
 
-/** Fails with SQLSTATE 23505 when a live device has the terminal. */
+/** The state of a device whose register has just said which terminal it is, with its reason; the holder is notified. */
+export async function claimedState(
+  tx: Tx,
+  terminalId: string,
+  merchantId: string,
+): Promise<[state: 'online' | 'claimed_elsewhere', reason: string | null]> {
+  if ((await claimTerminal(tx, terminalId, merchantId)) === 'held') return ['online', null];
+  await contestTerminal(tx, terminalId, newId('evt'));
+  return ['claimed_elsewhere', claimedElsewhereReason(terminalId)];
+}
+
+/** Fails with SQLSTATE 23505 when a live device of the merchant has the terminal. */
 export async function saveIntroduction(tx: Tx, deviceId: string, known: DeviceIntroduction): Promise<number> {
   const { terminalId, journalId, capabilities, subscriptionExpiresAt, business, reading } = known;
   return tx.$executeRaw`

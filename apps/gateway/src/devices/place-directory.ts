@@ -87,7 +87,7 @@ const MAX_CACHED = 50_000;
 
 const DEVICE_COLUMNS = Prisma.sql`
   d.id, d.merchant_id, d.branch_id, d.group_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.reading, d.last_seen_at,
-  (d.draining_since IS NOT NULL OR d.state IN ('disabled', 'replaced')) AS is_closed,
+  (d.draining_since IS NOT NULL OR d.state IN ('disabled', 'replaced', 'claimed_elsewhere')) AS is_closed,
   NOT (d.transport = 'link' AND d.terminal_id IS NULL) AS has_terminal`;
 const IS_THERE = Prisma.sql`d.deleted_at IS NULL AND d.registered_at IS NOT NULL`;
 

@@ -6,7 +6,7 @@ import type { Caller } from '../audit/caller.js';
 import { Places } from '../places/places.js';
 import { DeviceAddress } from './device-address.js';
 import type { DeviceBody } from './device-bodies.js';
-import { auditedDevice, lockDeviceRow, saveIntroduction, tellOfDevice } from './device-rows.js';
+import { auditedDevice, claimedState, lockDeviceRow, saveIntroduction, tellOfDevice } from './device-rows.js';
 import { DeviceTasks } from './device-tasks.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 import { MAX_TRIED_AT_ONCE, tooManyAtOnce, TriedOutDevices, type NewDevice } from './tried-out-devices.js';
@@ -18,7 +18,7 @@ const WAITING_FOR_ENROLMENT = 'waiting for enrolment';
 
 /**
  * POST /v1/devices. A register that is called is asked who it is before it becomes a device; until then its row has no
- * `registered_at` and nobody else sees it. A gateway that dies in between leaves such a row, which TriedOutDevices clears.
+ * `registered_at` and nobody else sees it. One whose terminal another merchant holds is `claimed_elsewhere` and gets nothing. A gateway that dies in between leaves such a row, which TriedOutDevices clears.
  * A register that dials in is known at once and waits for its enrolment.
  */
 @Injectable()
@@ -106,16 +106,23 @@ export class RegisterDevice {
         const saved = await saveIntroduction(tx, id, known);
         // Somebody has cleared the row away: it had been tried out for far too long.
         if (saved !== 1) throw pendingProblem();
+        const [state, reason] = await claimedState(tx, known.terminalId, caller.merchantId);
         await tx.$executeRaw`
-          UPDATE devices SET registered_at = now(), state = 'online', state_reason = NULL, state_since = now()
+          UPDATE devices SET registered_at = now(), state = ${state}::device_state, state_reason = ${reason},
+                             state_since = now()
            WHERE id = ${id}`;
-        await tx.$executeRaw`INSERT INTO lanes (device_id) VALUES (${id})`;
-        await tellOfDevice(tx, id, 'online', null);
+        // A terminal that was another merchant's may have one of its requests asleep; without keys that is waited out.
+        await tx.$executeRaw`
+          INSERT INTO lanes (device_id, must_settle)
+          SELECT d.id, d.journal_id IS NULL AND EXISTS (
+                   SELECT FROM terminals t WHERE t.terminal_id = d.terminal_id AND t.proof <> 'first')
+            FROM devices d WHERE d.id = ${id}`;
+        await tellOfDevice(tx, id, state, reason);
         const after = auditedDevice(await lockDeviceRow(tx, caller.merchantId, id));
         return { result: null, action: 'device.register', targetId: id, before: null, after };
       });
     } catch (error) {
-      // devices_one_live_per_terminal: another registration of the same register was faster.
+      // devices_one_live_per_terminal_of_merchant: another registration of the same register was faster.
       if (!isUniqueViolation(error)) throw error;
       const detail = `Terminal ${known.terminalId} is already a live device.`;
       throw taskProblem({ kind: 'failed', code: 'terminal_taken', detail }, true);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { claimedElsewhereReason, type Prisma } from '#database';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
@@ -9,6 +9,18 @@ import { auditedDevice, lockDeviceRow, tellOfDevice, type LockedDeviceRow } from
 export type DeviceSwitch = 'disable' | 'enable' | 'drain' | 'resume';
 
 type Tx = Prisma.TransactionClient;
+
+async function enabledState(
+  tx: Tx,
+  { id, transport, terminal_id: terminalId }: LockedDeviceRow,
+): Promise<[string, string | null]> {
+  if (terminalId === null) return transport === 'link' ? ['unreachable', 'waiting for enrolment'] : ['online', null];
+  // Disabling and enabling is no way round the proof.
+  const [elsewhere] = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM terminals t JOIN devices d ON d.terminal_id = t.terminal_id AND d.merchant_id <> t.merchant_id
+     WHERE d.id = ${id}`;
+  return elsewhere ? ['claimed_elsewhere', claimedElsewhereReason(terminalId)] : ['online', null];
+}
 
 /** POST /v1/devices/{id}/disable, enable, drain, resume. Doing it twice changes nothing more and is no error. */
 @Injectable()
@@ -46,9 +58,7 @@ const MOVES: Readonly<Record<DeviceSwitch, (tx: Tx, row: LockedDeviceRow) => Pro
   /** Nothing is believed: it says itself whether it takes receipts, at once. One that never dialled in still has to. */
   async enable(tx, row) {
     if (row.state !== 'disabled') return;
-    const isUnknown = row.transport === 'link' && row.terminal_id === null;
-    const state = isUnknown ? 'unreachable' : 'online';
-    const reason = isUnknown ? 'waiting for enrolment' : null;
+    const [state, reason] = await enabledState(tx, row);
     await tx.$executeRaw`
       UPDATE devices SET state = ${state}::device_state, state_reason = ${reason}, state_since = now(), poll_due_at = NULL
        WHERE id = ${row.id}`;

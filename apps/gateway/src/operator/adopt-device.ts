@@ -31,7 +31,7 @@ export class AdoptDevice {
       await tx.$executeRaw`
         UPDATE devices SET state = 'online', state_reason = NULL, state_since = now(), terminal_id = NULL, journal_id = NULL,
                            capabilities = '{}'
-         WHERE id = ${deviceId} AND state = 'replaced'`;
+         WHERE id = ${deviceId} AND state IN ('replaced', 'claimed_elsewhere')`;
       await tx.$executeRaw`
         UPDATE lanes SET baseline = NULL, last_known = NULL, calibration = NULL, failures = 0, due_at = NULL,
                          due_reason = NULL, settling_relay = NULL, settle_until = NULL,
@@ -63,7 +63,8 @@ const HELD_BACK =
   'the fiscal module was replaced before the receipt was sent again: whether the old one has it cannot be asked any more';
 
 function refuseUnlessFree(device: LockedDevice): void {
-  if (device.state !== 'replaced') {
+  // A module that another merchant holds may have been exchanged for one of this merchant's.
+  if (device.state !== 'replaced' && device.state !== 'claimed_elsewhere') {
     throw new Problem('device_not_replaced', `The device is ${device.state}; only a replaced one is adopted.`);
   }
   if (device.open_attempt_id !== null) {

@@ -12,6 +12,7 @@ export type AttemptStateName = 'open' | 'registered' | 'rejected' | 'not_registe
 /** An attempt with what a decision about it needs, its row and its receipt's row locked. */
 export interface LockedAttempt {
   id: string;
+  merchantId: string;
   receiptId: string;
   deviceId: string;
   state: AttemptStateName;
@@ -72,6 +73,7 @@ export class OperatorRepository {
     if (!receipt) return null;
     return {
       id: attempt.id,
+      merchantId,
       receiptId: attempt.receipt_id,
       deviceId: attempt.device_id,
       state: attempt.state,
@@ -152,7 +154,7 @@ export class OperatorRepository {
     return moved === 1;
   }
 
-  /** Fails with SQLSTATE 23505 when another receipt has this sequence of the terminal. */
+  /** Fails with SQLSTATE 23505 when another receipt of the merchant has this sequence of the terminal. */
   async moveToRegistered(tx: Tx, receiptId: string, registration: CheckedRegistration): Promise<boolean> {
     const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
     const registeredAt = registration.registeredAt.toISOString();
@@ -183,10 +185,15 @@ export class OperatorRepository {
          AND baseline #>> '{reading,sequence}' IS NOT NULL`;
   }
 
-  /** Whether a receipt holds this sequence of this terminal. */
-  async isSequenceTaken(tx: Tx, terminalId: string, receiptSeq: number): Promise<boolean> {
+  /** Whether a receipt of the merchant holds this sequence of this terminal. */
+  async isSequenceTaken(
+    tx: Tx,
+    merchantId: string,
+    { terminalId, receiptSeq }: { terminalId: string; receiptSeq: number },
+  ): Promise<boolean> {
     const rows = await tx.$queryRaw<unknown[]>`
-      SELECT 1 FROM receipts WHERE terminal_id = ${terminalId} AND receipt_seq = ${receiptSeq}::bigint`;
+      SELECT 1 FROM receipts WHERE terminal_id = ${terminalId} AND receipt_seq = ${receiptSeq}::bigint
+         AND merchant_id = ${merchantId}`;
     return rows.length > 0;
   }
 

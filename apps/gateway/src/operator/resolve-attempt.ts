@@ -54,7 +54,7 @@ export class ResolveAttempt {
         return changed(attempt, decision, await this.decide(tx, attempt, { caller, decision }));
       })
       .catch((error: unknown) => {
-        // receipts_one_per_registration: everything was rolled back.
+        // receipts_one_per_registration_of_merchant: everything was rolled back.
         throw isUniqueViolation(error) ? sequenceTaken('/receipt_seq', error) : error;
       });
     // The crash window between commit and bell is the sweeper's.
@@ -135,8 +135,8 @@ export class ResolveAttempt {
       throw Problem.fromErrors([{ pointer: '/surplus/receipt_seq', code: 'duplicate', detail }]);
     }
     const registration = checked(surplus, attempt, '/surplus');
-    const { terminalId, receiptSeq } = registration;
-    if (await this.rows.isSequenceTaken(tx, terminalId, receiptSeq)) throw sequenceTaken('/surplus/receipt_seq');
+    if (await this.rows.isSequenceTaken(tx, attempt.merchantId, registration))
+      throw sequenceTaken('/surplus/receipt_seq');
     return registration;
   }
 }

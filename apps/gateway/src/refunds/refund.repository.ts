@@ -132,7 +132,10 @@ interface DeviceRow {
   state: string;
 }
 
+/** States that end by a person or a proof alone. */
+const CLOSED: ReadonlySet<string> = new Set(['disabled', 'replaced', 'claimed_elsewhere']);
+
 function deviceOf(row: DeviceRow): SellingDevice {
-  const isClosed = row.draining_since !== null || row.state === 'disabled' || row.state === 'replaced';
+  const isClosed = row.draining_since !== null || CLOSED.has(row.state);
   return { deviceId: row.id, vatRule: row.vat_rule ?? 'unit', isClosed };
 }

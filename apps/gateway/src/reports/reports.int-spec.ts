@@ -122,7 +122,7 @@ describe('reconciliation', () => {
     await fixture.prisma.device.update({ where: { id: device.deviceId }, data: { profile } });
     const id = newId('sht');
     const times = { openedAt: new Date('2026-03-01T04:00:00Z'), closedAt: new Date('2026-03-01T18:00:00Z') };
-    await fixture.prisma.shift.create({ data: { id, ...device, number: given.number, ...times } });
+    await fixture.prisma.shift.create({ data: { id, merchantId, ...device, number: given.number, ...times } });
     const { saleCash = 0, saleCount = 0 } = given;
     const totals = {
       ...{ TotalSaleCash: saleCash, TotalSaleCard: 0, TotalSaleVAT: 0, TotalSaleCount: saleCount },
