@@ -1,5 +1,6 @@
 import { Type } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import { MAX_UNITS } from '#fiscal-domain';
 import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../http/body-rules.js';
 
 export class DefaultGoodsBody {
@@ -9,10 +10,10 @@ export class DefaultGoodsBody {
   @Matches(/^\d{1,20}$/)
   package_code!: string;
 
-  /** Unit-of-measure code (OKEI). */
+  /** Unit-of-measure code: OKEI, or as the register of goods numbers it. */
   @IsInt()
   @Min(0)
-  @Max(9_999_999)
+  @Max(MAX_UNITS)
   units!: number;
 
   @IsIn([0, 12])

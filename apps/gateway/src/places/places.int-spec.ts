@@ -81,6 +81,10 @@ test('a merchant sees and sets its own; what it requires of sales is enforced', 
   expect((await fleet.ask('PATCH', '/v1/merchant', { name: 'N', default_goods: null })).body).toMatchObject({
     ...{ name: 'N', default_goods: null, time_of_close: '23:45', requirements: { external_id: true } },
   });
+  const coded = { ...goods, units: 244_272_402 };
+  expect((await fleet.ask('PATCH', '/v1/merchant', { default_goods: coded })).body).toMatchObject({
+    default_goods: { units: 244_272_402 },
+  });
   const odd = { tin: '311111111', time_of_close: '7:00', default_goods: { ...goods, vat_percent: 15 } };
   const { body } = await fleet.ask('PATCH', '/v1/merchant', odd);
   expect(body.errors.map(({ pointer, code }) => [pointer, code]).sort()).toEqual([
@@ -94,6 +98,7 @@ test('a merchant sees and sets its own; what it requires of sales is enforced', 
   const given = await fleet.ask('POST', '/v1/receipts', { ...sale, external_id: 'o-1' });
   expect(given.body.errors.map(({ pointer }) => pointer)).not.toContain('/external_id');
   expect((await fleet.gateway.audited(fleet.merchantId)).map(({ action }) => action)).toEqual([
+    'merchant.change',
     'merchant.change',
     'merchant.change',
   ]);

@@ -26,6 +26,7 @@ import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { MerchantSettings } from '../merchants/merchant-settings.js';
 import { CALLBACK_SECRET_MISSING } from './callback-fault.js';
 import { itemFaults } from './item-faults.js';
+import { onlineFieldFaults } from './online-field-faults.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
 import { faultOfShape, faultOfViolation } from './rule-faults.js';
 
@@ -228,7 +229,7 @@ interface PaymentDraft {
 /** @param isTotalKnown whether `totalTiyin` is what the caller must pay */
 function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): PaymentDraft {
   const { method } = body;
-  const provider = body.provider ?? null;
+  const provider = body.provider || null;
   const zero = tiyin(0);
   const refused = (...faults: ProblemError[]): PaymentDraft => ({
     payment: { method, provider, cashTiyin: zero, cardTiyin: zero },
@@ -251,18 +252,6 @@ function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: bool
   }));
   const [cashTiyin, cardTiyin] = method === 'cash' ? [totalTiyin, zero] : [zero, totalTiyin];
   return { payment: { method, provider, cashTiyin, cardTiyin }, faults };
-}
-
-/** What only makes sense where the gateway collects: everything else means that the money has been taken. */
-function onlineFieldFaults(body: PaymentBody): ProblemError[] {
-  const fields = (['token', 'phone', 'otp', 'return_url', 'capture'] as const).filter(
-    (field) => body[field] !== undefined && body[field] !== null,
-  );
-  return fields.map((field) => ({
-    pointer: `/payment/${field}`,
-    code: 'invalid_value',
-    detail: `Only the method "online" collects money; "${body.method}" says that it has been taken.`,
-  }));
 }
 
 function mixedFaults(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): ProblemError[] {

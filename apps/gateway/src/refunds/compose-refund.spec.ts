@@ -114,6 +114,18 @@ test('the buyer and the way of paying are the sale’s, everything else is the r
   });
 });
 
+test('money that goes back is collected by nothing, and an empty provider is none', () => {
+  const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }]);
+  const strange = { method: 'card', token: 'tok_12345678', qr_code: '880101698207133392' } as const;
+  expect(ask(sale, [], { payment: strange })).toMatchObject({
+    kind: 'refused',
+    faults: [{ pointer: '/payment/token' }, { pointer: '/payment/qr_code' }],
+  });
+  expect(ask(sale, [], { payment: { method: 'cash', provider: '' } })).toMatchObject({
+    document: { payment: { method: 'cash', provider: null } },
+  });
+});
+
 test('what the register would refuse is told in pointers of the refund’s body', () => {
   const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }]);
   const body = { lines: [{ line: 1, qty: 1 }] };

@@ -25,6 +25,7 @@ import {
   type VatRule,
 } from '#fiscal-domain';
 import type { ProblemError } from '#runtime';
+import { onlineFieldFaults } from '../receipts/online-field-faults.js';
 import type { PaymentBody } from '../receipts/receipt-body.js';
 import { faultOfViolation } from '../receipts/rule-faults.js';
 import type { RefundBody, RefundLineBody } from './refund-body.js';
@@ -199,14 +200,15 @@ function composePayment(
     return [{ pointer, code: 'exceeds_left', detail }];
   });
   if (faults.length > 0) return { kind: 'refused', faults };
-  const told = { method: body.payment.method, provider: body.payment.provider ?? null };
+  const told = { method: body.payment.method, provider: body.payment.provider || null };
   const { cashTiyin, cardTiyin } = split;
   return { kind: 'payment', payment: { ...told, cashTiyin, cardTiyin } };
 }
 
 type Told = ({ kind: 'split' } & PaymentSplit) | { kind: 'refused'; faults: ProblemError[] };
 
-function toldSplit({ method, cash, card }: PaymentBody, totalTiyin: Tiyin): Told {
+function toldSplit(body: PaymentBody, totalTiyin: Tiyin): Told {
+  const { method, cash, card } = body;
   const refused = (pointer: string, code: string, detail: string): Told => ({
     kind: 'refused',
     faults: [{ pointer, code, detail }],
@@ -215,6 +217,8 @@ function toldSplit({ method, cash, card }: PaymentBody, totalTiyin: Tiyin): Told
     const detail = 'Say how the money goes back; without payment it goes back as it came.';
     return refused('/payment/method', 'payment_method_unsupported', detail);
   }
+  const strange = onlineFieldFaults(body);
+  if (strange.length > 0) return { kind: 'refused', faults: strange };
   if (method !== 'mixed') {
     if (isGiven(cash) || isGiven(card)) {
       const detail = `Only the method "mixed" splits the sum; "${method}" returns all of it.`;
