@@ -148,6 +148,7 @@ function assemble(db: Sqlite, folder: string, options: RegisterOptions): Registe
     minIntervalMs: settings.FM_MIN_INTERVAL_MS,
     receiptCapacity: settings.FM_RECEIPT_CAPACITY,
     shiftCapacity: settings.FM_SHIFT_CAPACITY,
+    paymentToleranceTiyin: settings.FM_PAYMENT_TOLERANCE_TIYIN ?? null,
     onFault: (error) => logger.error({ err: error }, 'the journal could not be written'),
     isMemoryFull: () => faults?.strikes('memory_full') === true,
   });

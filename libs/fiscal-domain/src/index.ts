@@ -7,6 +7,7 @@ export * from './receipt-status.js';
 export * from './refund-ledger.js';
 export * from './refund-lines.js';
 export * from './refund-payment.js';
+export * from './payment-gap.js';
 export * from './ids.js';
 export * from './text.js';
 export * from './tashkent-time.js';

@@ -101,7 +101,7 @@ export function decideRefusal(
   isRefund: boolean,
 ): Outcome {
   const { code, message } = refused;
-  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && isRefund)) {
+  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && (isRefund || saysPaymentMismatch(refused.details)))) {
     const rejection = { code, rule: refused.rule ?? null, detail: message, line: lineOf(refused.details) };
     return { kind: 'rejected', rejection };
   }
@@ -253,6 +253,13 @@ function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registrat
 
 function kindIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
+}
+
+/** The module's own word about the paid sum: no other state of the module would change it. */
+function saysPaymentMismatch(details: unknown): boolean {
+  return (
+    typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'payment_mismatch'
+  );
 }
 
 function lineOf(details: unknown): number | null {

@@ -89,6 +89,7 @@ export type ModuleRefusalReason =
   | 'sums_full'
   | 'clock_behind'
   | 'unsent_too_old'
+  | 'payment_mismatch'
   | 'refund_exceeds_sales'
   | 'refund_receipt_unknown'
   | 'refund_mismatch';

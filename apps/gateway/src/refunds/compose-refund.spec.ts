@@ -1,7 +1,16 @@
 // Promise: however a receipt is refunded, all refunds together are the receipt: quantity, total, VAT, cash and card.
 import fc from 'fast-check';
 import type { StoredReceiptDocument } from '#database';
-import { lineTotal, resolvedTotals, thousandths, tiyin, vatContained, type ReceiptLine } from '#fiscal-domain';
+import {
+  lineTotal,
+  requestPaymentGap,
+  resolvedTotals,
+  thousandths,
+  tiyin,
+  toLocalReceipt,
+  vatContained,
+  type ReceiptLine,
+} from '#fiscal-domain';
 import { composeRefund, refundViolations, type ComposedRefund } from './compose-refund.js';
 import type { RefundBody } from './refund-body.js';
 
@@ -85,6 +94,7 @@ test('any sequence of refunds of any receipt is the receipt in the end, and one 
       }
       const rest = ask(sale, ledger, {});
       if (rest.kind === 'composed') ledger.push(rest.document);
+      for (const each of ledger) expect(requestPaymentGap(toLocalReceipt(each, 'unit'))).toBe(0n);
       const sum = (pick: (document: StoredReceiptDocument) => number): number =>
         ledger.reduce((all, document) => all + pick(document), 0);
       expect([sum((each) => each.totalTiyin), sum((each) => each.vatTotalTiyin)]).toEqual([
