@@ -72,6 +72,7 @@ export class Register {
       ...{ module, journal, courier, goods: classifier.lookUp, vatRule: settings.VAT_RULE },
       issuer: () => this.issuer(),
       barred: () => this.barred(),
+      extensions: settings.REGISTER_EXTENSIONS,
     });
   }
 

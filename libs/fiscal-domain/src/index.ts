@@ -16,6 +16,8 @@ export * from './extra-info.js';
 export * from './local-api.js';
 export * from './local-receipt-rules.js';
 export * from './local-shape.js';
+export * from './local-extensions.js';
+export * from './fiscal-fields.js';
 export { localReceiptTotals, type LocalReceiptTotals } from './local-amounts.js';
 export * from './to-local-receipt.js';
 export * from './classifier.js';

@@ -18,6 +18,11 @@ export interface ReceiptWords {
   readonly totalVat: string;
   readonly cash: string;
   readonly card: string;
+  readonly wallet: string;
+  readonly principalTin: string;
+  readonly principalPinfl: string;
+  readonly buyerTin: string;
+  readonly buyerPinfl: string;
   readonly terminal: string;
   readonly sign: string;
   readonly refundOf: string;
@@ -41,6 +46,11 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'В том числе НДС',
     cash: 'Наличные',
     card: 'Банковская карта',
+    wallet: 'Электронный кошелёк',
+    principalTin: 'ИНН комитента',
+    principalPinfl: 'ПИНФЛ комитента',
+    buyerTin: 'ИНН покупателя',
+    buyerPinfl: 'ПИНФЛ покупателя',
     terminal: 'Терминал (ФМ)',
     sign: 'Фискальный признак',
     refundOf: 'Возврат по чеку №',
@@ -62,6 +72,11 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'Shu jumladan QQS',
     cash: 'Naqd pul',
     card: 'Bank kartasi',
+    wallet: 'Elektron hamyon',
+    principalTin: 'Komitent STIRi',
+    principalPinfl: 'Komitent JSHSHIRi',
+    buyerTin: 'Xaridor STIRi',
+    buyerPinfl: 'Xaridor JSHSHIRi',
     terminal: 'Terminal (FM)',
     sign: 'Fiskal belgi',
     refundOf: 'Qaytarilgan chek №',
@@ -83,6 +98,11 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'Including VAT',
     cash: 'Cash',
     card: 'Card',
+    wallet: 'Wallet',
+    principalTin: 'Principal’s TIN',
+    principalPinfl: 'Principal’s PINFL',
+    buyerTin: 'Buyer’s TIN',
+    buyerPinfl: 'Buyer’s PINFL',
     terminal: 'Terminal (FM)',
     sign: 'Fiscal sign',
     refundOf: 'Refund of receipt No.',

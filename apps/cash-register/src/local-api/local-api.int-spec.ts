@@ -91,7 +91,7 @@ describe('the local API', () => {
       fmInitialized: true,
       activated: true,
       subscriptionState: 'active',
-      capabilities: ['idempotency', 'journal'],
+      capabilities: ['idempotency', 'journal', 'commission', 'customer', 'payment_provider'],
       port: Number(new URL(register.url).port),
     });
     expect(status.headers.get('x-subscription-state')).toBeNull();

@@ -2,13 +2,14 @@ import { tashkentDateTime, type LocalReceipt } from '#fiscal-domain';
 import {
   escapeHtml,
   isTestModule,
+  maskedPinfl,
   qrSvg,
   RECEIPT_WORDS,
   sumText,
   type ReceiptLanguage,
   type ReceiptWords,
 } from '#paper';
-import type { FiscalItem } from '../fiscal-module/fiscal-module.js';
+import type { FiscalItem, Taxpayer } from '../fiscal-module/fiscal-module.js';
 import type { OfdDocument } from '../ofd/ofd-document.js';
 
 /** Who issues the receipt: what its head says. */
@@ -56,7 +57,10 @@ function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWo
     row(words.receipt, String(document.seq)) +
     row(words.shift, String(document.shift)) +
     row(words.time, tashkentDateTime(receipt.transactionTime)) +
-    (refund ? row(words.refundOf, `${String(refund.receiptSeq)} (${refund.terminalId})`) : '')
+    (refund ? row(words.refundOf, `${String(refund.receiptSeq)} (${refund.terminalId})`) : '') +
+    taxpayerRows(document.customer, { tin: words.buyerTin, pinfl: words.buyerPinfl })
+      .map(([label, value]) => row(label, value))
+      .join('')
   );
 }
 
@@ -70,8 +74,19 @@ function itemRows(item: FiscalItem, words: ReceiptWords): string {
     row(`${words.vat} ${String(item.vat_percent)}%`, sumText(item.vat)) +
     small(`${words.spic}: ${item.spic}${item.package_code === null ? '' : ` / ${item.package_code}`}`) +
     (item.barcode === null ? '' : small(`${words.barcode}: ${item.barcode}`)) +
+    taxpayerRows(item.commission, { tin: words.principalTin, pinfl: words.principalPinfl })
+      .map(([label, value]) => small(`${label}: ${value}`))
+      .join('') +
     item.labels.map((label) => small(`${words.marking}: ${label.replaceAll('\u001d', '␝')}`)).join('')
   );
+}
+
+function taxpayerRows(party: Taxpayer | undefined, words: { tin: string; pinfl: string }): [string, string][] {
+  const { tin, pinfl } = party ?? { tin: null, pinfl: null };
+  return [
+    ...(tin === null ? [] : [[words.tin, tin] satisfies [string, string]]),
+    ...(pinfl === null ? [] : [[words.pinfl, maskedPinfl(pinfl)] satisfies [string, string]]),
+  ];
 }
 
 function totalRows(document: OfdDocument, words: ReceiptWords): string {
@@ -80,8 +95,13 @@ function totalRows(document: OfdDocument, words: ReceiptWords): string {
     `<tr class="sum"><td>${words.total}</td><td>${sumText(total)}</td></tr>` +
     row(words.totalVat, sumText(document.vat)) +
     row(words.cash, sumText(document.cash)) +
-    row(words.card, sumText(document.card))
+    row(cardLabel(document, words), sumText(document.card))
   );
+}
+
+/** Wallet money counts as card; where the document names the wallet, so does the paper. */
+function cardLabel({ payment_provider: wallet }: OfdDocument, words: ReceiptWords): string {
+  return wallet === undefined ? words.card : `${words.wallet} (${wallet})`;
 }
 
 function signRows(receipt: LocalReceipt, words: ReceiptWords): string {

@@ -51,7 +51,7 @@ export class SendReceipt {
     const { document } = receipt;
     const { profile, takesExtraInfo = false } = lane.device;
     const extraInfo = takesExtraInfo ? (receipt.extraInfo ?? null) : null;
-    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, profile.vatRule, extraInfo)));
+    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, profile.vatRule, { extraInfo })));
     if (lane.baseline.journalId === null) {
       const setback = await this.parts.baselines.take(lane);
       if (setback) return setback;

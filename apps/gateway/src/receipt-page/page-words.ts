@@ -24,8 +24,6 @@ export interface PageWords {
   withoutSign: string;
   accepted: string;
   packageCode: string;
-  principalTin: string;
-  principalPinfl: string;
   refunded: string;
   refundedWhole: string;
   refund: string;
@@ -68,8 +66,6 @@ const EN: PageWords = {
   withoutSign: 'Documents of this type have no fiscal sign.',
   accepted: 'Accepted',
   packageCode: 'Package',
-  principalTin: 'Principal’s TIN',
-  principalPinfl: 'Principal’s PINFL',
   refunded: 'Refunded',
   refundedWhole: 'Refunded in full',
   refund: 'Refund',
@@ -106,8 +102,6 @@ const RU: PageWords = {
   withoutSign: 'У документов этого вида нет фискального признака.',
   accepted: 'Принят',
   packageCode: 'Упаковка',
-  principalTin: 'ИНН комитента',
-  principalPinfl: 'ПИНФЛ комитента',
   refunded: 'Возвращено',
   refundedWhole: 'Возвращено полностью',
   refund: 'Возврат',
@@ -147,8 +141,6 @@ const UZ: PageWords = {
   withoutSign: 'Bu turdagi hujjatlarda fiskal belgi bo‘lmaydi.',
   accepted: 'Qabul qilingan',
   packageCode: 'Qadoq',
-  principalTin: 'Komitent STIRi',
-  principalPinfl: 'Komitent JSHSHIRi',
   refunded: 'Qaytarilgan',
   refundedWhole: 'To‘liq qaytarilgan',
   refund: 'Qaytarish',

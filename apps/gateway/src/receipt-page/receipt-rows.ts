@@ -1,5 +1,5 @@
 import { formatQuantity, tashkentDateTime, type ReceiptLine, type ReceiptStatus } from '#fiscal-domain';
-import { RECEIPT_WORDS, sumText, type ReceiptLanguage, type ReceiptWords } from '#paper';
+import { maskedPinfl, RECEIPT_WORDS, sumText, type ReceiptLanguage, type ReceiptWords } from '#paper';
 import { PAGE_WORDS, type PageWords } from './page-words.js';
 import { printable } from './paper.js';
 import type { RelatedReceipt, ShownReceipt } from './shown-receipt.js';
@@ -116,8 +116,8 @@ function itemRows(line: ReceiptLine, { paper, page }: Words): ItemRows {
     { label: page.packageCode, value: line.packageCode },
     { label: paper.barcode, value: line.barcode ?? '' },
     ...line.labels.map((label) => ({ label: paper.marking, value: printable(label) })),
-    { label: page.principalTin, value: line.commission?.tin ?? '' },
-    { label: page.principalPinfl, value: hidden(line.commission?.pinfl ?? '') },
+    { label: paper.principalTin, value: line.commission?.tin ?? '' },
+    { label: paper.principalPinfl, value: maskedPinfl(line.commission?.pinfl ?? '') },
   ];
   return {
     name: line.name,
@@ -133,11 +133,6 @@ function itemRows(line: ReceiptLine, { paper, page }: Words): ItemRows {
       : [],
     details: details.filter(({ value }) => value !== ''),
   };
-}
-
-/** A person's number is not for everybody who is shown a receipt. */
-function hidden(pinfl: string): string {
-  return pinfl === '' ? '' : `${'*'.repeat(Math.max(0, pinfl.length - 4))}${pinfl.slice(-4)}`;
 }
 
 function sumRows({ document, refundedTiyin, type }: ShownReceipt, { paper, page }: Words): Row[] {
