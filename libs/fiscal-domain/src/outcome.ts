@@ -2,6 +2,7 @@
  * What an attempt's answer means: the decision table (docs/architecture.md, "The lane"), as pure functions.
  * The default of anything odd is "unclear": never success, never failure.
  */
+import { knownFiscalFields, type FiscalField } from './fiscal-fields.js';
 import type { FmInfo, LocalStatus, SaleResponse } from './local-api.js';
 
 /** Accumulated lifetime sums of a fiscal module, tiyin, as GET /fm/info reports them. */
@@ -52,6 +53,10 @@ export interface Registration {
   transactionTimeMs: number;
   ofdSent: boolean;
   ofdError: string | null;
+  /** What beyond the specification the document holds, by the register's own word. */
+  recordedFields: readonly FiscalField[];
+  /** Null where the register does not say. */
+  shiftNumber: number | null;
 }
 
 export interface Rejection {
@@ -239,7 +244,8 @@ function sumsOf(info: FmInfo): FiscalSums {
   };
 }
 
-function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registration {
+function registrationOf(response: SaleResponse): Registration {
+  const { receipt, ofdSent, ofdError, recordedFields = [], shiftNumber = null } = response;
   return {
     terminalId: receipt.terminalId,
     receiptSeq: receipt.receiptSeq,
@@ -248,6 +254,8 @@ function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registrat
     transactionTimeMs: receipt.transactionTime,
     ofdSent,
     ofdError: ofdSent ? null : (ofdError ?? null),
+    recordedFields: knownFiscalFields(recordedFields),
+    shiftNumber,
   };
 }
 

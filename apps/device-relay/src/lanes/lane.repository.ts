@@ -31,6 +31,7 @@ export class LaneRepository implements LaneStore {
     this.attempts.recordLateAnswer(attemptId, registration);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
     this.attempts.closeRejected(attemptId, rejection, evidence, grip);
+  rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) => this.attempts.rejectUnsent(receipt, rejection);
   closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, grip) =>
     this.attempts.closeNotRegistered(attemptId, evidence, grip);
   closeUnknown: LaneStore['closeUnknown'] = (attemptId, evidence, options) =>

@@ -6,6 +6,7 @@ import type {
   CurrentZReport,
   DeviceProfile,
   ExpectedGrowth,
+  FiscalField,
   FmInfo,
   LocalBranch,
   LocalBusiness,
@@ -33,6 +34,8 @@ export interface LaneDevice {
   profile: DeviceProfile;
   /** Its register has our extensions: it may be told how the money came, and ignores what it does not know. */
   takesExtraInfo?: boolean;
+  /** What beyond the specification it takes into the fiscal document. */
+  takesFields?: readonly FiscalField[];
 }
 
 export interface OpenAttempt {
@@ -119,6 +122,11 @@ export interface LaneStore {
    * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
    */
   closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
+  /**
+   * A receipt that may not be sent as it is: `accepted → rejected`. False when it is no longer accepted on this device, or when an
+   * earlier attempt may have left it in the register.
+   */
+  rejectUnsent(receipt: { receiptId: string; deviceId: string }, rejection: Rejection): Promise<boolean>;
   /** Back to `accepted`, for the same lane place. */
   closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
   closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean>;

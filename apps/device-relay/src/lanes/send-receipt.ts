@@ -3,12 +3,14 @@ import {
   growthOf,
   readingOf,
   sameReading,
-  toLocalReceipt,
+  type FiscalField,
   type Outcome,
   type RegisterAnswer,
+  type Rejection,
 } from '#fiscal-domain';
 import { newId, type Clock, type Logger } from '#runtime';
 import { checkKeys } from './check-keys.js';
+import { composeRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
@@ -49,9 +51,9 @@ export class SendReceipt {
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
-    const { profile, takesExtraInfo = false } = lane.device;
-    const extraInfo = takesExtraInfo ? (receipt.extraInfo ?? null) : null;
-    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, profile.vatRule, { extraInfo })));
+    const composed = composeRequest(receipt, lane.device);
+    if (composed.kind === 'refused') return this.rejectUnsent(lane, receipt, composed.rejection);
+    const { bytes: request } = composed;
     if (lane.baseline.journalId === null) {
       const setback = await this.parts.baselines.take(lane);
       if (setback) return setback;
@@ -90,6 +92,14 @@ export class SendReceipt {
     const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.grip.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
     return this.record(lane, { attempt, answer }, outcome);
+  }
+
+  /** One statement: a crash before it leaves the receipt accepted for the next owner of the lane, who decides the same. */
+  private async rejectUnsent(lane: LaneInHand, { id: receiptId }: WaitingReceipt, rejection: Rejection): Promise<Step> {
+    const { id: deviceId } = lane.device;
+    this.tools.logger.warn({ device_id: deviceId, receipt_id: receiptId, rejection }, 'rejected, nothing was sent');
+    if (await this.store.rejectUnsent({ receiptId, deviceId }, rejection)) this.parts.notices.tell(receiptId);
+    return { kind: 'reread' };
   }
 
   private async record(lane: LaneInHand, sent: Sent, outcome: Outcome): Promise<Step> {
@@ -142,8 +152,19 @@ export class SendReceipt {
     lane.baseline = baseline;
     lane.lastKnown = lastKnown;
     lane.failures = 0;
+    this.noteLoss(lane, attempt, registration.recordedFields);
     if (foreignSales) await this.store.markShared(deviceId, `sequence jumped to ${receiptSeq}`);
     return { kind: 'next' };
+  }
+
+  /** It announced a field a moment ago and did not record it: the receipt says so, and somebody should look at the register. */
+  private noteLoss(lane: LaneInHand, { receiptId, document }: OpenAttempt, recorded: readonly FiscalField[]): void {
+    const lost = (document.requiredFields ?? []).filter((field) => !recorded.includes(field));
+    if (lost.length === 0) return;
+    this.tools.logger.error(
+      { device_id: lane.device.id, receipt_id: receiptId, lost },
+      'registered without these fields',
+    );
   }
 
   /**

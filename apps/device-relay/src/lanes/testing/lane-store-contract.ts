@@ -33,7 +33,7 @@ const DEVICE = 'dev_1';
 const REJECTION: Rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
 const REGISTRATION: Registration = {
   ...{ terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/41' },
-  ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null },
+  ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null, recordedFields: [], shiftNumber: null },
 };
 const EVIDENCE = { baseline: BASELINE, why: 'nobody knows' };
 
@@ -257,6 +257,23 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       const again = await intend(receiptId);
       await rig.ours.closeNotRegistered(again.attemptId, { answer: { kind: 'not_sent' } }, rig.grip());
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: true }]);
+    });
+
+    test('rejected unsent: what waits here, once, whoever holds the lane; not what may be registered', async () => {
+      const waiting = await rig.createReceipt();
+      const reject = (receiptId: string, deviceId = DEVICE): Promise<boolean> =>
+        rig.ours.rejectUnsent({ receiptId, deviceId }, REJECTION);
+      expect([await reject(waiting, 'dev_2'), await reject(waiting), await reject(waiting)]).toEqual([
+        false,
+        true,
+        false,
+      ]);
+      expect(await status(waiting)).toBe('rejected');
+      expect((await intend(waiting)).opened).toBe('withdrawn');
+      const { receiptId, attemptId } = await sending();
+      expect([await reject(receiptId), await status(receiptId)]).toEqual([false, 'sending']);
+      await rig.ours.closeNotRegistered(attemptId, { proof: { kind: 'unproven' } }, rig.grip());
+      expect([await reject(receiptId), await status(receiptId)]).toEqual([false, 'accepted']);
     });
 
     test('a refusal is remembered for the relay that heard it, on an open attempt only', async () => {

@@ -96,6 +96,7 @@ export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () =
     recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
     closeRejected: (attemptId, rejection, evidence, grip) =>
       send(() => ledger.closeRejected(attemptId, rejection, evidence, grip)),
+    rejectUnsent: (receipt, rejection) => send(() => ledger.rejectUnsent(receipt, rejection)),
     closeNotRegistered: (attemptId, evidence, grip) => send(() => ledger.closeNotRegistered(attemptId, evidence, grip)),
     closeUnknown: (attemptId, evidence, options) => send(() => ledger.closeUnknown(attemptId, evidence, options)),
     noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(relayId, attemptId, evidence)),

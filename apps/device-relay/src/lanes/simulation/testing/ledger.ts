@@ -238,6 +238,16 @@ export class Ledger {
     return true;
   }
 
+  rejectUnsent({ receiptId, deviceId }: { receiptId: string; deviceId: string }, rejection: Rejection): boolean {
+    const receipt = this.receipts.get(receiptId)!;
+    if (receipt.status !== 'accepted' || receipt.deviceId !== deviceId || receipt.attempts.some(isUnproven))
+      return false;
+    this.leaveLane(receipt);
+    this.move(receipt, 'rejected', rejection.code);
+    this.promises.givenUp(receipt);
+    return true;
+  }
+
   closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): boolean {
     const attempt = this.attempts.get(attemptId);
     if (attempt?.state !== 'open' || !this.holds(grip)) return false;
