@@ -195,6 +195,16 @@ test('a register that took it and no longer does is noticed before a byte is sen
   expect([sent(), (await rows.receipt(id))['status']]).toEqual([[], 'rejected']);
 });
 
+test('nothing is rejected for what a late poll has written down: the register is asked anew', async () => {
+  await announce(FISCAL_FIELDS);
+  await accept({ requiredFields: FISCAL_FIELDS });
+  await drain();
+  await rows.sql.query(`UPDATE devices SET capabilities = '{}'`);
+  const id = await accept({ requiredFields: FISCAL_FIELDS });
+  await drain();
+  expect([sent(), (await rows.receipt(id))['status']]).toEqual([[EVERYTHING, EVERYTHING], 'registered']);
+});
+
 test('what may be registered already is sent, with what the register takes: its key decides', async () => {
   await announce([]);
   const id = await accept({ requiredFields: ['commission'] });

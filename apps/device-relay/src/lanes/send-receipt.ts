@@ -9,8 +9,10 @@ import {
   type Rejection,
 } from '#fiscal-domain';
 import { newId, type Clock, type Logger } from '#runtime';
+import { takenBy } from '../devices/lane-device.js';
 import { checkKeys } from './check-keys.js';
-import { composeRequest } from './compose-request.js';
+import { checkRegister } from './check-register.js';
+import { composeRequest, type ComposedRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
@@ -51,7 +53,8 @@ export class SendReceipt {
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
-    const composed = composeRequest(receipt, lane.device);
+    const composed = await this.compose(lane, receipt);
+    if (composed.kind === 'unfit') return composed.step;
     if (composed.kind === 'refused') return this.rejectUnsent(lane, receipt, composed.rejection);
     const { bytes: request } = composed;
     if (lane.baseline.journalId === null) {
@@ -92,6 +95,19 @@ export class SendReceipt {
     const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.grip.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
     return this.record(lane, { attempt, answer }, outcome);
+  }
+
+  /** What is known of a register may be old: a receipt ends by nothing but its present word. */
+  private async compose(
+    lane: LaneInHand,
+    receipt: WaitingReceipt,
+  ): Promise<ComposedRequest | { kind: 'unfit'; step: Step }> {
+    const composed = composeRequest(receipt, lane.device);
+    if (composed.kind === 'composed') return composed;
+    const check = await checkRegister(lane.register, lane.baseline);
+    if (check.kind !== 'same') return { kind: 'unfit', step: await this.parts.setbacks.unfit(lane, check) };
+    lane.device = { ...lane.device, ...takenBy(check.capabilities) };
+    return composeRequest(receipt, lane.device);
   }
 
   /** One statement: a crash before it leaves the receipt accepted for the next owner of the lane, who decides the same. */
