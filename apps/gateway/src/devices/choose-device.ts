@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { PrismaService, type DeviceReading } from '#database';
-import type { VatRule } from '#fiscal-domain';
+import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import { growingCache } from '#runtime';
 import { preferDevice, type Candidate } from './prefer-device.js';
 
@@ -11,12 +11,14 @@ export interface Route {
   branchId: string;
   cashierId: string;
   vatRule: VatRule;
+  /** What it takes into the fiscal document beyond the specification. */
+  takesFields: readonly FiscalField[];
 }
 
 type UnknownPlace = { kind: 'unknown'; field: 'cashier_id' | 'branch_id' | 'device_id'; detail: string };
 export type Routing = { kind: 'routed'; route: Route } | UnknownPlace | { kind: 'no_device' };
 export type Placing =
-  { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule'> & { deviceId: null } } | UnknownPlace;
+  { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule' | 'takesFields'> & { deviceId: null } } | UnknownPlace;
 
 export interface RouteQuery {
   merchantId: string;
@@ -24,6 +26,14 @@ export interface RouteQuery {
   cashier: string;
   branch: string | null;
   deviceId: string | null;
+  /** What the receipt says beyond the specification; absent: nothing. */
+  needs?: FieldNeeds;
+}
+
+export interface FieldNeeds {
+  fields: readonly FiscalField[];
+  /** Only a register that takes them all will do; else one that does is preferred to its equals. */
+  areRequired: boolean;
 }
 
 interface DeviceRow {
@@ -33,6 +43,7 @@ interface DeviceRow {
   vat_rule: VatRule | null;
   reading: DeviceReading | null;
   last_seen_at: Date | null;
+  capabilities: string[] | null;
 }
 
 interface Work {
@@ -44,6 +55,7 @@ interface Device extends Candidate {
   work: Work;
   branchId: string;
   vatRule: VatRule;
+  takesFields: readonly FiscalField[];
 }
 
 interface Place {
@@ -86,6 +98,9 @@ const MAX_DEVICES = 200;
  *
  * On the way of every sale: a place is read once a second at most, however many sales wait for it. Between two readings each
  * choice counts as one receipt more, so that a burst is spread as if every count were fresh.
+ *
+ * A receipt that says more than every register takes goes to one that takes it, in whatever circle, where that is required; else to
+ * such a one among those that would have had it anyway.
  */
 @Injectable()
 export class ChooseDevice {
@@ -106,7 +121,7 @@ export class ChooseDevice {
     if (query.deviceId !== null) return this.chooseNamed(query, query.deviceId, place);
     if (!place.branchId) return unknownBranch(query);
     this.turn = (this.turn + 1) % Number.MAX_SAFE_INTEGER;
-    const device = preferDevice(place.circles, Date.now(), this.turn);
+    const device = preferDevice(circlesFor(place, query.needs), Date.now(), this.turn);
     return device ? this.routed(place, device) : { kind: 'no_device' };
   }
 
@@ -129,8 +144,8 @@ export class ChooseDevice {
 
   private routed({ cashierId }: Place, device: Device): Routing {
     device.work.receipts += 1;
-    const { id: deviceId, branchId, vatRule } = device;
-    return { kind: 'routed', route: { deviceId, branchId, cashierId, vatRule } };
+    const { id: deviceId, branchId, vatRule, takesFields } = device;
+    return { kind: 'routed', route: { deviceId, branchId, cashierId, vatRule, takesFields } };
   }
 
   private async placeOf(query: RouteQuery): Promise<Place | undefined> {
@@ -172,7 +187,7 @@ export class ChooseDevice {
         (SELECT id FROM devices WHERE merchant_id = ${merchantId} AND group_id IN (SELECT group_id FROM near)
           LIMIT ${MAX_DEVICES})
       )
-      SELECT d.id, d.branch_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.reading, d.last_seen_at
+      SELECT d.id, d.branch_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.reading, d.last_seen_at, d.capabilities
         FROM devices d JOIN reached USING (id)
        WHERE d.deleted_at IS NULL AND d.registered_at IS NOT NULL AND d.draining_since IS NULL
          AND d.state NOT IN ('disabled', 'replaced') AND NOT (d.transport = 'link' AND d.terminal_id IS NULL)
@@ -182,7 +197,7 @@ export class ChooseDevice {
   /** `closed`: it is there and takes no receipts. */
   private async findDevice(merchantId: string, deviceId: string): Promise<Device | 'closed' | null> {
     const [row] = await this.prisma.$queryRaw<(DeviceRow & { closed: boolean })[]>`
-      SELECT id, branch_id, state, profile ->> 'vatRule' AS vat_rule, reading, last_seen_at,
+      SELECT id, branch_id, state, profile ->> 'vatRule' AS vat_rule, reading, last_seen_at, capabilities,
              (draining_since IS NOT NULL OR state IN ('disabled', 'replaced')) AS closed
         FROM devices
        WHERE merchant_id = ${merchantId} AND id = ${deviceId} AND deleted_at IS NULL AND registered_at IS NOT NULL`;
@@ -213,9 +228,17 @@ export class ChooseDevice {
       branchId: row.branch_id,
       state: row.state,
       vatRule: row.vat_rule ?? 'unit',
+      takesFields: knownFiscalFields(row.capabilities ?? []),
       reading: row.reading,
       lastSeenMs: row.last_seen_at?.getTime() ?? null,
       work,
     };
   }
+}
+
+function circlesFor({ circles }: Place, needs: FieldNeeds | undefined): readonly (readonly Device[])[] {
+  if (!needs || needs.fields.length === 0) return circles;
+  const fit = (circle: readonly Device[]): Device[] =>
+    circle.filter(({ takesFields }) => needs.fields.every((field) => takesFields.includes(field)));
+  return needs.areRequired ? circles.map(fit) : circles.flatMap((circle) => [fit(circle), circle]);
 }

@@ -2,6 +2,7 @@ import { Type } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
 import { MAX_UNITS } from '#fiscal-domain';
 import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../http/body-rules.js';
+import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
 
 export class DefaultGoodsBody {
   @Matches(/^\d{17}$/)
@@ -48,4 +49,9 @@ export class MerchantPatch {
   @ValidateNested()
   @Type(() => RequirementsBody)
   requirements?: RequirementsBody;
+
+  /** A receipt with a seller, buyer or wallet that its register does not take into the fiscal document: `refuse` or `omit`. */
+  @IsGivenOrAbsent()
+  @IsIn(UNSUPPORTED_FIELDS)
+  unsupported_fields?: UnsupportedFields;
 }

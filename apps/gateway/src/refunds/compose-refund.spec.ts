@@ -11,7 +11,13 @@ import {
   vatContained,
   type ReceiptLine,
 } from '#fiscal-domain';
-import { composeRefund, refundViolations, type ComposedRefund } from './compose-refund.js';
+import {
+  composeRefund,
+  lostByRegister,
+  refundViolations,
+  type ComposedRefund,
+  type RefundQuestion,
+} from './compose-refund.js';
 import type { RefundBody } from './refund-body.js';
 
 const REFUND_INFO = {
@@ -49,8 +55,12 @@ function saleOf(sold: readonly Sold[], cashShare = 1): StoredReceiptDocument {
   };
 }
 
-const ask = (sale: StoredReceiptDocument, ledger: StoredReceiptDocument[], body: RefundBody): ComposedRefund =>
-  composeRefund({ sale, refundInfo: REFUND_INFO, ledger, body });
+const ask = (
+  sale: StoredReceiptDocument,
+  ledger: StoredReceiptDocument[],
+  body: RefundBody,
+  fields: Pick<RefundQuestion, 'recordedFields' | 'areRequired'> = { recordedFields: [], areRequired: true },
+): ComposedRefund => composeRefund({ sale, refundInfo: REFUND_INFO, ledger, body, ...fields });
 
 const GOODS = { packages: ['1500001'], marked: false, cashAllowed: true, active: true };
 
@@ -133,6 +143,41 @@ test('money that goes back is collected by nothing, and an empty provider is non
   });
   expect(ask(sale, [], { payment: { method: 'cash', provider: '' } })).toMatchObject({
     document: { payment: { method: 'cash', provider: null } },
+  });
+});
+
+describe('a refund says what the document of its sale says', () => {
+  const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }], 0);
+  const wallet = {
+    ...sale,
+    lines: sale.lines.map((line) => ({ ...line, commission: { tin: '301234567' } })),
+    customer: { tin: '309999999' },
+    payment: { ...sale.payment, method: 'wallet' as const, provider: 'payme' },
+  };
+  const fieldsOf = (...asked: Parameters<typeof ask>): unknown => {
+    const composed = ask(...asked);
+    if (composed.kind !== 'composed') throw new Error('not composed');
+    const { requiredFields, withheldFields, lines, customer } = composed.document;
+    expect([lines[0]?.commission, customer]).toEqual([{ tin: '301234567' }, { tin: '309999999' }]);
+    return [requiredFields, withheldFields, lostByRegister(composed.document, ['commission']).length];
+  };
+
+  test('not less where that is refused, and never more', () => {
+    const recordedFields = ['commission', 'payment_provider'] as const;
+    expect(fieldsOf(wallet, [], {}, { recordedFields, areRequired: true })).toEqual([recordedFields, ['customer'], 1]);
+    expect(fieldsOf(wallet, [], {}, { recordedFields, areRequired: false })).toEqual([undefined, ['customer'], 0]);
+    expect(fieldsOf(wallet, [], {})).toEqual([undefined, ['commission', 'customer'], 0]);
+  });
+
+  test('the wallet into which the money goes back is its own', () => {
+    const payment = { method: 'wallet', provider: 'click' } as const;
+    const recordedFields = ['commission', 'customer'] as const;
+    const asked = { ...wallet, payment: sale.payment };
+    expect(fieldsOf(asked, [], { payment }, { recordedFields, areRequired: true })).toEqual([
+      recordedFields,
+      undefined,
+      1,
+    ]);
   });
 });
 
