@@ -3,4 +3,5 @@ export { maskedPinfl } from './masked-pinfl.js';
 export { qrCode, qrSvg, type QrCode } from './qr-code.js';
 export { RECEIPT_LANGUAGES, RECEIPT_WORDS, type ReceiptLanguage, type ReceiptWords } from './receipt-words.js';
 export { sumText } from './sum-text.js';
+export { unitName } from './unit-words.js';
 export { isTestModule } from './test-module.js';

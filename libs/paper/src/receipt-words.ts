@@ -10,6 +10,7 @@ export interface ReceiptWords {
   readonly shift: string;
   readonly time: string;
   readonly discount: string;
+  readonly afterDiscount: string;
   readonly vat: string;
   readonly spic: string;
   readonly marking: string;
@@ -38,6 +39,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     shift: 'Смена №',
     time: 'Дата и время',
     discount: 'Скидка',
+    afterDiscount: 'С учётом скидки',
     vat: 'в т. ч. НДС',
     spic: 'ИКПУ',
     marking: 'Маркировка',
@@ -46,7 +48,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'В том числе НДС',
     cash: 'Наличные',
     card: 'Банковская карта',
-    wallet: 'Электронный кошелёк',
+    wallet: 'Кошелёк',
     principalTin: 'ИНН комитента',
     principalPinfl: 'ПИНФЛ комитента',
     buyerTin: 'ИНН покупателя',
@@ -64,6 +66,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     shift: 'Smena №',
     time: 'Sana va vaqt',
     discount: 'Chegirma',
+    afterDiscount: 'Chegirma bilan',
     vat: 'shu jumladan QQS',
     spic: 'MXIK',
     marking: 'Markirovka',
@@ -72,7 +75,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'Shu jumladan QQS',
     cash: 'Naqd pul',
     card: 'Bank kartasi',
-    wallet: 'Elektron hamyon',
+    wallet: 'Hamyon',
     principalTin: 'Komitent STIRi',
     principalPinfl: 'Komitent JSHSHIRi',
     buyerTin: 'Xaridor STIRi',
@@ -90,6 +93,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     shift: 'Shift No.',
     time: 'Date and time',
     discount: 'Discount',
+    afterDiscount: 'After discount',
     vat: 'incl. VAT',
     spic: 'SPIC',
     marking: 'Marking',

@@ -1,4 +1,4 @@
-import { tashkentDateTime, type LocalReceipt } from '#fiscal-domain';
+import { tashkentDayFirst, type LocalReceipt } from '#fiscal-domain';
 import {
   escapeHtml,
   isTestModule,
@@ -6,6 +6,7 @@ import {
   qrSvg,
   RECEIPT_WORDS,
   sumText,
+  unitName,
   type ReceiptLanguage,
   type ReceiptWords,
 } from '#paper';
@@ -45,7 +46,7 @@ export function receiptHtml(document: OfdDocument, receipt: LocalReceipt, issuer
     `<h1>${escapeHtml(issuer.businessName)}</h1><p>${words.tin}: ${escapeHtml(issuer.tin)}</p>` +
     `<p>${words.address}: ${escapeHtml(issuer.branchAddress)}</p><p><b>${title}</b></p>` +
     `<table>${headRows(document, receipt, words)}</table>` +
-    `<table>${document.items.map((item) => itemRows(item, words)).join('')}</table>` +
+    `<table>${document.items.map((item) => itemRows(item, issuer.language)).join('')}</table>` +
     `<table>${totalRows(document, words)}</table><table>${signRows(receipt, words)}</table>` +
     `${receipt.qrUrl === undefined ? '' : qrSvg(receipt.qrUrl, 'QR')}${linkLine(receipt)}${test}</div></body></html>`
   );
@@ -56,7 +57,7 @@ function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWo
   return (
     row(words.receipt, String(document.seq)) +
     row(words.shift, String(document.shift)) +
-    row(words.time, tashkentDateTime(receipt.transactionTime)) +
+    row(words.time, tashkentDayFirst(receipt.transactionTime)) +
     (refund ? row(words.refundOf, `${String(refund.receiptSeq)} (${refund.terminalId})`) : '') +
     taxpayerRows(document.customer, { tin: words.buyerTin, pinfl: words.buyerPinfl })
       .map(([label, value]) => row(label, value))
@@ -64,13 +65,18 @@ function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWo
   );
 }
 
-function itemRows(item: FiscalItem, words: ReceiptWords): string {
+function itemRows(item: FiscalItem, language: ReceiptLanguage): string {
+  const words = RECEIPT_WORDS[language];
   const wide = (text: string): string => `<tr><td colspan="2" class="wide">${escapeHtml(text)}</td></tr>`;
   const small = (text: string): string => `<tr><td colspan="2" class="small">${escapeHtml(text)}</td></tr>`;
+  const unit = unitName(item.units, language);
+  const quantity = `${quantityText(item.amount)}${unit === null ? '' : ` ${unit}`}`;
   return (
     wide(item.name) +
-    row(`${quantityText(item.amount)} × ${sumText(item.price)}`, sumText(item.total + item.discount)) +
-    (item.discount > 0 ? row(words.discount, `−${sumText(item.discount)}`) + row('=', sumText(item.total)) : '') +
+    row(`${quantity} × ${sumText(item.price)}`, sumText(item.total + item.discount)) +
+    (item.discount > 0
+      ? row(words.discount, `−${sumText(item.discount)}`) + row(words.afterDiscount, sumText(item.total))
+      : '') +
     row(`${words.vat} ${String(item.vat_percent)}%`, sumText(item.vat)) +
     small(`${words.spic}: ${item.spic}${item.package_code === null ? '' : ` / ${item.package_code}`}`) +
     (item.barcode === null ? '' : small(`${words.barcode}: ${item.barcode}`)) +
