@@ -259,23 +259,6 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: true }]);
     });
 
-    test('rejected unsent: what waits here, once, whoever holds the lane; not what may be registered', async () => {
-      const waiting = await rig.createReceipt();
-      const reject = (receiptId: string, deviceId = DEVICE): Promise<boolean> =>
-        rig.ours.rejectUnsent({ receiptId, deviceId }, REJECTION);
-      expect([await reject(waiting, 'dev_2'), await reject(waiting), await reject(waiting)]).toEqual([
-        false,
-        true,
-        false,
-      ]);
-      expect(await status(waiting)).toBe('rejected');
-      expect((await intend(waiting)).opened).toBe('withdrawn');
-      const { receiptId, attemptId } = await sending();
-      expect([await reject(receiptId), await status(receiptId)]).toEqual([false, 'sending']);
-      await rig.ours.closeNotRegistered(attemptId, { proof: { kind: 'unproven' } }, rig.grip());
-      expect([await reject(receiptId), await status(receiptId)]).toEqual([false, 'accepted']);
-    });
-
     test('a refusal is remembered for the relay that heard it, on an open attempt only', async () => {
       const { attemptId } = await sending();
       await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
