@@ -205,16 +205,42 @@ test('nothing is rejected for what a late poll has written down: the register is
   expect([sent(), (await rows.receipt(id))['status']]).toEqual([[EVERYTHING, EVERYTHING], 'registered']);
 });
 
-test('what may be registered already is sent, with what the register takes: its key decides', async () => {
-  await announce([]);
-  const id = await accept({ requiredFields: ['commission'] });
-  const intent = rows.intent(id);
-  expect(await rows.ours.openAttempt(intent)).toBe('opened');
-  await rows.sql.query(`UPDATE attempts SET state = 'not_registered', outcome = '{"resolution": {}}'`);
-  await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
-  await drain();
-  expect(sent()).toEqual([NOTHING]);
-  expect(await rows.receipt(id)).toMatchObject({ status: 'registered', recorded_fields: [] });
+describe('what may be registered already and is sent again by a person', () => {
+  const bytes = '{"type":"sale","items":[{"name":"Non"}],"received":{"cash":0,"card":112000}}';
+  const bodies = (): string[] =>
+    server.requests.filter(({ head }) => head.startsWith('POST /receipts')).map(({ body }) => body);
+
+  async function sendAgain(id: string): Promise<void> {
+    const intent = { ...rows.intent(id), request: Buffer.from(bytes) };
+    expect(await rows.ours.openAttempt(intent)).toBe('opened');
+    await rows.sql.query(`UPDATE attempts SET state = 'not_registered', outcome = '{"resolution": {}}'`);
+    await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
+  }
+
+  test('is repeated byte for byte, also where a field would be lost: its key decides', async () => {
+    await announce([]);
+    const id = await accept({ requiredFields: ['commission'] });
+    await sendAgain(id);
+    await drain();
+    expect(bodies()).toEqual([bytes]);
+    expect(await rows.receipt(id)).toMatchObject({ status: 'registered', recorded_fields: [] });
+  });
+
+  test('is composed anew once the register has refused it', async () => {
+    await announce(FISCAL_FIELDS);
+    const id = await accept();
+    await sendAgain(id);
+    const refused = { ...rows.intent(id), request: Buffer.from(bytes) };
+    expect(await rows.ours.openAttempt(refused)).toBe('opened');
+    await rows.sql.query(
+      `UPDATE attempts SET state = 'not_registered', outcome = '{"answer": {"kind": "refused", "code": "E-016"}}' WHERE id = $1`,
+      [refused.attemptId],
+    );
+    await rows.sql.query(`UPDATE receipts SET status = 'accepted' WHERE id = $1`, [id]);
+    await drain();
+    expect(sent()).toEqual([EVERYTHING]);
+    expect(await rows.receipt(id)).toMatchObject({ status: 'registered' });
+  });
 });
 
 test('an attempt of an older version is repeated byte for byte, whatever the register takes by now', async () => {

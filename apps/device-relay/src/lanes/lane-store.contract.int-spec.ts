@@ -1,7 +1,7 @@
 // Promise: the rows in PostgreSQL move exactly as the simulation assumes; what is proven there holds here.
 import { LaneRows } from './testing/lane-rows.js';
 import { laneStoreContract, type LaneStoreRig } from './testing/lane-store-contract.js';
-import { unsentRejectionContract } from './testing/unsent-rejection-contract.js';
+import { sendingAgainContract } from './testing/sending-again-contract.js';
 
 let rows: LaneRows;
 
@@ -49,4 +49,4 @@ const rig: LaneStoreRig = {
 };
 
 laneStoreContract(rig);
-unsentRejectionContract(rig);
+sendingAgainContract(rig);

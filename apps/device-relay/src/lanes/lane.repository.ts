@@ -24,6 +24,7 @@ export class LaneRepository implements LaneStore {
 
   lockNumberOf: LaneStore['lockNumberOf'] = (deviceId) => this.reading.lockNumberOf(deviceId);
   read: LaneStore['read'] = (deviceId, receipts) => this.reading.read(deviceId, receipts);
+  unprovenRequest: LaneStore['unprovenRequest'] = (receiptId) => this.reading.unprovenRequest(receiptId);
 
   openAttempt: LaneStore['openAttempt'] = (intent) => this.attempts.openAttempt(intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) => this.attempts.closeRegistered(close);

@@ -105,6 +105,11 @@ export interface LaneStore {
   lockNumberOf(deviceId: string): Promise<number | null>;
   read(deviceId: string, receipts: number): Promise<LaneSnapshot | null>;
   /**
+   * The bytes of the receipt's last attempt, if nothing proves that the register does not have them. Only they replay under the
+   * receipt's key: what would be composed today may differ, and the register would take it for another document.
+   */
+  unprovenRequest(receiptId: string): Promise<Buffer | null>;
+  /**
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
    * ran out), or no longer the first of its lane. `lane_occupied`: an attempt is open.

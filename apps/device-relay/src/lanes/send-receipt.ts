@@ -102,12 +102,19 @@ export class SendReceipt {
     lane: LaneInHand,
     receipt: WaitingReceipt,
   ): Promise<ComposedRequest | { kind: 'unfit'; step: Step }> {
+    const before = await this.maybeThere(lane, receipt);
+    if (before !== null) return { kind: 'composed', bytes: before };
     const composed = composeRequest(receipt, lane.device);
     if (composed.kind === 'composed') return composed;
     const check = await checkRegister(lane.register, lane.baseline);
     if (check.kind !== 'same') return { kind: 'unfit', step: await this.parts.setbacks.unfit(lane, check) };
     lane.device = { ...lane.device, ...takenBy(check.capabilities) };
     return composeRequest(receipt, lane.device);
+  }
+
+  /** What went out under the receipt's key and may be registered there: only the same bytes are the same document. */
+  private async maybeThere({ baseline }: LaneInHand, { id, mayBeRegistered }: WaitingReceipt): Promise<Buffer | null> {
+    return mayBeRegistered && baseline.journalId !== null ? this.store.unprovenRequest(id) : null;
   }
 
   /** One statement: a crash before it leaves the receipt accepted for the next owner of the lane, who decides the same. */

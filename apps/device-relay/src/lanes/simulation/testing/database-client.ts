@@ -91,6 +91,7 @@ export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () =
     // Kept in memory by the real one.
     lockNumberOf: (deviceId) => Promise.resolve(ledger.lockNumberOf(deviceId)),
     read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
+    unprovenRequest: (receiptId) => send(() => ledger.unprovenRequest(receiptId)),
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),

@@ -165,6 +165,11 @@ export class Ledger {
     };
   }
 
+  unprovenRequest(receiptId: string): Buffer | null {
+    const last = this.receipts.get(receiptId)!.attempts.at(-1);
+    return last && isUnproven(last) ? last.request : null;
+  }
+
   openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
     const receipt = this.receipts.get(intent.receiptId)!;
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
