@@ -10,7 +10,7 @@ export interface Taxpayer {
 export interface FiscalItem {
   readonly amount: number;
   readonly barcode: string | null;
-  /** For whom it is sold; absent where nobody was named, so that such a document reads as it always did. */
+  /** The seller on whose behalf it is sold; absent without one, so that such a document is written as before. */
   readonly commission?: Taxpayer;
   readonly discount: number;
   readonly labels: readonly string[];

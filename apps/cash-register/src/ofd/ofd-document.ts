@@ -15,7 +15,7 @@ import type { FiscalDocument, FiscalItem, Shift, Taxpayer } from '../fiscal-modu
 export interface OfdDocument {
   readonly card: number;
   readonly cash: number;
-  /** The buyer; absent where nobody was named. */
+  /** The buyer; absent where none was named. */
   readonly customer?: Taxpayer;
   /** How the money came; absent where nobody knows. */
   readonly extra_info?: OfdExtraInfo;

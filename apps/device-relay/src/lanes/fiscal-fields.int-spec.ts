@@ -29,7 +29,7 @@ let lane: DrainLane;
 let announced: readonly string[];
 let alsoAnswered: object;
 let sequence: number;
-let told: string[];
+let notified: string[];
 
 beforeAll(async () => {
   rows = await LaneRows.start();
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   await rows.clear();
-  ({ announced, alsoAnswered, sequence, told } = { announced: [], alsoAnswered: {}, sequence: 40, told: [] });
+  ({ announced, alsoAnswered, sequence, notified } = { announced: [], alsoAnswered: {}, sequence: 40, notified: [] });
   server = new MisbehavingServer((socket, { head }) => {
     const path = head.split(' ')[1];
     if (path === '/status') return void socket.write(answer(200, { ...STATUS, capabilities: announced }));
@@ -61,7 +61,7 @@ beforeEach(async () => {
   const loopback = parseCidr('127.0.0.0/8');
   const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
   registers = new RegisterConnections(keyring, guard, NO_LINKS);
-  const world = { store: rows.ours, locks, registers, notices: { tell: (id: string) => void told.push(id) } };
+  const world = { store: rows.ours, locks, registers, notices: { tell: (id: string) => void notified.push(id) } };
   lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
 });
 
@@ -173,7 +173,7 @@ test('what may not be lost is rejected, nothing is sent, and the next receipt go
   });
   expect(await rows.receipt(next)).toMatchObject({ status: 'registered' });
   expect(sent()).toEqual([{ ...NOTHING, commission: SELLER }]);
-  expect(told).toEqual([id, next]);
+  expect(notified).toEqual([id, next]);
   expect(await rows.events()).toEqual(['receipt.rejected', 'receipt.registered']);
   expect(await rows.one('SELECT count(*)::int AS n FROM attempts')).toEqual({ n: 1 });
 });

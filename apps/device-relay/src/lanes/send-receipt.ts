@@ -180,7 +180,7 @@ export class SendReceipt {
     return { kind: 'next' };
   }
 
-  /** It announced a field a moment ago and did not record it: the receipt says so, and somebody should look at the register. */
+  /** It announced a field a moment ago and did not record it: the receipt shows it, and the register needs attention. */
   private noteLoss(lane: LaneInHand, { receiptId, document }: OpenAttempt, recorded: readonly FiscalField[]): void {
     const lost = (document.requiredFields ?? []).filter((field) => !recorded.includes(field));
     if (lost.length === 0) return;

@@ -63,7 +63,7 @@ export class ReceiptMoves {
       UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
              fiscal_sign = ${fiscalSign}, verification_url = ${url}, registered_at = ${registeredAt}::timestamptz,
              evidence = 'answer', updated_at = now(),
-             -- Lines that the provider has no room for were refused; it registers no buyer and no wallet.
+             -- Lines that do not fit the provider's form were refused; it registers no buyer and no wallet.
              recorded_fields = CASE WHEN type = 'sale' AND jsonb_path_exists(document, '$.lines[*].commission.*')
                                     THEN ARRAY['commission'] ELSE '{}' END
        WHERE ${row} AND status = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;

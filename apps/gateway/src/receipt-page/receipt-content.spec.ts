@@ -261,7 +261,7 @@ test('a unit that has no name is called by its package, and by nothing when that
   expect(textOf(shown({ document }))).toMatch(/^3 × 4 000\.00/m);
 });
 
-test('a shift that nobody is sure of, and a cashier that is gone, are left out', () => {
+test('an uncertain shift and an unknown cashier are left out', () => {
   const registration = { ...shown().registration!, shiftNumber: null };
   const text = textOf(shown({ registration, cashier: null }));
   for (const unsaid of ['Shift', 'Cashier']) expect(text).not.toContain(unsaid);

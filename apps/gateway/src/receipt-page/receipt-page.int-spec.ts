@@ -179,7 +179,7 @@ describe('the number of the shift', () => {
 
   test.each<[string, string, string | null, boolean, string | undefined]>([
     ['closed after it', '03:00:00', '03:30:00', true, '9'],
-    ['closed with the next one, by nobody seen', '03:00:00', '03:30:00', false, undefined],
+    ['closed unseen', '03:00:00', '03:30:00', false, undefined],
     ['opened in its very second', '03:04:05', '03:30:00', true, undefined],
     ['closed before it', '02:00:00', '03:00:00', true, undefined],
     ['last seen open before it', '03:00:00', null, true, undefined],

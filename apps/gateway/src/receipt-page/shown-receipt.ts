@@ -29,7 +29,7 @@ export interface ShownRegistration {
   verificationUrl: string | null;
   registeredAt: Date;
   isTest: boolean;
-  /** Null: nobody is sure. */
+  /** Null: not certain. */
   shiftNumber: number | null;
   /** What of seller and wallet the fiscal document holds. */
   recordedFields: readonly FiscalField[];
@@ -44,7 +44,7 @@ export interface ShownReceipt {
   type: ReceiptType;
   createdAt: Date;
   seller: Seller;
-  /** Null: nobody was named, or the cashier is not there any more. */
+  /** Null: none was named, or the cashier no longer exists. */
   cashier: string | null;
   document: Pick<ReceiptDocument, 'lines' | 'payment' | 'totalTiyin' | 'vatTotalTiyin'>;
   registration: ShownRegistration | null;

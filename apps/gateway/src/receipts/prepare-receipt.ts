@@ -79,7 +79,7 @@ export class PrepareReceipt {
       const detail = 'The payment provider registers this sale, no register of yours.';
       faults.push({ pointer: '/device_id', code: 'invalid_value', detail });
     }
-    // Sellers are said in the provider's lines, as far as it has room for them; for the buyer none has.
+    // A seller stands in the provider's lines, as far as their form has a field; no form has one for the buyer.
     if (composed.said.areRequired)
       faults.push(...unsupportedFaults(lostFields(composed.said, ['commission']), 'The payment provider'));
     if (faults.length > 0 || placing.kind !== 'placed' || composed.kind !== 'composed')

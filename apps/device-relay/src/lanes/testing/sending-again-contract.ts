@@ -44,7 +44,7 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       const id = await rig.createReceipt();
       expect(await rig.ours.unprovenRequest(id)).toBeNull();
       await open(id, 'att_b1');
-      await rig.ours.closeUnknown('att_b1', { why: 'nobody knows' }, { mustSettle: false });
+      await rig.ours.closeUnknown('att_b1', { why: 'no answer' }, { mustSettle: false });
       await rig.sendAgain(id, 'att_b1');
       expect((await rig.ours.unprovenRequest(id))?.toString()).toBe('att_b1');
       expect(await open(id, 'att_b2')).toBe('opened');
