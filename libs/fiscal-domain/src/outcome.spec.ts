@@ -113,7 +113,13 @@ describe('a success counts only from the expected terminal and above the last se
       foreignSales: false,
       registration: {
         ...{ terminalId: TERMINAL, receiptSeq: 42, fiscalSign: '123', verificationUrl: 'https://ofd.example/q' },
-        ...{ transactionTimeMs: 1_700_000_000_000, ofdSent: true, ofdError: null },
+        ...{
+          transactionTimeMs: 1_700_000_000_000,
+          ofdSent: true,
+          ofdError: null,
+          recordedFields: [],
+          shiftNumber: null,
+        },
       },
     });
   });
