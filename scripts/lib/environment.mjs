@@ -27,6 +27,8 @@ export function sharedEnvironment(env, dataDir, secrets) {
     PROVIDER_HOSTS: '127.0.0.1:*',
     PAYMENTS_SIM_ACCOUNTS: path.join(dataDir, 'payments-sim', 'accounts.json'),
     FM_MIN_INTERVAL_MS: '0',
+    // As a real module: the demo refuses what one would refuse.
+    FM_PAYMENT_TOLERANCE_TIYIN: '10000',
     ...withoutEmpty(env),
     DATA_DIR: dataDir,
   };

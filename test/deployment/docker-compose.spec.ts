@@ -47,6 +47,10 @@ test('Redis forgets nothing by itself and writes down what it is told', () => {
   expect(command).toContain('--appendonly yes');
 });
 
+test('the demo register refuses payments that a real module would refuse', () => {
+  expect(compose.services['register']?.environment).toMatchObject({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });
+});
+
 test('every service has a health check, except the one that ends', () => {
   for (const [name, { healthcheck }] of Object.entries(compose.services)) {
     expect([name, healthcheck?.test !== undefined]).toEqual([name, name !== 'migrate']);

@@ -236,6 +236,7 @@ it.each([
   ['a named register', { device_id: 'dev_x' }, '/device_id'],
   ['half a piece', { item: { qty: 0.5 } }, '/items/0/qty'],
   ['goods of another seller', { item: { commission: { tin: '300000001' } } }, '/items/0/commission'],
+  ['a buyer by number', { customer: { pinfl: '30000000000001' } }, '/customer'],
   ['a discount', { provider: 'multicard', item: { discount: 1_000 } }, '/items/0/discount'],
   [
     'goods of a seller without a tin',
@@ -251,6 +252,24 @@ it.each([
   const { status, body } = await fixture.ask('POST', '/v1/payments', { ...sale, items, ...rest });
   expect([status, body.errors?.map((each) => each.pointer)]).toEqual([422, [pointer]]);
   expect(await fixture.stored()).toEqual(before);
+});
+
+it('says of a sale for another seller that the provider’s document holds the seller, and nothing of the buyer', async () => {
+  const { prisma, merchantId } = fixture.gateway;
+  const omits = (unsupported_fields: string) =>
+    prisma.merchant.update({ where: { id: merchantId }, data: { settings: { unsupported_fields } } });
+  await omits('omit');
+  const sale = fixture.sale({ provider: 'click', token: 'token-0001' });
+  const [item] = sale['items'] as Record<string, unknown>[];
+  const items = [{ ...item, commission: { tin: '300000001' } }];
+  const { body } = await until(
+    'the setting is felt',
+    () => fixture.ask('POST', '/v1/payments', { ...sale, items, customer: { pinfl: '30000000000001' } }),
+    ({ status }) => status < 300,
+  );
+  const { receipt } = await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  expect((await receiptOf(receipt.id)).fiscal).toMatchObject({ recorded_fields: ['commission'], shift_number: null });
+  await omits('refuse');
 });
 
 it('takes half a piece where the account says how its provider counts', async () => {

@@ -75,6 +75,25 @@ async function askForReceipt(id: unknown): Promise<{ status: number; body: unkno
   return { status: answer.status, body: await answer.json() };
 }
 
+/** Straight to the demo's register, past the gateway, which sends no such document. */
+async function sellUnpaid(demo: Record<string, string>): Promise<unknown> {
+  const item = {
+    name: 'Non',
+    spic: '01905001001000001',
+    units: 796,
+    price: 800_000,
+    amount: 1_000,
+    vatPercent: 0,
+    vat: 0,
+  };
+  const answer = await fetch(`${String(demo['register_url'])}/receipts`, {
+    method: 'POST',
+    headers: { 'x-api-key': String(demo['register_api_key']), 'content-type': 'application/json' },
+    body: JSON.stringify({ type: 'sale', items: [item], received: { cash: 0, card: 0 } }),
+  });
+  return answer.json();
+}
+
 /** As somebody does who has nothing but demo.json: an order for Payme, and Payme's own first question about it. */
 async function askAsPayme(): Promise<unknown> {
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile;
@@ -108,6 +127,7 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
     ),
   );
 
+  expect(await sellUnpaid(demo)).toMatchObject({ error: { code: 'F-005', details: { reason: 'payment_mismatch' } } });
   expect(await askAsPayme()).toMatchObject({ id: 1, result: { allow: true } });
   const simulated = await fetch(`${String(demo['payments_sim_url'])}/payments`);
   expect(await simulated.json()).toMatchObject({ data: expect.any(Array) });

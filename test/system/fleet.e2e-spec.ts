@@ -97,7 +97,7 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
       state: 'online',
       terminal_id: expect.any(String),
       journal_id: expect.any(String),
-      capabilities: ['idempotency', 'journal'],
+      capabilities: ['idempotency', 'journal', 'commission', 'customer', 'payment_provider'],
       business: { tin: '300000000' },
       lane: { waiting: 0, open_attempt_id: null },
       countdowns: { memory: { receipts_max: expect.any(Number) }, subscription: { expires_at: expect.any(String) } },

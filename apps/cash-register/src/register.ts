@@ -72,6 +72,7 @@ export class Register {
       ...{ module, journal, courier, goods: classifier.lookUp, vatRule: settings.VAT_RULE },
       issuer: () => this.issuer(),
       barred: () => this.barred(),
+      extensions: settings.REGISTER_EXTENSIONS,
     });
   }
 
@@ -148,6 +149,7 @@ function assemble(db: Sqlite, folder: string, options: RegisterOptions): Registe
     minIntervalMs: settings.FM_MIN_INTERVAL_MS,
     receiptCapacity: settings.FM_RECEIPT_CAPACITY,
     shiftCapacity: settings.FM_SHIFT_CAPACITY,
+    paymentToleranceTiyin: settings.FM_PAYMENT_TOLERANCE_TIYIN ?? null,
     onFault: (error) => logger.error({ err: error }, 'the journal could not be written'),
     isMemoryFull: () => faults?.strikes('memory_full') === true,
   });

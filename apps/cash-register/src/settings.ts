@@ -23,6 +23,8 @@ export const REGISTER_SETTINGS = {
   FM_RECEIPT_CAPACITY: runtime.integer({ min: 1, max: 1_000_000 }).default(858),
   /** How many shifts the module has for its life. */
   FM_SHIFT_CAPACITY: runtime.integer({ min: 1, max: 1_000_000 }).default(832),
+  /** Most tiyin by which the paid sum may differ from the total, as real modules have it (10 000); unset: any difference. */
+  FM_PAYMENT_TOLERANCE_TIYIN: runtime.integer().optional(),
   /** What E-016 takes as the base of an item's VAT. */
   VAT_RULE: oneOfVatRules().default('unit'),
   /** Base of the verification link in the QR code. */

@@ -1,4 +1,4 @@
-import type { ReceiptDocument } from '#fiscal-domain';
+import type { FiscalField, ReceiptDocument } from '#fiscal-domain';
 
 /**
  * What `receipts.document` holds: the fiscal document as it was accepted, and what the caller wanted kept beside it.
@@ -7,4 +7,11 @@ import type { ReceiptDocument } from '#fiscal-domain';
 export interface StoredReceiptDocument extends ReceiptDocument {
   metadata: Record<string, string> | null;
   callbackUrl: string | null;
+  /**
+   * Without a register that takes these it must not be registered. Absent: it may go without any of them, because its merchant
+   * omits what a register does not take, or because it was accepted before this was asked.
+   */
+  requiredFields?: readonly FiscalField[];
+  /** Of a refund: what the document of its sale does not hold. It is not sent, whatever the register takes. */
+  withheldFields?: readonly FiscalField[];
 }

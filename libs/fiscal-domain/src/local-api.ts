@@ -18,6 +18,8 @@ export interface LocalItem {
   labels?: string[];
   discount?: number;
   packageCode?: string;
+  /** Our extension `commission`: the seller for whom the goods are sold. */
+  commission?: LocalTaxpayer;
   /** The specification leaves its place open; 0 forbids cash wherever it stands. */
   cashSale?: number;
 }
@@ -45,6 +47,14 @@ export interface LocalExtraInfo {
   cardType?: number;
 }
 
+/** Seller or buyer by the numbers of the tax office: at least one of them. Our extension. */
+export interface LocalTaxpayer {
+  /** 9 digits. */
+  tin?: string;
+  /** 14 digits. */
+  pinfl?: string;
+}
+
 /** Body of POST /receipts. */
 export interface LocalReceiptRequest {
   type: ReceiptType;
@@ -53,6 +63,10 @@ export interface LocalReceiptRequest {
   /** Required when type is refund. */
   refundInfo?: RefundInfo;
   extraInfo?: LocalExtraInfo;
+  /** Our extension `customer`: the buyer. */
+  customer?: LocalTaxpayer;
+  /** Our extension `payment_provider`: the wallet by which the sum of `received.card` was paid, as the seller names it. */
+  paymentProvider?: string;
   totalVAT?: number;
   cashSale?: number;
 }
@@ -75,6 +89,10 @@ export interface SaleResponse {
   ofdSent: boolean;
   /** Only when ofdSent is false. */
   ofdError?: string;
+  /** Extension: which of FISCAL_FIELDS the registered document holds. */
+  recordedFields?: string[];
+  /** Extension: number of the shift in which it was registered. */
+  shiftNumber?: number;
 }
 
 export const SUBSCRIPTION_STATES = ['active', 'expiring', 'expired'] as const;

@@ -44,6 +44,13 @@ describe('definitive codes', () => {
     expect(decide(refused('F-002'))).toEqual({ kind: 'shift_closed' });
   });
 
+  test('F-005 about the payment speaks of the document: rejected, whatever its type', () => {
+    const refused = { code: 'F-005', message: 'no', details: { reason: 'payment_mismatch' } };
+    expect(decideRefusal(refused, false)).toMatchObject({ kind: 'rejected', rejection: { code: 'F-005' } });
+    const other = { ...refused, details: { reason: 'shift_full' } };
+    expect(decideRefusal(other, false)).toMatchObject({ kind: 'device_refused' });
+  });
+
   test('F-005 on a refund speaks of the refund: rejected', () => {
     expect(decideRefusal({ code: 'F-005', message: 'no' }, true)).toMatchObject({ kind: 'rejected' });
   });
@@ -106,7 +113,13 @@ describe('a success counts only from the expected terminal and above the last se
       foreignSales: false,
       registration: {
         ...{ terminalId: TERMINAL, receiptSeq: 42, fiscalSign: '123', verificationUrl: 'https://ofd.example/q' },
-        ...{ transactionTimeMs: 1_700_000_000_000, ofdSent: true, ofdError: null },
+        ...{
+          transactionTimeMs: 1_700_000_000_000,
+          ofdSent: true,
+          ofdError: null,
+          recordedFields: [],
+          shiftNumber: null,
+        },
       },
     });
   });

@@ -2,6 +2,7 @@
  * What an attempt's answer means: the decision table (docs/architecture.md, "The lane"), as pure functions.
  * The default of anything odd is "unclear": never success, never failure.
  */
+import { knownFiscalFields, type FiscalField } from './fiscal-fields.js';
 import type { FmInfo, LocalStatus, SaleResponse } from './local-api.js';
 
 /** Accumulated lifetime sums of a fiscal module, tiyin, as GET /fm/info reports them. */
@@ -52,6 +53,10 @@ export interface Registration {
   transactionTimeMs: number;
   ofdSent: boolean;
   ofdError: string | null;
+  /** What beyond the specification the document holds, by the register's own word. */
+  recordedFields: readonly FiscalField[];
+  /** Null where the register does not say. */
+  shiftNumber: number | null;
 }
 
 export interface Rejection {
@@ -101,7 +106,7 @@ export function decideRefusal(
   isRefund: boolean,
 ): Outcome {
   const { code, message } = refused;
-  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && isRefund)) {
+  if (DOCUMENT_CODES.has(code) || (code === 'F-005' && (isRefund || saysPaymentMismatch(refused.details)))) {
     const rejection = { code, rule: refused.rule ?? null, detail: message, line: lineOf(refused.details) };
     return { kind: 'rejected', rejection };
   }
@@ -239,7 +244,8 @@ function sumsOf(info: FmInfo): FiscalSums {
   };
 }
 
-function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registration {
+function registrationOf(response: SaleResponse): Registration {
+  const { receipt, ofdSent, ofdError, recordedFields = [], shiftNumber = null } = response;
   return {
     terminalId: receipt.terminalId,
     receiptSeq: receipt.receiptSeq,
@@ -248,11 +254,20 @@ function registrationOf({ receipt, ofdSent, ofdError }: SaleResponse): Registrat
     transactionTimeMs: receipt.transactionTime,
     ofdSent,
     ofdError: ofdSent ? null : (ofdError ?? null),
+    recordedFields: knownFiscalFields(recordedFields),
+    shiftNumber,
   };
 }
 
 function kindIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
+}
+
+/** The module's own word about the paid sum: no other state of the module would change it. */
+function saysPaymentMismatch(details: unknown): boolean {
+  return (
+    typeof details === 'object' && details !== null && 'reason' in details && details.reason === 'payment_mismatch'
+  );
 }
 
 function lineOf(details: unknown): number | null {

@@ -9,6 +9,7 @@ const LEGAL = new Set([
   'accepted→cancelled',
   'accepted→registered',
   'accepted→unknown',
+  'accepted→rejected',
   'sending→registered',
   'sending→rejected',
   'sending→accepted',

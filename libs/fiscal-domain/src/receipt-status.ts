@@ -17,7 +17,8 @@ const MOVES: Readonly<Record<ReceiptStatus, readonly ReceiptStatus[]>> = {
   // Registered from here only by an answer that came after an operator had sent the receipt back: it proves itself, and
   // must not be sent again (docs/adr/0002-lane-lock.md). Unknown from here only when its register's module was replaced:
   // what an earlier attempt left there cannot be found by its key any more (docs/adr/0016-adopting-a-module.md).
-  accepted: ['sending', 'cancelled', 'registered', 'unknown'],
+  // Rejected from here, and nothing sent, when its register no longer takes what it must not lose (docs/adr/0046-fiscal-fields.md).
+  accepted: ['sending', 'cancelled', 'registered', 'unknown', 'rejected'],
   // Back to accepted only when it is proven that the register did not register it.
   sending: ['registered', 'rejected', 'accepted', 'unknown'],
   registered: [],

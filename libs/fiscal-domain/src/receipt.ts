@@ -5,6 +5,12 @@ import type { VatPercent } from './vat.js';
 export const RECEIPT_TYPES = ['sale', 'refund', 'advance', 'credit'] as const;
 export type ReceiptType = (typeof RECEIPT_TYPES)[number];
 
+/**
+ * Largest code of a unit of measure. The specification names none. OKEI has three or four digits; what the national register of
+ * goods numbers itself, and fiscal modules are sent, has up to nine (244272402).
+ */
+export const MAX_UNITS = 999_999_999;
+
 export interface ReceiptLine {
   /** From 1. */
   line: number;
@@ -22,7 +28,7 @@ export interface ReceiptLine {
   /** 17 digits (IKPU). */
   spic: string;
   packageCode: string;
-  /** OKEI code of the unit of measure. */
+  /** Code of the unit of measure: OKEI, or the register of goods' own ({@link MAX_UNITS}). */
   units: number;
   barcode: string | null;
   /** Marking codes, one per piece. */

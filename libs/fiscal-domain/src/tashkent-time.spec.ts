@@ -6,6 +6,7 @@ import {
   parseTashkentTime,
   tashkentCompact,
   tashkentDateTime,
+  tashkentDayFirst,
   tashkentIsoBasic,
 } from './tashkent-time.js';
 
@@ -15,6 +16,7 @@ test('the Tashkent day begins at 19:00 UTC', () => {
   expect(tashkentCompact(NEW_YEAR)).toBe('20270101000000');
   expect(tashkentCompact(NEW_YEAR - 1)).toBe('20261231235959');
   expect(tashkentDateTime(NEW_YEAR)).toBe('2027-01-01 00:00:00');
+  expect(tashkentDayFirst(NEW_YEAR - 1)).toBe('31.12.2026 23:59:59');
   expect(tashkentIsoBasic(NEW_YEAR)).toBe('20270101T000000');
 });
 

@@ -31,6 +31,12 @@ export function tashkentDateTime(epochMs: number): string {
   return `${date.join('-')} ${time.join(':')}`;
 }
 
+/** `DD.MM.YYYY HH:MM:SS`, as people here write it. @throws RangeError beyond years 0–9999. */
+export function tashkentDayFirst(epochMs: number): string {
+  const { date, time } = wallTime(epochMs);
+  return `${[...date].reverse().join('.')} ${time.join(':')}`;
+}
+
 /** `YYYYMMDDTHHmmss`, as in refundInfo and in a closed Z-report. @throws RangeError beyond years 0–9999. */
 export function tashkentIsoBasic(epochMs: number): string {
   const { date, time } = wallTime(epochMs);

@@ -5,6 +5,7 @@ import { checkLocalReceipt, type GoodsEntry } from './local-receipt-rules.js';
 import { localReceiptTotals } from './local-amounts.js';
 import { localShapeProblem } from './local-shape.js';
 import { tiyin } from './money.js';
+import { requestPaymentGap } from './payment-gap.js';
 import { thousandths } from './quantity.js';
 import { resolvedTotals, type ReceiptDocument, type ReceiptLine } from './receipt.js';
 import { toLocalReceipt } from './to-local-receipt.js';
@@ -135,6 +136,7 @@ test('every document keeps its total on the wire and passes the register’s own
       expect(localShapeProblem(request)).toBeNull();
       expect(checkLocalReceipt(request, () => GOODS, rule)).toEqual([]);
       expect(localReceiptTotals(request)).toMatchObject(resolvedTotals(document.lines));
+      expect(requestPaymentGap(request)).toBe(0n);
     }),
     { numRuns: 500 },
   );

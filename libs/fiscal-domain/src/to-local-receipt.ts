@@ -1,21 +1,29 @@
 import { lineGross } from './line.js';
-import type { LocalExtraInfo, LocalItem, LocalReceiptRequest } from './local-api.js';
+import { isNamed, type FiscalField } from './fiscal-fields.js';
+import type { LocalExtraInfo, LocalItem, LocalReceiptRequest, LocalTaxpayer } from './local-api.js';
 import { tiyin, type Tiyin } from './money.js';
 import type { ReceiptDocument, ReceiptLine } from './receipt.js';
 import { wireVat, type VatRule } from './vat.js';
 
+/** What goes beyond the specification, for registers that take it. */
+export interface WireExtensions {
+  extraInfo?: LocalExtraInfo | null;
+  fields?: readonly FiscalField[];
+}
+
 /**
- * The body of POST /receipts for a document. Deterministic: the same document gives the same bytes under JSON.stringify.
+ * The body of POST /receipts for a document. Deterministic: the same document and extensions give the same bytes under JSON.stringify.
  * @throws RangeError when a line's total cannot be said on the wire within 2^53
  */
 export function toLocalReceipt(
   document: ReceiptDocument,
   vatRule: VatRule,
-  extraInfo: LocalExtraInfo | null = null,
+  { extraInfo = null, fields = [] }: WireExtensions = {},
 ): LocalReceiptRequest {
+  const hasCommission = fields.includes('commission');
   const request: LocalReceiptRequest = {
     type: document.type,
-    items: document.lines.map((line) => toLocalItem(line, vatRule)),
+    items: document.lines.map((line) => toLocalItem(line, vatRule, hasCommission)),
     received: { cash: document.payment.cashTiyin, card: document.payment.cardTiyin },
   };
   if (document.refundInfo !== null) {
@@ -23,10 +31,22 @@ export function toLocalReceipt(
     request.refundInfo = { terminalId, receiptSeq, dateTime, fiscalSign };
   }
   if (extraInfo !== null) request.extraInfo = extraInfo;
+  const customer = fields.includes('customer') ? taxpayerOf(document.customer) : null;
+  if (customer !== null) request.customer = customer;
+  if (fields.includes('payment_provider') && document.payment.method === 'wallet') {
+    // Without a name the kind of payment stands for it.
+    request.paymentProvider = document.payment.provider ?? 'wallet';
+  }
   return request;
 }
 
-function toLocalItem(line: ReceiptLine, vatRule: VatRule): LocalItem {
+function taxpayerOf(party: { tin?: string; pinfl?: string } | null): LocalTaxpayer | null {
+  if (party === null || !isNamed(party)) return null;
+  const { tin, pinfl } = party;
+  return { ...(tin !== undefined && { tin }), ...(pinfl !== undefined && { pinfl }) };
+}
+
+function toLocalItem(line: ReceiptLine, vatRule: VatRule, hasCommission: boolean): LocalItem {
   const { priceTiyin, discountTiyin } = wirePrice(line);
   const { quantity, vatPercent } = line;
   const item: LocalItem = {
@@ -47,6 +67,8 @@ function toLocalItem(line: ReceiptLine, vatRule: VatRule): LocalItem {
   }
   if (discountTiyin > 0) item.discount = discountTiyin;
   if (line.packageCode !== '') item.packageCode = line.packageCode;
+  const commission = hasCommission ? taxpayerOf(line.commission) : null;
+  if (commission !== null) item.commission = commission;
   return item;
 }
 

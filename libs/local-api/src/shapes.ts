@@ -16,6 +16,9 @@ import {
   type ZReportStats,
 } from '#fiscal-domain';
 
+/** What the column of a receipt holds. */
+const MAX_SHIFT = 2_147_483_647;
+
 type Json = Readonly<Record<string, unknown>>;
 
 export function asObject(value: unknown): Json | null {
@@ -29,7 +32,8 @@ export function asText(value: unknown): string | null {
 
 /**
  * Terminal, sequence and time must be right; a sign or link of a wrong type makes the whole answer unreadable, because
- * they cannot be asked for again everywhere. What only concerns delivery and print is read leniently.
+ * they cannot be asked for again everywhere. What only concerns delivery and print is read leniently, and so are extensions: what
+ * is odd about them is as good as not said.
  */
 export function parseSaleResponse(body: unknown): SaleResponse | null {
   const json = asObject(body);
@@ -37,12 +41,16 @@ export function parseSaleResponse(body: unknown): SaleResponse | null {
   if (!json || !receipt) return null;
   const ofdSent = json['ofdSent'] === true;
   const ofdError = asText(json['ofdError']);
+  const recordedFields = asTextList(json['recordedFields']);
+  const shiftNumber = asCount(json['shiftNumber']);
   return {
     success: true,
     receipt,
     receiptHtml: asText(json['receiptHtml']) ?? '',
     ofdSent,
     ...(!ofdSent && ofdError !== null && { ofdError }),
+    ...(recordedFields && { recordedFields }),
+    ...(shiftNumber !== null && shiftNumber > 0 && shiftNumber <= MAX_SHIFT && { shiftNumber }),
   };
 }
 

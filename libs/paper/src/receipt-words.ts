@@ -10,6 +10,7 @@ export interface ReceiptWords {
   readonly shift: string;
   readonly time: string;
   readonly discount: string;
+  readonly afterDiscount: string;
   readonly vat: string;
   readonly spic: string;
   readonly marking: string;
@@ -18,6 +19,11 @@ export interface ReceiptWords {
   readonly totalVat: string;
   readonly cash: string;
   readonly card: string;
+  readonly wallet: string;
+  readonly principalTin: string;
+  readonly principalPinfl: string;
+  readonly buyerTin: string;
+  readonly buyerPinfl: string;
   readonly terminal: string;
   readonly sign: string;
   readonly refundOf: string;
@@ -33,6 +39,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     shift: 'Смена №',
     time: 'Дата и время',
     discount: 'Скидка',
+    afterDiscount: 'С учётом скидки',
     vat: 'в т. ч. НДС',
     spic: 'ИКПУ',
     marking: 'Маркировка',
@@ -41,6 +48,11 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'В том числе НДС',
     cash: 'Наличные',
     card: 'Банковская карта',
+    wallet: 'Кошелёк',
+    principalTin: 'ИНН комитента',
+    principalPinfl: 'ПИНФЛ комитента',
+    buyerTin: 'ИНН покупателя',
+    buyerPinfl: 'ПИНФЛ покупателя',
     terminal: 'Терминал (ФМ)',
     sign: 'Фискальный признак',
     refundOf: 'Возврат по чеку №',
@@ -54,6 +66,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     shift: 'Smena №',
     time: 'Sana va vaqt',
     discount: 'Chegirma',
+    afterDiscount: 'Chegirma bilan',
     vat: 'shu jumladan QQS',
     spic: 'MXIK',
     marking: 'Markirovka',
@@ -62,6 +75,11 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'Shu jumladan QQS',
     cash: 'Naqd pul',
     card: 'Bank kartasi',
+    wallet: 'Hamyon',
+    principalTin: 'Komitent STIRi',
+    principalPinfl: 'Komitent JSHSHIRi',
+    buyerTin: 'Xaridor STIRi',
+    buyerPinfl: 'Xaridor JSHSHIRi',
     terminal: 'Terminal (FM)',
     sign: 'Fiskal belgi',
     refundOf: 'Qaytarilgan chek №',
@@ -75,6 +93,7 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     shift: 'Shift No.',
     time: 'Date and time',
     discount: 'Discount',
+    afterDiscount: 'After discount',
     vat: 'incl. VAT',
     spic: 'SPIC',
     marking: 'Marking',
@@ -83,6 +102,11 @@ export const RECEIPT_WORDS: Readonly<Record<ReceiptLanguage, ReceiptWords>> = {
     totalVat: 'Including VAT',
     cash: 'Cash',
     card: 'Card',
+    wallet: 'Wallet',
+    principalTin: 'Principal’s TIN',
+    principalPinfl: 'Principal’s PINFL',
+    buyerTin: 'Buyer’s TIN',
+    buyerPinfl: 'Buyer’s PINFL',
     terminal: 'Terminal (FM)',
     sign: 'Fiscal sign',
     refundOf: 'Refund of receipt No.',

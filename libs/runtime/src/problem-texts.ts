@@ -124,6 +124,10 @@ const SALE_TEXTS = {
     ru: 'Секрет подписи обратных вызовов ещё никому не показан. Получите его: POST /v1/webhooks/callbacks/rotate-secret',
     uz: 'Qayta chaqiruvlar imzosining siri hali hech kimga ko‘rsatilmagan. Uni oling: POST /v1/webhooks/callbacks/rotate-secret',
   },
+  field_unsupported: {
+    ru: 'Касса не передаёт это в фискальный документ, а чек без этого не принимается (настройка unsupported_fields)',
+    uz: 'Kassa buni fiskal hujjatga kiritmaydi, busiz esa chek qabul qilinmaydi (unsupported_fields sozlamasi)',
+  },
   cashier_unknown: { ru: 'Такого кассира нет', uz: 'Bunday kassir yo‘q' },
   branch_unknown: { ru: 'Такого филиала нет', uz: 'Bunday filial yo‘q' },
   device_unknown: { ru: 'Такой кассы нет', uz: 'Bunday kassa yo‘q' },

@@ -1,9 +1,17 @@
-import type { LocalExtraInfo, ReceiptType, RefundInfo } from '#fiscal-domain';
+import type { LocalExtraInfo, LocalTaxpayer, ReceiptType, RefundInfo } from '#fiscal-domain';
+
+/** As the documents write it: both keys, in this order. */
+export interface Taxpayer {
+  readonly pinfl: string | null;
+  readonly tin: string | null;
+}
 
 /** A line as the fiscal module and the OFD keep it. Money in tiyin, `amount` in thousandths, `total` and `vat` net of discount. */
 export interface FiscalItem {
   readonly amount: number;
   readonly barcode: string | null;
+  /** The seller on whose behalf it is sold; absent without one, so that such a document is written as before. */
+  readonly commission?: Taxpayer;
   readonly discount: number;
   readonly labels: readonly string[];
   readonly name: string;
@@ -27,6 +35,9 @@ export interface FiscalDocument {
   readonly refundInfo: RefundInfo | null;
   /** How the money came, where somebody knows. */
   readonly extraInfo?: LocalExtraInfo | null;
+  readonly customer?: LocalTaxpayer | null;
+  /** The wallet by which `cardTiyin` was paid. */
+  readonly paymentProvider?: string | null;
 }
 
 export interface Registration {
@@ -89,6 +100,7 @@ export type ModuleRefusalReason =
   | 'sums_full'
   | 'clock_behind'
   | 'unsent_too_old'
+  | 'payment_mismatch'
   | 'refund_exceeds_sales'
   | 'refund_receipt_unknown'
   | 'refund_mismatch';

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ReceiptType } from '#fiscal-domain';
 import { closeDatabase, openDatabase } from '../journal/database.js';
 import { Journal } from '../journal/journal.js';
 import { MovableClock } from '../testing/fake-clock.js';
@@ -117,6 +118,53 @@ describe('the software fiscal module', () => {
     expect(await recording.register(documentOf({ cashTiyin: 1 }))).toMatchObject({
       code: 'F-003',
       reason: 'sums_full',
+    });
+  });
+
+  describe('a payment that is not what the document comes to', () => {
+    const outcomes = async (
+      types: readonly ReceiptType[],
+      paid: readonly (readonly [number, number])[],
+    ): Promise<unknown[]> => {
+      await recording.software.openShift();
+      const seen: unknown[] = [];
+      for (const type of types)
+        for (const [cashTiyin, cardTiyin] of paid) {
+          const outcome = await recording.register(documentOf({ type, cashTiyin, cardTiyin, vatTiyin: 0 }));
+          seen.push(outcome.kind === 'refused' ? [outcome.code, outcome.reason] : outcome.kind);
+        }
+      return seen;
+    };
+
+    test('is refused from 10 001 tiyin on, up or down, whatever the type, and leaves nothing behind', async () => {
+      start({ paymentToleranceTiyin: 10_000 });
+      const types = ['sale', 'advance', 'credit'] as const;
+      const refused = ['F-005', 'payment_mismatch'];
+      const paid = [
+        ...([
+          [90_000, 0],
+          [0, 110_000],
+        ] as const),
+        ...([
+          [89_999, 0],
+          [100_001, 10_000],
+          [0, 0],
+        ] as const),
+      ];
+      const each = ['registered', 'registered', refused, refused, refused];
+      expect(await outcomes(types, paid)).toEqual([...each, ...each, ...each]);
+      expect(recording.software.info()).toMatchObject({ receiptSeq: 6, sale: { cash: 90_000, card: 110_000 } });
+      const details = { paidTiyin: 0, totalTiyin: 100_000, toleranceTiyin: 10_000 };
+      expect(await recording.register(documentOf({ cashTiyin: 0 }))).toMatchObject({ details });
+    });
+
+    test('is registered where no bound is set: the specification names none', async () => {
+      start();
+      const paid = [
+        [0, 0],
+        [1, 2],
+      ] as const;
+      expect(await outcomes(['sale'], paid)).toEqual(['registered', 'registered']);
     });
   });
 

@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, randomInt, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compactToIsoBasic, tashkentCompact } from '#fiscal-domain';
+import { compactToIsoBasic, paymentGap, tashkentCompact } from '#fiscal-domain';
 import type { Clock } from '#runtime';
 import { inTransaction, type Sqlite } from '../journal/database.js';
 import type { Journal } from '../journal/journal.js';
@@ -22,6 +22,8 @@ export interface SoftwareModuleOptions {
   readonly minIntervalMs: number;
   readonly receiptCapacity: number;
   readonly shiftCapacity: number;
+  /** How far what was paid may be from what the document comes to; `null` or absent: not compared. */
+  readonly paymentToleranceTiyin?: number | null;
   /** Hears of a disk that failed while nobody was waiting for an answer. */
   readonly onFault?: (error: unknown) => void;
   /** An emulator's way to a full memory. */
@@ -244,6 +246,8 @@ export class SoftwareFiscalModule implements port.FiscalModule {
   private refusalOf(document: port.FiscalDocument): port.ModuleRefusal | null {
     if (this.shift?.closedMs !== null) return refusal('shift_not_open');
     if (this.shift.documents >= DOCUMENTS_PER_SHIFT) return refusal('shift_full');
+    const unpaid = this.paymentMismatch(document);
+    if (unpaid) return unpaid;
     const isFull = this.unsent.size >= this.options.receiptCapacity || this.options.isMemoryFull?.() === true;
     if (isFull) return refusal('memory_full');
     const sums = sumsOf(document);
@@ -254,6 +258,15 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     const mismatch = this.refundMismatch(document);
     if (mismatch) return mismatch;
     return covers(this.state.sale, addSums(this.state.refund, sums)) ? null : refusal('refund_exceeds_sales');
+  }
+
+  private paymentMismatch({ cashTiyin, cardTiyin, items }: port.FiscalDocument): port.ModuleRefusal | null {
+    const { paymentToleranceTiyin: tolerance = null } = this.options;
+    if (tolerance === null) return null;
+    const totals = items.map(({ total }) => total);
+    if (paymentGap({ cashTiyin, cardTiyin }, totals) <= BigInt(tolerance)) return null;
+    const totalTiyin = totals.reduce((sum, total) => sum + total, 0);
+    return refusal('payment_mismatch', { paidTiyin: cashTiyin + cardTiyin, totalTiyin, toleranceTiyin: tolerance });
   }
 
   /** Only a receipt of this module can be compared; another terminal's is taken on trust. */

@@ -34,6 +34,20 @@ describe('the local API', () => {
     });
   });
 
+  test('a payment that does not add up is F-005 where the module compares, else registered as it was said', async () => {
+    const unpaid = sale({ received: { cash: 0, card: 0 } });
+    expect((await register.sell(unpaid)).status).toBe(200);
+    await register.restart({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });
+    const refused = await register.sell(unpaid, 'unpaid');
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { success: false, error: { code: 'F-005', details: { reason: 'payment_mismatch', paidTiyin: 0 } } },
+    });
+    // Within 10 000 tiyin below, and 100 above: E-009 is the narrower bound.
+    const sold = await register.sell(sale({ received: { cash: 1_990_000, card: 0 } }), 'unpaid');
+    expect(sold).toMatchObject({ status: 200, body: { receipt: { receiptSeq: 2 } } });
+  });
+
   test('a sale without an open shift is F-002 and registers nothing; the same key works after opening', async () => {
     await register.sell(sale());
     await register.call('POST', '/z-report/close', {});
@@ -77,7 +91,7 @@ describe('the local API', () => {
       fmInitialized: true,
       activated: true,
       subscriptionState: 'active',
-      capabilities: ['idempotency', 'journal'],
+      capabilities: ['idempotency', 'journal', 'commission', 'customer', 'payment_provider'],
       port: Number(new URL(register.url).port),
     });
     expect(status.headers.get('x-subscription-state')).toBeNull();

@@ -1,6 +1,13 @@
 import { release, type as systemType } from 'node:os';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { FmInfo, LocalBranch, LocalBusiness, LocalStatus, ResendResult } from '#fiscal-domain';
+import {
+  FISCAL_FIELDS,
+  type FmInfo,
+  type LocalBranch,
+  type LocalBusiness,
+  type LocalStatus,
+  type ResendResult,
+} from '#fiscal-domain';
 import { withReceiptFaults } from '../emulator/receipt-faults.js';
 import type { ResendOutcome } from '../ofd/receipt-courier.js';
 import type { Register } from '../register.js';
@@ -120,7 +127,7 @@ function status(register: Register, port: number): LocalStatus {
     activated: register.isActivated(),
     subscriptionState: register.subscription().state,
     ...(register.settings.REGISTER_EXTENSIONS && {
-      capabilities: ['idempotency', 'journal'],
+      capabilities: ['idempotency', 'journal', ...FISCAL_FIELDS],
       journalId: register.journalId,
     }),
   };

@@ -15,6 +15,13 @@ test('payloads are written in canonical form', () => {
     documentPayload(documentOf(), place, 3),
     documentPayload(documentOf({ type: 'refund', refundInfo }), place, 3),
     documentPayload(documentOf({ extraInfo: { rrn: '1', paymentId: 'p', cardType: 1 } }), place, 3),
+    documentPayload(
+      documentOf({
+        ...{ customer: { tin: '301234567' }, paymentProvider: 'payme', extraInfo: { rrn: '1' } },
+        items: documentOf().items.map((each) => ({ ...each, commission: { pinfl: '31234567890123', tin: null } })),
+      }),
+      ...([place, 3] as const),
+    ),
     zReportPayload(shift, '20261120100000', place),
   ];
   for (const payload of payloads) expect(payload).toBe(canonicalJson(JSON.parse(payload)));

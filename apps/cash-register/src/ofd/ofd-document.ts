@@ -1,5 +1,5 @@
-import type { LocalExtraInfo } from '#fiscal-domain';
-import type { FiscalDocument, FiscalItem, Shift } from '../fiscal-module/fiscal-module.js';
+import { knownFiscalFields, type FiscalField, type LocalExtraInfo, type LocalTaxpayer } from '#fiscal-domain';
+import type { FiscalDocument, FiscalItem, Shift, Taxpayer } from '../fiscal-module/fiscal-module.js';
 
 /**
  * What the register and the OFD exchange (our own protocol; the national one is not public):
@@ -15,9 +15,13 @@ import type { FiscalDocument, FiscalItem, Shift } from '../fiscal-module/fiscal-
 export interface OfdDocument {
   readonly card: number;
   readonly cash: number;
+  /** The buyer; absent where none was named. */
+  readonly customer?: Taxpayer;
   /** How the money came; absent where nobody knows. */
   readonly extra_info?: OfdExtraInfo;
   readonly items: readonly FiscalItem[];
+  /** The wallet by which `card` was paid; absent where none was named. */
+  readonly payment_provider?: string;
   readonly prev_digest: string;
   readonly refund_info: { dateTime: string; fiscalSign: string; receiptSeq: number; terminalId: string } | null;
   readonly seq: number;
@@ -69,8 +73,10 @@ export function documentPayload(document: FiscalDocument, place: Place, shift: n
   const payload: OfdDocument = {
     card: document.cardTiyin,
     cash: document.cashTiyin,
+    ...(document.customer && { customer: taxpayerPayload(document.customer) }),
     ...(document.extraInfo && { extra_info: extraPayload(document.extraInfo) }),
     items: document.items.map(itemPayload),
+    ...(document.paymentProvider && { payment_provider: document.paymentProvider }),
     prev_digest: place.prevDigest,
     refund_info: info && {
       dateTime: info.dateTime,
@@ -88,6 +94,10 @@ export function documentPayload(document: FiscalDocument, place: Place, shift: n
   return JSON.stringify(payload);
 }
 
+export function taxpayerPayload({ tin, pinfl }: LocalTaxpayer): Taxpayer {
+  return { pinfl: pinfl ?? null, tin: tin ?? null };
+}
+
 function extraPayload({ cardType, paymentId, paymentProvider, phone, rrn }: LocalExtraInfo): OfdExtraInfo {
   return {
     card_type: cardType ?? null,
@@ -102,6 +112,7 @@ function itemPayload(item: FiscalItem): FiscalItem {
   return {
     amount: item.amount,
     barcode: item.barcode,
+    ...(item.commission && { commission: item.commission }),
     discount: item.discount,
     labels: item.labels,
     name: item.name,
@@ -138,4 +149,13 @@ export function zReportPayload(shift: Shift, openTime: string, place: Place): st
 export function parseDocument(payload: string): OfdDocument {
   // Only payloads written by documentPayload() reach this; the chain check at start proves them unchanged.
   return JSON.parse(payload) as OfdDocument;
+}
+
+/** What of the extensions a document holds. */
+export function recordedFields(document: OfdDocument): FiscalField[] {
+  return knownFiscalFields([
+    ...(document.items.some(({ commission }) => commission !== undefined) ? ['commission'] : []),
+    ...(document.customer ? ['customer'] : []),
+    ...(document.payment_provider === undefined ? [] : ['payment_provider']),
+  ]);
 }

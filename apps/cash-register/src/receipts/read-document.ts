@@ -2,28 +2,33 @@ import {
   localReceiptTotals,
   normaliseText,
   readExtraInfo,
+  readTaxpayer,
   truncateUtf8,
   type LocalItem,
   type LocalReceiptRequest,
 } from '#fiscal-domain';
 import { sha256 } from '#runtime';
 import type { FiscalDocument, FiscalItem } from '../fiscal-module/fiscal-module.js';
+import { taxpayerPayload } from '../ofd/ofd-document.js';
 
 /** The module's limit; a longer name is cut, never refused. */
 const MAX_NAME_BYTES = 63;
 
 /**
  * The document to fiscalise. Whatever `vat` the wire says, the module counts the VAT of each line's net.
- * @param request has passed localShapeProblem and checkLocalReceipt
+ * @param request has passed localShapeProblem, checkLocalReceipt and, with extensions, extensionProblem
+ * @param options.extensions false: fields beyond the specification are ignored as all unknown ones
  */
-export function readDocument(request: LocalReceiptRequest): FiscalDocument {
+export function readDocument(request: LocalReceiptRequest, options = { extensions: true }): FiscalDocument {
   const totals = localReceiptTotals(request);
   const items = request.items.map((item, index): FiscalItem => {
     const line = totals.lines[index];
     if (!line) throw new RangeError('An item has no total');
+    const commission = options.extensions ? readTaxpayer(item.commission) : null;
     return {
       amount: item.amount,
       barcode: emptyToNull(item.barcode),
+      ...(commission && { commission: taxpayerPayload(commission) }),
       discount: item.discount ?? 0,
       labels: labelsOf(item),
       name: fiscalName(item.name),
@@ -44,6 +49,8 @@ export function readDocument(request: LocalReceiptRequest): FiscalDocument {
     vatTiyin: totals.vatTotalTiyin,
     refundInfo: request.type === 'refund' ? (request.refundInfo ?? null) : null,
     extraInfo: readExtraInfo(request.extraInfo),
+    customer: options.extensions ? readTaxpayer(request.customer) : null,
+    paymentProvider: options.extensions ? emptyToNull(request.paymentProvider) : null,
   };
 }
 
@@ -86,8 +93,24 @@ export function requestHash(body: Readonly<Record<string, unknown>>): string {
   const parts = [
     ...[plain(body['type']), plain(body['totalVAT']), plain(body['cashSale']), received, refund],
     items.map((item) => fieldsOf(item, ITEM_FIELDS)),
+    ...extensionParts(body, items),
   ];
   return sha256(JSON.stringify(parts)).toString('hex');
+}
+
+/**
+ * Seller, buyer and wallet are part of what was registered: under the same key they may not change. Nothing where none of them is
+ * given, so that a document without them has the digest that registers without these extensions kept.
+ */
+function extensionParts(body: Readonly<Record<string, unknown>>, items: readonly unknown[]): unknown[] {
+  const sellers = items.map((item) => taxpayer((item as Record<string, unknown> | null)?.['commission']));
+  const [customer, provider] = [taxpayer(body['customer']), plain(body['paymentProvider'])];
+  const isNone = customer === null && provider === null && sellers.every((seller) => seller === null);
+  return isNone ? [] : [sellers, customer, provider];
+}
+
+function taxpayer(value: unknown): unknown[] | null {
+  return fieldsOf(value, ['tin', 'pinfl']);
 }
 
 function fieldsOf(value: unknown, names: readonly string[]): unknown[] | null {

@@ -1,14 +1,16 @@
-import { tashkentDateTime, type LocalReceipt } from '#fiscal-domain';
+import { tashkentDayFirst, type LocalReceipt } from '#fiscal-domain';
 import {
   escapeHtml,
   isTestModule,
+  maskedPinfl,
   qrSvg,
   RECEIPT_WORDS,
   sumText,
+  unitName,
   type ReceiptLanguage,
   type ReceiptWords,
 } from '#paper';
-import type { FiscalItem } from '../fiscal-module/fiscal-module.js';
+import type { FiscalItem, Taxpayer } from '../fiscal-module/fiscal-module.js';
 import type { OfdDocument } from '../ofd/ofd-document.js';
 
 /** Who issues the receipt: what its head says. */
@@ -44,7 +46,7 @@ export function receiptHtml(document: OfdDocument, receipt: LocalReceipt, issuer
     `<h1>${escapeHtml(issuer.businessName)}</h1><p>${words.tin}: ${escapeHtml(issuer.tin)}</p>` +
     `<p>${words.address}: ${escapeHtml(issuer.branchAddress)}</p><p><b>${title}</b></p>` +
     `<table>${headRows(document, receipt, words)}</table>` +
-    `<table>${document.items.map((item) => itemRows(item, words)).join('')}</table>` +
+    `<table>${document.items.map((item) => itemRows(item, issuer.language)).join('')}</table>` +
     `<table>${totalRows(document, words)}</table><table>${signRows(receipt, words)}</table>` +
     `${receipt.qrUrl === undefined ? '' : qrSvg(receipt.qrUrl, 'QR')}${linkLine(receipt)}${test}</div></body></html>`
   );
@@ -55,23 +57,42 @@ function headRows(document: OfdDocument, receipt: LocalReceipt, words: ReceiptWo
   return (
     row(words.receipt, String(document.seq)) +
     row(words.shift, String(document.shift)) +
-    row(words.time, tashkentDateTime(receipt.transactionTime)) +
-    (refund ? row(words.refundOf, `${String(refund.receiptSeq)} (${refund.terminalId})`) : '')
+    row(words.time, tashkentDayFirst(receipt.transactionTime)) +
+    (refund ? row(words.refundOf, `${String(refund.receiptSeq)} (${refund.terminalId})`) : '') +
+    taxpayerRows(document.customer, { tin: words.buyerTin, pinfl: words.buyerPinfl })
+      .map(([label, value]) => row(label, value))
+      .join('')
   );
 }
 
-function itemRows(item: FiscalItem, words: ReceiptWords): string {
+function itemRows(item: FiscalItem, language: ReceiptLanguage): string {
+  const words = RECEIPT_WORDS[language];
   const wide = (text: string): string => `<tr><td colspan="2" class="wide">${escapeHtml(text)}</td></tr>`;
   const small = (text: string): string => `<tr><td colspan="2" class="small">${escapeHtml(text)}</td></tr>`;
+  const unit = unitName(item.units, language);
+  const quantity = `${quantityText(item.amount)}${unit === null ? '' : ` ${unit}`}`;
   return (
     wide(item.name) +
-    row(`${quantityText(item.amount)} × ${sumText(item.price)}`, sumText(item.total + item.discount)) +
-    (item.discount > 0 ? row(words.discount, `−${sumText(item.discount)}`) + row('=', sumText(item.total)) : '') +
+    row(`${quantity} × ${sumText(item.price)}`, sumText(item.total + item.discount)) +
+    (item.discount > 0
+      ? row(words.discount, `−${sumText(item.discount)}`) + row(words.afterDiscount, sumText(item.total))
+      : '') +
     row(`${words.vat} ${String(item.vat_percent)}%`, sumText(item.vat)) +
     small(`${words.spic}: ${item.spic}${item.package_code === null ? '' : ` / ${item.package_code}`}`) +
     (item.barcode === null ? '' : small(`${words.barcode}: ${item.barcode}`)) +
+    taxpayerRows(item.commission, { tin: words.principalTin, pinfl: words.principalPinfl })
+      .map(([label, value]) => small(`${label}: ${value}`))
+      .join('') +
     item.labels.map((label) => small(`${words.marking}: ${label.replaceAll('\u001d', '␝')}`)).join('')
   );
+}
+
+function taxpayerRows(party: Taxpayer | undefined, words: { tin: string; pinfl: string }): [string, string][] {
+  const { tin, pinfl } = party ?? { tin: null, pinfl: null };
+  return [
+    ...(tin === null ? [] : [[words.tin, tin] satisfies [string, string]]),
+    ...(pinfl === null ? [] : [[words.pinfl, maskedPinfl(pinfl)] satisfies [string, string]]),
+  ];
 }
 
 function totalRows(document: OfdDocument, words: ReceiptWords): string {
@@ -80,8 +101,13 @@ function totalRows(document: OfdDocument, words: ReceiptWords): string {
     `<tr class="sum"><td>${words.total}</td><td>${sumText(total)}</td></tr>` +
     row(words.totalVat, sumText(document.vat)) +
     row(words.cash, sumText(document.cash)) +
-    row(words.card, sumText(document.card))
+    row(cardLabel(document, words), sumText(document.card))
   );
+}
+
+/** Wallet money counts as card; where the document names the wallet, so does the paper. */
+function cardLabel({ payment_provider: wallet }: OfdDocument, words: ReceiptWords): string {
+  return wallet === undefined ? words.card : `${words.wallet} (${wallet})`;
 }
 
 function signRows(receipt: LocalReceipt, words: ReceiptWords): string {

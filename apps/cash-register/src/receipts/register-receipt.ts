@@ -1,12 +1,19 @@
-import { checkLocalReceipt, localShapeProblem, type LocalReceiptRequest, type SaleResponse } from '#fiscal-domain';
+import {
+  checkLocalReceipt,
+  extensionProblem,
+  localShapeProblem,
+  type LocalReceiptRequest,
+  type SaleResponse,
+  type ShapeProblem,
+} from '#fiscal-domain';
 import type { GoodsLookup, VatRule } from '#fiscal-domain';
 import type { FiscalModule, Registration } from '../fiscal-module/fiscal-module.js';
 import type { Journal, JournalEntry } from '../journal/journal.js';
 import { refusedByModule, type Refusal } from '../local-api/refusal.js';
-import type { ReceiptCourier } from '../ofd/receipt-courier.js';
+import type { Delivery, ReceiptCourier } from '../ofd/receipt-courier.js';
 import { readDocument, requestHash } from './read-document.js';
 import type { ReceiptIssuer } from './receipt-html.js';
-import { AWAITS_RESEND, saleResponse } from './sale-response.js';
+import { AWAITS_RESEND, saleResponse, type SignedDocument } from './sale-response.js';
 
 export type SaleOutcome =
   { readonly kind: 'registered'; readonly response: SaleResponse; readonly replayed: boolean } | Refusal;
@@ -18,6 +25,8 @@ export interface RegisterReceiptParts {
   readonly goods: GoodsLookup;
   readonly vatRule: VatRule;
   readonly issuer: () => ReceiptIssuer;
+  /** Whether fields beyond the specification are read; else they are ignored as all unknown ones. */
+  readonly extensions: boolean;
   /** E-001 and E-002: why nothing may be fiscalised at all; `null` when it may. */
   readonly barred: () => Refusal | null;
 }
@@ -70,15 +79,20 @@ export class RegisterReceipt {
   journalResponse(entry: JournalEntry): SaleResponse {
     const unsent = this.parts.module.unsentReceipts().includes(entry.seq);
     const delivery = unsent ? ({ kind: 'unsent', error: AWAITS_RESEND } as const) : ({ kind: 'sent' } as const);
-    return saleResponse(entry, delivery, this.parts.issuer());
+    return this.responseOf(entry, delivery);
+  }
+
+  private responseOf(document: SignedDocument, delivery: Delivery): SaleResponse {
+    const { issuer, extensions } = this.parts;
+    return saleResponse(document, { delivery, issuer: issuer(), extensions });
   }
 
   private async register(body: object, key: string | null): Promise<SaleOutcome> {
-    const { module, journal, courier, issuer } = this.parts;
+    const { module, journal, courier, extensions } = this.parts;
     const refused = this.parts.barred() ?? this.violation(body);
     if (refused) return refused;
     // Every field that is read from here on was checked just now.
-    const document = readDocument(body as LocalReceiptRequest);
+    const document = readDocument(body as LocalReceiptRequest, { extensions });
     const hash = key === null ? null : requestHash(body as Record<string, unknown>);
     const record = (made: Registration): void => journal.append(made, { idempotencyKey: key, requestHash: hash });
     const outcome = await module.register(document, record);
@@ -86,7 +100,11 @@ export class RegisterReceipt {
     const { registration } = outcome;
     // Crash from here on: the document is registered and unsent; a call with the same key finds it in the journal.
     const delivery = await courier.deliver(registration.seq);
-    return { kind: 'registered', response: saleResponse(registration, delivery, issuer()), replayed: false };
+    return { kind: 'registered', response: this.responseOf(registration, delivery), replayed: false };
+  }
+
+  private extensionProblem(body: object): ShapeProblem | null {
+    return this.parts.extensions ? extensionProblem(body as Record<string, unknown>) : null;
   }
 
   /** The first violation in the documented order: receipt, items in order, payment; then what no code describes. */
@@ -97,7 +115,7 @@ export class RegisterReceipt {
       const item = itemIndex === null ? {} : { itemIndex, itemName };
       return { kind: 'refused', code, rule, message, details: { ...item, field, value: shown(value) } };
     }
-    const problem = localShapeProblem(body);
+    const problem = localShapeProblem(body) ?? this.extensionProblem(body);
     if (!problem) return null;
     const { message, itemIndex, itemName, field } = problem;
     const item = itemIndex === null ? {} : { itemIndex, itemName };

@@ -1,14 +1,21 @@
 import { buildVerificationLink, type LocalReceipt, type SaleResponse } from '#fiscal-domain';
 import type { JournalEntry } from '../journal/journal.js';
-import { parseDocument, type OfdDocument } from '../ofd/ofd-document.js';
+import { parseDocument, recordedFields, type OfdDocument } from '../ofd/ofd-document.js';
 import type { Delivery } from '../ofd/receipt-courier.js';
 import { receiptHtml, type ReceiptIssuer } from './receipt-html.js';
 
 /** What the journal says about an unsent document that nobody is delivering at the moment. */
 export const AWAITS_RESEND = 'not delivered yet: POST /receipts/send-unsent (T-001)';
 
+export interface ResponseParts {
+  readonly delivery: Delivery;
+  readonly issuer: ReceiptIssuer;
+  /** Whether the caller is answered more than the specification says. */
+  readonly extensions: boolean;
+}
+
 /** The specification's sale response, built from the journal alone: the first answer and every later one agree. */
-export function saleResponse(entry: SignedDocument, delivery: Delivery, issuer: ReceiptIssuer): SaleResponse {
+export function saleResponse(entry: SignedDocument, { delivery, issuer, extensions }: ResponseParts): SaleResponse {
   const document = parseDocument(entry.payload);
   const receipt = localReceipt(entry, document, issuer.verificationUrl);
   return {
@@ -17,6 +24,7 @@ export function saleResponse(entry: SignedDocument, delivery: Delivery, issuer: 
     receiptHtml: receiptHtml(document, receipt, issuer),
     ofdSent: delivery.kind === 'sent',
     ...(delivery.kind === 'unsent' && { ofdError: delivery.error }),
+    ...(extensions && { recordedFields: recordedFields(document), shiftNumber: document.shift }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { tashkentDateTime } from '#fiscal-domain';
+import { tashkentDayFirst } from '#fiscal-domain';
 import { sumText } from '#paper';
 import type { Say } from './words.js';
 
@@ -33,7 +33,7 @@ export function age(say: Say, lengthMs: number): string {
   return lengthMs < MINUTE_MS ? say('minutes', { n: '0' }) : duration(say, lengthMs);
 }
 
-/** Tashkent time without seconds. */
+/** Tashkent time without seconds, as people here write it. */
 export function moment(epochMs: number): string {
-  return tashkentDateTime(epochMs).slice(0, 16);
+  return tashkentDayFirst(epochMs).slice(0, 16);
 }

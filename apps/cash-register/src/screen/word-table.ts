@@ -47,6 +47,11 @@ const REASONS = {
     'Eng eski yuborilmagan chek 48 soatdan oshgan: avval uni OFDga yuboring.',
     'The oldest unsent receipt is older than 48 hours: send it to the OFD first.',
   ],
+  reason_payment_mismatch: [
+    'Оплата не сходится с суммой чека.',
+    'To‘lov chek summasiga mos emas.',
+    'What was paid is not what the receipt comes to.',
+  ],
   reason_refund_exceeds_sales: [
     'Возвраты превысили бы продажи этого модуля.',
     'Qaytarishlar ushbu modul savdosidan oshib ketadi.',

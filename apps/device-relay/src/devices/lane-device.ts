@@ -1,5 +1,5 @@
 import { Prisma } from '#database';
-import { announcesExtensions, readProfile } from '#fiscal-domain';
+import { announcesExtensions, knownFiscalFields, readProfile } from '#fiscal-domain';
 import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
 
 /** Columns of `devices` that every query for a device to be called reads. */
@@ -31,6 +31,11 @@ export function laneDeviceOf(id: string, row: LaneDeviceRow): LaneDevice {
     apiKeySealed: Buffer.from(row.api_key_sealed),
     linkKeyId: row.link_key_id,
     profile: readProfile(row.profile),
-    takesExtraInfo: announcesExtensions(row.capabilities),
+    ...takenBy(row.capabilities ?? []),
   };
+}
+
+/** What a register that announces this is sent beyond the specification. */
+export function takenBy(capabilities: readonly string[]): Required<Pick<LaneDevice, 'takesExtraInfo' | 'takesFields'>> {
+  return { takesExtraInfo: announcesExtensions(capabilities), takesFields: knownFiscalFields(capabilities) };
 }

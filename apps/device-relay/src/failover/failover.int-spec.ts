@@ -153,6 +153,28 @@ test('only to who can take them: not draining, full, near its fuse, away, delete
   expect(await lanes()).toEqual({ dev_1: [id] });
 });
 
+test('what a receipt must not lose is taken where it goes; without such a register it stays, and holds up nothing', async () => {
+  await rig.addDevice('dev_1', AWAY);
+  await rig.addDevice('dev_2');
+  await rig.addDevice('dev_3');
+  const announce = (id: string, capabilities: string[]): Promise<unknown> =>
+    rig.sql.query('UPDATE devices SET capabilities = $2 WHERE id = $1', [id, capabilities]);
+  await announce('dev_3', ['idempotency', 'journal', 'commission']);
+  const stays: string[] = [];
+  // More than one transaction moves at a time.
+  for (let index = 0; index < 201; index += 1)
+    stays.push(await rig.accept('dev_1', { requiredFields: ['commission', 'customer'] }));
+  const sold = await rig.accept('dev_1', { requiredFields: ['commission'] });
+  const omitted = await rig.accept('dev_1', { requiredFields: [] });
+  await goesAway('dev_1');
+  rig.time.nowMs += 5_000;
+  while (await relay.failover.look());
+  expect(await lanes()).toEqual({ dev_1: stays, dev_2: [omitted], dev_3: [sold] });
+  await announce('dev_2', ['customer', 'commission']);
+  while (await relay.failover.look());
+  expect((await lanes())['dev_2']).toEqual([omitted, ...stays]);
+});
+
 test.each([
   ['an open attempt', 'open', null, 'dev_1'],
   ['sent again by an operator', 'not_registered', { resolution: {}, why: 'parked' }, 'dev_1'],

@@ -1,8 +1,9 @@
 import { Prisma, type PrismaService } from '#database';
+import { knownFiscalFields } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { FUSE_ALARM_MS } from '../health/device-state.js';
-import { spreadReceipts, type Move, type Target } from './spread-receipts.js';
+import { spreadReceipts, type MovableReceipt, type Move, type Target } from './spread-receipts.js';
 
 /** Receipts moved in one transaction; the rest follows in the next round. */
 const BATCH = 200;
@@ -17,6 +18,7 @@ type Tx = Prisma.TransactionClient;
 interface TargetRow {
   id: string;
   is_same_branch: boolean;
+  capabilities: string[] | null;
   waiting: number;
 }
 
@@ -62,17 +64,20 @@ export class FailoverRepository {
       if (!away) return [];
       const targets = await this.targets(tx, deviceId);
       if (targets.length === 0) return [];
-      const moves = spreadReceipts(await this.movable(tx, deviceId), targets);
+      const moves = spreadReceipts(await this.movable(tx, deviceId, targets), targets);
       return moves.length === 0 ? [] : this.move(tx, deviceId, moves);
     }, TRANSACTION_MS);
   }
 
   private async targets(tx: Tx, deviceId: string): Promise<Target[]> {
     const rows = await tx.$queryRaw<TargetRow[]>`
-      SELECT t.id, t.branch_id = d.branch_id AS is_same_branch, lane_length(t.id, ${COUNTED}::int) AS waiting
+      SELECT t.id, t.branch_id = d.branch_id AS is_same_branch, t.capabilities, lane_length(t.id, ${COUNTED}::int) AS waiting
         FROM devices d JOIN devices t ON ${this.canTake()} JOIN lanes l ON l.device_id = t.id
        WHERE d.id = ${deviceId} ORDER BY t.id`;
-    return rows.map(({ id, is_same_branch: isSameBranch, waiting }) => ({ deviceId: id, isSameBranch, waiting }));
+    return rows.map(({ id, is_same_branch: isSameBranch, waiting, capabilities }) => ({
+      ...{ deviceId: id, isSameBranch, waiting },
+      takes: knownFiscalFields(capabilities ?? []),
+    }));
   }
 
   /** Device `t` is another of the branch or group of `d`: healthy, taking receipts, with room in its module and far from its fuse. */
@@ -89,17 +94,20 @@ export class FailoverRepository {
   /**
    * Locked until the move. Refunds go to the terminal that sold. Whatever was tried before must be known not to have
    * left: not a byte sent, or a refusal to the first sending. An operator's "send again" and what counters or repetitions
-   * proved was proven for this register alone.
+   * proved was proven for this register alone. What would lose a field that it must not lose on each of the targets is passed by
+   * here, so that it does not hold up those behind it.
    */
-  private async movable(tx: Tx, deviceId: string): Promise<string[]> {
-    const rows = await tx.$queryRaw<{ id: string }[]>`
-      SELECT r.id FROM lane_places(${deviceId}, ${COUNTED}::int) p JOIN receipts r ON r.id = p.id
+  private async movable(tx: Tx, deviceId: string, targets: readonly Target[]): Promise<MovableReceipt[]> {
+    const sets = [...new Set(targets.map(({ takes }) => JSON.stringify(takes)))];
+    return tx.$queryRaw<MovableReceipt[]>`
+      SELECT r.id, coalesce(r.document -> 'requiredFields', '[]') AS needs
+        FROM lane_places(${deviceId}, ${COUNTED}::int) p JOIN receipts r ON r.id = p.id
        WHERE r.device_id = ${deviceId} AND r.status::text = 'accepted' AND p.type <> 'refund'
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id
                             AND (a.state <> 'not_registered'
                                  OR coalesce(a.outcome -> 'answer' ->> 'kind', '') NOT IN ('not_sent', 'refused')))
+         AND coalesce(r.document -> 'requiredFields', '[]') <@ ANY (${sets}::jsonb[])
        ORDER BY r.lane_place LIMIT ${BATCH} FOR NO KEY UPDATE OF r SKIP LOCKED`;
-    return rows.map(({ id }) => id);
   }
 
   private async move(tx: Tx, from: string, moves: readonly Move[]): Promise<string[]> {

@@ -1,8 +1,11 @@
 // Promise: the backlog of a register that is away is shared out by work, and nobody is buried under it.
-import { spreadReceipts, type Target } from './spread-receipts.js';
+import { spreadReceipts, type MovableReceipt, type Target } from './spread-receipts.js';
 
-const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `rcp_${index}`);
-const target = (deviceId: string, waiting = 0, isSameBranch = true): Target => ({ deviceId, waiting, isSameBranch });
+const ids = (count: number): MovableReceipt[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `rcp_${index}`, needs: [] }));
+const target = (deviceId: string, waiting = 0, isSameBranch = true): Target => ({
+  ...{ deviceId, waiting, isSameBranch, takes: [] },
+});
 
 function counts(count: number, targets: Target[]): Record<string, number> {
   const result: Record<string, number> = {};
@@ -24,6 +27,21 @@ test('the branch before the group, the group when the branch has nobody', () => 
 });
 
 test('order is kept, and nobody there moves nothing', () => {
-  expect(spreadReceipts(ids(3), [target('a')]).map(({ receiptId }) => receiptId)).toEqual(ids(3));
+  expect(spreadReceipts(ids(3), [target('a')]).map(({ receiptId }) => receiptId)).toEqual(['rcp_0', 'rcp_1', 'rcp_2']);
   expect(spreadReceipts(ids(3), [])).toEqual([]);
+});
+
+test('a receipt goes only where what it must not lose is taken, else it stays; the others do not wait for it', () => {
+  const targets = [target('plain'), { ...target('seller', 5), takes: ['commission'] as const }];
+  const receipts: MovableReceipt[] = [
+    { id: 'a', needs: ['commission'] },
+    { id: 'b', needs: ['commission', 'customer'] },
+    { id: 'c', needs: [] },
+  ];
+  expect(spreadReceipts(receipts, targets)).toEqual([
+    { receiptId: 'a', deviceId: 'seller' },
+    { receiptId: 'c', deviceId: 'plain' },
+  ]);
+  const far = { ...target('far', 9, false), takes: ['customer', 'commission'] as const };
+  expect(spreadReceipts(receipts, [...targets, far])).toContainEqual({ receiptId: 'b', deviceId: 'far' });
 });

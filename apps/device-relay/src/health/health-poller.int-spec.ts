@@ -45,6 +45,26 @@ test('a poll writes reading, subscription, owner and when it is due again', asyn
   expect(await rig.types()).toEqual(['shift.opened']);
 });
 
+test('what a register announces is learned by a poll, also what it no longer announces', async () => {
+  const register = await rig.addDevice('dev_1');
+  const known = async (): Promise<unknown> => (await rig.device('dev_1'))['capabilities'];
+  const poll = async (): Promise<void> => {
+    await rig.sql.query('UPDATE devices SET poll_due_at = NULL');
+    await pollAfter(1);
+  };
+  for (const capabilities of [
+    ['idempotency', 'journal', 'commission'],
+    ['idempotency', 'journal'],
+  ]) {
+    register.capabilities = capabilities;
+    await poll();
+    expect(await known()).toEqual(capabilities);
+  }
+  register.asleep = true;
+  await poll();
+  expect(await known()).toEqual(['idempotency', 'journal']);
+});
+
 test('asks two calls of a register where nothing has moved, and the shift again when something has', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sell('dev_1');

@@ -36,6 +36,8 @@ export interface PollOutcome {
   /** Null: it told no counters; what was known stands. */
   reading: DeviceReading | null;
   business: DeviceBusiness | null;
+  /** What it announces; null: it was not seen. */
+  capabilities: readonly string[] | null;
   subscriptionExpiresAt: Date | null;
   closeDueMs: number | null;
   failures: number;
@@ -127,7 +129,7 @@ export class HealthRepository {
       WITH seen AS (
         SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes.map(seenOf))}::jsonb) AS r(
           id text, was text, was_since text, terminal_was text, journal_was text, state text, reason text, is_heard boolean,
-          reading jsonb, business jsonb, subscription_expires_at timestamptz, close_due_at timestamptz, owes boolean,
+          reading jsonb, business jsonb, capabilities text[], subscription_expires_at timestamptz, close_due_at timestamptz, owes boolean,
           failures int, next_ms float8, event_id text, classifier_event_id text)
       ), newest AS MATERIALIZED (
         SELECT max(version) AS version FROM classifier_entries
@@ -147,6 +149,7 @@ export class HealthRepository {
                reading_at = CASE WHEN r.reading IS NULL THEN d.reading_at ELSE ${this.now()} END,
                classifier_is_old = CASE WHEN r.reading IS NULL THEN d.classifier_is_old ELSE f.is_old END,
                business = coalesce(r.business, d.business),
+               capabilities = CASE WHEN f.is_as_claimed THEN coalesce(r.capabilities, d.capabilities) ELSE d.capabilities END,
                last_seen_at = CASE WHEN r.is_heard THEN ${this.now()} ELSE d.last_seen_at END,
                subscription_expires_at = coalesce(r.subscription_expires_at, d.subscription_expires_at),
                poll_failures = r.failures,
@@ -213,6 +216,7 @@ function seenOf({ claimed, decided, reading, ...rest }: PollOutcome): Record<str
     is_heard: rest.isHeard,
     reading,
     business: rest.business,
+    capabilities: rest.capabilities,
     subscription_expires_at: rest.subscriptionExpiresAt,
     close_due_at: rest.closeDueMs === null ? null : new Date(rest.closeDueMs),
     owes: reading !== null && (reading.unsentReceipts > 0 || reading.unsentZReports > 0),

@@ -59,6 +59,7 @@ export class PollDevice {
     const closeAt = timeOfClose(claimed.closeAt, claimed.merchantSettings, this.settings.closeAt);
     return {
       ...this.outcomeOf(claimed, look, options, reading),
+      capabilities: look.status.capabilities ?? [],
       reading,
       business,
       subscriptionExpiresAt: look.subscriptionExpiresAt,
@@ -77,7 +78,7 @@ export class PollDevice {
     const nowMs = claimed.claimedAt.getTime();
     const decided = seen ? decideState({ known: claimed.known, seen, nowMs, isAsked }) : claimed.known;
     return {
-      ...{ claimed, decided, isHeard: look.kind !== 'silent', reading: null, business: null },
+      ...{ claimed, decided, isHeard: look.kind !== 'silent', reading: null, business: null, capabilities: null },
       silence: look.kind === 'silent' ? look.reason : null,
       ...{ subscriptionExpiresAt: null, closeDueMs: null, failures, nextMs: this.nextMs(failures) },
     };

@@ -1,5 +1,6 @@
 import { sameReading } from '#fiscal-domain';
 import type { Clock } from '#runtime';
+import { takenBy } from '../devices/lane-device.js';
 import { checkRegister } from './check-register.js';
 import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
@@ -163,6 +164,7 @@ export class DrainLane {
     // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
     lane.baseline =
       check.baseline.journalId === null ? { ...lane.baseline, terminalId: check.baseline.terminalId } : check.baseline;
+    lane.device = { ...device, ...takenBy(check.capabilities) };
     this.checkedAt.set(device.id, this.clock.monotonicMs());
     return null;
   }

@@ -3,7 +3,8 @@ import type { LaneDevice, LaneGrip, LastKnown, Register } from './ports.js';
 
 /** A lane whose lock this process holds, while it works on it. */
 export interface LaneInHand {
-  readonly device: LaneDevice;
+  /** As it last introduced itself, from that moment on. */
+  device: LaneDevice;
   readonly register: Register;
   readonly grip: LaneGrip;
   /** The register as of its last answer; moves with every registration. */

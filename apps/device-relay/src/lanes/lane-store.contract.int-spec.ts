@@ -1,6 +1,7 @@
 // Promise: the rows in PostgreSQL move exactly as the simulation assumes; what is proven there holds here.
 import { LaneRows } from './testing/lane-rows.js';
 import { laneStoreContract, type LaneStoreRig } from './testing/lane-store-contract.js';
+import { sendingAgainContract } from './testing/sending-again-contract.js';
 
 let rows: LaneRows;
 
@@ -48,3 +49,4 @@ const rig: LaneStoreRig = {
 };
 
 laneStoreContract(rig);
+sendingAgainContract(rig);

@@ -8,6 +8,7 @@ import { backendPidOf, BASELINE, LaneRows } from './testing/lane-rows.js';
 const REGISTRATION: Registration = {
   ...{ terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/41' },
   ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: 'T-001' },
+  ...{ recordedFields: ['commission'], shiftNumber: 7 },
 };
 
 let rows: LaneRows;
@@ -181,6 +182,8 @@ describe('closing as registered', () => {
       fiscal_sign: 'sign',
       ofd_status: 'pending',
       ofd_error: 'T-001',
+      recorded_fields: ['commission'],
+      shift_number: 7,
     };
     const receipt = await rows.receipt(receiptId);
     expect(receipt).toMatchObject({ status: 'registered', evidence: 'answer', ...fiscal });
@@ -218,10 +221,12 @@ describe('closing as registered', () => {
 describe('an answer that comes after the attempt was closed', () => {
   test('completes the sign of the same registration', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
-    const bare = { ...REGISTRATION, fiscalSign: null, verificationUrl: null };
+    const bare = { ...REGISTRATION, fiscalSign: null, verificationUrl: null, recordedFields: [], shiftNumber: null };
     await rows.ours.closeRegistered({ ...close(attemptId), registration: bare, evidence: 'counters' });
     expect(await rows.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('same');
-    expect(await rows.receipt(receiptId)).toMatchObject({ fiscal_sign: 'sign', evidence: 'counters' });
+    expect(await rows.receipt(receiptId)).toMatchObject({
+      ...{ fiscal_sign: 'sign', evidence: 'counters', recorded_fields: ['commission'], shift_number: 7 },
+    });
   });
 
   test('with another sequence: a duplicate is suspected, nothing is overwritten', async () => {
@@ -242,6 +247,8 @@ describe('an answer that comes after the attempt was closed', () => {
       status: 'registered',
       receipt_seq: '41',
       evidence: 'answer',
+      recorded_fields: ['commission'],
+      shift_number: 7,
     });
   });
 

@@ -24,6 +24,7 @@ export class LaneRepository implements LaneStore {
 
   lockNumberOf: LaneStore['lockNumberOf'] = (deviceId) => this.reading.lockNumberOf(deviceId);
   read: LaneStore['read'] = (deviceId, receipts) => this.reading.read(deviceId, receipts);
+  unprovenRequest: LaneStore['unprovenRequest'] = (receiptId) => this.reading.unprovenRequest(receiptId);
 
   openAttempt: LaneStore['openAttempt'] = (intent) => this.attempts.openAttempt(intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) => this.attempts.closeRegistered(close);
@@ -31,6 +32,7 @@ export class LaneRepository implements LaneStore {
     this.attempts.recordLateAnswer(attemptId, registration);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
     this.attempts.closeRejected(attemptId, rejection, evidence, grip);
+  rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) => this.attempts.rejectUnsent(receipt, rejection);
   closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, grip) =>
     this.attempts.closeNotRegistered(attemptId, evidence, grip);
   closeUnknown: LaneStore['closeUnknown'] = (attemptId, evidence, options) =>

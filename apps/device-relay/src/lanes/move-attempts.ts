@@ -1,4 +1,4 @@
-import { isNotHeldElsewhere, isUniqueViolation, Prisma, type PrismaService } from '#database';
+import { isNotHeldElsewhere, isUniqueViolation, Prisma, UNPROVEN_ATTEMPT, type PrismaService } from '#database';
 import type { Registration, Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { isHeld, jsonOrNull } from './lane-sql.js';
@@ -85,7 +85,8 @@ export class MoveAttempts {
         UPDATE receipts r
            SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
                fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl}, registered_at = ${registeredAt},
-               evidence = ${evidence}::evidence,
+               evidence = ${evidence}::evidence, recorded_fields = ${[...registration.recordedFields]}::text[],
+               shift_number = ${registration.shiftNumber}::int,
                ofd_status = CASE WHEN ${ofdSent} THEN 'sent' ELSE 'pending' END::ofd_status,
                ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}),
                ofd_sent_at = CASE WHEN ${ofdSent} THEN now() END, ofd_error = ${ofdError}
@@ -123,6 +124,18 @@ export class MoveAttempts {
       ), told AS (${this.receiptEvent('rejected', { rejection })})
       SELECT id FROM moved`;
     return closed.length === 1;
+  }
+
+  async rejectUnsent(where: { receiptId: string; deviceId: string }, rejection: Rejection): Promise<boolean> {
+    const moved = await this.prisma.$queryRaw<{ id: string }[]>`
+      WITH moved AS (
+        UPDATE receipts r SET status = 'rejected', updated_at = now(), rejection = ${JSON.stringify(rejection)}::jsonb
+         WHERE id = ${where.receiptId} AND device_id = ${where.deviceId} AND status = 'accepted'
+           AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
+        RETURNING id, merchant_id, type
+      ), told AS (${this.receiptEvent('rejected', { rejection })})
+      SELECT id FROM moved`;
+    return moved.length === 1;
   }
 
   async closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean> {
@@ -186,13 +199,17 @@ export class MoveAttempts {
   }
 
   private async completeOrProve(attemptId: string, registration: Registration): Promise<LateAnswer> {
-    const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
+    const { terminalId, receiptSeq, fiscalSign, verificationUrl, shiftNumber } = registration;
+    const recordedFields = [...registration.recordedFields];
     const [row] = await this.prisma.$queryRaw<{ late: LateAnswer }[]>`
       WITH attempt AS (
         SELECT receipt_id FROM attempts WHERE id = ${attemptId}
       ), completed AS (
         UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
-                              verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now()
+                              verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now(),
+                              recorded_fields = CASE WHEN coalesce(r.recorded_fields, '{}') = '{}' THEN ${recordedFields}::text[]
+                                                     ELSE r.recorded_fields END,
+                              shift_number = coalesce(r.shift_number, ${shiftNumber}::int)
           FROM attempt WHERE r.id = attempt.receipt_id AND r.status::text = 'registered'
            AND r.terminal_id = ${terminalId} AND r.receipt_seq = ${receiptSeq}
         RETURNING r.id
@@ -201,6 +218,7 @@ export class MoveAttempts {
            SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
                fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
                registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
+               recorded_fields = ${recordedFields}::text[], shift_number = ${shiftNumber}::int,
                ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
           FROM attempt WHERE r.id = attempt.receipt_id AND r.status::text IN ('unknown', 'accepted')
         RETURNING r.id

@@ -6,6 +6,7 @@ import type {
   CurrentZReport,
   DeviceProfile,
   ExpectedGrowth,
+  FiscalField,
   FmInfo,
   LocalBranch,
   LocalBusiness,
@@ -44,6 +45,8 @@ export interface LaneDevice {
   profile: DeviceProfile;
   /** Its register has our extensions: it may be told how the money came, and ignores what it does not know. */
   takesExtraInfo?: boolean;
+  /** What beyond the specification it takes into the fiscal document. */
+  takesFields?: readonly FiscalField[];
 }
 
 export interface OpenAttempt {
@@ -113,6 +116,11 @@ export interface LaneStore {
   lockNumberOf(deviceId: string): Promise<number | null>;
   read(deviceId: string, receipts: number): Promise<LaneSnapshot | null>;
   /**
+   * The bytes of the receipt's last attempt, if nothing proves that the register does not have them. Only they replay under the
+   * receipt's key: what would be composed today may differ, and the register would take it for another document.
+   */
+  unprovenRequest(receiptId: string): Promise<Buffer | null>;
+  /**
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
    * ran out), or no longer the first of its lane, or another merchant holds the terminal by now. `lane_occupied`: an attempt is open.
@@ -130,6 +138,11 @@ export interface LaneStore {
    * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
    */
   closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
+  /**
+   * A receipt that may not be sent as it is: `accepted → rejected`. False when it is no longer accepted on this device, or when an
+   * earlier attempt may have left it in the register.
+   */
+  rejectUnsent(receipt: { receiptId: string; deviceId: string }, rejection: Rejection): Promise<boolean>;
   /** Back to `accepted`, for the same lane place. */
   closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
   closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean>;

@@ -89,6 +89,13 @@ export class ReadLanes {
     };
   }
 
+  async unprovenRequest(receiptId: string): Promise<Buffer | null> {
+    const [last] = await this.prisma.$queryRaw<{ request: Uint8Array; is_unproven: boolean }[]>`
+      SELECT a.request, ${UNPROVEN_ATTEMPT} AS is_unproven FROM attempts a
+       WHERE a.receipt_id = ${receiptId} ORDER BY a.number DESC LIMIT 1`;
+    return last?.is_unproven === true ? Buffer.from(last.request) : null;
+  }
+
   /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
   async overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
     const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`

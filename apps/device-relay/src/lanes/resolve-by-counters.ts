@@ -76,6 +76,8 @@ export class ResolveByCounters {
       transactionTimeMs: attempt.createdAt.getTime(),
       ofdSent: false,
       ofdError: 'not known: the answer was lost',
+      recordedFields: [],
+      shiftNumber: null,
     };
     const baseline = { ...after, sequence: receiptSeq };
     const deviceId = lane.device.id;

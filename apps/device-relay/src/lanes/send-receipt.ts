@@ -3,12 +3,16 @@ import {
   growthOf,
   readingOf,
   sameReading,
-  toLocalReceipt,
+  type FiscalField,
   type Outcome,
   type RegisterAnswer,
+  type Rejection,
 } from '#fiscal-domain';
 import { newId, type Clock, type Logger } from '#runtime';
+import { takenBy } from '../devices/lane-device.js';
 import { checkKeys } from './check-keys.js';
+import { checkRegister } from './check-register.js';
+import { composeRequest, type ComposedRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
@@ -49,9 +53,10 @@ export class SendReceipt {
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
-    const { profile, takesExtraInfo = false } = lane.device;
-    const extraInfo = takesExtraInfo ? (receipt.extraInfo ?? null) : null;
-    const request = Buffer.from(JSON.stringify(toLocalReceipt(document, profile.vatRule, extraInfo)));
+    const composed = await this.compose(lane, receipt);
+    if (composed.kind === 'unfit') return composed.step;
+    if (composed.kind === 'refused') return this.rejectUnsent(lane, receipt, composed.rejection);
+    const { bytes: request } = composed;
     if (lane.baseline.journalId === null) {
       const setback = await this.parts.baselines.take(lane);
       if (setback) return setback;
@@ -90,6 +95,34 @@ export class SendReceipt {
     const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.grip.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
     return this.record(lane, { attempt, answer }, outcome);
+  }
+
+  /** What is known of a register may be old: a receipt ends by nothing but its present word. */
+  private async compose(
+    lane: LaneInHand,
+    receipt: WaitingReceipt,
+  ): Promise<ComposedRequest | { kind: 'unfit'; step: Step }> {
+    const before = await this.maybeThere(lane, receipt);
+    if (before !== null) return { kind: 'composed', bytes: before };
+    const composed = composeRequest(receipt, lane.device);
+    if (composed.kind === 'composed') return composed;
+    const check = await checkRegister(lane.register, lane.baseline);
+    if (check.kind !== 'same') return { kind: 'unfit', step: await this.parts.setbacks.unfit(lane, check) };
+    lane.device = { ...lane.device, ...takenBy(check.capabilities) };
+    return composeRequest(receipt, lane.device);
+  }
+
+  /** What went out under the receipt's key and may be registered there: only the same bytes are the same document. */
+  private async maybeThere({ baseline }: LaneInHand, { id, mayBeRegistered }: WaitingReceipt): Promise<Buffer | null> {
+    return mayBeRegistered && baseline.journalId !== null ? this.store.unprovenRequest(id) : null;
+  }
+
+  /** One statement: a crash before it leaves the receipt accepted for the next owner of the lane, who decides the same. */
+  private async rejectUnsent(lane: LaneInHand, { id: receiptId }: WaitingReceipt, rejection: Rejection): Promise<Step> {
+    const { id: deviceId } = lane.device;
+    this.tools.logger.warn({ device_id: deviceId, receipt_id: receiptId, rejection }, 'rejected, nothing was sent');
+    if (await this.store.rejectUnsent({ receiptId, deviceId }, rejection)) this.parts.notices.tell(receiptId);
+    return { kind: 'reread' };
   }
 
   private async record(lane: LaneInHand, sent: Sent, outcome: Outcome): Promise<Step> {
@@ -142,8 +175,19 @@ export class SendReceipt {
     lane.baseline = baseline;
     lane.lastKnown = lastKnown;
     lane.failures = 0;
+    this.noteLoss(lane, attempt, registration.recordedFields);
     if (foreignSales) await this.store.markShared(deviceId, `sequence jumped to ${receiptSeq}`);
     return { kind: 'next' };
+  }
+
+  /** It announced a field a moment ago and did not record it: the receipt shows it, and the register needs attention. */
+  private noteLoss(lane: LaneInHand, { receiptId, document }: OpenAttempt, recorded: readonly FiscalField[]): void {
+    const lost = (document.requiredFields ?? []).filter((field) => !recorded.includes(field));
+    if (lost.length === 0) return;
+    this.tools.logger.error(
+      { device_id: lane.device.id, receipt_id: receiptId, lost },
+      'registered without these fields',
+    );
   }
 
   /**

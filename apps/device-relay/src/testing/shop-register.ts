@@ -44,6 +44,7 @@ export class ShopRegister implements Register {
   readonly calls: string[] = [];
   readonly zReports: CurrentZReport[] = [];
   subscriptionExpiresAt = '2099-12-31T00:00:00.000Z';
+  capabilities = ['idempotency', 'journal'];
   /** Null: it does not say. */
   classifierVersion: number | null = null;
   shift: ModelShift | null = null;
@@ -100,7 +101,7 @@ export class ShopRegister implements Register {
   status(): ReturnType<Register['status']> {
     return this.answer('status', () => ({
       ...{ app: 'shop', version: '1', systemVersion: '1', port: 1, fmInitialized: true, activated: this.activated },
-      ...{ subscriptionState: 'active' as const, capabilities: ['idempotency', 'journal'], journalId: this.terminalId },
+      ...{ subscriptionState: 'active' as const, capabilities: this.capabilities, journalId: this.terminalId },
     }));
   }
 

@@ -125,13 +125,20 @@ export class WatchRig {
   }
 
   /** A receipt that waits in the lane. */
-  accept(deviceId: string, more: { type?: string } = {}): Promise<string> {
+  accept(deviceId: string, more: { type?: string; requiredFields?: readonly string[] } = {}): Promise<string> {
     return this.insert(deviceId, { status: 'accepted', cashTiyin: 1, vatTiyin: 0, fiscal: null, ...more });
   }
 
   private async insert(
     deviceId: string,
-    row: { status: string; cashTiyin: number; vatTiyin: number; fiscal: unknown[] | null; type?: string },
+    row: {
+      status: string;
+      cashTiyin: number;
+      vatTiyin: number;
+      fiscal: unknown[] | null;
+      type?: string;
+      requiredFields?: readonly string[];
+    },
   ): Promise<string> {
     this.receipts += 1;
     const id = `rcp_${String(this.receipts).padStart(6, '0')}`;
@@ -144,7 +151,13 @@ export class WatchRig {
                $9, $10, $11, CASE WHEN $9::text IS NULL THEN NULL ELSE 'answer'::evidence END, $12,
                $11::timestamptz + interval '48 hours', $13)`,
       [
-        ...[id, row.type ?? 'sale', row.status, deviceId, { lines: [{ line: 1 }], payment }],
+        ...[
+          id,
+          row.type ?? 'sale',
+          row.status,
+          deviceId,
+          { lines: [{ line: 1 }], payment, requiredFields: row.requiredFields },
+        ],
         ...[row.cashTiyin, row.vatTiyin, this.at(0), ...(row.fiscal ?? [null, null, null, null, null])],
       ],
     );

@@ -16,7 +16,7 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
-import { MAX_TIYIN, textProblem } from '#fiscal-domain';
+import { MAX_TIYIN, MAX_UNITS, textProblem } from '#fiscal-domain';
 import { IsCleanText, IsMetadata } from '../receipts/body-constraints.js';
 
 export const LANGUAGES = ['ru', 'uz', 'en'] as const;
@@ -74,11 +74,11 @@ export class ProductInput {
   @Matches(/^\d{1,20}$/, { message: 'package_code must have 1 to 20 digits' })
   package_code?: string | null;
 
-  /** Unit-of-measure code (OKEI). Absent: the register's. */
+  /** Unit-of-measure code: OKEI, or as the register of goods numbers it. Absent: the register's. */
   @IsOptional()
   @IsInt()
   @Min(0)
-  @Max(9_999_999)
+  @Max(MAX_UNITS)
   units?: number | null;
 
   @IsOptional()

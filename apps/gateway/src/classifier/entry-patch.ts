@@ -1,3 +1,4 @@
+import { MAX_UNITS } from '#fiscal-domain';
 import type { SheetRow } from '../sheets/sheet-row.js';
 
 export interface EntryNames {
@@ -67,14 +68,14 @@ export function readWorkbookRow(row: SheetRow, columns: Columns, language: 'ru' 
   const name = cell('name');
   if (name !== null && name.length > MAX_NAME_LENGTH) return rejected('the name is too long');
   const packageCode = cell('package_code');
-  const units = Number(cell('units') ?? Number.NaN);
+  const units: unknown = Number(cell('units') ?? Number.NaN);
   const patch: EntryPatch = {
     spic,
     name: name === null || name === '' ? {} : { [language]: name },
     ...(packageCode !== null && /^\d{1,20}$/.test(packageCode)
       ? { packages: [{ code: packageCode, name: cell('package_name') ?? '' }] }
       : {}),
-    ...(Number.isInteger(units) && units >= 0 && units <= 9_999_999 ? { units } : {}),
+    ...(isUnits(units) ? { units } : {}),
     ...flag('marked', cell('marked')),
     ...flag('cash_allowed', cell('cash')),
     ...flag('active', cell('active')),
@@ -125,7 +126,7 @@ export function readEntryLine(text: string): Reading {
   const patch: EntryPatch = {
     ...reading.patch,
     name: namesOf({ ru: textOf(names['ru']), uz: textOf(names['uz']), en: textOf(names['en']) }),
-    ...(typeof units === 'number' && Number.isInteger(units) && units >= 0 ? { units } : {}),
+    ...(isUnits(units) ? { units } : {}),
     ...(Array.isArray(vat) && vat.every((percent) => percent === 0 || percent === 12)
       ? { vat_percents: vat as number[] }
       : {}),
@@ -177,4 +178,9 @@ function isSpic(text: string): boolean {
 
 function rejected(reason: string): Reading {
   return { kind: 'rejected', reason };
+}
+
+/** What the column holds and a receipt may carry; a source's other numbers are no unit. */
+function isUnits(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_UNITS;
 }

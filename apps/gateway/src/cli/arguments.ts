@@ -7,7 +7,7 @@ export const USAGE = `Usage:
   merchant create --code CODE --name NAME --tin NINE_DIGITS
   merchant list
   merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
-                          [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT]
+                          [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT] [--unsupported-fields refuse|omit]
   client create --merchant CODE_OR_ID --name NAME --ip any|CIDR,CIDR [--scopes SCOPE,SCOPE|all]
                 [--require-idempotency-key]
   client list --merchant CODE_OR_ID
@@ -37,6 +37,7 @@ const OPTIONS = {
   'time-of-close': { type: 'string' },
   'require-external-id': { type: 'string' },
   'default-goods': { type: 'string' },
+  'unsupported-fields': { type: 'string' },
   'require-idempotency-key': { type: 'boolean' },
   reason: { type: 'string' },
 } as const;
@@ -46,7 +47,7 @@ export type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
   'merchant create': ['code', 'name', 'tin'],
   'merchant list': [],
-  'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods'],
+  'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods', 'unsupported-fields'],
   'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],
   'client list': ['merchant'],
   'client set': ['name', 'scopes', 'ip', 'signing', 'auth'],

@@ -79,10 +79,12 @@ function callerOf(): Omit<Caller, 'merchantId'> {
 
 function patchOf(given: Given): Record<string, unknown> {
   const { name, 'time-of-close': timeOfClose, 'require-external-id': externalId, 'default-goods': goods } = given;
+  const { 'unsupported-fields': unsupportedFields } = given;
   return {
     ...(name !== undefined && { name }),
     ...(timeOfClose !== undefined && { time_of_close: timeOfClose === 'none' ? null : timeOfClose }),
     ...(externalId !== undefined && { requirements: { external_id: readBoolean(externalId) } }),
+    ...(unsupportedFields !== undefined && { unsupported_fields: unsupportedFields }),
     ...(goods !== undefined && { default_goods: goods === 'none' ? null : readGoods(goods) }),
   };
 }

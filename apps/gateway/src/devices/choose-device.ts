@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import type { VatRule } from '#fiscal-domain';
+import type { FiscalField, VatRule } from '#fiscal-domain';
 import { LaneWork, type Work } from './lane-work.js';
 import { PlaceDirectory, type DeviceRow, type Place, type PlaceQuery } from './place-directory.js';
 import { firstFit, leastWork, likeliest, type Candidate } from './prefer-device.js';
@@ -11,15 +11,25 @@ export interface Route {
   branchId: string;
   cashierId: string;
   vatRule: VatRule;
+  /** What it takes into the fiscal document beyond the specification. */
+  takesFields: readonly FiscalField[];
 }
 
 type UnknownPlace = { kind: 'unknown'; field: 'cashier_id' | 'branch_id' | 'device_id'; detail: string };
 export type Routing = { kind: 'routed'; route: Route } | UnknownPlace | { kind: 'no_device' };
 export type Placing =
-  { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule'> & { deviceId: null } } | UnknownPlace;
+  { kind: 'placed'; place: Omit<Route, 'deviceId' | 'vatRule' | 'takesFields'> & { deviceId: null } } | UnknownPlace;
 
 export interface RouteQuery extends PlaceQuery {
   deviceId: string | null;
+  /** What the receipt says beyond the specification; absent: nothing. */
+  needs?: FieldNeeds;
+}
+
+export interface FieldNeeds {
+  fields: readonly FiscalField[];
+  /** Only a register that takes them all will do; else one that does is preferred to its equals. */
+  areRequired: boolean;
 }
 
 interface Device extends DeviceRow, Candidate {
@@ -48,6 +58,9 @@ const MAX_DEVICES = 400;
  *
  * On the way of every sale: everything comes from PlaceDirectory's cache. A farther circle is read only when no nearer one can sell, and
  * work is counted only where there is a choice.
+ *
+ * A receipt that says more than every register takes goes to one that takes it, in whatever circle, where that is required; else to
+ * such a one among those that would have had it anyway.
  */
 @Injectable()
 export class ChooseDevice {
@@ -67,7 +80,7 @@ export class ChooseDevice {
     if (query.deviceId !== null) return this.chooseNamed(query, query.deviceId, place);
     const { branchId } = place;
     if (branchId === null) return unknownBranch(query);
-    const device = await this.prefer(query.merchantId, { ...place, branchId });
+    const device = await this.prefer(query, { ...place, branchId });
     return device ? this.routed(place, device) : { kind: 'no_device' };
   }
 
@@ -86,7 +99,7 @@ export class ChooseDevice {
     return found.isClosed ? { kind: 'no_device' } : this.routed(place, this.candidate(found));
   }
 
-  private async prefer(merchantId: string, place: Place & { branchId: string }): Promise<Device | undefined> {
+  private async prefer({ merchantId, needs }: RouteQuery, place: Place & { branchId: string }): Promise<Device | undefined> {
     this.turn = (this.turn + 1) % Number.MAX_SAFE_INTEGER;
     const now = Date.now();
     const seen = new Map<string, Device>();
@@ -94,12 +107,13 @@ export class ChooseDevice {
     for (const circle of this.circles(merchantId, place, groups)) {
       const rows = await circle();
       for (const { groupId } of rows) if (groupId !== null) groups.add(groupId);
-      const devices = rows.filter(takesReceipts).map((row) => this.candidate(row));
+      const able = rows.filter((row) => takesReceipts(row) && takesRequired(row, needs));
+      const devices = able.map((row) => this.candidate(row));
       for (const device of devices) seen.set(device.id, device);
       const fit = firstFit(devices, now);
-      if (fit.length > 0) return this.idlest(fit);
+      if (fit.length > 0) return this.idlest(thatTake(fit, needs));
     }
-    return this.idlest(likeliest([...seen.values()], now));
+    return this.idlest(thatTake(likeliest([...seen.values()], now), needs));
   }
 
   /**
@@ -137,11 +151,26 @@ export class ChooseDevice {
 
   private routed({ cashierId }: Place, device: Device): Routing {
     device.work.receipts += 1;
-    const { id: deviceId, branchId, vatRule } = device;
-    return { kind: 'routed', route: { deviceId, branchId, cashierId, vatRule } };
+    const { id: deviceId, branchId, vatRule, takesFields } = device;
+    return { kind: 'routed', route: { deviceId, branchId, cashierId, vatRule, takesFields } };
   }
 }
 
 function takesReceipts({ isClosed, hasTerminal }: DeviceRow): boolean {
   return !isClosed && hasTerminal;
+}
+
+/** Where the receipt must not lose what it says, others are passed by. */
+function takesRequired(row: DeviceRow, needs: FieldNeeds | undefined): boolean {
+  return !needs?.areRequired || takesAll(row, needs.fields);
+}
+
+/** Of equals those that take what the receipt says; all of them where none does. */
+function thatTake(devices: Device[], needs: FieldNeeds | undefined): Device[] {
+  const able = devices.filter((device) => takesAll(device, needs?.fields ?? []));
+  return able.length > 0 ? able : devices;
+}
+
+function takesAll({ takesFields }: DeviceRow, fields: readonly FiscalField[]): boolean {
+  return fields.every((field) => takesFields.includes(field));
 }

@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ChannelListener, PLACES_CHANGED_CHANNEL, Prisma, PrismaService, type DeviceReading } from '#database';
-import type { VatRule } from '#fiscal-domain';
+import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { NotifiedCache } from './notified-cache.js';
 
@@ -28,6 +28,8 @@ export interface DeviceRow {
   groupId: string | null;
   state: string;
   vatRule: VatRule;
+  /** What it takes beyond the specification. */
+  takesFields: readonly FiscalField[];
   reading: DeviceReading | null;
   lastSeenMs: number | null;
   /** It takes no receipts, also when it is named. */
@@ -52,6 +54,7 @@ interface DeviceColumns {
   group_id: string | null;
   state: string;
   vat_rule: VatRule | null;
+  capabilities: readonly string[] | null;
   reading: DeviceReading | null;
   last_seen_at: Date | null;
   is_closed: boolean;
@@ -86,7 +89,8 @@ const MAX_DEVICES = 200;
 const MAX_CACHED = 50_000;
 
 const DEVICE_COLUMNS = Prisma.sql`
-  d.id, d.merchant_id, d.branch_id, d.group_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.reading, d.last_seen_at,
+  d.id, d.merchant_id, d.branch_id, d.group_id, d.state, d.profile ->> 'vatRule' AS vat_rule, d.capabilities, d.reading,
+  d.last_seen_at,
   (d.draining_since IS NOT NULL OR d.state IN ('disabled', 'replaced', 'claimed_elsewhere')) AS is_closed,
   NOT (d.transport = 'link' AND d.terminal_id IS NULL) AS has_terminal`;
 const IS_THERE = Prisma.sql`d.deleted_at IS NULL AND d.registered_at IS NOT NULL`;
@@ -249,6 +253,7 @@ function deviceOf(row: DeviceColumns): DeviceRow {
     groupId: row.group_id,
     state: row.state,
     vatRule: row.vat_rule ?? 'unit',
+    takesFields: knownFiscalFields(row.capabilities ?? []),
     reading: row.reading,
     lastSeenMs: row.last_seen_at?.getTime() ?? null,
     isClosed: row.is_closed,

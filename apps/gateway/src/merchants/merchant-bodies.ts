@@ -1,6 +1,8 @@
 import { Type } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import { MAX_UNITS } from '#fiscal-domain';
 import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../http/body-rules.js';
+import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
 
 export class DefaultGoodsBody {
   @Matches(/^\d{17}$/)
@@ -9,10 +11,10 @@ export class DefaultGoodsBody {
   @Matches(/^\d{1,20}$/)
   package_code!: string;
 
-  /** Unit-of-measure code (OKEI). */
+  /** Unit-of-measure code: OKEI, or as the register of goods numbers it. */
   @IsInt()
   @Min(0)
-  @Max(9_999_999)
+  @Max(MAX_UNITS)
   units!: number;
 
   @IsIn([0, 12])
@@ -47,4 +49,9 @@ export class MerchantPatch {
   @ValidateNested()
   @Type(() => RequirementsBody)
   requirements?: RequirementsBody;
+
+  /** A receipt with a seller, buyer or wallet that its register does not take into the fiscal document: `refuse` or `omit`. */
+  @IsGivenOrAbsent()
+  @IsIn(UNSUPPORTED_FIELDS)
+  unsupported_fields?: UnsupportedFields;
 }

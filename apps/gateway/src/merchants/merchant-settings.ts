@@ -8,7 +8,13 @@ export interface MerchantSettings {
     /** Every sale must carry an external_id. */
     externalId: boolean;
   };
+  /** What becomes of a receipt that says something which its register does not take into the fiscal document. */
+  unsupportedFields: UnsupportedFields;
 }
+
+/** `refuse`: it is not made. `omit`: it is made without, and does not pass it off as fiscal. */
+export const UNSUPPORTED_FIELDS = ['refuse', 'omit'] as const;
+export type UnsupportedFields = (typeof UNSUPPORTED_FIELDS)[number];
 
 export interface DefaultGoods {
   spic: string;
@@ -22,6 +28,7 @@ interface StoredSettings {
   default_goods: { spic: string; package_code: string; units: number; vat_percent: number } | null;
   time_of_close: string | null;
   requirements: { external_id: boolean };
+  unsupported_fields: UnsupportedFields;
 }
 
 /** Whatever is missing is at its default: rows of older versions have less. */
@@ -37,10 +44,12 @@ export function readMerchantSettings(stored: unknown): MerchantSettings {
     },
     timeOfClose: json.time_of_close ?? null,
     requirements: { externalId: json.requirements?.external_id === true },
+    unsupportedFields: json.unsupported_fields ?? 'refuse',
   };
 }
 
-export function storedSettings({ defaultGoods, timeOfClose, requirements }: MerchantSettings): StoredSettings {
+export function storedSettings(settings: MerchantSettings): StoredSettings {
+  const { defaultGoods, timeOfClose, requirements, unsupportedFields } = settings;
   return {
     default_goods: defaultGoods && {
       spic: defaultGoods.spic,
@@ -50,5 +59,6 @@ export function storedSettings({ defaultGoods, timeOfClose, requirements }: Merc
     },
     time_of_close: timeOfClose,
     requirements: { external_id: requirements.externalId },
+    unsupported_fields: unsupportedFields,
   };
 }

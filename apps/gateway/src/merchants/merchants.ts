@@ -6,7 +6,12 @@ import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
 import { given, refuseTakenCode } from '../places/place-rules.js';
 import type { MerchantPatch } from './merchant-bodies.js';
-import { readMerchantSettings, storedSettings, type MerchantSettings } from './merchant-settings.js';
+import {
+  readMerchantSettings,
+  storedSettings,
+  type MerchantSettings,
+  type UnsupportedFields,
+} from './merchant-settings.js';
 
 export interface MerchantView {
   id: string;
@@ -16,6 +21,7 @@ export interface MerchantView {
   default_goods: { spic: string; package_code: string; units: number; vat_percent: number } | null;
   time_of_close: string | null;
   requirements: { external_id: boolean };
+  unsupported_fields: UnsupportedFields;
   created_at: string;
 }
 
@@ -95,6 +101,7 @@ function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSett
           },
     timeOfClose: timeOfClose === undefined ? settings.timeOfClose : timeOfClose,
     requirements: { externalId: requirements?.external_id ?? settings.requirements.externalId },
+    unsupportedFields: patch.unsupported_fields ?? settings.unsupportedFields,
   };
 }
 

@@ -62,7 +62,10 @@ export class ReceiptMoves {
     const moved = await tx.$queryRaw<{ id: string; merchant_id: string }[]>`
       UPDATE receipts SET status = 'registered', terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
              fiscal_sign = ${fiscalSign}, verification_url = ${url}, registered_at = ${registeredAt}::timestamptz,
-             evidence = 'answer', updated_at = now()
+             evidence = 'answer', updated_at = now(),
+             -- Lines that do not fit the provider's form were refused; it registers no buyer and no wallet.
+             recorded_fields = CASE WHEN type = 'sale' AND jsonb_path_exists(document, '$.lines[*].commission.*')
+                                    THEN ARRAY['commission'] ELSE '{}' END
        WHERE ${row} AND status::text = 'awaiting_payment' AND device_id IS NULL RETURNING id, merchant_id`;
     for (const { id, merchant_id: merchantId } of moved) {
       const data = { receipt_id: id, terminal_id: terminalId, receipt_seq: receiptSeq, fiscal_sign: fiscalSign };

@@ -74,19 +74,41 @@ test('a branch or group with live devices is not archived', async () => {
 test('a merchant sees and sets its own; what it requires of sales is enforced', async () => {
   const before = await fleet.ask('GET', '/v1/merchant');
   expect(before.body).toMatchObject({ time_of_close: null, default_goods: null, requirements: { external_id: false } });
+  expect(before.body).toMatchObject({ unsupported_fields: 'refuse' });
   const goods = { spic: '01905001001000001', package_code: '1500001', units: 796, vat_percent: 12 };
-  const patch = { time_of_close: '23:45', default_goods: goods, requirements: { external_id: true } };
+  const patch = {
+    time_of_close: '23:45',
+    default_goods: goods,
+    requirements: { external_id: true },
+    unsupported_fields: 'omit',
+  };
   const set = await fleet.ask('PATCH', '/v1/merchant', patch);
   expect(set).toMatchObject({ status: 200, body: { ...patch, name: 'M', tin: '300000000' } });
   expect((await fleet.ask('PATCH', '/v1/merchant', { name: 'N', default_goods: null })).body).toMatchObject({
-    ...{ name: 'N', default_goods: null, time_of_close: '23:45', requirements: { external_id: true } },
+    ...{
+      name: 'N',
+      default_goods: null,
+      time_of_close: '23:45',
+      requirements: { external_id: true },
+      unsupported_fields: 'omit',
+    },
   });
-  const odd = { tin: '311111111', time_of_close: '7:00', default_goods: { ...goods, vat_percent: 15 } };
+  const coded = { ...goods, units: 244_272_402 };
+  expect((await fleet.ask('PATCH', '/v1/merchant', { default_goods: coded })).body).toMatchObject({
+    default_goods: { units: 244_272_402 },
+  });
+  const odd = {
+    tin: '311111111',
+    time_of_close: '7:00',
+    unsupported_fields: 'keep',
+    default_goods: { ...goods, vat_percent: 15 },
+  };
   const { body } = await fleet.ask('PATCH', '/v1/merchant', odd);
   expect(body.errors.map(({ pointer, code }) => [pointer, code]).sort()).toEqual([
     ['/default_goods/vat_percent', 'invalid_value'],
     ['/time_of_close', 'invalid_format'],
     ['/tin', 'unknown_field'],
+    ['/unsupported_fields', 'invalid_value'],
   ]);
   const sale = { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { method: 'cash' }, cashier_id: 'nobody' };
   const refused = await fleet.ask('POST', '/v1/receipts', sale);
@@ -94,6 +116,7 @@ test('a merchant sees and sets its own; what it requires of sales is enforced', 
   const given = await fleet.ask('POST', '/v1/receipts', { ...sale, external_id: 'o-1' });
   expect(given.body.errors.map(({ pointer }) => pointer)).not.toContain('/external_id');
   expect((await fleet.gateway.audited(fleet.merchantId)).map(({ action }) => action)).toEqual([
+    'merchant.change',
     'merchant.change',
     'merchant.change',
   ]);

@@ -23,11 +23,15 @@ export interface PageWords {
   signUnknown: string;
   withoutSign: string;
   accepted: string;
+  cashier: string;
   packageCode: string;
-  principalTin: string;
-  principalPinfl: string;
   refunded: string;
   refundedWhole: string;
+  /** Before the moment for which a document that changes with each refund is true. */
+  asOf: string;
+  /** What the seller says beside the fiscal document. */
+  notInDocument: string;
+  line: string;
   refund: string;
   sale: string;
   check: string;
@@ -67,11 +71,13 @@ const EN: PageWords = {
   signUnknown: 'not known yet',
   withoutSign: 'Documents of this type have no fiscal sign.',
   accepted: 'Accepted',
+  cashier: 'Cashier',
   packageCode: 'Package',
-  principalTin: 'Principal’s TIN',
-  principalPinfl: 'Principal’s PINFL',
   refunded: 'Refunded',
   refundedWhole: 'Refunded in full',
+  asOf: 'As of',
+  notInDocument: 'Stated by the seller. Not part of the fiscal receipt:',
+  line: 'Line',
   refund: 'Refund',
   sale: 'Receipt of the sale',
   check: 'Check with the tax authority',
@@ -105,11 +111,13 @@ const RU: PageWords = {
   signUnknown: 'пока неизвестен',
   withoutSign: 'У документов этого вида нет фискального признака.',
   accepted: 'Принят',
+  cashier: 'Кассир',
   packageCode: 'Упаковка',
-  principalTin: 'ИНН комитента',
-  principalPinfl: 'ПИНФЛ комитента',
   refunded: 'Возвращено',
   refundedWhole: 'Возвращено полностью',
+  asOf: 'По состоянию на',
+  notInDocument: 'Указано продавцом. Не входит в фискальный чек:',
+  line: 'Позиция',
   refund: 'Возврат',
   sale: 'Чек продажи',
   check: 'Проверить в налоговом органе',
@@ -146,11 +154,13 @@ const UZ: PageWords = {
   signUnknown: 'hozircha noma’lum',
   withoutSign: 'Bu turdagi hujjatlarda fiskal belgi bo‘lmaydi.',
   accepted: 'Qabul qilingan',
+  cashier: 'Kassir',
   packageCode: 'Qadoq',
-  principalTin: 'Komitent STIRi',
-  principalPinfl: 'Komitent JSHSHIRi',
   refunded: 'Qaytarilgan',
   refundedWhole: 'To‘liq qaytarilgan',
+  asOf: 'Holat sanasi',
+  notInDocument: 'Sotuvchi ko‘rsatgan. Fiskal chekka kirmaydi:',
+  line: 'Pozitsiya',
   refund: 'Qaytarish',
   sale: 'Savdo cheki',
   check: 'Soliq organida tekshirish',

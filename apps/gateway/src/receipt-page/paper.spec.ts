@@ -22,6 +22,7 @@ test('words stay whole where they fit; a label stands beside its value, else abo
   expect(wrapped('abcdefghij', 4)).toEqual(['abcd', 'efgh', 'ij']);
   expect(twoSided('JAMI', '1 234.00', 16)).toEqual(['JAMI    1 234.00']);
   expect(twoSided('Jami summa', '1 234.00', 16)).toEqual(['Jami summa', '        1 234.00']);
+  expect(twoSided('Kod', '0104780000001', 8)).toEqual(['Kod', '01047800', '00001']);
   expect(centred('ab', 7)).toEqual(['  ab']);
 });
 

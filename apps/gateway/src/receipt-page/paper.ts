@@ -51,14 +51,15 @@ export function wrapped(text: string, columns: number): string[] {
   return lines;
 }
 
-/** `label      value`; what does not fit beside each other stands below each other. */
+/** `label      value`; what does not fit beside each other stands below each other, and what takes several lines is read from the left. */
 export function twoSided(label: string, value: string, columns: number): string[] {
   const labels = wrapped(label, columns);
   const values = wrapped(value, columns);
   const [last = '', first = ''] = [labels.at(-1), values[0]];
   const gap = columns - lengthOf(last) - lengthOf(first);
   if (values.length === 1 && gap >= 1) return [...labels.slice(0, -1), last + ' '.repeat(gap) + first];
-  return [...labels, ...values.map((text) => ' '.repeat(columns - lengthOf(text)) + text)];
+  if (values.length > 1) return [...labels, ...values];
+  return [...labels, ' '.repeat(columns - lengthOf(first)) + first];
 }
 
 export function centred(text: string, columns: number): string[] {

@@ -1,15 +1,18 @@
 // Promise: page, paper and text say what the stored receipt says, to the tiyin, in three languages, and run nothing that stands in it.
 import fc from 'fast-check';
-import { formatQuantity } from '#fiscal-domain';
-import { RECEIPT_LANGUAGES, RECEIPT_WORDS, sumText } from '#paper';
+import { formatQuantity, tiyin, type FiscalField } from '#fiscal-domain';
+import { RECEIPT_LANGUAGES, RECEIPT_WORDS, sumText, type ReceiptLanguage } from '#paper';
 import { PAPER_COLUMNS } from './paper.js';
 import { PAGE_POLICY, PAGE_STYLE } from './page-style.js';
 import { PAGE_WORDS } from './page-words.js';
 import { missingPage, receiptHtml } from './receipt-html.js';
 import { receiptLines, receiptText } from './receipt-lines.js';
 import { receiptRows } from './receipt-rows.js';
-import { anyDocument, shown } from './testing/documents.js';
+import { anyDocument, BASKET, shown } from './testing/documents.js';
 import type { ShownReceipt } from './shown-receipt.js';
+
+const KG = { ru: 'кг', uz: 'kg', en: 'kg' } as const;
+const PIECES = { ru: 'шт', uz: 'dona', en: 'pc' } as const;
 
 const plain = (text: string): string => text.replaceAll('\u00a0', ' ');
 const pageOf = (receipt: ShownReceipt, language: (typeof RECEIPT_LANGUAGES)[number] = 'en'): string =>
@@ -36,7 +39,7 @@ test('every sum on the paper is the stored one, on every width', () => {
       expect(after('incl. VAT (?:0|12)%').map(tiyinOf)).toEqual(vats);
       const discounted = document.lines.filter(({ discountTiyin }) => discountTiyin > 0);
       expect(after('Discount').map(tiyinOf)).toEqual(discounted.map((line) => BigInt(line.discountTiyin)));
-      expect(after('=').map(tiyinOf)).toEqual(discounted.map((line) => BigInt(line.totalTiyin)));
+      expect(after('After discount').map(tiyinOf)).toEqual(discounted.map((line) => BigInt(line.totalTiyin)));
     }),
     { numRuns: 60 },
   );
@@ -50,7 +53,7 @@ test('the page shows each line as it was sold', () => {
       expect(items).toHaveLength(document.lines.length);
       document.lines.forEach((line, at) => {
         const item = items[at] ?? '';
-        expect(item).toContain(`<dt>${formatQuantity(line.quantity)} × ${sumText(line.priceTiyin)}</dt>`);
+        expect(item).toContain(`<dt>${formatQuantity(line.quantity)} pc × ${sumText(line.priceTiyin)}</dt>`);
         expect(item).toContain(`<dd>${sumText(line.totalTiyin + line.discountTiyin)}</dd>`);
         if (line.discountTiyin > 0) expect(item).toContain(`<dd>${sumText(line.totalTiyin)}</dd>`);
         expect(item).toContain(`<dd>${sumText(line.vatTiyin)}</dd>`);
@@ -79,12 +82,15 @@ describe.each(RECEIPT_LANGUAGES)('in %s', (language) => {
     ['address', 'Bunyodkor ko‘chasi 1', 'Bunyodkor'],
     ['sequence', '<dd>4711</dd>', '4711'],
     ['terminal', 'UZ191211506521', 'UZ191211506521'],
-    ['Tashkent time', '2026-01-02 08:04:05', '2026-01-02 08:04:05'],
+    ['Tashkent time', '<dd>02.01.2026 08:04:05</dd>', ' 02.01.2026 08:04:05'],
+    ['shift', `<dt>${RECEIPT_WORDS[language].shift}</dt><dd>17</dd>`, `${RECEIPT_WORDS[language].shift} `],
+    ['cashier', `<dt>${PAGE_WORDS[language].cashier}</dt><dd>Anna Karimova</dd>`, ' Anna Karimova'],
     ['sign', '588153719670', '588153719670'],
     ['SPIC', '01905001001000001', '01905001001000001'],
     ['package', '1500001', '1500001'],
     ['barcode', '4780000000001', '4780000000001'],
-    ['quantity and price', '0.505 × 12 500.00', '0.505 × 12 500.00'],
+    ['quantity, unit and price', `0.505 ${KG[language]} × 12 500.00`, `0.505 ${KG[language]} × 12 500.00`],
+    ['pieces', `3 ${PIECES[language]} × 4 000.00`, `3 ${PIECES[language]} × 4 000.00`],
     ['discount', '−312.50', '−312.50'],
     ['marking', '215abc&lt;DEF|93abcd', '215abc<DEF|93abcd'],
     ['principal', '301234567', '301234567'],
@@ -185,9 +191,78 @@ test('a refunded sale names its refunds and how much they took', () => {
   const { totalTiyin } = shown().document;
   const part = shown({ refundedTiyin: 100_050, related: [{ ...refund, totalTiyin: 100_050 }] });
   expect(plain(pageOf(part))).toContain('<dt>Refunded</dt><dd>1 000.50</dd>');
+  for (const [language, words] of Object.entries({ ru: 'По состоянию на', uz: 'Holat sanasi', en: 'As of' }) as [
+    ReceiptLanguage,
+    string,
+  ][])
+    expect(pageOf(part, language)).toContain(`<dt>${words}</dt><dd>05.01.2026 11:07:08</dd>`);
+  expect(textOf(part)).toMatch(/^As of +05\.01\.2026 11:07:08$/m);
   expect(pageOf(part)).toContain('<a href="https://gateway.test/r/x">Refund: Receipt No. 4712</a>');
   expect(textOf(part)).toContain('https://gateway.test/r/x');
   expect(pageOf(shown({ refundedTiyin: totalTiyin }))).toContain('Refunded in full');
   const pending = { ...refund, status: 'accepted', receiptSeq: null, totalTiyin: 1 } as const;
   expect(pageOf(shown({ refundedTiyin: 1, related: [pending] }))).toContain('Refund: Being registered');
+  expect(pageOf(shown()) + textOf(shown())).not.toContain('As of');
+  expect(pageOf(shown({ type: 'refund', related: [{ ...refund, type: 'sale', totalTiyin: 1 }] }))).not.toContain(
+    'As of',
+  );
+});
+
+describe('what the fiscal document does not hold is not passed off as fiscal', () => {
+  const payment = { ...BASKET.payment, method: 'wallet', provider: 'payme', cashTiyin: tiyin(0) } as const;
+  const document = { ...BASKET, payment: { ...payment, cardTiyin: BASKET.totalTiyin } };
+  const recorded = (...recordedFields: FiscalField[]): ShownReceipt =>
+    shown({ document, registration: { ...shown().registration!, recordedFields } });
+  const apart = (receipt: ShownReceipt, language: ReceiptLanguage): [fiscal: string, aside: string] => {
+    const [fiscal = '', aside = ''] = plain(pageOf(receipt, language)).split('<section class="aside">');
+    return [fiscal, aside];
+  };
+
+  test.each(RECEIPT_LANGUAGES)('in %s', (language) => {
+    const { card, wallet, principalTin, principalPinfl } = RECEIPT_WORDS[language];
+    const { notInDocument, line } = PAGE_WORDS[language];
+    const [whole] = apart(recorded('commission', 'payment_provider'), language);
+    expect(whole).toContain(`<dt>${wallet} (payme)</dt><dd>46 000.00</dd>`);
+    for (const said of [principalTin, principalPinfl]) expect(whole).toContain(`<dt>${said}</dt>`);
+    for (const unsaid of [notInDocument, `<dt>${card}</dt>`]) expect(whole).not.toContain(unsaid);
+
+    const [fiscal, aside] = apart(recorded('customer'), language);
+    expect(fiscal).toContain(`<dt>${card}</dt><dd>46 000.00</dd>`);
+    for (const unsaid of [wallet, principalTin, principalPinfl, 'payme']) expect(fiscal).not.toContain(unsaid);
+    for (const said of [
+      ...[notInDocument, `${line} 3: ${principalTin}</dt><dd>301234567`, `${wallet} (payme)</dt><dd>46 000.00`],
+      `${line} 4: ${principalPinfl}</dt><dd>**********0123`,
+    ])
+      expect(aside).toContain(said);
+    const text = receiptText(receiptLines(receiptRows(recorded(), language), 42), 42);
+    expect(text.replace(/\s+/g, ' ')).toContain(notInDocument);
+    expect(text).toContain('payme');
+  });
+
+  test('a receipt that is not registered says all of it, and that it is none', () => {
+    const page = pageOf(shown({ document, status: 'accepted', registration: null }));
+    expect(page).toContain('Wallet (payme)');
+    expect(page).not.toContain('<section class="aside">');
+    expect(page).toContain('NOT A FISCAL RECEIPT');
+  });
+
+  test('a wallet without a name is one all the same', () => {
+    const unnamed = { ...document, payment: { ...document.payment, provider: null } };
+    expect(pageOf({ ...recorded('payment_provider'), document: unnamed })).toContain('<dt>Wallet</dt>');
+    expect(apart({ ...recorded(), document: unnamed }, 'en')[1]).toContain('<dt>Wallet</dt>');
+  });
+});
+
+test('a unit that has no name is called by its package, and by nothing when that has none', () => {
+  const [first] = BASKET.lines;
+  const document = { ...BASKET, lines: [{ ...first!, units: 244_272_402 }] };
+  const packageNames = new Map([[`${first!.spic}/${first!.packageCode}`, 'пачка 1 л']]);
+  expect(textOf(shown({ document, packageNames }))).toContain('3 пачка 1 л × 4 000.00');
+  expect(textOf(shown({ document }))).toMatch(/^3 × 4 000\.00/m);
+});
+
+test('an uncertain shift and an unknown cashier are left out', () => {
+  const registration = { ...shown().registration!, shiftNumber: null };
+  const text = textOf(shown({ registration, cashier: null }));
+  for (const unsaid of ['Shift', 'Cashier']) expect(text).not.toContain(unsaid);
 });

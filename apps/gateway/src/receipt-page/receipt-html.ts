@@ -18,7 +18,7 @@ export function receiptHtml(receipt: ShownReceipt, rows: ReceiptRows, language: 
 <hr>${list('', rows.head)}
 <hr><ol class="items">${rows.items.map(item)}</ol>
 <hr><dl class="sums">${row(total, 'sum')}${rows.sums.map((sum) => row(sum))}</dl>
-${fiscal(rows, language)}${related(rows)}${warning(rows)}</article>`;
+${fiscal(rows, language)}${aside(rows)}${related(rows)}${warning(rows)}</article>`;
   const title = `${rows.title}: ${seller.name}`;
   return page({ title, language, body: markup`${paper}${take(receipt, language)}${languages(receipt.url, language)}` });
 }
@@ -63,6 +63,11 @@ function link(url: string | null): Markup | null {
 function check({ isFiscal, verificationUrl: url }: ReceiptRows, language: ReceiptLanguage): Markup | null {
   if (url === null || !isFiscal) return null;
   return markup`<a class="button" href="${url}" rel="noopener noreferrer">${PAGE_WORDS[language].check}</a>`;
+}
+
+function aside({ aside: said }: ReceiptRows): Markup | null {
+  if (said === null) return null;
+  return markup`<hr><section class="aside"><p class="note">${said.title}</p>${list('small', said.rows)}</section>`;
 }
 
 function related({ related: others }: ReceiptRows): Markup | null {

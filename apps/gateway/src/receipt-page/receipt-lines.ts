@@ -23,6 +23,11 @@ export function receiptLines(rows: ReceiptRows, columns: PaperColumns): PaperLin
   sheet.rows(rows.fiscal);
   for (const note of rows.notes) sheet.middle(note, false);
   if (rows.verificationUrl !== null) sheet.link(rows.verificationUrl);
+  if (rows.aside) {
+    sheet.rule();
+    sheet.middle(rows.aside.title, false);
+    sheet.rows(rows.aside.rows);
+  }
   if (rows.related.length > 0) sheet.rule();
   for (const other of rows.related) {
     sheet.row(other, false);

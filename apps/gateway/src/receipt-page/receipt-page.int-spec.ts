@@ -157,6 +157,81 @@ test('who sells: as the register said it, else as the merchant is set up', async
   expect((await mine(await store(), '?format=text&lang=en')).text).toContain('TIN: 300000000');
 });
 
+describe('the number of the shift', () => {
+  const shiftIn = async (id: string): Promise<string | undefined> =>
+    /^Shift No\. +(\d+)$/m.exec((await mine(id, '?format=text&lang=en')).text)?.[1];
+  /** Of the instant 03:04:05 at which every receipt here was registered. */
+  const at = (time: string): Date => new Date(`2026-01-02T${time}Z`);
+
+  async function storeShift(terminalId: string, openedAt: Date, closedAt: Date | null, isSeen = true): Promise<void> {
+    const { prisma } = gateway;
+    const id = newId('sht');
+    await prisma.shift.create({ data: { id, deviceId: 'dev_1', terminalId, number: 9, openedAt, closedAt } });
+    if (isSeen && closedAt) await prisma.zReport.create({ data: { shiftId: id, totals: {}, ofdStatus: 'sent' } });
+  }
+
+  test('is the register’s own word', async () => {
+    const id = await store({ terminalId: 'UZ000000000900' });
+    await gateway.prisma.receipt.update({ where: { id }, data: { shiftNumber: 41 } });
+    await storeShift('UZ000000000900', at('03:00:00'), at('03:30:00'));
+    expect(await shiftIn(id)).toBe('41');
+  });
+
+  test.each<[string, string, string | null, boolean, string | undefined]>([
+    ['closed after it', '03:00:00', '03:30:00', true, '9'],
+    ['closed unseen', '03:00:00', '03:30:00', false, undefined],
+    ['opened in its very second', '03:04:05', '03:30:00', true, undefined],
+    ['closed before it', '02:00:00', '03:00:00', true, undefined],
+    ['last seen open before it', '03:00:00', null, true, undefined],
+  ])('else that of a shift that was seen: %s', async (...[name, opened, closed, isSeen, expected]) => {
+    const terminalId = `UZ${String(name.length).padStart(12, '0')}`;
+    const id = await store({ terminalId });
+    await storeShift(terminalId, at(opened), closed === null ? null : at(closed), isSeen);
+    expect(await shiftIn(id)).toBe(expected);
+  });
+
+  test.each<[string, string, string | undefined]>([
+    ['after', '03:10:00', '12'],
+    ['before', '03:04:00', undefined],
+  ])('or of one that was still open %s it', async (_when, readAt, expected) => {
+    const { deviceId, terminalId } = await gateway.createDevice();
+    const shift = { number: 12, openedAt: at('03:00:00').toISOString(), closedAt: null, documents: 1 };
+    const reading = { terminalId, shift };
+    await gateway.prisma.device.update({ where: { id: deviceId }, data: { reading, readingAt: at(readAt) } });
+    expect(await shiftIn(await store({ deviceId, terminalId }))).toBe(expected);
+  });
+
+  test('is not guessed for a receipt whose time is a guess', async () => {
+    const id = await store({ terminalId: 'UZ000000000901' });
+    await storeShift('UZ000000000901', at('03:00:00'), at('03:30:00'));
+    await gateway.prisma.receipt.update({ where: { id }, data: { evidence: 'counters' } });
+    expect(await shiftIn(id)).toBeUndefined();
+  });
+});
+
+test('who sold it, and a package where the unit has no name', async () => {
+  const { merchantId, prisma } = gateway;
+  const text = async (id: string): Promise<string> => (await mine(id, '?format=text&lang=en')).text;
+  const spic = '00401001001000777';
+  const document = documentOf([{ name: 'Sut', spic, packageCode: '1500999', units: 244_272_402, quantity: 2_000 }]);
+  const id = await store({ document });
+  expect(await text(id)).toMatch(/^2 × 1 120\.00/m);
+  expect(await text(id)).not.toContain('Cashier');
+  await prisma.cashier.create({ data: { id: 'csh_1', merchantId, code: 'anna', name: 'Anna Karimova' } });
+  await prisma.classifierEntry.create({
+    data: {
+      ...{ spic, units: 778, name: {}, vatPercents: [12], marked: false, cashAllowed: true, active: true, version: 1 },
+      packages: [
+        { code: '1500998', name: 'коробка' },
+        { code: '1500999', name: 'пачка 1 л' },
+      ],
+    },
+  });
+  expect(await text(id)).toMatch(/^2 пачка 1 л × 1 120\.00/m);
+  expect(await text(id)).toMatch(/^Cashier +Anna Karimova$/m);
+  expect((await get(`${pathOf(id)}?lang=uz`)).text).toContain('<dt>Kassir</dt><dd>Anna Karimova</dd>');
+});
+
 test('a sale and its refunds lead to each other', async () => {
   const sale = await store();
   const part = documentOf([{ name: 'Non', priceTiyin: 400_000 }], 'refund');
@@ -166,6 +241,7 @@ test('a sale and its refunds lead to each other', async () => {
   const refundPage = (await mine(refund, '?lang=en')).text;
   expect(saleText.replaceAll('\n', '')).toContain(pathOf(refund));
   expect(saleText).toMatch(/^Refunded +4 000\.00$/m);
+  expect(saleText).toMatch(/^As of +\d\d\.\d\d\.\d{4} \d\d:\d\d:\d\d$/m);
   expect(saleText.replaceAll('\n', '')).not.toContain(pathOf(dropped));
   expect(refundPage).toContain(`href="http://gateway.test${pathOf(sale)}"`);
   const { text } = await get(`${pathOf(sale)}?lang=en`);

@@ -1,8 +1,14 @@
-import { formatQuantity, tashkentDateTime, type ReceiptLine, type ReceiptStatus } from '#fiscal-domain';
-import { RECEIPT_WORDS, sumText, type ReceiptLanguage, type ReceiptWords } from '#paper';
+import {
+  formatQuantity,
+  tashkentDayFirst,
+  type FiscalField,
+  type ReceiptLine,
+  type ReceiptStatus,
+} from '#fiscal-domain';
+import { maskedPinfl, RECEIPT_WORDS, sumText, unitName, type ReceiptLanguage, type ReceiptWords } from '#paper';
 import { PAGE_WORDS, type PageWords } from './page-words.js';
 import { printable } from './paper.js';
-import type { RelatedReceipt, ShownReceipt } from './shown-receipt.js';
+import { packageKey, type RelatedReceipt, type ShownReceipt } from './shown-receipt.js';
 
 /** What stands left and right in a line of the receipt. */
 export interface Row {
@@ -34,6 +40,8 @@ export interface ReceiptRows {
   total: Row;
   sums: Row[];
   fiscal: Row[];
+  /** What the seller says and the fiscal document does not; null: nothing. */
+  aside: { title: string; rows: Row[] } | null;
   notes: string[];
   /** For the QR code. */
   verificationUrl: string | null;
@@ -51,12 +59,13 @@ const MOODS: Readonly<Record<ReceiptStatus, ReceiptRows['status']['mood']>> = {
 };
 
 interface Words {
+  language: ReceiptLanguage;
   paper: ReceiptWords;
   page: PageWords;
 }
 
 export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): ReceiptRows {
-  const words: Words = { paper: RECEIPT_WORDS[language], page: PAGE_WORDS[language] };
+  const words: Words = { language, paper: RECEIPT_WORDS[language], page: PAGE_WORDS[language] };
   const { document, registration, seller } = receipt;
   const isTest = registration?.isTest === true;
   return {
@@ -75,10 +84,11 @@ export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): R
       ].filter(({ value }) => value !== ''),
     },
     head: headRows(receipt, words),
-    items: document.lines.map((line) => itemRows(line, words)),
+    items: document.lines.map((line) => itemRows(line, receipt, words)),
     total: { label: words.paper.total, value: `${sumText(document.totalTiyin)} ${words.page.sum}` },
     sums: sumRows(receipt, words),
     fiscal: fiscalRows(receipt, words),
+    aside: asideOf(receipt, words),
     notes: noteRows(receipt, words),
     verificationUrl: webAddress(registration?.verificationUrl ?? null),
     related: receipt.related.map((other) => relatedRow(other, words)),
@@ -100,56 +110,92 @@ function noteRows({ isOnItsWay, registration }: ShownReceipt, { page }: Words): 
   return isOnItsWay ? [page.onItsWay] : [];
 }
 
-function headRows({ registration, createdAt }: ShownReceipt, { paper, page }: Words): Row[] {
-  if (!registration) return [{ label: page.accepted, value: tashkentDateTime(createdAt.getTime()) }];
+function headRows({ registration, createdAt, cashier }: ShownReceipt, { paper, page }: Words): Row[] {
+  const who = cashier === null ? [] : [{ label: page.cashier, value: cashier }];
+  if (!registration) return [{ label: page.accepted, value: tashkentDayFirst(createdAt.getTime()) }, ...who];
+  const { receiptSeq, shiftNumber, registeredAt } = registration;
   return [
-    { label: paper.receipt, value: String(registration.receiptSeq) },
-    { label: paper.time, value: tashkentDateTime(registration.registeredAt.getTime()) },
+    { label: paper.receipt, value: String(receiptSeq) },
+    ...(shiftNumber === null ? [] : [{ label: paper.shift, value: String(shiftNumber) }]),
+    { label: paper.time, value: tashkentDayFirst(registeredAt.getTime()) },
+    ...who,
   ];
 }
 
-function itemRows(line: ReceiptLine, { paper, page }: Words): ItemRows {
+function itemRows(line: ReceiptLine, receipt: ShownReceipt, { language, paper, page }: Words): ItemRows {
   const hasDiscount = line.discountTiyin > 0;
+  const unit = unitName(line.units, language) ?? receipt.packageNames.get(packageKey(line)) ?? '';
   const details = [
     { label: `${paper.vat} ${String(line.vatPercent)}%`, value: sumText(line.vatTiyin) },
     { label: paper.spic, value: line.spic },
     { label: page.packageCode, value: line.packageCode },
     { label: paper.barcode, value: line.barcode ?? '' },
     ...line.labels.map((label) => ({ label: paper.marking, value: printable(label) })),
-    { label: page.principalTin, value: line.commission?.tin ?? '' },
-    { label: page.principalPinfl, value: hidden(line.commission?.pinfl ?? '') },
+    ...(isSaid(receipt, 'commission') ? sellerRows(line, paper) : []),
   ];
   return {
     name: line.name,
     priced: {
-      label: `${formatQuantity(line.quantity)} × ${sumText(line.priceTiyin)}`,
+      label: `${formatQuantity(line.quantity)}${unit === '' ? '' : ` ${unit}`} × ${sumText(line.priceTiyin)}`,
       value: sumText(line.totalTiyin + line.discountTiyin),
     },
     discounted: hasDiscount
       ? [
           { label: paper.discount, value: `−${sumText(line.discountTiyin)}` },
-          { label: '=', value: sumText(line.totalTiyin) },
+          { label: paper.afterDiscount, value: sumText(line.totalTiyin) },
         ]
       : [],
     details: details.filter(({ value }) => value !== ''),
   };
 }
 
-/** A person's number is not for everybody who is shown a receipt. */
-function hidden(pinfl: string): string {
-  return pinfl === '' ? '' : `${'*'.repeat(Math.max(0, pinfl.length - 4))}${pinfl.slice(-4)}`;
+/** A registered receipt says as fiscal what its register has recorded; one that is not says all, and that it is none. */
+function isSaid({ registration }: ShownReceipt, field: FiscalField): boolean {
+  return registration === null || registration.recordedFields.includes(field);
 }
 
-function sumRows({ document, refundedTiyin, type }: ShownReceipt, { paper, page }: Words): Row[] {
+function sellerRows({ commission }: ReceiptLine, paper: ReceiptWords): Row[] {
+  const { tin = '', pinfl = '' } = commission ?? {};
+  return [
+    { label: paper.principalTin, value: tin },
+    { label: paper.principalPinfl, value: maskedPinfl(pinfl) },
+  ].filter(({ value }) => value !== '');
+}
+
+function asideOf(receipt: ShownReceipt, { paper, page }: Words): ReceiptRows['aside'] {
+  const { lines, payment } = receipt.document;
+  const sellers = isSaid(receipt, 'commission')
+    ? []
+    : lines.flatMap((line) =>
+        sellerRows(line, paper).map(({ label, value }) => ({ label: `${page.line} ${line.line}: ${label}`, value })),
+      );
+  const isCardInstead = payment.method === 'wallet' && !isSaid(receipt, 'payment_provider');
+  const wallet = isCardInstead ? [{ label: walletLabel(receipt, paper), value: sumText(payment.cardTiyin) }] : [];
+  const rows = [...sellers, ...wallet];
+  return rows.length === 0 ? null : { title: page.notInDocument, rows };
+}
+
+function walletLabel({ document: { payment } }: ShownReceipt, paper: ReceiptWords): string {
+  return payment.provider === null ? paper.wallet : `${paper.wallet} (${printable(payment.provider)})`;
+}
+
+function sumRows(receipt: ShownReceipt, { paper, page }: Words): Row[] {
+  const { document, refundedTiyin, related, type, asOf } = receipt;
   const { payment, totalTiyin } = document;
+  const isWallet = payment.method === 'wallet' && isSaid(receipt, 'payment_provider');
   const rows = [
     { label: paper.totalVat, value: sumText(document.vatTotalTiyin) },
     { label: paper.cash, value: sumText(payment.cashTiyin) },
-    { label: paper.card, value: sumText(payment.cardTiyin) },
+    // By law wallet money counts as card money; the document of a register that takes it names the wallet.
+    { label: isWallet ? walletLabel(receipt, paper) : paper.card, value: sumText(payment.cardTiyin) },
   ];
-  if (type !== 'sale' || refundedTiyin === 0) return rows;
+  if (type !== 'sale' || (refundedTiyin === 0 && related.length === 0)) return rows;
   const label = refundedTiyin === totalTiyin ? page.refundedWhole : page.refunded;
-  return [...rows, { label, value: sumText(refundedTiyin) }];
+  return [
+    ...rows,
+    { label, value: sumText(refundedTiyin) },
+    { label: page.asOf, value: tashkentDayFirst(asOf.getTime()) },
+  ];
 }
 
 function fiscalRows({ registration, type }: ShownReceipt, { paper, page }: Words): Row[] {

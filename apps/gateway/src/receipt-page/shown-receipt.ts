@@ -1,4 +1,4 @@
-import type { ReceiptDocument, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import type { FiscalField, ReceiptDocument, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import { isTestModule } from '#paper';
 import type { ReceiptRow } from '../receipts/receipt.repository.js';
 
@@ -29,6 +29,10 @@ export interface ShownRegistration {
   verificationUrl: string | null;
   registeredAt: Date;
   isTest: boolean;
+  /** Null: not certain. */
+  shiftNumber: number | null;
+  /** What of seller and wallet the fiscal document holds. */
+  recordedFields: readonly FiscalField[];
 }
 
 /** A receipt as its buyer may see it: nothing about the buyer, nothing that the caller noted beside it. */
@@ -40,28 +44,44 @@ export interface ShownReceipt {
   type: ReceiptType;
   createdAt: Date;
   seller: Seller;
+  /** Null: none was named, or the cashier no longer exists. */
+  cashier: string | null;
   document: Pick<ReceiptDocument, 'lines' | 'payment' | 'totalTiyin' | 'vatTotalTiyin'>;
   registration: ShownRegistration | null;
   /** The tax side has not got it yet: its check may not know the receipt. */
   isOnItsWay: boolean;
+  /** Names of packages by {@link packageKey}, where the unit of measure has no name of its own. */
+  packageNames: ReadonlyMap<string, string>;
+  /** Until when refunds are counted. */
+  asOf: Date;
   /** What refunds hold of it, also those on their way. */
   refundedTiyin: number;
   /** Of a refund its sale, of a sale its refunds. */
   related: readonly RelatedReceipt[];
 }
 
-export function shownReceipt(row: ReceiptRow, around: Pick<ShownReceipt, 'url' | 'seller' | 'related'>): ShownReceipt {
+/** What stands around the row of a receipt. */
+export interface Around extends Pick<ShownReceipt, 'url' | 'seller' | 'cashier' | 'related' | 'packageNames' | 'asOf'> {
+  /** Where the register itself did not say. */
+  observedShift: number | null;
+}
+
+export function shownReceipt(row: ReceiptRow, { observedShift, ...around }: Around): ShownReceipt {
   const { lines, payment, totalTiyin, vatTotalTiyin } = row.document;
   return {
     ...{ id: row.id, status: row.status, type: row.type, createdAt: row.created_at, ...around },
     document: { lines, payment, totalTiyin, vatTotalTiyin },
-    registration: registrationOf(row),
+    registration: registrationOf(row, observedShift),
     isOnItsWay: row.ofd_status === 'pending',
     refundedTiyin: Number(row.refunded_tiyin),
   };
 }
 
-function registrationOf(row: ReceiptRow): ShownRegistration | null {
+export function packageKey({ spic, packageCode }: { spic: string; packageCode: string }): string {
+  return `${spic}/${packageCode}`;
+}
+
+function registrationOf(row: ReceiptRow, observedShift: number | null): ShownRegistration | null {
   if (row.registered_at === null || row.receipt_seq === null) return null;
   return {
     terminalId: row.terminal_id ?? '',
@@ -70,5 +90,7 @@ function registrationOf(row: ReceiptRow): ShownRegistration | null {
     verificationUrl: row.verification_url,
     registeredAt: row.registered_at,
     isTest: isTestModule(row.terminal_id ?? ''),
+    shiftNumber: row.shift_number ?? observedShift,
+    recordedFields: row.recorded_fields ?? [],
   };
 }

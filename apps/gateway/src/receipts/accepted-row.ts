@@ -31,6 +31,8 @@ export function acceptedRow(row: AcceptedRow, createdAt: Date): ReceiptRow {
     verification_url: null,
     registered_at: null,
     evidence: null,
+    recorded_fields: null,
+    shift_number: null,
     ofd_status: null,
     ofd_deadline_at: null,
     ofd_sent_at: null,

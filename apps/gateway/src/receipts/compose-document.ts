@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import {
   checkLocalReceipt,
+  fieldsNotToBeLost,
   lineTotal,
   localShapeProblem,
   normaliseText,
@@ -26,11 +27,15 @@ import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { MerchantSettings } from '../merchants/merchant-settings.js';
 import { CALLBACK_SECRET_MISSING } from './callback-fault.js';
 import { itemFaults } from './item-faults.js';
+import { onlineFieldFaults } from './online-field-faults.js';
+import { providerLabel } from './provider-label.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
 import { faultOfShape, faultOfViolation } from './rule-faults.js';
+import { saidFields, type SaidFields } from './said-fields.js';
 
-export type Composed =
-  { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] };
+export type Composed = (
+  { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] }
+) & { said: SaidFields };
 
 /**
  * Turns a well-shaped body into the complete fiscal document, or into all reasons why the register would refuse it:
@@ -69,13 +74,17 @@ export class ComposeDocument {
       metadata: body.metadata ?? null,
       callbackUrl: body.callback_url ?? null,
     };
+    const areRequired = settings.unsupportedFields === 'refuse';
+    const mustNotLose = areRequired ? fieldsNotToBeLost(document) : [];
+    if (mustNotLose.length > 0) document.requiredFields = mustNotLose;
     const request = toLocalReceipt(document, vatRule);
     const violations = checkLocalReceipt(request, (spic) => goods.get(spic), vatRule);
     const all = [...faults, ...notYetTold(violations, drafts, body), ...payment.faults];
-    if (all.length > 0) return { kind: 'refused', faults: all };
+    const said = { ...saidFields(document, body), areRequired };
+    if (all.length > 0) return { kind: 'refused', faults: all, said };
     // What the register would not even read.
     const shape = localShapeProblem(request);
-    return shape ? { kind: 'refused', faults: [faultOfShape(shape)] } : { kind: 'composed', document };
+    return shape ? { kind: 'refused', faults: [faultOfShape(shape)], said } : { kind: 'composed', document, said };
   }
 
   private async callbackFaults(merchantId: string, { callback_url: url }: ReceiptBody): Promise<ProblemError[]> {
@@ -228,7 +237,7 @@ interface PaymentDraft {
 /** @param isTotalKnown whether `totalTiyin` is what the caller must pay */
 function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): PaymentDraft {
   const { method } = body;
-  const provider = body.provider ?? null;
+  const provider = providerLabel(body);
   const zero = tiyin(0);
   const refused = (...faults: ProblemError[]): PaymentDraft => ({
     payment: { method, provider, cashTiyin: zero, cardTiyin: zero },
@@ -251,18 +260,6 @@ function composePayment(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: bool
   }));
   const [cashTiyin, cardTiyin] = method === 'cash' ? [totalTiyin, zero] : [zero, totalTiyin];
   return { payment: { method, provider, cashTiyin, cardTiyin }, faults };
-}
-
-/** What only makes sense where the gateway collects: everything else means that the money has been taken. */
-function onlineFieldFaults(body: PaymentBody): ProblemError[] {
-  const fields = (['token', 'phone', 'otp', 'return_url', 'capture'] as const).filter(
-    (field) => body[field] !== undefined && body[field] !== null,
-  );
-  return fields.map((field) => ({
-    pointer: `/payment/${field}`,
-    code: 'invalid_value',
-    detail: `Only the method "online" collects money; "${body.method}" says that it has been taken.`,
-  }));
 }
 
 function mixedFaults(body: PaymentBody, totalTiyin: Tiyin, isTotalKnown: boolean): ProblemError[] {

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
+import type { VatRule } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#runtime';
-import { ChooseDevice, type Placing, type Route } from '../devices/choose-device.js';
-import { ComposeDocument } from './compose-document.js';
+import { ChooseDevice, type Placing, type Route, type RouteQuery, type Routing } from '../devices/choose-device.js';
+import { ComposeDocument, type Composed } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
+import { lostFields, unsupportedFaults } from './said-fields.js';
 
 export type Prepared =
   { kind: 'prepared'; route: Route; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
@@ -23,16 +25,13 @@ export class PrepareReceipt {
   /** @param options.collects whether a payment goes with it: else "online" would be a sale that nobody pays for */
   async prepare(merchantId: string, body: ReceiptBody, options = { collects: false }): Promise<Prepared> {
     if (body.payment.method === 'online' && !options.collects) return { kind: 'refused', problem: notCollected() };
-    const routing = await this.devices.choose({
-      merchantId,
-      cashier: body.cashier_id,
-      branch: body.branch_id ?? null,
-      deviceId: body.device_id ?? null,
-    });
-    const vatRule = routing.kind === 'routed' ? routing.route.vatRule : 'line-net';
-    const composed = await this.composer.compose(merchantId, body, vatRule);
-    const faults: ProblemError[] = composed.kind === 'refused' ? composed.faults : [];
+    const { routing, composed } = await this.routeAndCompose(merchantId, body);
+    const faults: ProblemError[] = composed.kind === 'refused' ? [...composed.faults] : [];
     if (routing.kind === 'unknown') faults.push(unknownPlace(routing.field, routing.detail));
+    if (routing.kind === 'routed' && composed.said.areRequired) {
+      const lost = lostFields(composed.said, routing.route.takesFields);
+      faults.push(...unsupportedFaults(lost, 'The register'));
+    }
     if (faults.length > 0) return { kind: 'refused', problem: Problem.fromErrors(faults) };
     if (routing.kind !== 'routed' || composed.kind !== 'composed') {
       return {
@@ -43,20 +42,54 @@ export class PrepareReceipt {
     return { kind: 'prepared', route: routing.route, document: composed.document };
   }
 
+  /** What a receipt says decides which register can have it, and that register how it is judged. */
+  private async routeAndCompose(
+    merchantId: string,
+    body: ReceiptBody,
+  ): Promise<{ routing: Routing; composed: Composed }> {
+    const query: RouteQuery = {
+      merchantId,
+      cashier: body.cashier_id,
+      branch: body.branch_id ?? null,
+      deviceId: body.device_id ?? null,
+    };
+    const routing = await this.devices.choose(query);
+    const composed = await this.composer.compose(merchantId, body, vatRuleOf(routing));
+    const { said } = composed;
+    if (routing.kind !== 'routed' || lostFields(said, routing.route.takesFields).length === 0)
+      return { routing, composed };
+    const needs = { fields: said.places.map(({ field }) => field), areRequired: said.areRequired };
+    const fitting = await this.devices.choose({ ...query, needs });
+    // None takes it: the first one says so, with everything else that is wrong.
+    if (fitting.kind !== 'routed') return { routing, composed };
+    const isJudgedAlike = vatRuleOf(fitting) === vatRuleOf(routing);
+    return {
+      routing: fitting,
+      composed: isJudgedAlike ? composed : await this.composer.compose(merchantId, body, vatRuleOf(fitting)),
+    };
+  }
+
   /** The same for a sale that its payment provider registers: no register of ours is asked for, or allowed to be named. */
   async prepareForProvider(merchantId: string, body: ReceiptBody): Promise<PreparedForProvider> {
     const placing = await this.devices.place({ merchantId, cashier: body.cashier_id, branch: body.branch_id ?? null });
     const composed = await this.composer.compose(merchantId, body, 'line-net');
-    const faults: ProblemError[] = composed.kind === 'refused' ? composed.faults : [];
+    const faults: ProblemError[] = composed.kind === 'refused' ? [...composed.faults] : [];
     if (placing.kind === 'unknown') faults.push(unknownPlace(placing.field, placing.detail));
     if (body.device_id !== undefined) {
       const detail = 'The payment provider registers this sale, no register of yours.';
       faults.push({ pointer: '/device_id', code: 'invalid_value', detail });
     }
+    // A seller stands in the provider's lines, as far as their form has a field; no form has one for the buyer.
+    if (composed.said.areRequired)
+      faults.push(...unsupportedFaults(lostFields(composed.said, ['commission']), 'The payment provider'));
     if (faults.length > 0 || placing.kind !== 'placed' || composed.kind !== 'composed')
       return { kind: 'refused', problem: Problem.fromErrors(faults) };
     return { kind: 'prepared', route: placing.place, document: composed.document };
   }
+}
+
+function vatRuleOf(routing: Routing): VatRule {
+  return routing.kind === 'routed' ? routing.route.vatRule : 'line-net';
 }
 
 function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: string): ProblemError {

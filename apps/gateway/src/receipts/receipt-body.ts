@@ -15,7 +15,7 @@ import {
   MinLength,
   ValidateNested,
 } from 'class-validator';
-import { MAX_TIYIN, type PaymentMethod } from '#fiscal-domain';
+import { MAX_TIYIN, MAX_UNITS, type PaymentMethod } from '#fiscal-domain';
 import { IsCleanText, IsEmailShaped, IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from './body-constraints.js';
 
 /** Money of the API: integer tiyin. Signs are the fiscal rules' business (E-012, E-008), size is ours. */
@@ -62,11 +62,11 @@ export class ItemBody {
   @Matches(/^\d{1,20}$/)
   package_code?: string;
 
-  /** Unit-of-measure code (OKEI). */
+  /** Unit-of-measure code: OKEI, or as the register of goods numbers it. */
   @IsOptional()
   @IsInt()
   @Min(0)
-  @Max(9_999_999)
+  @Max(MAX_UNITS)
   units?: number;
 
   /** Which percents there are is the register's rule (E-015); outside of these bounds it is none at all. */
@@ -111,9 +111,9 @@ export class PaymentBody {
   @IsIn(['cash', 'card', 'wallet', 'mixed', 'online'])
   method!: PaymentMethod;
 
+  /** Empty is as good as none: money that has been taken needs no label. */
   @IsOptional()
   @IsString()
-  @MinLength(1)
   @MaxLength(64)
   @IsCleanText()
   provider?: string;

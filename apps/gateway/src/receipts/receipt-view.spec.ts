@@ -29,7 +29,9 @@ test('the fields, in the order of the contract', () => {
     'line sku name qty price discount total vat_percent vat spic package_code units barcode labels commission',
   );
   expect(fieldsOf(view['payment'])).toBe('method provider cash card');
-  expect(fieldsOf(view['fiscal'])).toBe('terminal_id receipt_seq fiscal_sign verification_url registered_at evidence');
+  expect(fieldsOf(view['fiscal'])).toBe(
+    'terminal_id receipt_seq fiscal_sign verification_url registered_at evidence recorded_fields shift_number',
+  );
   expect(fieldsOf(view['ofd'])).toBe('status deadline_at sent_at error');
   expect(fieldsOf(view['refunded'])).toBe('total complete');
 });

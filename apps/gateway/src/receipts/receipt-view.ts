@@ -1,6 +1,7 @@
 import type { StoredReceiptDocument } from '#database';
 import {
   formatQuantity,
+  type FiscalField,
   type PaymentMethod,
   type ReceiptCustomer,
   type ReceiptLine,
@@ -70,6 +71,10 @@ interface FiscalView {
   verification_url: string | null;
   registered_at: string;
   evidence: ReceiptRow['evidence'];
+  /** Which of what the specification has no place for the fiscal document holds; the rest is known here alone. */
+  recorded_fields: FiscalField[];
+  /** Null where the register does not say. */
+  shift_number: number | null;
 }
 
 export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
@@ -153,5 +158,7 @@ function fiscalView(row: ReceiptRow): FiscalView | null {
     verification_url: row.verification_url,
     registered_at: row.registered_at.toISOString(),
     evidence: row.evidence,
+    recorded_fields: row.recorded_fields ?? [],
+    shift_number: row.shift_number,
   };
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from '#database';
-import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import type { FiscalField, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 
 /** A receipt ready to be written: everything decided but its lane place, which the database draws. */
 export interface NewReceipt<Device extends string | null = string> {
@@ -51,6 +51,8 @@ export interface ReceiptRow {
   verification_url: string | null;
   registered_at: Date | null;
   evidence: 'answer' | 'journal' | 'counters' | 'operator' | null;
+  recorded_fields: FiscalField[] | null;
+  shift_number: number | null;
   ofd_status: 'pending' | 'sent' | null;
   ofd_deadline_at: Date | null;
   ofd_sent_at: Date | null;
@@ -63,7 +65,8 @@ export interface ReceiptRow {
 /** What a {@link ReceiptRow} is read from; the table goes by its own name. */
 export const RECEIPT_COLUMNS = Prisma.sql`
   receipts.id, receipts.status, receipts.type, external_id, device_id, branch_id, cashier_id, document, refund_of,
-  payment_id, created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence, ofd_status,
+  payment_id, created_at, terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence, recorded_fields,
+  shift_number, ofd_status,
   ofd_deadline_at, ofd_sent_at, ofd_error, rejection,
   (SELECT coalesce(sum(f.total_tiyin), 0)::bigint FROM receipts f
     WHERE f.refund_of = receipts.id AND ${LEDGER_REFUND}) AS refunded_tiyin`;

@@ -106,6 +106,47 @@ describe('a complete body', () => {
     });
   });
 
+  test('a unit of measure as the register of goods numbers it, also with nine digits', async () => {
+    const sell = (units: number): Promise<SalesAnswer> =>
+      fixture.ask('POST', '/v1/receipts', fixture.saleOf([fixture.item('bread', 1_000, 1, { units })]));
+    for (const units of [0, 796, 9_999_999, 10_000_000, 244_272_402, 999_999_999]) {
+      const answer = await sell(units);
+      expect([outcome(answer), answer.body.items[0]?.units]).toEqual(['202 accepted', units]);
+    }
+    for (const units of [-1, 1_000_000_000, 2 ** 31, 1.5])
+      expect(faults(await sell(units))).toEqual([expect.stringMatching(/ \/items\/0\/units$/)]);
+  });
+
+  test.each(['cash', 'card', 'wallet', 'mixed'])(
+    '%s has been taken: nothing to collect it by belongs to it',
+    async (method) => {
+      const split = method === 'mixed' ? { cash: 400, card: 600 } : {};
+      const online = {
+        ...{ token: 'tok_12345678', phone: '998901234567', qr_code: '880101698207133392', otp: '123456' },
+        ...{ return_url: 'https://shop.example/', capture: 'auto' },
+      };
+      for (const [field, value] of Object.entries(online)) {
+        const payment = { method, ...split, [field]: value };
+        const answer = await fixture.ask(
+          'POST',
+          '/v1/receipts',
+          fixture.saleOf([fixture.item('bread', 1_000, 1)], { payment }),
+        );
+        expect([answer.status, ...faults(answer)]).toEqual([422, `invalid_value /payment/${field}`]);
+      }
+    },
+  );
+
+  test('an empty provider is none', async () => {
+    for (const method of ['cash', 'card', 'wallet'])
+      for (const provider of ['', null, undefined]) {
+        const payment = { method, provider };
+        const body = fixture.saleOf([fixture.item('bread', 1_000, 1)], { payment });
+        const answer = await fixture.ask('POST', '/v1/receipts', body);
+        expect([outcome(answer), answer.body.payment.provider]).toEqual(['202 accepted', null]);
+      }
+  });
+
   test('cash for goods that may not be sold for it', async () => {
     const vodka = fixture.item('vodka', 100, 1, { labels: ['V9'] });
     const answer = await fixture.ask('POST', '/v1/receipts', fixture.saleOf([vodka]));

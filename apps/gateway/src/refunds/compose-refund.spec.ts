@@ -1,8 +1,23 @@
 // Promise: however a receipt is refunded, all refunds together are the receipt: quantity, total, VAT, cash and card.
 import fc from 'fast-check';
 import type { StoredReceiptDocument } from '#database';
-import { lineTotal, resolvedTotals, thousandths, tiyin, vatContained, type ReceiptLine } from '#fiscal-domain';
-import { composeRefund, refundViolations, type ComposedRefund } from './compose-refund.js';
+import {
+  lineTotal,
+  requestPaymentGap,
+  resolvedTotals,
+  thousandths,
+  tiyin,
+  toLocalReceipt,
+  vatContained,
+  type ReceiptLine,
+} from '#fiscal-domain';
+import {
+  composeRefund,
+  lostByRegister,
+  refundViolations,
+  type ComposedRefund,
+  type RefundQuestion,
+} from './compose-refund.js';
 import type { RefundBody } from './refund-body.js';
 
 const REFUND_INFO = {
@@ -40,8 +55,12 @@ function saleOf(sold: readonly Sold[], cashShare = 1): StoredReceiptDocument {
   };
 }
 
-const ask = (sale: StoredReceiptDocument, ledger: StoredReceiptDocument[], body: RefundBody): ComposedRefund =>
-  composeRefund({ sale, refundInfo: REFUND_INFO, ledger, body });
+const ask = (
+  sale: StoredReceiptDocument,
+  ledger: StoredReceiptDocument[],
+  body: RefundBody,
+  fields: Pick<RefundQuestion, 'recordedFields' | 'areRequired'> = { recordedFields: [], areRequired: true },
+): ComposedRefund => composeRefund({ sale, refundInfo: REFUND_INFO, ledger, body, ...fields });
 
 const GOODS = { packages: ['1500001'], marked: false, cashAllowed: true, active: true };
 
@@ -85,6 +104,7 @@ test('any sequence of refunds of any receipt is the receipt in the end, and one 
       }
       const rest = ask(sale, ledger, {});
       if (rest.kind === 'composed') ledger.push(rest.document);
+      for (const each of ledger) expect(requestPaymentGap(toLocalReceipt(each, 'unit'))).toBe(0n);
       const sum = (pick: (document: StoredReceiptDocument) => number): number =>
         ledger.reduce((all, document) => all + pick(document), 0);
       expect([sum((each) => each.totalTiyin), sum((each) => each.vatTotalTiyin)]).toEqual([
@@ -111,6 +131,53 @@ test('the buyer and the way of paying are the sale’s, everything else is the r
       ...{ type: 'refund', refundInfo: REFUND_INFO, metadata: { why: 'broken' }, callbackUrl: null },
       ...{ customer: { phone: '998901234567' }, payment: { method: 'mixed', provider: 'humo', cashTiyin: 1_000 } },
     },
+  });
+});
+
+test('money that goes back is collected by nothing, and an empty provider is none', () => {
+  const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }]);
+  const strange = { method: 'card', token: 'tok_12345678', qr_code: '880101698207133392' } as const;
+  expect(ask(sale, [], { payment: strange })).toMatchObject({
+    kind: 'refused',
+    faults: [{ pointer: '/payment/token' }, { pointer: '/payment/qr_code' }],
+  });
+  expect(ask(sale, [], { payment: { method: 'cash', provider: '' } })).toMatchObject({
+    document: { payment: { method: 'cash', provider: null } },
+  });
+});
+
+describe('a refund says what the document of its sale says', () => {
+  const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }], 0);
+  const wallet = {
+    ...sale,
+    lines: sale.lines.map((line) => ({ ...line, commission: { tin: '301234567' } })),
+    customer: { tin: '309999999' },
+    payment: { ...sale.payment, method: 'wallet' as const, provider: 'payme' },
+  };
+  const fieldsOf = (...asked: Parameters<typeof ask>): unknown => {
+    const composed = ask(...asked);
+    if (composed.kind !== 'composed') throw new Error('not composed');
+    const { requiredFields, withheldFields, lines, customer } = composed.document;
+    expect([lines[0]?.commission, customer]).toEqual([{ tin: '301234567' }, { tin: '309999999' }]);
+    return [requiredFields, withheldFields, lostByRegister(composed.document, ['commission']).length];
+  };
+
+  test('not less where that is refused, and never more', () => {
+    const recordedFields = ['commission', 'payment_provider'] as const;
+    expect(fieldsOf(wallet, [], {}, { recordedFields, areRequired: true })).toEqual([recordedFields, ['customer'], 1]);
+    expect(fieldsOf(wallet, [], {}, { recordedFields, areRequired: false })).toEqual([undefined, ['customer'], 0]);
+    expect(fieldsOf(wallet, [], {})).toEqual([undefined, ['commission', 'customer'], 0]);
+  });
+
+  test('the wallet into which the money goes back is its own', () => {
+    const payment = { method: 'wallet', provider: 'click' } as const;
+    const recordedFields = ['commission', 'customer'] as const;
+    const asked = { ...wallet, payment: sale.payment };
+    expect(fieldsOf(asked, [], { payment }, { recordedFields, areRequired: true })).toEqual([
+      recordedFields,
+      undefined,
+      1,
+    ]);
   });
 });
 

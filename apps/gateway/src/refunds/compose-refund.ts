@@ -2,6 +2,7 @@ import type { StoredReceiptDocument } from '#database';
 import {
   allThatIsLeft,
   checkLocalReceipt,
+  fieldsNotToBeLost,
   formatQuantity,
   leftOf,
   parseQuantity,
@@ -12,6 +13,7 @@ import {
   thousandths,
   tiyin,
   toLocalReceipt,
+  type FiscalField,
   type GoodsLookup,
   type LineLeft,
   type LineRequest,
@@ -25,8 +27,11 @@ import {
   type VatRule,
 } from '#fiscal-domain';
 import type { ProblemError } from '#runtime';
+import { onlineFieldFaults } from '../receipts/online-field-faults.js';
+import { providerLabel } from '../receipts/provider-label.js';
 import type { PaymentBody } from '../receipts/receipt-body.js';
 import { faultOfViolation } from '../receipts/rule-faults.js';
+import { unsupportedFaults } from '../receipts/said-fields.js';
 import type { RefundBody, RefundLineBody } from './refund-body.js';
 
 /** All that decides what a refund becomes. */
@@ -37,6 +42,10 @@ export interface RefundQuestion {
   /** Documents of the refunds that hold a part of the sale. */
   ledger: readonly StoredReceiptDocument[];
   body: RefundBody;
+  /** What of its extensions the sale's fiscal document holds. */
+  recordedFields: readonly FiscalField[];
+  /** Its merchant has refused what a register does not take. */
+  areRequired: boolean;
 }
 
 export type ComposedRefund =
@@ -45,7 +54,8 @@ export type ComposedRefund =
   | { kind: 'refused'; faults: ProblemError[] };
 
 /** The refund's document, or every reason why there is none. Pure: the caller holds the sale's row while it asks. */
-export function composeRefund({ sale, refundInfo, ledger, body }: RefundQuestion): ComposedRefund {
+export function composeRefund(question: RefundQuestion): ComposedRefund {
+  const { sale, refundInfo, ledger, body } = question;
   const left = leftOf(
     sale.lines,
     ledger.flatMap(({ lines }) => lines),
@@ -72,7 +82,22 @@ export function composeRefund({ sale, refundInfo, ledger, body }: RefundQuestion
     metadata: body.metadata ?? null,
     callbackUrl: body.callback_url ?? null,
   };
-  return { kind: 'composed', document };
+  return { kind: 'composed', document: { ...document, ...fieldsOfRefund(document, question) } };
+}
+
+/** A refund says what the document of its sale says: not less where that is refused, and never more. */
+function fieldsOfRefund(
+  document: StoredReceiptDocument,
+  { recordedFields, areRequired }: RefundQuestion,
+): Pick<StoredReceiptDocument, 'requiredFields' | 'withheldFields'> {
+  const said = fieldsNotToBeLost(document);
+  const requiredFields = areRequired ? said.filter((field) => recordedFields.includes(field)) : [];
+  // The wallet into which the money goes back is the refund's own.
+  const withheldFields = said.filter((field) => field !== 'payment_provider' && !recordedFields.includes(field));
+  return {
+    ...(requiredFields.length > 0 && { requiredFields }),
+    ...(withheldFields.length > 0 && { withheldFields }),
+  };
 }
 
 /** What the register would refuse about it (promise 4), in pointers of the refund's body. */
@@ -83,6 +108,18 @@ export function refundViolations(
 ): ProblemError[] {
   const violations = checkLocalReceipt(toLocalReceipt(document, register.vatRule), register.goods, register.vatRule);
   return violations.map((violation) => ({ ...faultOfViolation(violation), pointer: pointerOf(violation, lines) }));
+}
+
+/** What the sale's document holds and its register would no longer take. */
+export function lostByRegister(
+  { requiredFields = [] }: StoredReceiptDocument,
+  taken: readonly FiscalField[],
+): ProblemError[] {
+  const lost = requiredFields.filter((field) => !taken.includes(field));
+  return unsupportedFaults(
+    lost.map((field) => ({ field, pointer: '' })),
+    'The register that sold',
+  );
 }
 
 function pointerOf({ itemIndex, field }: RuleViolation, lines: RefundBody['lines']): string {
@@ -199,14 +236,15 @@ function composePayment(
     return [{ pointer, code: 'exceeds_left', detail }];
   });
   if (faults.length > 0) return { kind: 'refused', faults };
-  const told = { method: body.payment.method, provider: body.payment.provider ?? null };
+  const told = { method: body.payment.method, provider: providerLabel(body.payment) };
   const { cashTiyin, cardTiyin } = split;
   return { kind: 'payment', payment: { ...told, cashTiyin, cardTiyin } };
 }
 
 type Told = ({ kind: 'split' } & PaymentSplit) | { kind: 'refused'; faults: ProblemError[] };
 
-function toldSplit({ method, cash, card }: PaymentBody, totalTiyin: Tiyin): Told {
+function toldSplit(body: PaymentBody, totalTiyin: Tiyin): Told {
+  const { method, cash, card } = body;
   const refused = (pointer: string, code: string, detail: string): Told => ({
     kind: 'refused',
     faults: [{ pointer, code, detail }],
@@ -215,6 +253,8 @@ function toldSplit({ method, cash, card }: PaymentBody, totalTiyin: Tiyin): Told
     const detail = 'Say how the money goes back; without payment it goes back as it came.';
     return refused('/payment/method', 'payment_method_unsupported', detail);
   }
+  const strange = onlineFieldFaults(body);
+  if (strange.length > 0) return { kind: 'refused', faults: strange };
   if (method !== 'mixed') {
     if (isGiven(cash) || isGiven(card)) {
       const detail = `Only the method "mixed" splits the sum; "${method}" returns all of it.`;

@@ -47,7 +47,8 @@ export class RefundDuplicate {
     if (receipt?.type !== 'sale') return null;
     const device = await this.refunds.findDeviceOf(one.merchantId, terminalId, tx);
     if (device === null) return null;
-    const { document } = receipt;
+    // What a register no longer takes must not keep a document there that is one too many.
+    const { requiredFields: _required, ...document } = receipt.document;
     const id = newId('rcp');
     const dateTime = refundTime(link.compactTime);
     const createdAt = await this.refunds.insert(tx, {

@@ -8,7 +8,7 @@ import { acceptedRow } from '../receipts/accepted-row.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { ReceiptRepository, type ReceiptRow, type StoredIdentity } from '../receipts/receipt.repository.js';
 import { ReceiptWait } from '../receipts/receipt-wait.js';
-import { composeRefund, refundViolations } from './compose-refund.js';
+import { composeRefund, lostByRegister, refundViolations } from './compose-refund.js';
 import { OneAtATime } from './one-at-a-time.js';
 import type { RefundBody } from './refund-body.js';
 import { REFUND_HOOKS, type RefundHook } from './refund-hook.js';
@@ -129,7 +129,11 @@ export class RefundReceipt {
     const refundInfo = refundInfoOf(locked);
     if (isGiven(body.callback_url) && !locked.has_callback_secret) throw Problem.fromErrors([CALLBACK_SECRET_MISSING]);
     const ledger = await this.refunds.ledgerOf(tx, sale.id);
-    const composed = composeRefund({ sale: sale.document, refundInfo, ledger, body });
+    const { recorded_fields: recordedFields, omits_fields: omits } = locked;
+    const composed = composeRefund({
+      ...{ sale: sale.document, refundInfo, ledger, body },
+      ...{ recordedFields: recordedFields ?? [], areRequired: !omits },
+    });
     if (composed.kind === 'nothing_left')
       throw new Problem('nothing_left', 'Everything has been refunded; nothing is left.');
     if (composed.kind === 'refused') throw Problem.fromErrors(composed.faults);
@@ -138,6 +142,7 @@ export class RefundReceipt {
     if (device) {
       const { vatRule } = device;
       const violations = refundViolations(document, { goods: (spic) => around.goods.get(spic), vatRule }, body);
+      violations.push(...lostByRegister(document, device.takesFields));
       if (violations.length > 0) throw Problem.fromErrors(violations);
     }
     const refund: NewRefund = { ...identity, saleId: sale.id, deviceId: device?.deviceId ?? null, document };

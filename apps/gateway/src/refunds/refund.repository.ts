@@ -1,6 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from '#database';
-import type { ReceiptStatus, ReceiptType, VatRule } from '#fiscal-domain';
+import {
+  knownFiscalFields,
+  type FiscalField,
+  type ReceiptStatus,
+  type ReceiptType,
+  type VatRule,
+} from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 
 type Tx = Prisma.TransactionClient;
@@ -15,6 +21,9 @@ export interface LockedSale {
   verification_url: string | null;
   /** Somebody has been shown the secret that signs what `callback_url`s are told. */
   has_callback_secret: boolean;
+  recorded_fields: FiscalField[] | null;
+  /** Its merchant has what a register does not take left out. */
+  omits_fields: boolean;
 }
 
 /** A refund ready to be written; its lane place is the database's. */
@@ -38,6 +47,8 @@ export interface SellingDevice {
   vatRule: VatRule;
   /** It takes no new receipts: drained, disabled, or its module counts as replaced. */
   isClosed: boolean;
+  /** What it takes into the fiscal document beyond the specification. */
+  takesFields: readonly FiscalField[];
 }
 
 @Injectable()
@@ -48,7 +59,9 @@ export class RefundRepository {
   async lockSale(tx: Tx, saleId: string): Promise<LockedSale | null> {
     const rows = await tx.$queryRaw<LockedSale[]>`
       SELECT status, type, terminal_id, receipt_seq, fiscal_sign, verification_url,
-             EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = merchant_id) AS has_callback_secret
+             EXISTS (SELECT FROM webhook_secrets s WHERE s.owner_id = merchant_id) AS has_callback_secret, recorded_fields,
+             coalesce((SELECT m.settings ->> 'unsupported_fields' = 'omit' FROM merchants m WHERE m.id = merchant_id),
+                      false) AS omits_fields
         FROM receipts WHERE id = ${saleId} FOR NO KEY UPDATE`;
     return rows[0] ?? null;
   }
@@ -101,7 +114,7 @@ export class RefundRepository {
     client: Pick<Tx, '$queryRaw'> = this.prisma,
   ): Promise<SellingDevice | null> {
     const [row] = await client.$queryRaw<DeviceRow[]>`
-      SELECT id, profile ->> 'vatRule' AS vat_rule, draining_since, state FROM devices
+      SELECT id, profile ->> 'vatRule' AS vat_rule, draining_since, state, capabilities FROM devices
        WHERE terminal_id = ${terminalId} AND merchant_id = ${merchantId} AND deleted_at IS NULL
          AND registered_at IS NOT NULL`;
     return row ? deviceOf(row) : null;
@@ -110,7 +123,7 @@ export class RefundRepository {
   /** The same for the terminal that registered this sale; null also where there is no such sale. */
   async findDeviceOfSale(merchantId: string, saleId: string): Promise<SellingDevice | null> {
     const [row] = await this.prisma.$queryRaw<DeviceRow[]>`
-      SELECT d.id, d.profile ->> 'vatRule' AS vat_rule, d.draining_since, d.state
+      SELECT d.id, d.profile ->> 'vatRule' AS vat_rule, d.draining_since, d.state, d.capabilities
         FROM receipts s JOIN devices d ON d.terminal_id = s.terminal_id AND d.merchant_id = s.merchant_id
        WHERE s.id = ${saleId} AND s.merchant_id = ${merchantId} AND d.deleted_at IS NULL AND d.registered_at IS NOT NULL`;
     return row ? deviceOf(row) : null;
@@ -130,6 +143,7 @@ interface DeviceRow {
   vat_rule: VatRule | null;
   draining_since: Date | null;
   state: string;
+  capabilities: string[] | null;
 }
 
 /** States that end by a person or a proof alone. */
@@ -137,5 +151,6 @@ const CLOSED: ReadonlySet<string> = new Set(['disabled', 'replaced', 'claimed_el
 
 function deviceOf(row: DeviceRow): SellingDevice {
   const isClosed = row.draining_since !== null || CLOSED.has(row.state);
-  return { deviceId: row.id, vatRule: row.vat_rule ?? 'unit', isClosed };
+  const takesFields = knownFiscalFields(row.capabilities ?? []);
+  return { deviceId: row.id, vatRule: row.vat_rule ?? 'unit', isClosed, takesFields };
 }

@@ -42,6 +42,8 @@ describe('conformance: every field has the name and type of the specification', 
   test('no answer has a field that no row names, but for the documented extensions', () => {
     const documented = new Set(FIELDS.map(([answer, path]) => `${answer}: ${path}`));
     for (const extension of ['capabilities', 'journalId']) documented.add(`status: ${extension}`);
+    for (const extension of ['recordedFields', 'shiftNumber'])
+      for (const answer of ['sale', 'unsent sale']) documented.add(`${answer}: ${extension}`);
     for (const detail of ['field', 'value']) documented.add(`refusal: error.details.${detail}`);
     documented.add('close: ofdError');
     const found = [...answers].flatMap(([answer, value]) => paths(value).map((path) => `${answer}: ${path}`));

@@ -1,6 +1,7 @@
 // Promise: the simulation's ledger moves as the rows in PostgreSQL do; what it proves is true of them.
 import { DEFAULT_PROFILE } from '#fiscal-domain';
 import { laneStoreContract, type LaneStoreRig } from '../testing/lane-store-contract.js';
+import { sendingAgainContract } from '../testing/sending-again-contract.js';
 import { Chance, Trace } from './testing/chance.js';
 import { storeOver } from './testing/database-client.js';
 import { documentOf } from './testing/documents.js';
@@ -74,3 +75,4 @@ const rig: LaneStoreRig = {
 };
 
 laneStoreContract(rig);
+sendingAgainContract(rig);

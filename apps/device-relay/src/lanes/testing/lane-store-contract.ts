@@ -33,7 +33,7 @@ const DEVICE = 'dev_1';
 const REJECTION: Rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
 const REGISTRATION: Registration = {
   ...{ terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/41' },
-  ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null },
+  ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null, recordedFields: [], shiftNumber: null },
 };
 const EVIDENCE = { baseline: BASELINE, why: 'nobody knows' };
 

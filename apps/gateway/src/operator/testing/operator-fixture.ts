@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { PrismaService } from '#database';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
-import { buildVerificationLink, type Baseline, type CounterReading } from '#fiscal-domain';
+import { FISCAL_FIELDS, buildVerificationLink, type Baseline, type CounterReading } from '#fiscal-domain';
 import { LaneListener, laneQueueBackend, QueueCounters } from '#queue';
 import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
@@ -129,16 +129,26 @@ export class OperatorFixture {
   }
 
   async createDevice(
-    more: { merchantId?: string; state?: 'online' | 'replaced' | 'blocked'; journalId?: string } = {},
+    more: {
+      merchantId?: string;
+      state?: 'online' | 'replaced' | 'blocked';
+      journalId?: string;
+      capabilities?: string[];
+    } = {},
   ): Promise<TestDevice> {
-    const { merchantId = this.merchantId, state = 'online', journalId = null } = more;
+    const {
+      merchantId = this.merchantId,
+      state = 'online',
+      journalId = null,
+      capabilities = [...FISCAL_FIELDS],
+    } = more;
     const deviceId = newId('dev');
     this.terminals += 1;
     const terminalId = `UZ${String(this.terminals).padStart(12, '0')}`;
     await this.prisma.device.create({
       data: {
         ...{ id: deviceId, merchantId, branchId: branchOf(merchantId), name: 'Till', baseUrl: 'http://127.0.0.1:9' },
-        ...{ apiKeySealed: new Uint8Array(1), terminalId, journalId, state },
+        ...{ apiKeySealed: new Uint8Array(1), terminalId, journalId, state, capabilities },
         stateReason: state === 'online' ? null : 'because',
       },
     });

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { PrismaService, StoredReceiptDocument } from '#database';
 import {
   buildVerificationLink,
+  FISCAL_FIELDS,
   resolvedTotals,
   thousandths,
   tiyin,
@@ -51,7 +52,7 @@ function lineOf(given: Line, index: number): ReceiptLine {
 /** Groceries with everything that a line can have. */
 export const BASKET = documentOf([
   { name: 'Non «Toshkent» issiq, tandirdan yangi uzilgan katta non', quantity: 3_000, priceTiyin: 400_000 },
-  { name: 'Хлеб ржаной ўзбекча Қўқон', quantity: 505, priceTiyin: 1_250_000, discountTiyin: 31_250 },
+  { name: 'Хлеб ржаной ўзбекча Қўқон', quantity: 505, priceTiyin: 1_250_000, discountTiyin: 31_250, units: 166 },
   {
     ...{ name: 'Suv <b>"Hydrolife"</b> & Co 1,5 l', quantity: 2_000, priceTiyin: 650_000, barcode: '4780000000001' },
     labels: ['0104780000000001215abc<DEF\u001d93abcd', '0104780000000001215abc<DEG\u001d93abce'],
@@ -84,7 +85,10 @@ export function shown(more: Partial<ShownReceipt> = {}): ShownReceipt {
       ...{ terminalId, receiptSeq: 4711n, fiscalSign: SIGN, isTest: false },
       verificationUrl: buildVerificationLink('https://ofd.soliq.uz/check', parts),
       registeredAt: new Date('2026-01-02T03:04:05Z'),
+      ...{ shiftNumber: 17, recordedFields: FISCAL_FIELDS },
     },
+    cashier: 'Anna Karimova',
+    ...{ packageNames: new Map(), asOf: new Date('2026-01-05T06:07:08Z') },
     ...{ isOnItsWay: false, refundedTiyin: 0, related: [] },
     ...more,
   };

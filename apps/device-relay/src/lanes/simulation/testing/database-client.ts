@@ -91,11 +91,13 @@ export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () =
     // Kept in memory by the real one.
     lockNumberOf: (deviceId) => Promise.resolve(ledger.lockNumberOf(deviceId)),
     read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
+    unprovenRequest: (receiptId) => send(() => ledger.unprovenRequest(receiptId)),
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
     closeRejected: (attemptId, rejection, evidence, grip) =>
       send(() => ledger.closeRejected(attemptId, rejection, evidence, grip)),
+    rejectUnsent: (receipt, rejection) => send(() => ledger.rejectUnsent(receipt, rejection)),
     closeNotRegistered: (attemptId, evidence, grip) => send(() => ledger.closeNotRegistered(attemptId, evidence, grip)),
     closeUnknown: (attemptId, evidence, options) => send(() => ledger.closeUnknown(attemptId, evidence, options)),
     noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(relayId, attemptId, evidence)),

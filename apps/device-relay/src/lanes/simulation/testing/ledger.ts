@@ -165,6 +165,11 @@ export class Ledger {
     };
   }
 
+  unprovenRequest(receiptId: string): Buffer | null {
+    const last = this.receipts.get(receiptId)!.attempts.at(-1);
+    return last && isUnproven(last) ? last.request : null;
+  }
+
   openAttempt(intent: Intent): 'opened' | 'withdrawn' | 'lane_occupied' {
     const receipt = this.receipts.get(intent.receiptId)!;
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
@@ -233,6 +238,16 @@ export class Ledger {
     const attempt = this.attempts.get(attemptId);
     if (attempt?.state !== 'open' || !this.holds(grip)) return false;
     const receipt = this.closeAttempt(attempt, 'rejected', { rejection, ...evidence });
+    this.move(receipt, 'rejected', rejection.code);
+    this.promises.givenUp(receipt);
+    return true;
+  }
+
+  rejectUnsent({ receiptId, deviceId }: { receiptId: string; deviceId: string }, rejection: Rejection): boolean {
+    const receipt = this.receipts.get(receiptId)!;
+    if (receipt.status !== 'accepted' || receipt.deviceId !== deviceId || receipt.attempts.some(isUnproven))
+      return false;
+    this.leaveLane(receipt);
     this.move(receipt, 'rejected', rejection.code);
     this.promises.givenUp(receipt);
     return true;

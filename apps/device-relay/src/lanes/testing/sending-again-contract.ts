@@ -1,0 +1,55 @@
+import type { Rejection } from '#fiscal-domain';
+import { BASELINE } from './lane-rows.js';
+import type { LaneStoreRig } from './lane-store-contract.js';
+
+const DEVICE = 'dev_1';
+const REJECTION: Rejection = { code: 'field_unsupported', rule: null, detail: 'no', line: null };
+
+/** What a receipt is before it is sent, again or not at all, in every lane store. Called beside laneStoreContract, whose hooks begin and end the rig. */
+export function sendingAgainContract(rig: LaneStoreRig): void {
+  describe('rejected unsent', () => {
+    const reject = (receiptId: string, deviceId = DEVICE): Promise<boolean> =>
+      rig.ours.rejectUnsent({ receiptId, deviceId }, REJECTION);
+    const open = (receiptId: string, attemptId: string): Promise<string> =>
+      rig.ours.openAttempt({ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from('x') });
+    const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
+
+    test('once, on its own device alone, and never sent afterwards', async () => {
+      const waiting = await rig.createReceipt();
+      expect([await reject(waiting, 'dev_2'), await reject(waiting), await reject(waiting)]).toEqual([
+        false,
+        true,
+        false,
+      ]);
+      expect(await status(waiting)).toBe('rejected');
+      expect(await open(waiting, 'att_u1')).toBe('withdrawn');
+    });
+
+    test('not while it is being sent, nor when it may be registered', async () => {
+      const id = await rig.createReceipt();
+      expect(await open(id, 'att_u2')).toBe('opened');
+      expect([await reject(id), await status(id)]).toEqual([false, 'sending']);
+      await rig.ours.closeNotRegistered('att_u2', { proof: { kind: 'unproven' } }, rig.grip());
+      expect([await reject(id), await status(id)]).toEqual([false, 'accepted']);
+    });
+  });
+
+  describe('the bytes that may be in the register', () => {
+    const open = (receiptId: string, attemptId: string): Promise<string> =>
+      rig.ours.openAttempt({
+        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from(attemptId) },
+      });
+
+    test('are those of the last attempt, as long as nothing proves that they are not', async () => {
+      const id = await rig.createReceipt();
+      expect(await rig.ours.unprovenRequest(id)).toBeNull();
+      await open(id, 'att_b1');
+      await rig.ours.closeUnknown('att_b1', { why: 'no answer' }, { mustSettle: false });
+      await rig.sendAgain(id, 'att_b1');
+      expect((await rig.ours.unprovenRequest(id))?.toString()).toBe('att_b1');
+      expect(await open(id, 'att_b2')).toBe('opened');
+      await rig.ours.closeNotRegistered('att_b2', { answer: { kind: 'refused', code: 'E-016' } }, rig.grip());
+      expect(await rig.ours.unprovenRequest(id)).toBeNull();
+    });
+  });
+}

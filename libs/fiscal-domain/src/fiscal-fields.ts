@@ -1,0 +1,35 @@
+import type { ReceiptDocument } from './receipt.js';
+
+/**
+ * What a receipt may say although the specification's local API has no place for it. A register with a place of its own announces it
+ * under this name in `capabilities` (docs/cash-register.md, "Extensions").
+ */
+export const FISCAL_FIELDS = ['commission', 'customer', 'payment_provider'] as const;
+export type FiscalField = (typeof FISCAL_FIELDS)[number];
+
+/** Of a list of another kind, in the fixed order and without repetitions. */
+export function knownFiscalFields(names: readonly unknown[]): FiscalField[] {
+  return FISCAL_FIELDS.filter((field) => names.includes(field));
+}
+
+type Said = Pick<ReceiptDocument, 'lines' | 'customer' | 'payment'>;
+
+/** Which of them a receipt says. A wallet without a name is one as well: then its kind is all there is to say. */
+export function fiscalFieldsOf({ lines, customer, payment }: Said): FiscalField[] {
+  const said: Record<FiscalField, boolean> = {
+    commission: lines.some(({ commission }) => isNamed(commission)),
+    customer: isNamed(customer),
+    payment_provider: payment.method === 'wallet',
+  };
+  return FISCAL_FIELDS.filter((field) => said[field]);
+}
+
+/** Those whose loss takes something away that the caller has said; a wallet without a name loses nothing as a card. */
+export function fieldsNotToBeLost(receipt: Said): FiscalField[] {
+  return fiscalFieldsOf(receipt).filter((field) => field !== 'payment_provider' || receipt.payment.provider !== null);
+}
+
+/** Whether a seller or buyer is named by a number of the tax office; a buyer's phone is none. */
+export function isNamed(party: { tin?: string; pinfl?: string } | null): boolean {
+  return party?.tin !== undefined || party?.pinfl !== undefined;
+}
