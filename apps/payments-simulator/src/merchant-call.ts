@@ -5,9 +5,13 @@ export interface MerchantAnswer {
 }
 
 const TIMEOUT_MS = 10_000;
-/** How long a provider repeats a call that is not answered: the merchant may be starting again. */
-const PATIENCE_MS = 90_000;
-const PAUSE_MS = 250;
+/**
+ * How long a provider repeats a call that is not answered: no provider publishes it. Longer than any merchant takes to start again,
+ * on however slow a machine: one that gives up leaves money that nobody can move.
+ */
+const PATIENCE_MS = 15 * 60_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 2_000;
 
 export async function callMerchant(
   url: string,
@@ -31,9 +35,9 @@ export async function callUntil(
   call: () => Promise<MerchantAnswer | null>,
 ): Promise<MerchantAnswer | null> {
   const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     const answer = await call();
     if (isFinal(answer) || Date.now() > deadline) return answer;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

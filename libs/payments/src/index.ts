@@ -74,9 +74,11 @@ export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from '.
 export {
   assertPaymentMove,
   canMovePayment,
+  isMoneyHeld,
   isWithoutMoney,
   PAYMENT_STATES,
   type PaymentState,
 } from './saga/payment-state.js';
+export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';

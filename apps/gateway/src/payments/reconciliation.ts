@@ -7,7 +7,7 @@ import type { ReceiptStatus } from '#fiscal-domain';
 export type DisagreementKind =
   /** Money was taken, and no receipt is registered for it. */
   | 'money_without_receipt'
-  /** A receipt is registered whose money is not there, and it is not refunded. */
+  /** A receipt is registered whose money is not there, or is held longer than the saga needs, and it is not refunded. */
   | 'receipt_without_money'
   /** What became of a call is not known yet. */
   | 'unknown'
@@ -48,6 +48,9 @@ interface Row {
   reason: string | null;
   discrepancy: unknown;
 }
+
+/** Money that is held this long after its receipt was registered is no usual way any more. */
+const HELD_SECONDS = 120;
 
 const WITHOUT_MONEY = Prisma.sql`('voided', 'refunded', 'declined', 'expired', 'cancelled')`;
 
@@ -96,6 +99,9 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
                             WHERE b.refund_of = r.id AND b.operation <> ${SURPLUS_OPERATION}
                               AND b.status = 'registered') < r.total_tiyin
                    THEN 'receipt_without_money'
+                 WHEN p.state IN ('reserved', 'authorized', 'capturing') AND r.status = 'registered'
+                      AND greatest(p.state_since, r.registered_at) < now() - make_interval(secs => ${HELD_SECONDS}::int4)
+                   THEN 'receipt_without_money'
                  WHEN EXISTS (SELECT FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
                                WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
                                  AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled')
@@ -116,13 +122,15 @@ function disagreement(row: Row): Disagreement {
   };
 }
 
-function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt }: Row): string {
+function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt, state }: Row): string {
   if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
   if (kind === 'document_missing')
     return 'provider: tells of its document; operator: POST /v1/operator/payments/{id}/document where it does not';
   if (kind === 'provider_differs')
     return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
+  if (kind === 'receipt_without_money' && state === 'reserved')
+    return 'gateway: reads the status at the provider; operator: find out there, then POST /v1/operator/payments/{id}/resolve';
   if (dueAt === null) return 'operator: nothing goes on by itself';
   return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
 }

@@ -129,8 +129,9 @@ export class InboundRepository {
        WHERE account_id = ${where.accountId} AND id = ${where.id}`;
   }
 
+  /** What was tried in vain before the provider's call says nothing about what follows it. */
   change(tx: Tx, payment: LockedPayment, change: PaymentChange): Promise<boolean> {
-    return this.payments.change(tx, payment.id, payment.state, change);
+    return this.payments.change(tx, payment.id, payment.state, { failures: 0, ...change });
   }
 
   /** The customer has paid: the receipt enters its lane with the same commit. */

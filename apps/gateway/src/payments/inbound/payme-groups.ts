@@ -142,7 +142,7 @@ export class PaymeGroups {
           to_timestamp((provider_time_ms + ${PAYME_LIFETIME_MS}::int8) / 1000.0) AS ends_at
       ), reserved AS (
         UPDATE payments p SET state = 'reserved', state_since = now(), updated_at = now(), hold_until = made.ends_at,
-                              due_at = made.ends_at, news = news + 1
+                              due_at = made.ends_at, news = news + 1, failures = 0
           FROM made WHERE p.id = made.payment_id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -187,7 +187,7 @@ export class PaymeGroups {
                   a.address, a.body, a.answer, a.extra_info
       ), captured AS (
         UPDATE payments p SET state = 'captured', state_since = now(), updated_at = now(), hold_until = NULL,
-                              instrument_sealed = NULL, provider_ref = d.id, news = news + 1,
+                              instrument_sealed = NULL, provider_ref = d.id, news = news + 1, failures = 0,
                               due_at = now() + make_interval(secs => ${RECEIPT_LOOK_MS / 1_000}::float8)
           FROM performed d WHERE p.id = d.payment_id
       ), released AS (
