@@ -215,17 +215,32 @@ describe('Click', () => {
     const given = { ...done, ...(more as Record<string, string>) };
     const first = await ask(named, given);
     expect(first).toMatchObject({ error, error_note });
-    if (error !== -9) expect(await ask(named, given)).toEqual(first);
+    const again = await ask(named, given);
+    // What is over is over, and what was confirmed before is said to be.
+    if (error === 0 && given['action'] === '1')
+      expect(again).toMatchObject({ ...first, error: -4, error_note: 'Already paid' });
+    else if (error !== -9) expect(again).toEqual(first);
   });
 
-  it('says that it is paid to whoever comes after, and success to the one that paid', async () => {
-    const { id, done } = await prepared();
-    const completed = await ask(id, done);
-    expect(completed).toMatchObject({ error: 0, merchant_confirm_id: expect.any(Number) });
-    expect(await ask(id, done)).toEqual(completed);
-    expect(await ask(id, { ...done, ...other })).toMatchObject({ error: -4, error_note: 'Already paid' });
-    expect(await ask(id, { ...other, action: '0' })).toMatchObject({ error: -4 });
-  });
+  it.each([
+    ['-4', -4],
+    ['0', 0],
+  ])(
+    'says that it is paid to every call after the one that paid; with repeated_complete %s its repeat hears %i',
+    async (...[setting, repeated]) => {
+      const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
+      await fixture.ask('PATCH', path, { settings: { repeated_complete: setting } });
+      const { id, done } = await prepared();
+      const completed = await ask(id, done);
+      expect(completed).toMatchObject({ error: 0, merchant_confirm_id: expect.any(Number) });
+      expect(await ask(id, done)).toMatchObject({
+        error: repeated,
+        merchant_confirm_id: completed['merchant_confirm_id'],
+      });
+      expect(await ask(id, { ...done, ...other })).toMatchObject({ error: -4, error_note: 'Already paid' });
+      expect(await ask(id, { ...other, action: '0' })).toMatchObject({ error: -4 });
+    },
+  );
 
   it('hears only who calls from the account’s sources', async () => {
     const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;

@@ -52,8 +52,10 @@ export async function click(
   more: Record<string, string> = {},
 ): Promise<Record<string, unknown>> {
   const { secret = 'SECRET123', ...fields } = more;
+  const { click_trans_id = '900' } = fields;
   const form: Record<string, string> = {
-    ...{ click_trans_id: '900', service_id: '12345', click_paydoc_id: '1', merchant_trans_id: orderId },
+    // The payment's number is another one than its attempt's.
+    ...{ click_trans_id, service_id: '12345', click_paydoc_id: `7${click_trans_id}`, merchant_trans_id: orderId },
     ...{ amount: tiyinToSom(PRICE), action: '0', error: '0', error_note: 'Success' },
     ...{ sign_time: '2026-08-22 14:03:11', ...fields },
   };

@@ -169,8 +169,13 @@ function statusOf({ status }: SimPayment): number {
   return status === 'pending' || status === 'reserved' || status === 'held' ? 1 : -1;
 }
 
-/** Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. */
+/**
+ * Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. Each try of the customer is a
+ * payment of its own (click_paydoc_id), each call about it names the try (click_trans_id): two numbers, as documented.
+ */
 export class ClickDriver {
+  private lastTransaction = 500_000;
+
   constructor(
     private readonly accounts: () => MerchantAccounts,
     private readonly book: ClickBook,
@@ -179,35 +184,43 @@ export class ClickDriver {
 
   async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
     const payment = this.book.open(order.ourRef, order.amountTiyin);
+    this.lastTransaction += 1;
+    const trans = String(this.lastTransaction);
     // Overtakes the call that it follows.
-    if (this.faults.draw(['reorder'])) await this.call(payment, { action: '1', merchant_prepare_id: '1' });
-    const prepared = await this.call(payment, { action: '0' });
+    if (this.faults.draw(['reorder'])) await this.call(payment, trans, { action: '1', merchant_prepare_id: '1' });
+    const prepared = await this.call(payment, trans, { action: '0' });
     if (prepared?.['error'] !== 0) {
       payment.status = 'declined';
       return { paid: false, said: prepared };
     }
     payment.status = 'reserved';
     const prepareId = String(prepared['merchant_prepare_id']);
-    const completed = await this.call(payment, { action: '1', merchant_prepare_id: prepareId });
-    const isPaid = completed?.['error'] === 0;
+    const completed = await this.call(payment, trans, { action: '1', merchant_prepare_id: prepareId });
+    // Documented: after the debit only -4 (confirmed before) and -9 (cancelled before) are answers beside success. What was confirmed
+    // before stays with the merchant.
+    const isPaid = completed?.['error'] === 0 || completed?.['error'] === -4;
     if (isPaid) capture(payment);
     else payment.status = 'declined';
     // Sent long ago and on its way until now.
-    if (this.faults.draw(['stale_webhook'])) await this.call(payment, { action: '0' });
+    if (this.faults.draw(['stale_webhook'])) await this.call(payment, trans, { action: '0' });
     return { paid: isPaid, said: completed };
   }
 
-  private async call(payment: SimPayment, more: Record<string, string>): Promise<Record<string, unknown> | null> {
+  private async call(
+    payment: SimPayment,
+    trans: string,
+    more: Record<string, string>,
+  ): Promise<Record<string, unknown> | null> {
     const { click } = this.accounts();
     if (!click) throw new Error('No Click account is set up.');
     const signTime = new Date().toISOString().slice(0, 19).replace('T', ' ');
     const signed = {
-      ...{ clickTransId: payment.id, serviceId: click.service_id, merchantTransId: payment.ourRef },
+      ...{ clickTransId: trans, serviceId: click.service_id, merchantTransId: payment.ourRef },
       ...{ merchantPrepareId: more['merchant_prepare_id'] ?? null, amount: tiyinToSom(payment.amountTiyin) },
       ...{ action: more['action'] ?? '', signTime },
     };
     const body = new URLSearchParams({
-      ...{ click_trans_id: payment.id, service_id: click.service_id, click_paydoc_id: payment.id },
+      ...{ click_trans_id: trans, service_id: click.service_id, click_paydoc_id: payment.id },
       ...{ merchant_trans_id: payment.ourRef, amount: signed.amount, error: '0', error_note: 'Success' },
       ...{ sign_time: signTime, sign_string: clickSignature(signed, click.secret_key), ...more },
     }).toString();

@@ -1,6 +1,12 @@
 export { ClickClient, clickCapabilities, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
 export { clickLineForm, type ClickAmountScale } from './click/click-ofd.js';
-export { decideClick, type ClickDecision, type ClickOrder } from './click/click-shop.decision.js';
+export {
+  decideClick,
+  type ClickAttempt,
+  type ClickDecision,
+  type ClickFacts,
+  type ClickOrder,
+} from './click/click-shop.decision.js';
 export {
   clickAnswer,
   clickNote,

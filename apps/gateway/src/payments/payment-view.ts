@@ -11,6 +11,16 @@ export interface MoneyRefund {
   status: 'waiting' | 'requested' | 'done' | 'dropped';
 }
 
+/** What the provider charged for this order beyond the payment: tiyin. */
+export interface ExtraChargeView {
+  /** The provider's id of that payment. */
+  provider_ref: string;
+  amount: number;
+  /** `absent`: the provider has kept nothing. `ours`: it proved to be this very payment. `manual`: a person has to end it. */
+  status: 'reported' | 'refunding' | 'refunded' | 'absent' | 'ours' | 'manual';
+  reason: string;
+}
+
 /** `payments` as the API reads it. */
 export interface PaymentRow {
   id: string;
@@ -23,6 +33,7 @@ export interface PaymentRow {
   refunded_tiyin: bigint;
   next_action: NextAction | null;
   refunds: MoneyRefund[];
+  extra_charges: ExtraChargeView[];
   provider_ref: string | null;
   evidence: PaymentEvidence | null;
   reason: string | null;
@@ -51,6 +62,7 @@ export interface PaymentView {
   amount: number;
   refunded: number;
   refunds: MoneyRefund[];
+  extra_charges: ExtraChargeView[];
   /** Who registers the receipt: a register of the merchant, or the provider. */
   fiscalised_by: 'gateway' | 'provider';
   /** How the money came, as the receipt's register is told where it takes it (LocalExtraInfo). */
@@ -78,6 +90,7 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     amount: Number(row.amount_tiyin),
     refunded: Number(row.refunded_tiyin),
     refunds: row.refunds,
+    extra_charges: row.extra_charges,
     fiscalised_by: row.fiscal_mode,
     extra_info: extraInfoView(row),
     capture: row.waits_for_capture ? 'manual' : 'auto',

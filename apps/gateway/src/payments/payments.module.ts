@@ -13,6 +13,9 @@ import { CollectPayment } from './collect-payment.js';
 import { ComparePayments } from './compare-payments.js';
 import { CreatePayment } from './create-payment.js';
 import { ClickCalls } from './inbound/click-calls.js';
+import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
+import { ExtraChargeKeeper } from './extra-charges/extra-charge-keeper.js';
+import { ExtraChargesRepository } from './extra-charges/extra-charges.repository.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
@@ -61,6 +64,9 @@ import { SagaWork } from './saga-work.js';
     ResolvePayment,
     NoCardData,
     ProviderBodies,
+    ExtraChargesRepository,
+    ExtraChargeKeeper,
+    EndExtraCharge,
     InboundRepository,
     PaymeGroups,
     PaymeCalls,

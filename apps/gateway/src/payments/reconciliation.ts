@@ -13,6 +13,8 @@ export type DisagreementKind =
   | 'unknown'
   /** Only a person can go on. */
   | 'manual'
+  /** The provider charged for the order beyond the payment that was taken, and that has not gone back yet. */
+  | 'charged_twice'
   /** The provider says something else than we do. */
   | 'provider_differs'
   /** A sum that is to go back has not gone back. */
@@ -81,12 +83,17 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
         UNION
         SELECT p.id FROM payment_refunds f JOIN payments p ON p.id = f.payment_id
          WHERE ${isAfter} AND f.state IN ('waiting', 'requested')
+        UNION
+        SELECT p.id FROM extra_charges c JOIN payments p ON p.id = c.payment_id
+         WHERE ${isAfter} AND c.finished_at IS NULL
       )
       SELECT * FROM (
         SELECT p.id, p.receipt_id, p.state, r.status AS receipt_status, p.amount_tiyin, p.due_at, p.reason, p.discrepancy,
                floor(extract(epoch FROM now() - p.state_since))::int4 AS age_seconds,
                CASE
                  WHEN p.state = 'manual' THEN 'manual'
+                 WHEN EXISTS (SELECT FROM extra_charges c WHERE c.payment_id = p.id AND c.finished_at IS NULL)
+                   THEN 'charged_twice'
                  WHEN p.discrepancy IS NOT NULL THEN 'provider_differs'
                  WHEN p.state::text LIKE '%\\_unknown' THEN 'unknown'
                  WHEN p.fiscal_mode = 'provider' AND p.state IN ('captured', 'refunded')
@@ -124,6 +131,8 @@ function disagreement(row: Row): Disagreement {
 
 function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt, state }: Row): string {
   if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
+  if (kind === 'charged_twice')
+    return 'gateway: asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges';
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
   if (kind === 'document_missing')
     return 'provider: tells of its document; operator: POST /v1/operator/payments/{id}/document where it does not';

@@ -40,6 +40,8 @@ export interface TransactionRow {
   perform_time_ms: bigint;
   cancel_time_ms: bigint;
   reason: number | null;
+  /** Click's attempts only; those from before they had one: null. */
+  attempt_number: bigint | null;
 }
 
 interface ToldFiscal {
@@ -98,7 +100,8 @@ export class InboundRepository {
   async findTransaction(tx: Pick<Tx, '$queryRaw'>, accountId: string, id: string): Promise<TransactionRow | null> {
     const rows = await tx.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}`;
+             cancel_time_ms, reason, attempt_number FROM provider_transactions
+       WHERE account_id = ${accountId} AND id = ${id}`;
     return rows[0] ?? null;
   }
 
@@ -113,6 +116,29 @@ export class InboundRepository {
       INSERT INTO provider_transactions (account_id, id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms)
       VALUES (${row.accountId}, ${row.id}, ${row.paymentId}, 1, ${row.isLive}, ${row.amountTiyin}::bigint,
               ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint)`;
+  }
+
+  /** One more attempt of a customer's at Click, with a number of its own. */
+  async insertAttempt(tx: Tx, row: NewTransaction & { paymentNumber: string }): Promise<bigint> {
+    const [made] = await tx.$queryRaw<{ attempt_number: bigint }[]>`
+      INSERT INTO provider_transactions (account_id, id, payment_id, state, is_live, amount_tiyin, provider_time_ms,
+                                         create_time_ms, attempt_number, payment_number)
+      VALUES (${row.accountId}, ${row.id}, ${row.paymentId}, 1, ${row.isLive}, ${row.amountTiyin}::bigint,
+              ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint, nextval('click_attempt_seq'), ${row.paymentNumber})
+      RETURNING attempt_number`;
+    if (!made) throw new Error('the attempt was not written');
+    return made.attempt_number;
+  }
+
+  /** Others of this payment that may still be paid, or the one that has paid. */
+  async otherAttempts(
+    tx: Tx,
+    { paymentId, exceptId }: { paymentId: string; exceptId: string },
+  ): Promise<{ open: number; paid: number }> {
+    const [row] = await tx.$queryRaw<{ open: number; paid: number }[]>`
+      SELECT count(*) FILTER (WHERE state = 1)::int4 AS open, count(*) FILTER (WHERE state = 2)::int4 AS paid
+        FROM provider_transactions WHERE payment_id = ${paymentId} AND id <> ${exceptId}`;
+    return row ?? { open: 0, paid: 0 };
   }
 
   async moveTransaction(
@@ -174,7 +200,7 @@ export class InboundRepository {
   async statement(accountId: string, fromMs: number, toMs: number): Promise<PaymeTransaction[]> {
     const rows = await this.prisma.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason FROM provider_transactions
+             cancel_time_ms, reason, attempt_number FROM provider_transactions
        WHERE account_id = ${accountId} AND provider_time_ms BETWEEN ${fromMs}::bigint AND ${toMs}::bigint
        ORDER BY provider_time_ms, id LIMIT ${MAX_STATEMENT + 1}::int4`;
     if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
