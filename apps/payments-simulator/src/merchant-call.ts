@@ -1,3 +1,7 @@
+import type { ProviderCode } from '#payments';
+import type { MerchantAccounts } from './accounts.js';
+import type { Observe } from './observe.js';
+
 /** A provider's call to a merchant. Null when nobody answered, or not with JSON. */
 export interface MerchantAnswer {
   status: number;
@@ -13,20 +17,42 @@ const PATIENCE_MS = 15 * 60_000;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 
-export async function callMerchant(
-  url: string,
-  body: string,
-  headers: Record<string, string>,
-): Promise<MerchantAnswer | null> {
-  try {
-    const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
-    const response = await fetch(url, init);
-    const text = await response.text();
-    return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
-  } catch {
-    // The merchant is away or answers nonsense: what a provider then does is the caller's business.
-    return null;
+/** The merchant as the providers know it: its accounts, and the calls to it. */
+export class Merchant {
+  /**
+   * @param accounts may change while it runs
+   * @param observe is shown each call that was answered with HTTP 200
+   */
+  constructor(
+    readonly accounts: () => MerchantAccounts,
+    private readonly observe: Observe,
+  ) {}
+
+  async call(
+    provider: ProviderCode,
+    url: string,
+    body: string,
+    headers: Record<string, string>,
+  ): Promise<MerchantAnswer | null> {
+    try {
+      const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
+      const response = await fetch(url, init);
+      const text = await response.text();
+      const answer = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+      const { status } = response;
+      if (status === 200)
+        this.observe({ provider, by: 'provider', method: 'POST', path: '', request: fieldsOf(body), status, answer });
+      return { status, body: answer };
+    } catch {
+      // The merchant is away or answers nonsense: what a provider then does is the caller's business.
+      return null;
+    }
   }
+}
+
+/** A body of JSON, or of a form. */
+function fieldsOf(body: string): unknown {
+  return body.startsWith('{') ? (JSON.parse(body) as unknown) : Object.fromEntries(new URLSearchParams(body));
 }
 
 /** Calls until the answer is final, as a provider repeats what was not answered. @returns the last answer */

@@ -9,6 +9,7 @@ export {
 } from './click/click-shop.decision.js';
 export {
   clickAnswer,
+  clickFault,
   clickNote,
   readClickRequest,
   type ClickCommand,

@@ -169,7 +169,7 @@ export class CallProvider {
       change.evidence = outcome.evidence;
     if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
     if (call === 'attach_link') change.link = 'attached';
-    if (outcome.document !== null) {
+    if (outcome.document !== null && facts.fiscal_mode === 'provider') {
       const isRefund = call === 'fetch_document' && wantedDocument(facts).which === 'refund';
       Object.assign(change, { [isRefund ? 'refundDocument' : 'saleDocument']: outcome.document });
     }
@@ -192,6 +192,7 @@ export class CallProvider {
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
       lines: providersLines(facts),
+      saleLines: facts.document.lines,
     };
   }
 

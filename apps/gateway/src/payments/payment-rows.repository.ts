@@ -23,7 +23,7 @@ export interface NewPayment {
 
 const COLUMNS = Prisma.sql`
   id, receipt_id, account_id, provider, flow, state, amount_tiyin, refunded_tiyin, next_action, reason, waits_for_capture,
-  fiscal_mode, provider_ref, evidence, expires_at, hold_until, state_since, created_at,
+  fiscal_mode, provider_ref, evidence, expires_at, hold_until, delivered_at, state_since, created_at,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('receipt_id', f.receipt_id, 'amount', f.amount_tiyin, 'status',
                      CASE WHEN f.state = 'waiting' AND b.status = 'registered' THEN 'requested'
                           WHEN f.state = 'waiting' AND b.status IN ('rejected', 'cancelled') THEN 'dropped'

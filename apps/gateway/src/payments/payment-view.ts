@@ -41,6 +41,7 @@ export interface PaymentRow {
   fiscal_mode: 'gateway' | 'provider';
   expires_at: Date;
   hold_until: Date | null;
+  delivered_at: Date | null;
   state_since: Date;
   created_at: Date;
 }
@@ -75,6 +76,8 @@ export interface PaymentView {
   reason: string | null;
   expires_at: string;
   hold_until: string | null;
+  /** The merchant's word: until it is taken back, Payme cannot cancel. */
+  delivered_at: string | null;
   status_since: string;
   created_at: string;
   receipt: ReceiptView;
@@ -99,6 +102,7 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     reason: row.reason,
     expires_at: row.expires_at.toISOString(),
     hold_until: row.hold_until?.toISOString() ?? null,
+    delivered_at: row.delivered_at?.toISOString() ?? null,
     status_since: row.state_since.toISOString(),
     created_at: row.created_at.toISOString(),
     receipt,

@@ -84,6 +84,16 @@ export function readClickRequest(
   };
 }
 
+/** The answer to a call that nothing is known of: its ids come back as they came. */
+export function clickFault(body: string, error: ClickError): WireObject {
+  const form = new URLSearchParams(body);
+  return {
+    click_trans_id: asNumber(form.get('click_trans_id') ?? ''),
+    merchant_trans_id: form.get('merchant_trans_id') ?? '',
+    ...clickNote(error),
+  };
+}
+
 export function clickNote(error: ClickError): { error: number; error_note: string } {
   return { error, error_note: CLICK_NOTES[error] };
 }

@@ -22,6 +22,8 @@ export interface LockedPayment {
   provider_ref: string | null;
   cancel_requested: boolean;
   is_in_time: boolean;
+  /** By the merchant's word. */
+  is_delivered: boolean;
   receipt_status: ReceiptStatus;
   /** Null: the provider registers it. */
   device_id: string | null;
@@ -90,7 +92,7 @@ export class InboundRepository {
     const rows = await tx.$queryRaw<LockedPayment[]>`
       SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
              p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
-             r.status AS receipt_status, r.device_id,
+             p.delivered_at IS NOT NULL AS is_delivered, r.status AS receipt_status, r.device_id,
              CASE p.fiscal_mode WHEN 'provider' THEN r.document END AS document
         FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF p`;

@@ -227,10 +227,17 @@ function decideOn(
     order: payment && {
       amountTiyin: Number(payment.amount_tiyin),
       isPayable: isPayable(payment) && !hasLive,
+      isPaid: isPaid(payment),
       detail: payment.document && paymeDetail(payment.document.lines),
     },
     transaction: transaction && paymeTransaction(transaction),
-    ...{ accountField, busyCheck, isClosed: isClosed(payment), isDelivered: false, nowMs: Date.now() },
+    ...{
+      accountField,
+      busyCheck,
+      isClosed: isClosed(payment),
+      isDelivered: payment?.is_delivered === true,
+      nowMs: Date.now(),
+    },
   });
 }
 
@@ -242,6 +249,11 @@ function drives({ flow }: LockedPayment): boolean {
 /** Cancelled by the merchant, whether the saga has come to it or not: money that is taken now only a cabinet could give back. */
 function isClosed(payment: LockedPayment | null): boolean {
   return payment !== null && drives(payment) && payment.cancel_requested;
+}
+
+/** Also what has gone back since: the order was paid once, and is not to be paid again. */
+function isPaid({ state }: LockedPayment): boolean {
+  return state === 'captured' || state.startsWith('refund');
 }
 
 function isPayable(payment: LockedPayment): boolean {

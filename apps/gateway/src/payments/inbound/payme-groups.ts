@@ -103,7 +103,7 @@ export class PaymeGroups {
              t.cancel_time_ms AS t_cancel_time_ms, t.reason AS t_reason, t.attempt_number AS t_attempt_number,
              p.id AS p_id, p.number AS p_number, p.merchant_id AS p_merchant_id, p.receipt_id AS p_receipt_id, p.provider AS p_provider,
              p.flow AS p_flow, p.state AS p_state, p.amount_tiyin AS p_amount_tiyin, p.provider_ref AS p_provider_ref,
-             p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time,
+             p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time, p.delivered_at IS NOT NULL AS p_is_delivered,
              r.status AS p_receipt_status, r.device_id AS p_device_id,
              CASE WHEN r.device_id IS NULL THEN r.document END AS p_document,
              EXISTS (SELECT FROM provider_transactions l WHERE l.payment_id = p.id AND l.is_live) AS has_live
