@@ -12,11 +12,13 @@ import { ChangePayment } from './change-payment.js';
 import { CollectPayment } from './collect-payment.js';
 import { ComparePayments } from './compare-payments.js';
 import { CreatePayment } from './create-payment.js';
+import { CallbackKeeper } from './inbound/callback-keeper.js';
 import { ClickCalls } from './inbound/click-calls.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { ExtraChargeKeeper } from './extra-charges/extra-charge-keeper.js';
 import { ExtraChargesRepository } from './extra-charges/extra-charges.repository.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
+import { CallbackSeal } from './inbound/kept-calls.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
 import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
@@ -64,6 +66,8 @@ import { SagaWork } from './saga-work.js';
     ResolvePayment,
     NoCardData,
     ProviderBodies,
+    CallbackSeal,
+    CallbackKeeper,
     ExtraChargesRepository,
     ExtraChargeKeeper,
     EndExtraCharge,

@@ -61,7 +61,11 @@ export class ClickCalls {
       const said = clickAnswer(command, decision.error, number);
       const isReported = await this.reportExtraCharge(tx, at, decision);
       if (decision.change || isReported)
-        await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, said);
+        await this.rows.keep(tx, {
+          ...{ accountId: account.id, address: call.address, body: call.body, answer: said },
+          ...{ operation: command.action, providerRef: command.clickTransId, paymentId: payment.id },
+          amountTiyin: command.amountTiyin,
+        });
       return said;
     });
     this.afterCommit(released);

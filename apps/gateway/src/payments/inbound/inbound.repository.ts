@@ -4,6 +4,7 @@ import type { ReceiptStatus } from '#fiscal-domain';
 import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
+import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_LOOK_MS } from '../payment-settings.js';
 import { documentKept, PaymentRepository, type PaymentChange } from '../payment.repository.js';
 
@@ -78,6 +79,7 @@ export class InboundRepository {
     private readonly prisma: PrismaService,
     private readonly payments: PaymentRepository,
     private readonly receipts: ReceiptMoves,
+    private readonly seals: CallbackSeal,
   ) {}
 
   inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -236,15 +238,14 @@ export class InboundRepository {
     return this.payments.noteDifference(paymentId, difference, tx);
   }
 
-  /** Kept as it came, with what it was answered. */
-  async keep(
-    client: Pick<Tx, '$executeRaw'>,
-    call: { accountId: string; address: string; body: string },
-    answer: unknown,
-  ): Promise<void> {
+  /** Kept with what it was answered: what names it in columns, what it said sealed. */
+  async keep(client: Pick<Tx, '$executeRaw'>, call: KeptCall): Promise<void> {
+    const { reference, sealed } = this.seals.seal(call.body);
     await client.$executeRaw`
-      INSERT INTO provider_callbacks (account_id, address, body, answer)
-      VALUES (${call.accountId}, ${call.address}, ${Buffer.from(call.body)}, ${JSON.stringify(answer)}::jsonb)`;
+      INSERT INTO provider_callbacks (account_id, address, reference, operation, provider_ref, payment_id, amount_tiyin,
+                                      body_sealed, answer)
+      VALUES (${call.accountId}, ${call.address}, ${reference}, ${call.operation}, ${call.providerRef}, ${call.paymentId},
+              ${call.amountTiyin}::int8, ${sealed}, ${JSON.stringify(call.answer)}::jsonb)`;
   }
 }
 

@@ -45,8 +45,11 @@ export class MulticardCalls {
       return { status: 403, body: { success: false, message: 'refused' } };
     const { call } = reading;
     const payment = await this.rows.inTransaction(async (tx) => {
-      await this.rows.keep(tx, { accountId: account.id, address, body }, { scheme: call.scheme });
       const found = isId('pay', call.invoiceId) ? await this.rows.lock(tx, account.id, call.invoiceId) : null;
+      await this.rows.keep(tx, {
+        ...{ accountId: account.id, address, body, answer: { scheme: call.scheme }, operation: call.scheme },
+        ...{ providerRef: call.uuid, paymentId: found?.id ?? null, amountTiyin: call.amountTiyin },
+      });
       if (found && isExtraCharge(found, call)) await this.reportExtraCharge(tx, { account, payment: found, call });
       if (found && call.scheme === 'success' && isAnswerable(found, call) && canReserve(found)) {
         await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });

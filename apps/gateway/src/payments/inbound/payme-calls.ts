@@ -145,7 +145,11 @@ export class PaymeCalls {
       const made = decideOn(asked, { payment, transaction: known, hasLive });
       if (!made.change || !payment) return { answer: made.answer, performed: null };
       await this.write(tx, { account, payment, command, change: made.change });
-      await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, made.answer);
+      await this.rows.keep(tx, {
+        ...{ accountId: account.id, address: call.address, body: call.body, answer: made.answer },
+        ...{ operation: command.method, providerRef: 'id' in command ? command.id : null, paymentId: payment.id },
+        amountTiyin: Number(payment.amount_tiyin),
+      });
       const isPerformed = made.change.kind === 'perform' && drives(payment);
       return { answer: made.answer, performed: isPerformed ? payment : null };
     });
