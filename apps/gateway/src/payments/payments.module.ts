@@ -32,6 +32,7 @@ import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
 import { PaymentWorker } from './payment-worker.js';
 import { PaymentRepository } from './payment.repository.js';
 import { PaymentsController } from './payments.controller.js';
+import { PreparePayment } from './prepare-payment.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { Reconciliation } from './reconciliation.js';
@@ -58,6 +59,7 @@ import { SagaWork } from './saga-work.js';
     SagaWork,
     AdvancePayment,
     PaymentWorker,
+    PreparePayment,
     CreatePayment,
     CollectPayment,
     ChangePayment,
@@ -78,6 +80,6 @@ import { SagaWork } from './saga-work.js';
     ClickCalls,
     MulticardCalls,
   ],
-  exports: [CollectPayment, PaymentWorker],
+  exports: [CollectPayment, PaymentWorker, PreparePayment],
 })
 export class PaymentsModule {}
