@@ -286,7 +286,7 @@ describe('Click', () => {
     ['-4', -4],
     ['0', 0],
   ])(
-    'says that it is paid to every call after the one that paid; with repeated_complete %s its repeat hears %i',
+    'says that it is paid to every call after the one that paid; with repeated_complete %s its repeat is answered %i',
     async (...[setting, repeated]) => {
       const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
       await fixture.ask('PATCH', path, { settings: { repeated_complete: setting } });

@@ -1,4 +1,4 @@
-// A customer's money does not stay held because nobody asks: once its receipt is registered, each pause before the next try is short, however often a try brought nothing.
+// A customer's money does not stay held for lack of a request: once its receipt is registered, each pause before the next try is short, however often a try brought nothing.
 import { LONGEST_HELD_PAUSE_MS } from '#payments';
 import { until } from '../system/until.js';
 import { multicard } from './provider-callers.js';
@@ -43,7 +43,7 @@ async function longestPause(id: string, call: string): Promise<number> {
   return longestMs;
 }
 
-/** An invoice whose customer took his time: it was read again and again while nobody had begun to pay. */
+/** An invoice whose customer took long: it was read again and again before the payment began. */
 async function slowCustomer(): Promise<{ id: string; uuid: string; receiptId: string }> {
   const { body } = await fixture.pay({ provider: 'multicard' });
   for (let nth = 0; nth < 9; nth += 1) await tryNow(body.id, 'read_status');

@@ -262,7 +262,7 @@ describe('Click', () => {
     const complete = { ...trans, action: '1', merchant_prepare_id: String(prepared['merchant_prepare_id']) };
     expect(await click(body.id, { ...complete, merchant_prepare_id: '1' })).toMatchObject({ error: -6 });
     const completed = await Promise.all([1, 2, 3].map(() => click(body.id, complete)));
-    // The first is confirmed; a repeat hears that it was.
+    // The first is confirmed; a repeat is answered that it was.
     expect(completed.map(({ error }) => error).sort()).toEqual([-4, -4, 0]);
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
     expect(await click(body.id, { ...complete, click_trans_id: '901' })).toMatchObject({ error: -4 });

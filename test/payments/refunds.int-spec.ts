@@ -37,7 +37,7 @@ it.each([
   ['click, charged', { provider: 'click', token: 'token-0001' }],
   ['click, on its page', { provider: 'click' }],
   ['click, at a till', { provider: 'click', qr_code: 'otp-of-a-wallet' }],
-])('gives back the part that was returned, then the rest, both legs told apart (%s)', async (_name, payment) => {
+])('gives back the part that was returned, then the rest, both legs shown (%s)', async (_name, payment) => {
   const { id, receipt } = await sold(payment);
   const first = await refund(receipt.id, 1);
   expect(first.status).toBe(201);

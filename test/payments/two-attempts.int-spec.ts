@@ -1,4 +1,4 @@
-// Two attempts to pay one order, in whatever order their calls arrive: the order is paid once, the other attempt is told so, and what it was charged goes back.
+// Two attempts to pay one order, in whatever order their calls arrive: the order is paid once, the other attempt is answered so, and what it was charged goes back.
 import { randomUUID } from 'node:crypto';
 import { ExtraChargeKeeper } from '../../apps/gateway/src/payments/extra-charges/extra-charge-keeper.js';
 import { until } from '../system/until.js';
@@ -148,7 +148,7 @@ describe('Multicard', () => {
 });
 
 describe('money that was taken beyond', () => {
-  // Whatever earlier tests left to be looked at would meet the faults of these.
+  // Charges that earlier tests left due would meet the faults of these.
   beforeEach(() => fixture.gateway.prisma.$executeRaw`DELETE FROM extra_charges`);
 
   /** Paid by one attempt on Click's page, and charged again by another one. */
@@ -164,19 +164,19 @@ describe('money that was taken beyond', () => {
   }
   const urlOf = (action: { type: string; url?: string }): string => action.url ?? '';
 
-  /** As if the time until the next look were over. */
-  async function lookNow(id: string): Promise<void> {
+  /** As if the pause before the next status read were over. */
+  async function readNow(id: string): Promise<void> {
     await fixture.gateway.prisma.$executeRaw`
       UPDATE extra_charges SET due_at = now() WHERE payment_id = ${id} AND due_at IS NOT NULL`;
     await fixture.gateway.app.get(ExtraChargeKeeper, { strict: false }).workOffDue();
   }
 
   async function untilState(id: string, state: string): Promise<void> {
-    const look = async (): Promise<ExtraChargeRow[]> => {
-      await lookNow(id);
+    const read = async (): Promise<ExtraChargeRow[]> => {
+      await readNow(id);
       return extraChargesOf(id);
     };
-    await until(`the extra charge is ${state}`, look, (rows) => rows.some((row) => row.state === state));
+    await until(`the extra charge is ${state}`, read, (rows) => rows.some((row) => row.state === state));
   }
 
   it('is shown, refunded once, and the payment that was taken stays', async () => {
@@ -200,7 +200,7 @@ describe('money that was taken beyond', () => {
       const { id, extra } = await chargedTwice();
       // The first call reads its status, the second asks it back.
       await fixture.faults({ fault: 'delay', next: 1, delay_ms: 1 }, { fault, next: 1 });
-      await lookNow(id);
+      await readNow(id);
       await fixture.faults();
       await fixture.gateway.prisma.$executeRaw`
         UPDATE extra_charges SET called_at = now() - interval '1 hour' WHERE payment_id = ${id}`;

@@ -19,7 +19,7 @@ async function bothSay(sale: Record<string, unknown>, headers: Record<string, st
 }
 
 it.each([
-  ['a provider that nobody knows', { provider: 'stripe' }, '/payment/provider provider_unknown'],
+  ['an unknown provider', { provider: 'stripe' }, '/payment/provider provider_unknown'],
   ['no provider', {}, '/payment/provider provider_unknown'],
   ['a card number', { provider: 'payme', token: '8600495473316478' }, '/payment/token card_data_refused'],
   [
@@ -62,7 +62,7 @@ describe('where the provider registers', () => {
   beforeAll(() => fixture.ask('PATCH', path(), { settings: { fiscal_mode: 'provider' } }));
   afterAll(() => fixture.ask('PATCH', path(), { settings: { fiscal_mode: 'gateway' } }));
 
-  it('both refuse what its form has no room for, and a register of the merchant’s', async () => {
+  it('both refuse what its form cannot express, and a register of the merchant’s', async () => {
     const sale = fixture.sale({ provider: 'multicard' });
     const [item] = sale['items'] as object[];
     expect(await bothSay({ ...sale, items: [{ ...item, qty: 0.5 }] })).toEqual([

@@ -11,7 +11,7 @@ export interface MerchantAnswer {
 const TIMEOUT_MS = 10_000;
 /**
  * How long a provider repeats a call that is not answered: no provider publishes it. Longer than any merchant takes to start again,
- * on however slow a machine: one that gives up leaves money that nobody can move.
+ * on however slow a machine: one that gives up leaves money that no call can move.
  */
 const PATIENCE_MS = 15 * 60_000;
 const FIRST_PAUSE_MS = 250;

@@ -57,11 +57,11 @@ export class MulticardBook {
     if (!card || card.kind !== 'invoice' || card.payment.status !== 'pending')
       return { paid: false, said: 'not payable' };
     card.payment.status = 'reserved';
-    if (this.faults.draw(['stale_webhook'])) await this.tell(card, 'webhook');
-    if (this.faults.draw(['duplicate'])) await this.tell(card, 'success');
+    if (this.faults.draw(['stale_webhook'])) await this.notify(card, 'webhook');
+    if (this.faults.draw(['duplicate'])) await this.notify(card, 'success');
     // No answer and HTTP 500: the money stays frozen and the call is repeated.
     const isFinal = (answer: MerchantAnswer | null): boolean => answer !== null && answer.status !== 500;
-    const answer = await callUntil(isFinal, () => this.tell(card, 'success'));
+    const answer = await callUntil(isFinal, () => this.notify(card, 'success'));
     if (!answer || !isFinal(answer)) return { paid: false, said: 'no verdict' };
     const isKept = answer.status === 200 && answer.body['success'] === true;
     capture(card.payment);
@@ -78,7 +78,7 @@ export class MulticardBook {
     if (payment.status === 'refunded' && sale && !refund) this.money.register(payment, 'refund', null);
   }
 
-  private tell(card: MulticardCard, scheme: 'success' | 'webhook'): Promise<MerchantAnswer | null> {
+  private notify(card: MulticardCard, scheme: 'success' | 'webhook'): Promise<MerchantAnswer | null> {
     const { multicard } = this.merchant.accounts();
     const body = scheme === 'success' ? successOf(card, multicard?.secret) : webhookOf(card, multicard?.secret);
     return this.merchant.call('multicard', multicard?.url ?? card.callbackUrl ?? '', JSON.stringify(body), {

@@ -69,7 +69,7 @@ function addressOf(server: FastifyInstance): string {
 }
 
 /**
- * Faults around a call: before it nothing is done, after it nobody hears of what was done.
+ * Faults around a call: before it nothing is done, after it the answer to what was done is lost.
  * @returns the calls that were answered with a failure of the simulator's
  */
 function strike(server: FastifyInstance, faults: Faults): WeakSet<object> {

@@ -1,4 +1,4 @@
-// The schema files say where each of their fields is published, and hold together: whoever doubts one can look it up.
+// The schema files say where each of their fields is published, and hold together: each can be checked against its page.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { PROVIDERS } from './port.js';
 import { schemaFile, violationsOf } from './testing/provider-schemas.js';

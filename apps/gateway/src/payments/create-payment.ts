@@ -36,7 +36,7 @@ export class CreatePayment {
 
   /** @throws Problem 422 (rules, card data, provider not set up, mismatch), 409 (same key being written), 503 (no device) */
   async execute(command: CreateReceiptCommand, operation: 'receipts' | 'payments'): Promise<CreatedPayment> {
-    // Before anything is looked up by what the caller sent.
+    // Before anything is searched by what the caller sent.
     refuseCardData(command.body);
     const identity = identityOf(command, operation);
     const known = await this.findReplay(identity);

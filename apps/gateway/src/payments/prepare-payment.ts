@@ -71,7 +71,7 @@ function fiscalModeOf(account: OpenAccount, { items }: ReceiptBody): PreparedPay
   return valueOf(account, 'fiscal_mode') === 'provider' && !isMarked ? 'provider' : 'gateway';
 }
 
-/** What a provider's form of a line has no room for, or not for sure: better no sale than one that it registers wrongly. */
+/** What a provider's form of a line cannot express, or not for sure: better no sale than one that it registers wrongly. */
 function refuseUnsayable(account: OpenAccount, { lines }: StoredReceiptDocument): void {
   const form = lineFormOf(account);
   const faults = lines.flatMap((line, index): ProblemError[] => {

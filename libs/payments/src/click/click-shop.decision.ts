@@ -18,7 +18,7 @@ export interface ClickAttempt {
 export interface ClickFacts {
   order: ClickOrder | null;
   attempt: ClickAttempt | null;
-  /** What the attempt that paid hears when its Complete is repeated: documented is -4, some merchants' accounts expect 0. */
+  /** The answer to a repeated Complete of the attempt that paid: documented is -4, some merchants' accounts expect 0. */
   repeatedComplete: Extract<ClickError, 0 | -4>;
 }
 

@@ -90,7 +90,7 @@ it.each([
     null,
   ],
   ['Complete by another attempt after it was paid', done, paid, attempt('prepared'), -4, null],
-  ['Complete by an attempt that nobody prepared after it was paid', done, paid, null, -4, null],
+  ['Complete by an attempt without Prepare after it was paid', done, paid, null, -4, null],
 ])('%s', (...[, more, order, known, error, change]) => {
   const facts = { order, attempt: known, repeatedComplete: -4 as const };
   expect(decideClick(read(more), facts)).toMatchObject({ error, change });
@@ -105,7 +105,7 @@ it('answers a repeated Complete of the attempt that paid with 0 where the accoun
 
 it.each([
   ['another attempt on a paid order', done, paid, attempt('prepared'), true],
-  ['an attempt that nobody prepared', done, paid, null, true],
+  ['an attempt without Prepare', done, paid, null, true],
   ['a repeat of the attempt that paid', done, paid, attempt('confirmed'), false],
   ['the first Complete of the attempt that paid', done, prepared, attempt('prepared'), false],
   ['another attempt that failed at Click', { ...done, error: '-1' }, paid, attempt('prepared'), false],

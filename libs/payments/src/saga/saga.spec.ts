@@ -225,7 +225,7 @@ describe.each(WAYS)(
       expect(stuck).toEqual([]);
     });
 
-    it('asks the provider, and waits for nobody, where money is held whose receipt is registered', () => {
+    it('asks the provider, and waits for no other party, where money is held whose receipt is registered', () => {
       // A reservation of the providers that call us is none of money.
       const isHeld = ({ state }: World): boolean => isMoneyHeld(state) && (state !== 'reserved' || flow === 'veto');
       const held = [...all.values()].filter(

@@ -55,9 +55,9 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     ofd_amount_scale: field({ pattern: /^(1|1000)$/, required: false, fallback: '1' }),
     /** Click's documents say of nothing that has to be enabled for them. */
     partial_refunds: field({ pattern: /^(on|off)$/, required: false, fallback: 'on' }),
-    /** What the attempt that paid hears when its Complete is repeated: -4 as documented, or 0. */
+    /** The answer to a repeated Complete of the attempt that paid: -4 as documented, or 0. */
     repeated_complete: field({ pattern: /^(-4|0)$/, required: false, fallback: '-4' }),
-    /** Whether click_paydoc_id is the Merchant API's payment_id, or that has to be looked up by our reference. */
+    /** Whether click_paydoc_id is the Merchant API's payment_id, or that has to be found by our reference. */
     payment_number: field({ pattern: /^(paydoc|lookup)$/, required: false, fallback: 'paydoc' }),
     /** Whether the link of a payment becomes the refund's after a reversal is nowhere confirmed either. */
     refund_documents: field({ pattern: /^(operator|link)$/, required: false, fallback: 'operator' }),

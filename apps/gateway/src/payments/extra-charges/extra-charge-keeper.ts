@@ -7,8 +7,8 @@ import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { capabilitiesOf, ProviderClients } from '../provider-clients.js';
 import { ExtraChargesRepository, type ExtraCharge } from './extra-charges.repository.js';
 
-const LOOK_EVERY_MS = 5_000;
-/** Between two looks, by how many there were. */
+const POLL_EVERY_MS = 5_000;
+/** Before the next status read, by the number of reads. */
 const PAUSES_MS = [30_000, 60_000, 120_000, 300_000, 900_000, 3_600_000];
 /** What a provider has not decided in this time, it does not decide by itself. */
 const MAX_TRIES = 24;
@@ -38,7 +38,7 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
   ) {}
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.look(), Math.max(LOOK_EVERY_MS, this.timing.lookEveryMs));
+    this.timer = setInterval(() => this.poll(), Math.max(POLL_EVERY_MS, this.timing.lookEveryMs));
     this.timer.unref();
   }
 
@@ -47,7 +47,7 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
     await this.working;
   }
 
-  /** @returns how many were looked at */
+  /** @returns the number of charges that were processed */
   async workOffDue(): Promise<number> {
     for (let done = 0; ; done += 1) {
       const charge = await this.charges.claim(this.timing.leaseSeconds);
@@ -56,11 +56,11 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
     }
   }
 
-  private look(): void {
+  private poll(): void {
     if (this.working) return;
     this.working = this.workOffDue()
       .then(() => undefined)
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'payments: extra charges were not looked at'))
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'payments: extra charges were not processed'))
       .finally(() => {
         this.working = null;
       });
@@ -82,7 +82,7 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
     return this.refund(charge, client);
   }
 
-  /** Crash window: after the intent nobody knows whether it was sent; the next look reads the status. */
+  /** Crash window: after the intent it is not known whether it was sent; the next pass reads the status. */
   private async refund(charge: ExtraCharge, client: PaymentProvider): Promise<void> {
     if (!(await this.charges.beginRefund(charge))) return;
     const outcome = await client.refund?.(refOf(charge), Number(charge.amount_tiyin));
@@ -144,7 +144,7 @@ function judge(
 }
 
 function pauseAfter({ tries }: ExtraCharge): number {
-  return PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1] ?? LOOK_EVERY_MS;
+  return PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1] ?? POLL_EVERY_MS;
 }
 
 function refOf(charge: ExtraCharge): PaymentRef {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
 import type { PaymentFlow, ProviderCode } from '#payments';
 
-/** When a charge that a provider has reported is first looked at: what the provider gives back by itself is back by then. */
-export const FIRST_LOOK_MS = 30_000;
+/** Before the first status read of a reported charge: what the provider gives back by itself is back by then. */
+export const FIRST_READ_MS = 30_000;
 
 export interface ReportedCharge {
   accountId: string;
@@ -42,13 +42,13 @@ export interface ExtraCharge {
 export class ExtraChargesRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** In the transaction that answers the provider; told again, it is still one. */
+  /** In the transaction that answers the provider; reported again, it is still one. */
   async report(tx: Pick<Prisma.TransactionClient, '$executeRaw'>, charge: ReportedCharge): Promise<void> {
     const { accountId, paymentId, providerRef, amountTiyin, reason } = charge;
     await tx.$executeRaw`
       INSERT INTO extra_charges (account_id, payment_id, provider_ref, amount_tiyin, reason, due_at)
       VALUES (${accountId}, ${paymentId}, ${providerRef}, ${amountTiyin}::int8, ${reason},
-              now() + make_interval(secs => ${FIRST_LOOK_MS / 1_000}::float8))
+              now() + make_interval(secs => ${FIRST_READ_MS / 1_000}::float8))
       ON CONFLICT (account_id, provider_ref) DO NOTHING`;
   }
 
@@ -70,7 +70,7 @@ export class ExtraChargesRepository {
     return rows[0] ?? null;
   }
 
-  /** The intent of a refund, before its first byte leaves. @returns false: somebody else has moved it */
+  /** The intent of a refund, before its first byte leaves. @returns false: another process has moved it */
   async beginRefund(charge: ExtraCharge): Promise<boolean> {
     const changed = await this.prisma.$executeRaw`
       UPDATE extra_charges SET state = 'refunding', called_at = now(), refund_calls = refund_calls + 1
@@ -78,7 +78,7 @@ export class ExtraChargesRepository {
     return changed === 1;
   }
 
-  /** Ends it, or says when it is looked at again. `reason` stays where none is given. */
+  /** Ends it, or sets the time of its next status read. `reason` stays where none is given. */
   async move(
     charge: ExtraCharge,
     to: { state: ExtraChargeState; afterMs: number | null; reason?: string },

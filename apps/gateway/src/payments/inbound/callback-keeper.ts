@@ -6,7 +6,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { CallbackSeal } from './kept-calls.js';
 
 const EVERY_MS = 10 * 60_000;
-/** Few enough that nobody waits for their rows. */
+/** Few enough that no other statement waits for their rows. */
 const AT_ONCE = 200;
 
 /**

@@ -92,7 +92,7 @@ export class ClickCalls {
     return { number, state: isPayer ? 'paid' : ATTEMPT_STATES[known.state] };
   }
 
-  /** The order's money was found by its status, before Click could tell of it: it is of this attempt. */
+  /** The order's money was found by its status, before the Complete of this attempt arrived. */
   private async isPayerBefore(
     tx: Tx,
     of: { account: OpenAccount; payment: LockedPayment; command: ClickCommand; known: TransactionRow },
@@ -133,7 +133,7 @@ export class ClickCalls {
       case 'confirm': {
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: nowMs, reason: null });
         const isNumbered = valueOf(account, 'payment_number') === 'paydoc';
-        // Else its number is looked up by ours when it is needed.
+        // Else its number is found by ours when it is needed.
         const providerRef = isNumbered ? command.clickPaydocId : null;
         await this.rows.confirm(tx, payment, { providerRef, paymentId: command.clickPaydocId });
         break;

@@ -73,7 +73,7 @@ export class MulticardCalls {
   ): Promise<void> {
     return this.extraCharges.report(tx, {
       ...{ accountId: account.id, paymentId: payment.id, providerRef: call.uuid, amountTiyin: call.amountTiyin },
-      reason: `another payment of this order, told by ${call.scheme}`,
+      reason: `another payment of this order, reported by ${call.scheme}`,
     });
   }
 
