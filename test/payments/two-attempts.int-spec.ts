@@ -198,8 +198,8 @@ describe('money that was taken beyond', () => {
     'goes back exactly once when its refund is struck by %s',
     async (fault) => {
       const { id, extra } = await chargedTwice();
-      // The first call reads its status, the second asks it back.
-      await fixture.faults({ fault: 'delay', next: 1, delay_ms: 1 }, { fault, next: 1 });
+      // Three requests read its status and which payment Click names by our reference, the fourth asks it back.
+      await fixture.faults({ fault: 'delay', next: 3, delay_ms: 1 }, { fault, next: 1 });
       await readNow(id);
       await fixture.faults();
       await fixture.gateway.prisma.$executeRaw`
@@ -209,6 +209,19 @@ describe('money that was taken beyond', () => {
       expect(charges.find((each) => each.id === extra)).toMatchObject({ captures: 1, refunds: 1 });
     },
   );
+
+  it('is left to a person where Click names the payments of this order by another kind of number', async () => {
+    const { id, extra } = await chargedTwice();
+    const { prisma } = fixture.gateway;
+    // As if the callbacks' number were not the Merchant API's: there it would be the payment of another order.
+    const { body: other } = await fixture.pay({ provider: 'click', token: 'token-0001' });
+    const [foreign] = await fixture.simulated(other.id);
+    await prisma.$executeRaw`UPDATE extra_charges SET provider_ref = ${foreign?.id ?? ''} WHERE payment_id = ${id}`;
+    await prisma.$executeRaw`UPDATE payments SET provider_ref = '1' WHERE id = ${id}`;
+    await untilState(id, 'manual');
+    expect(await fixture.simulated(other.id)).toMatchObject([{ captures: 1, refunds: 0 }]);
+    expect((await fixture.simulated(id)).find((each) => each.id === extra)).toMatchObject({ refunds: 0 });
+  });
 
   it('that the provider gave back itself is asked for no more', async () => {
     const { id, extra } = await chargedTwice();

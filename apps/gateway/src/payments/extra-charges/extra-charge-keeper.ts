@@ -79,6 +79,12 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
       canRefund,
     });
     if (verdict !== 'refund') return this.charges.move(charge, verdict);
+    const isNamed = !capabilitiesOf(account).statusByOurRef || (await isNamedByOurOrder(charge, client));
+    if (isNamed === null) return this.charges.move(charge, later);
+    if (!isNamed) {
+      const reason = 'the provider names the payment of this order by another kind of number: find it there';
+      return this.charges.move(charge, { state: 'manual', afterMs: null, reason });
+    }
     return this.refund(charge, client);
   }
 
@@ -103,6 +109,17 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
       afterMs: Math.max(pauseAfter(charge), this.timing.settleMs),
     });
   }
+}
+
+/**
+ * Whether the number under which the charge was reported is one of the provider's payments of this very order: a number of
+ * another kind could be somebody else's payment. Null: the provider did not answer.
+ */
+async function isNamedByOurOrder(charge: ExtraCharge, client: PaymentProvider): Promise<boolean | null> {
+  const outcome = await client.fetchStatus?.({ ...refOf(charge), providerRef: null });
+  if (outcome?.kind !== 'status') return null;
+  const { providerRef } = outcome;
+  return providerRef !== null && (providerRef === charge.provider_ref || providerRef === charge.payment_ref);
 }
 
 function judge(

@@ -32,6 +32,8 @@ export interface ExtraCharge {
   provider: ProviderCode;
   flow: PaymentFlow;
   payment_created_at: Date;
+  /** The provider's id of the payment that we took. */
+  payment_ref: string | null;
   /** The payment that we took is this very one, or an attempt of it may still become it. */
   is_ours: boolean;
   is_open: boolean;
@@ -61,6 +63,7 @@ export class ExtraChargesRepository {
          AND c.id = (SELECT id FROM extra_charges WHERE due_at <= now() ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING c.id, c.account_id, c.payment_id, c.provider_ref, c.amount_tiyin, c.state, c.tries, c.refund_calls,
                 c.called_at, c.created_at, clock_timestamp() AS now, p.provider, p.flow, p.created_at AS payment_created_at,
+                p.provider_ref AS payment_ref,
                 p.provider_ref IS NOT DISTINCT FROM c.provider_ref OR EXISTS (
                   SELECT FROM provider_transactions t WHERE t.account_id = c.account_id AND t.payment_id = p.id
                     AND t.payment_number = c.provider_ref AND t.state = 2) AS is_ours,
