@@ -17,6 +17,7 @@ const LONG = [
   'test/system/queue-outage.e2e-spec.ts',
   'test/api/no-secrets.int-spec.ts',
   'apps/device-relay/src/watch-day.int-spec.ts',
+  'test/payments/two-attempts.int-spec.ts',
   'test/payments/refunds.int-spec.ts',
   'test/payments/payments.int-spec.ts',
   'apps/gateway/src/receipt-page/receipt-page.int-spec.ts',

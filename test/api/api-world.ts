@@ -75,12 +75,15 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   },
 };
 
+const CASH_SALE = { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { method: 'cash' }, cashier_id: 'c' };
+
 /** Bodies that must be right in more than their shape to come as far as the id. */
 const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /v1/catalog/products': { products: [{}] },
   'PUT /v1/catalog/syncs/{id}/products': { products: [{}] },
   'POST /v1/clients': { name: 'C', scopes: ['clients:admin'], ip_policy: 'any' },
-  'POST /v1/receipts': { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { method: 'cash' }, cashier_id: 'c' },
+  'POST /v1/receipts': CASH_SALE,
+  'POST /v1/receipts/validate': CASH_SALE,
   'POST /v1/webhooks/{id}/replay': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },

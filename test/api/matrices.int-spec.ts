@@ -6,6 +6,7 @@ import { apiDescription, type Endpoint } from './api-document.js';
 
 /** What may be called without a token. Whoever adds a route here has thought about it. */
 const PUBLIC = [
+  'DELETE /v1/providers/{provider}/{account}',
   'GET /.well-known/oauth-authorization-server',
   'GET /docs',
   'GET /docs/{file}',
@@ -15,10 +16,12 @@ const PUBLIC = [
   'GET /r/{receipt}',
   'GET /readyz',
   'GET /v1/providers/{provider}/{account}',
+  'PATCH /v1/providers/{provider}/{account}',
   'POST /oauth/introspect',
   'POST /oauth/revoke',
   'POST /oauth/token',
   'POST /v1/providers/{provider}/{account}',
+  'PUT /v1/providers/{provider}/{account}',
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 

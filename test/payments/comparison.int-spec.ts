@@ -169,3 +169,42 @@ it('compares anew what has moved since', async () => {
   await compareAll();
   expect(await fixture.disagreement(id)).toMatchObject({ kind: 'provider_differs' });
 });
+
+describe('Multicard’s own register beside ours', () => {
+  async function invoiced(): Promise<string> {
+    const { body } = await fixture.pay({ provider: 'multicard' });
+    await fixture.payOnPage(body);
+    await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+    await compareAll();
+    return body.id;
+  }
+
+  it('is given nothing to register unless the account says that it is switched off', async () => {
+    const id = await invoiced();
+    expect(await fixture.simulated(id)).toMatchObject([{ documents: [] }]);
+    expect(await fixture.disagreement(id)).toBeUndefined();
+  });
+
+  it('that sells all the same is shown: one sale, two documents', async () => {
+    const path = `/v1/provider-accounts/${fixture.accountIds['multicard'] ?? ''}`;
+    await fixture.ask('PATCH', path, { settings: { invoice_ofd: 'lines' } });
+    const id = await invoiced();
+    expect((await fixture.simulated(id))[0]?.documents).toHaveLength(1);
+    expect(await fixture.disagreement(id)).toMatchObject({
+      kind: 'provider_differs',
+      discrepancy: { registered_by_provider_too: { terminalId: expect.any(String) } },
+    });
+    await fixture.ask('PATCH', path, { settings: { invoice_ofd: 'empty' } });
+  });
+});
+
+it('a hold ends when Multicard says, not an hour after it was made', async () => {
+  const path = `/v1/provider-accounts/${fixture.accountIds['multicard'] ?? ''}`;
+  await fixture.ask('PATCH', path, { settings: { hold_minutes: '300' } });
+  const { body } = await fixture.pay({ ...HOLD, capture: 'manual' });
+  const view = await fixture.until(body.id, { status: 'authorized' });
+  const minutes = (Date.parse(view.hold_until ?? '') - Date.parse(view.created_at)) / 60_000;
+  expect(Math.round(minutes)).toBe(300);
+  await fixture.ask('POST', `/v1/payments/${body.id}/cancel`);
+  await fixture.until(body.id, { status: 'voided' });
+});

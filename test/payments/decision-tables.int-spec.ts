@@ -1,7 +1,7 @@
 // Each row of the providers' own tables is what the running gateway answers, whatever the order of the calls before.
 import { multicardSuccessSign, multicardWebhookSign } from '#payments';
 import { sql } from '../system/database.js';
-import { anId, askPayme, click, multicard, payme, verdictOf } from './provider-callers.js';
+import { anId, askPayme, click, multicard, payme, PAYME_AUTHORIZATION, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -59,26 +59,78 @@ describe('Payme', () => {
     ['an account of another cashbox', anothers, [-31050, -31050, -31003, -31003, -31003]],
     ['another amount', dearer, [-31001, -31001, -31003, -31003, -31003]],
     ['another live transaction', busy, [-31008, -31008, -31003, -31003, -31003]],
-    ['paid by another transaction', paid, [-31008, -31008, -31003, -31003, -31003]],
+    ['paid by another transaction', paid, [-31051, -31008, -31003, -31003, -31003]],
     ['nothing known', newOrder, [{ allow: true }, 1, -31003, -31003, -31003]],
     ['state 1, fresh', created, [-31008, 1, 2, -1, 1]],
     ['state 1, older than 12 h', old, [-31008, -31008, -31008, -1, 1]],
-    ['state 2', performed, [-31008, -31008, 2, -2, 2]],
+    ['state 2', performed, [-31051, -31008, 2, -2, 2]],
     ['state -1', cancelled, [{ allow: true }, -31008, -31008, -1, -1]],
-    ['state -2', reversed, [-31008, -31008, -31008, -2, -2]],
+    ['state -2', reversed, [-31051, -31008, -31008, -2, -2]],
   ])('%s', async (_situation, arrange, expected) => {
     const methods = ['CheckPerformTransaction', 'CreateTransaction', 'PerformTransaction', 'CancelTransaction'];
     for (const [index, method] of [...methods, 'CheckTransaction'].entries()) {
       const { id, time, amount, account } = await arrange();
-      const params = index < 2 ? { id, time, amount, account } : { id, reason: 5 };
+      const params = [{ amount, account }, { id, time, amount, account }, { id }, { id, reason: 5 }, { id }][index];
       const first = await call(method, params);
       expect([method, verdictOf(first)]).toEqual([method, expected[index]]);
       if (first.error) expect(first.error.message).toMatchObject({ ru: expect.any(String), uz: expect.any(String) });
-      if (first.error?.code === -31050) expect(first.error.data).toBe('order_id');
+      if (first.error && first.error.code <= -31050 && first.error.code >= -31099)
+        expect(first.error.data).toBe('order_id');
       // Each is delivered at least twice, and the repeat is equal.
       const again = await call(method, params);
       if (!(index === 0 && _situation === 'nothing known')) expect(again).toEqual(first);
     }
+  });
+
+  it('refuses a repeated Create that names another sum or another order, and keeps the first', async () => {
+    const order = await created();
+    const repeat = async (more: object) => (await call('CreateTransaction', { ...order, ...more })).error;
+    expect((await repeat({ amount: PRICE + 1 })).code).toBe(-31001);
+    const other = await newOrder();
+    expect(await repeat({ account: other.account })).toMatchObject({ code: -31050, data: 'order_id' });
+    expect((await repeat({ account: {} })).code).toBe(-31050);
+    expect(verdictOf(await call('CreateTransaction', order))).toBe(1);
+    expect(await fixture.read(other.account.order_id)).toMatchObject({ status: 'pending' });
+  });
+
+  it.each(['GET', 'PUT', 'PATCH', 'DELETE'])('answers %s with HTTP 200 and -32300', async (method) => {
+    const url = fixture.accounts.payme?.url ?? '';
+    const body = JSON.stringify({ method: 'CheckTransaction', params: { id: anId() }, id: 77 });
+    const headers = { 'content-type': 'text/json', authorization: PAYME_AUTHORIZATION };
+    const response = await fetch(url, { method, headers, ...(method !== 'GET' && { body }) });
+    expect(response.status).toBe(200);
+    const id = method === 'GET' ? null : 77;
+    expect(await response.json()).toMatchObject({ id, error: { code: -32300 } });
+  });
+
+  describe('what the merchant has delivered', () => {
+    const deliver = (id: string, delivered: boolean) =>
+      fixture.ask('POST', `/v1/payments/${id}/delivered`, { delivered });
+
+    it('cannot be cancelled, until it came back', async () => {
+      const { id, account } = await performed();
+      const said = await deliver(account.order_id, true);
+      expect([said.status, typeof said.body.delivered_at]).toEqual([200, 'string']);
+      expect(verdictOf(await call('CancelTransaction', { id, reason: 5 }))).toBe(-31007);
+      expect(verdictOf(await call('CheckTransaction', { id }))).toBe(2);
+      expect((await deliver(account.order_id, false)).body.delivered_at).toBeNull();
+      expect(verdictOf(await call('CancelTransaction', { id, reason: 5 }))).toBe(-2);
+      await fixture.until(account.order_id, { status: 'refunded' });
+    });
+
+    it('is only what was paid, and only by the merchant’s own word', async () => {
+      const order = await newOrder();
+      const unpaid = await deliver(order.account.order_id, true);
+      expect([unpaid.status, unpaid.body.code]).toEqual([409, 'payment_not_deliverable']);
+      const stranger = await fixture.stranger(['payments:write']);
+      const { status } = await fixture.ask(
+        'POST',
+        `/v1/payments/${order.account.order_id}/delivered`,
+        { delivered: true },
+        stranger,
+      );
+      expect(status).toBe(404);
+    });
   });
 
   it('answers every call with -32400 and its id while the database fails, and as ever afterwards', async () => {
@@ -121,7 +173,9 @@ describe('Payme', () => {
   it('answers nothing from what it remembers of the call before, when another gateway has been there since', async () => {
     const { prisma } = fixture.gateway;
     const asked = await newOrder();
-    expect((await call('CheckPerformTransaction', asked)).result).toEqual({ allow: true });
+    expect((await call('CheckPerformTransaction', { amount: asked.amount, account: asked.account })).result).toEqual({
+      allow: true,
+    });
     await prisma.$executeRaw`UPDATE payments SET expires_at = now(), due_at = NULL WHERE id = ${asked.account.order_id}`;
     expect(verdictOf(await call('CreateTransaction', asked))).toBe(-31008);
     const paidElsewhere = await created();
@@ -138,7 +192,9 @@ describe('Payme', () => {
 
   it('answers many at once each with its own, written together', async () => {
     const orders = await Promise.all(Array.from({ length: 24 }, () => newOrder()));
-    const checks = await Promise.all(orders.map((order) => call('CheckPerformTransaction', order)));
+    const checks = await Promise.all(
+      orders.map(({ amount, account }) => call('CheckPerformTransaction', { amount, account })),
+    );
     expect(checks.every(({ result }) => result['allow'] === true)).toBe(true);
     // Every order twice by the same transaction and once by another, all at the same time.
     const creates = await Promise.all(
@@ -170,10 +226,14 @@ describe('Payme', () => {
 
   it('keeps each call that changed something, with its answer', async () => {
     const { id } = await performed();
-    const rows = await fixture.gateway.prisma.$queryRaw<{ body: Uint8Array; answer: { result: { state: number } } }[]>`
-      SELECT body, answer FROM provider_callbacks WHERE account_id = ${fixture.accountIds['payme'] ?? ''} ORDER BY id DESC LIMIT 2`;
+    const rows = await fixture.gateway.prisma.$queryRaw<
+      { provider_ref: string; operation: string; answer: { result: { state: number } } }[]
+    >`
+      SELECT provider_ref, operation, answer FROM provider_callbacks
+       WHERE account_id = ${fixture.accountIds['payme'] ?? ''} ORDER BY id DESC LIMIT 2`;
     expect(rows.map(({ answer }) => answer.result.state)).toEqual([2, 1]);
-    expect(rows.every(({ body }) => Buffer.from(body).toString().includes(id))).toBe(true);
+    expect(rows.map(({ operation }) => operation)).toEqual(['PerformTransaction', 'CreateTransaction']);
+    expect(rows.every(({ provider_ref: ref }) => ref === id)).toBe(true);
   });
 });
 
@@ -215,17 +275,32 @@ describe('Click', () => {
     const given = { ...done, ...(more as Record<string, string>) };
     const first = await ask(named, given);
     expect(first).toMatchObject({ error, error_note });
-    if (error !== -9) expect(await ask(named, given)).toEqual(first);
+    const again = await ask(named, given);
+    // What is over is over, and what was confirmed before is said to be.
+    if (error === 0 && given['action'] === '1')
+      expect(again).toMatchObject({ ...first, error: -4, error_note: 'Already paid' });
+    else if (error !== -9) expect(again).toEqual(first);
   });
 
-  it('says that it is paid to whoever comes after, and success to the one that paid', async () => {
-    const { id, done } = await prepared();
-    const completed = await ask(id, done);
-    expect(completed).toMatchObject({ error: 0, merchant_confirm_id: expect.any(Number) });
-    expect(await ask(id, done)).toEqual(completed);
-    expect(await ask(id, { ...done, ...other })).toMatchObject({ error: -4, error_note: 'Already paid' });
-    expect(await ask(id, { ...other, action: '0' })).toMatchObject({ error: -4 });
-  });
+  it.each([
+    ['-4', -4],
+    ['0', 0],
+  ])(
+    'says that it is paid to every call after the one that paid; with repeated_complete %s its repeat is answered %i',
+    async (...[setting, repeated]) => {
+      const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
+      await fixture.ask('PATCH', path, { settings: { repeated_complete: setting } });
+      const { id, done } = await prepared();
+      const completed = await ask(id, done);
+      expect(completed).toMatchObject({ error: 0, merchant_confirm_id: expect.any(Number) });
+      expect(await ask(id, done)).toMatchObject({
+        error: repeated,
+        merchant_confirm_id: completed['merchant_confirm_id'],
+      });
+      expect(await ask(id, { ...done, ...other })).toMatchObject({ error: -4, error_note: 'Already paid' });
+      expect(await ask(id, { ...other, action: '0' })).toMatchObject({ error: -4 });
+    },
+  );
 
   it('hears only who calls from the account’s sources', async () => {
     const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;

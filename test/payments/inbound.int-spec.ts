@@ -195,6 +195,7 @@ describe('Payme, the rest of its protocol', () => {
       terminal_id: 'EP1',
       fiscal_sign: '1',
       qr_code_url: 'https://x',
+      ...{ message: 'accepted', date: '20260102080405' },
     };
     expect((await payme('SetFiscalData', { id, type: 'PERFORM', fiscal_data })).result).toEqual({ success: true });
     expect((await payme('SetFiscalData', { id: anId(), type: 'CANCEL', fiscal_data })).error.code).toBe(-32001);
@@ -261,7 +262,8 @@ describe('Click', () => {
     const complete = { ...trans, action: '1', merchant_prepare_id: String(prepared['merchant_prepare_id']) };
     expect(await click(body.id, { ...complete, merchant_prepare_id: '1' })).toMatchObject({ error: -6 });
     const completed = await Promise.all([1, 2, 3].map(() => click(body.id, complete)));
-    expect(completed.map(({ error }) => error)).toEqual([0, 0, 0]);
+    // The first is confirmed; a repeat is answered that it was.
+    expect(completed.map(({ error }) => error).sort()).toEqual([-4, -4, 0]);
     await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
     expect(await click(body.id, { ...complete, click_trans_id: '901' })).toMatchObject({ error: -4 });
   });
@@ -281,10 +283,6 @@ describe('Click', () => {
 
   it('is refunded with the receipt: both legs, each once', async () => {
     const { body } = await fixture.pay({ provider: 'click', token: 'token-0001' });
-    const partial = await fixture.ask('POST', `/v1/receipts/${body.receipt.id}/refunds`, {
-      lines: [{ line: 1, sum: 1_000 }],
-    });
-    expect([partial.status, partial.body.code]).toEqual([422, 'partial_refund_unsupported']);
     const refund = await fixture.ask('POST', `/v1/receipts/${body.receipt.id}/refunds`, {});
     expect(refund.status).toBe(201);
     const view = await fixture.until(body.id, { status: 'refunded', receipt: 'registered' });

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { multicardWebhookSign } from '#payments';
+import { multicardWebhookSign, type ProviderCode } from '#payments';
 import { parseCidr, newId } from '#runtime';
+import { violationsOf } from '../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import { parseProviderHosts } from '../../apps/gateway/src/payments/accounts/provider-hosts.js';
 import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
@@ -43,7 +44,11 @@ export const PRICE = 112_000;
 export function paymentsFixture(more: Record<string, unknown> = {}): PaymentsFixture {
   const fixture = new PaymentsFixture();
   beforeAll(() => fixture.start(more));
-  afterAll(() => fixture.stop());
+  afterAll(async () => {
+    await fixture.stop();
+    // Whatever these tests sent a provider or had it send is as its published documents describe it.
+    expect([...fixture.violations]).toEqual([]);
+  });
   beforeEach(() => fixture.reset());
   return fixture;
 }
@@ -55,6 +60,8 @@ export class PaymentsFixture {
   simulatorUrl = '';
   readonly accounts: MerchantAccounts = { payme: null, click: null, multicard: null };
   readonly accountIds: Record<string, string> = {};
+  /** What went over the wire and is in no document of the provider's. */
+  readonly violations = new Set<string>();
   deviceId = '';
   cashierId = '';
   private sequence = 0;
@@ -64,7 +71,10 @@ export class PaymentsFixture {
   register: 'registers' | 'rejects' | 'sleeps' = 'registers';
 
   async start(more: Record<string, unknown>): Promise<void> {
-    this.simulator = paymentsSimulator({ accounts: () => this.accounts });
+    this.simulator = paymentsSimulator({
+      accounts: () => this.accounts,
+      observe: (exchange) => violationsOf(exchange).forEach((violation) => this.violations.add(violation)),
+    });
     await this.simulator.listen({ port: 0, host: '127.0.0.1' });
     const { port } = this.simulator.server.address() as AddressInfo;
     this.simulatorUrl = `http://127.0.0.1:${String(port)}`;
@@ -239,16 +249,27 @@ export class PaymentsFixture {
     return { authorization: `Bearer ${await this.gateway.createToken(await this.gateway.createMerchant(), scopes)}` };
   }
 
-  /** Multicard's hint that something about this payment has changed. */
-  async webhook(ourRef: string): Promise<number> {
+  /** Multicard's hint that something about this payment has changed, with the fields of its page. */
+  async webhook(ourRef: string, more: { uuid?: string; status?: string } = {}): Promise<number> {
     const [known] = await this.simulated(ourRef);
-    const amount = String(PRICE);
-    const signed = { uuid: known?.id ?? '', storeId: '6', invoiceId: ourRef, amount };
-    const sign = multicardWebhookSign(signed, 'multi-secret');
-    const body = { uuid: signed.uuid, store_id: '6', invoice_id: ourRef, amount: PRICE, sign };
-    const response = await fetch(this.accounts.multicard?.url ?? '', { method: 'POST', body: JSON.stringify(body) });
-    await response.arrayBuffer();
+    const { uuid = known?.id ?? '', status = 'progress' } = more;
+    const signed = { uuid, storeId: null, invoiceId: ourRef, amount: String(PRICE) };
+    const request = {
+      ...{ uuid, amount: PRICE, invoice_id: ourRef, status, billing_id: null, payment_time: '2026-08-22 14:03:11' },
+      ...{ refund_time: null, phone: '998901234567', card_pan: '860030******5959', ps: 'uzcard', card_token: null },
+      ...{ receipt_url: null, sign: multicardWebhookSign(signed, 'multi-secret') },
+    };
+    const url = this.accounts.multicard?.url ?? '';
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(request) });
+    const answer: unknown = await response.json();
+    this.observe({ provider: 'multicard', request, status: response.status, answer });
     return response.status;
+  }
+
+  /** A call of a provider that was taken: its body must be one that the provider's documents describe. */
+  observe(call: { provider: ProviderCode; request: unknown; status: number; answer: unknown }): void {
+    const found = violationsOf({ by: 'provider', method: 'POST', path: '', ...call });
+    found.forEach((violation) => this.violations.add(violation));
   }
 
   async events(paymentId: string): Promise<string[]> {

@@ -24,6 +24,7 @@ export async function payme(
   const response = await fetch(fixture.accounts.payme?.url ?? '', { method: 'POST', headers, body });
   const answer = (await response.json()) as Rpc;
   expect([response.status, answer.id]).toEqual([200, 77]);
+  if ('result' in answer) fixture.observe({ provider: 'payme', request: JSON.parse(body), status: 200, answer });
   return answer;
 }
 
@@ -52,8 +53,12 @@ export async function click(
   more: Record<string, string> = {},
 ): Promise<Record<string, unknown>> {
   const { secret = 'SECRET123', ...fields } = more;
+  const { click_trans_id = '900' } = fields;
+  // Only Complete names what Prepare was answered with.
+  if (fields['action'] === '0') delete fields['merchant_prepare_id'];
   const form: Record<string, string> = {
-    ...{ click_trans_id: '900', service_id: '12345', click_paydoc_id: '1', merchant_trans_id: orderId },
+    // The payment's number is another one than its attempt's.
+    ...{ click_trans_id, service_id: '12345', click_paydoc_id: `7${click_trans_id}`, merchant_trans_id: orderId },
     ...{ amount: tiyinToSom(PRICE), action: '0', error: '0', error_note: 'Success' },
     ...{ sign_time: '2026-08-22 14:03:11', ...fields },
   };
@@ -68,7 +73,10 @@ export async function click(
   const body = new URLSearchParams({ sign_string, ...form });
   const response = await fetch(fixture.accounts.click?.url ?? '', { method: 'POST', body });
   expect(response.status).toBe(200);
-  return (await response.json()) as Record<string, unknown>;
+  const answer = (await response.json()) as Record<string, unknown>;
+  if (answer['error'] === 0)
+    fixture.observe({ provider: 'click', request: Object.fromEntries(body), status: 200, answer });
+  return answer;
 }
 
 /** Multicard's question whether it may keep the money. */
@@ -79,8 +87,15 @@ export async function multicard(
   const { uuid, orderId, amount = PRICE, storeId = '6', secret = 'multi-secret' } = call;
   const signed = { uuid, storeId, invoiceId: orderId, amount: String(amount) };
   const sign = multicardSuccessSign(signed, secret);
-  const body = JSON.stringify({ uuid, store_id: storeId, invoice_id: orderId, amount, sign });
+  const request = {
+    ...{ store_id: Number(storeId), amount, invoice_id: orderId, billing_id: `b${uuid}`, uuid, ps: 'uzcard', sign },
+    ...{ payment_time: '2026-08-22 14:03:11', phone: '998901234567', card_pan: '860030******5959' },
+    ...{ card_token: 'token-0001', receipt_url: 'https://checkout.multicard.uz/check/1' },
+  };
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(fixture.accounts.multicard?.url ?? '', { method: 'POST', headers, body });
-  return [response.status, ((await response.json()) as { success: unknown }).success];
+  const init = { method: 'POST', headers, body: JSON.stringify(request) };
+  const response = await fetch(fixture.accounts.multicard?.url ?? '', init);
+  const answer = (await response.json()) as { success: unknown };
+  if (answer.success === true) fixture.observe({ provider: 'multicard', request, status: response.status, answer });
+  return [response.status, answer.success];
 }

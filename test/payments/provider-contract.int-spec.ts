@@ -80,6 +80,7 @@ describe.each(PROVIDERS)('%s', (_name, flow, make) => {
       callbackUrl: null,
       returnUrl: null,
       lines: null,
+      saleLines: [],
     };
     const ref: PaymentRef = { ourRef, providerRef: null, flow, amountTiyin: 150_050, createdAtMs: Date.now() };
     const prepared = await provider.prepare?.(order, flow, instrument);

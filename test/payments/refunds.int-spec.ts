@@ -26,8 +26,19 @@ function untilBack(paymentId: string, refunded: number, status = 'captured') {
   return until('the money is back', read, (view) => view.refunded === refunded && view.status === status);
 }
 
-it('gives back the part that was returned, then the rest, both legs told apart', async () => {
-  const { id, receipt } = await sold();
+/** What a person found out at the provider about the part that was under way. */
+async function resolve(paymentId: string, outcome: string): Promise<void> {
+  const said = { outcome, reason: 'found in the cabinet' };
+  expect((await fixture.ask('POST', `/v1/operator/payments/${paymentId}/resolve`, said)).status).toBe(204);
+}
+
+it.each([
+  ['multicard, held', { provider: 'multicard', token: 'token-0001' }],
+  ['click, charged', { provider: 'click', token: 'token-0001' }],
+  ['click, on its page', { provider: 'click' }],
+  ['click, at a till', { provider: 'click', qr_code: 'otp-of-a-wallet' }],
+])('gives back the part that was returned, then the rest, both legs shown (%s)', async (_name, payment) => {
+  const { id, receipt } = await sold(payment);
   const first = await refund(receipt.id, 1);
   expect(first.status).toBe(201);
   const half = await untilBack(id, PRICE);
@@ -48,18 +59,30 @@ it('gives back parts that were asked for at the same time one after the other, a
   expect(await fixture.simulated(id)).toMatchObject([{ refunds: PIECES, refunded: WHOLE }]);
 });
 
-it.each(['drop_after', 'error_after', 'malformed', 'drop_before', 'error_before'])(
-  'learns what became of an unanswered part from the status alone (%s)',
-  async (fault) => {
-    const { id, receipt } = await sold();
+describe.each([
+  ['multicard', { provider: 'multicard', token: 'token-0001' }],
+  ['click', { provider: 'click', token: 'token-0001' }],
+])('%s shows no sum of what it gave back', (_name, payment) => {
+  it.each([
+    ['drop_after', true],
+    ['error_after', true],
+    ['malformed', true],
+    ['drop_before', false],
+    ['error_before', false],
+  ])('so an unanswered part is a person’s, and goes back once (%s)', async (fault, isDone) => {
+    const { id, receipt } = await sold(payment);
     await fixture.faults({ fault, next: 1 });
     await refund(receipt.id, 1);
+    await fixture.until(id, { status: 'manual' });
+    expect(await fixture.simulated(id)).toMatchObject([{ refunds: isDone ? 1 : 0 }]);
+    // What has not happened is asked for once more when a person has said so.
+    await resolve(id, isDone ? 'part_refunded' : 'captured');
     await untilBack(id, PRICE);
     expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1, refunded: PRICE }]);
-  },
-);
+  });
+});
 
-it('asks for the part that is under way first, also when an older one has become due beside it', async () => {
+it('decides on the part that is under way first, also when an older one has become due beside it', async () => {
   const { id, receipt } = await sold();
   fixture.register = 'sleeps';
   const older = await refund(receipt.id, 1, 0);
@@ -69,6 +92,8 @@ it('asks for the part that is under way first, also when an older one has become
   await fixture.registered(younger.body.id);
   await fixture.until(id, { status: 'refund_unknown' });
   await fixture.registered(older.body.id);
+  await fixture.until(id, { status: 'manual' });
+  await resolve(id, 'part_refunded');
   const both = await untilBack(id, 3 * PRICE);
   expect(both.refunds.map(({ amount, status }) => [amount, status])).toEqual([
     [PRICE, 'done'],
@@ -124,7 +149,6 @@ it('keeps the money of a sale whose second registration was taken back', async (
 });
 
 it.each([
-  ['click', { provider: 'click', token: 'token-0001' }],
   ['payme', { provider: 'payme', token: 'token-0001' }],
   ['an invoice of multicard', { provider: 'multicard' }],
 ])('refuses a part before anything is stored where only the whole sum goes back (%s)', async (_name, payment) => {
@@ -142,8 +166,7 @@ it('leaves a refund that the provider refuses to a person, who says what became 
   await refund(receipt.id, 1);
   await fixture.until(id, { status: 'manual' });
   expect(money).toMatchObject({ refunds: 0 });
-  const said = { outcome: 'part_refunded', reason: 'found in the cabinet' };
-  expect((await fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, said)).status).toBe(204);
+  await resolve(id, 'part_refunded');
   expect(await untilBack(id, PRICE)).toMatchObject({ refunds: [{ status: 'done' }] });
 });
 
@@ -169,6 +192,17 @@ it.each([
     prisma.$executeRaw`INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${id}, 'refund', 'of a dead worker')`,
     prisma.$executeRaw`UPDATE payments SET state = 'refunding', state_since = now(), due_at = now() WHERE id = ${id}`,
   ]);
+  await fixture.until(id, { status: 'manual' });
+  await resolve(id, isDone ? 'part_refunded' : 'captured');
   await untilBack(id, PRICE);
   expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1, refunded: PRICE }]);
+});
+
+it('refuses a part where an account at Click has parts switched off', async () => {
+  const { receipt } = await sold({ provider: 'click', token: 'token-0001' });
+  const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
+  await fixture.ask('PATCH', path, { settings: { partial_refunds: 'off' } });
+  const { status, body } = await refund(receipt.id, 1);
+  expect([status, body.code]).toEqual([422, 'partial_refund_unsupported']);
+  await fixture.ask('PATCH', path, { settings: { partial_refunds: 'on' } });
 });

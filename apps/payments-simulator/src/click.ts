@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { clickSignature, somToTiyin, tiyinToSom } from '#payments';
-import type { MerchantAccounts } from './accounts.js';
 import type { FaultRule, Faults } from './faults.js';
-import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
-import { capture, giveBack, type Money, type SimPayment } from './money.js';
+import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
+import { capture, giveBack, giveBackPart, type Money, type SimPayment } from './money.js';
 
 const OK = { error_code: 0, error_note: 'Success' };
 
@@ -82,6 +81,15 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
     if (payment.documents.length > 0 && faults.draw(['refund_document'])) money.register(payment, 'refund', null);
     return { ...OK, payment_id: Number(payment.id) };
   });
+  server.delete(`${base}/payment/partial_reversal/:service/:id/:amount`, (request, reply) => {
+    const { id, amount } = request.params as { id: string; amount: string };
+    const payment = book.find(id);
+    if (!payment) return notFound(reply);
+    const part = somToTiyin(amount);
+    const isRefused = faults.draw(['refuse_refund']) !== null || part.kind !== 'ok';
+    if (isRefused || !giveBackPart(payment, part.tiyin)) return { error_code: -1, error_note: 'not reversed' };
+    return OK;
+  });
   server.post(`${base}/payment/ofd_data/submit_qrcode`, (request) => {
     const body = request.body as { payment_id: number; qrcode: string };
     const payment = book.find(String(body.payment_id));
@@ -113,7 +121,8 @@ function addClickPass(server: FastifyInstance, { book, faults }: ClickParts): vo
     if (faults.draw(['decline'])) payment.status = 'declined';
     else if (confirms) hold(payment, lifeOf(faults.draw(['expire_hold'])));
     else capture(payment);
-    const more = { card_type: 'private', processing_type: 'UZCARD', phone_number: '998901234567' };
+    const card = { card_type: 'private', processing_type: 'UZCARD', card_number: '860030******5959' };
+    const more = { ...card, phone_number: '998901234567' };
     const said = { payment_id: Number(payment.id), payment_status: statusOf(payment), confirm_mode: confirms ? 1 : 0 };
     return { ...OK, ...said, ...more };
   });
@@ -169,52 +178,65 @@ function statusOf({ status }: SimPayment): number {
   return status === 'pending' || status === 'reserved' || status === 'held' ? 1 : -1;
 }
 
-/** Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. */
+/**
+ * Click's side of a payment on its page: Prepare, debit, Complete; a failed Complete is repeated. Each try of the customer is a
+ * payment of its own (click_paydoc_id), each call about it names the try (click_trans_id): two numbers, as documented.
+ */
 export class ClickDriver {
+  private lastTransaction = 500_000;
+
   constructor(
-    private readonly accounts: () => MerchantAccounts,
+    private readonly merchant: Merchant,
     private readonly book: ClickBook,
     private readonly faults: Faults,
   ) {}
 
   async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
     const payment = this.book.open(order.ourRef, order.amountTiyin);
+    this.lastTransaction += 1;
+    const trans = String(this.lastTransaction);
     // Overtakes the call that it follows.
-    if (this.faults.draw(['reorder'])) await this.call(payment, { action: '1', merchant_prepare_id: '1' });
-    const prepared = await this.call(payment, { action: '0' });
+    if (this.faults.draw(['reorder'])) await this.call(payment, trans, { action: '1', merchant_prepare_id: '1' });
+    const prepared = await this.call(payment, trans, { action: '0' });
     if (prepared?.['error'] !== 0) {
       payment.status = 'declined';
       return { paid: false, said: prepared };
     }
     payment.status = 'reserved';
     const prepareId = String(prepared['merchant_prepare_id']);
-    const completed = await this.call(payment, { action: '1', merchant_prepare_id: prepareId });
-    const isPaid = completed?.['error'] === 0;
+    const completed = await this.call(payment, trans, { action: '1', merchant_prepare_id: prepareId });
+    // Documented: after the debit only -4 (confirmed before) and -9 (cancelled before) are answers beside success. What was confirmed
+    // before stays with the merchant.
+    const isPaid = completed?.['error'] === 0 || completed?.['error'] === -4;
     if (isPaid) capture(payment);
     else payment.status = 'declined';
     // Sent long ago and on its way until now.
-    if (this.faults.draw(['stale_webhook'])) await this.call(payment, { action: '0' });
+    if (this.faults.draw(['stale_webhook'])) await this.call(payment, trans, { action: '0' });
     return { paid: isPaid, said: completed };
   }
 
-  private async call(payment: SimPayment, more: Record<string, string>): Promise<Record<string, unknown> | null> {
-    const { click } = this.accounts();
+  private async call(
+    payment: SimPayment,
+    trans: string,
+    more: Record<string, string>,
+  ): Promise<Record<string, unknown> | null> {
+    const { click } = this.merchant.accounts();
     if (!click) throw new Error('No Click account is set up.');
     const signTime = new Date().toISOString().slice(0, 19).replace('T', ' ');
     const signed = {
-      ...{ clickTransId: payment.id, serviceId: click.service_id, merchantTransId: payment.ourRef },
+      ...{ clickTransId: trans, serviceId: click.service_id, merchantTransId: payment.ourRef },
       ...{ merchantPrepareId: more['merchant_prepare_id'] ?? null, amount: tiyinToSom(payment.amountTiyin) },
       ...{ action: more['action'] ?? '', signTime },
     };
     const body = new URLSearchParams({
-      ...{ click_trans_id: payment.id, service_id: click.service_id, click_paydoc_id: payment.id },
+      ...{ click_trans_id: trans, service_id: click.service_id, click_paydoc_id: payment.id },
       ...{ merchant_trans_id: payment.ourRef, amount: signed.amount, error: '0', error_note: 'Success' },
       ...{ sign_time: signTime, sign_string: clickSignature(signed, click.secret_key), ...more },
     }).toString();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    if (this.faults.draw(['duplicate'])) await callMerchant(click.url, body, headers);
+    if (this.faults.draw(['duplicate'])) await this.merchant.call('click', click.url, body, headers);
     const isFinal = (answer: MerchantAnswer | null): boolean => answer?.status === 200 && answer.body['error'] !== -7;
-    const answer = await callUntil(isFinal, () => callMerchant(click.url, body, headers));
+    const answer = await callUntil(isFinal, () => this.merchant.call('click', click.url, body, headers));
     return isFinal(answer) ? (answer?.body ?? null) : null;
   }
 }

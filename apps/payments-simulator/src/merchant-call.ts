@@ -1,3 +1,7 @@
+import type { ProviderCode } from '#payments';
+import type { MerchantAccounts } from './accounts.js';
+import type { Observe } from './observe.js';
+
 /** A provider's call to a merchant. Null when nobody answered, or not with JSON. */
 export interface MerchantAnswer {
   status: number;
@@ -5,24 +9,50 @@ export interface MerchantAnswer {
 }
 
 const TIMEOUT_MS = 10_000;
-/** How long a provider repeats a call that is not answered: the merchant may be starting again. */
-const PATIENCE_MS = 90_000;
-const PAUSE_MS = 250;
+/**
+ * How long a provider repeats a call that is not answered: no provider publishes it. Longer than any merchant takes to start again,
+ * on however slow a machine: one that gives up leaves money that no call can move.
+ */
+const PATIENCE_MS = 15 * 60_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 2_000;
 
-export async function callMerchant(
-  url: string,
-  body: string,
-  headers: Record<string, string>,
-): Promise<MerchantAnswer | null> {
-  try {
-    const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
-    const response = await fetch(url, init);
-    const text = await response.text();
-    return { status: response.status, body: (text === '' ? {} : JSON.parse(text)) as Record<string, unknown> };
-  } catch {
-    // The merchant is away or answers nonsense: what a provider then does is the caller's business.
-    return null;
+/** The merchant as the providers know it: its accounts, and the calls to it. */
+export class Merchant {
+  /**
+   * @param accounts may change while it runs
+   * @param observe is shown each call that was answered with HTTP 200
+   */
+  constructor(
+    readonly accounts: () => MerchantAccounts,
+    private readonly observe: Observe,
+  ) {}
+
+  async call(
+    provider: ProviderCode,
+    url: string,
+    body: string,
+    headers: Record<string, string>,
+  ): Promise<MerchantAnswer | null> {
+    try {
+      const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
+      const response = await fetch(url, init);
+      const text = await response.text();
+      const answer = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
+      const { status } = response;
+      if (status === 200)
+        this.observe({ provider, by: 'provider', method: 'POST', path: '', request: fieldsOf(body), status, answer });
+      return { status, body: answer };
+    } catch {
+      // The merchant is away or answers nonsense: what a provider then does is the caller's business.
+      return null;
+    }
   }
+}
+
+/** A body of JSON, or of a form. */
+function fieldsOf(body: string): unknown {
+  return body.startsWith('{') ? (JSON.parse(body) as unknown) : Object.fromEntries(new URLSearchParams(body));
 }
 
 /** Calls until the answer is final, as a provider repeats what was not answered. @returns the last answer */
@@ -31,9 +61,9 @@ export async function callUntil(
   call: () => Promise<MerchantAnswer | null>,
 ): Promise<MerchantAnswer | null> {
   const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
     const answer = await call();
     if (isFinal(answer) || Date.now() > deadline) return answer;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

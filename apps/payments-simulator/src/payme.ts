@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { paymeAuthorization } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { callMerchant, callUntil, type MerchantAnswer } from './merchant-call.js';
+import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
 import { PaymeCards } from './payme-cards.js';
 import { capture, giveBack, type Money, type SimLines, type SimPayment } from './money.js';
 
@@ -16,6 +16,8 @@ interface Receipt {
   cancelTime: number;
   /** Given when Payme is to register the receipt. */
   detail: unknown;
+  account: Params;
+  description: string;
 }
 
 type Params = Record<string, unknown>;
@@ -75,6 +77,8 @@ function create(params: Params, money: Money, receipts: Map<string, Receipt>): R
     payTime: 0,
     cancelTime: 0,
     detail: params['detail'] ?? null,
+    account: params['account'] as Params,
+    description: typeof params['description'] === 'string' ? params['description'] : '',
   };
   receipts.set(id, receipt);
   return shown(receipt);
@@ -119,11 +123,20 @@ function settled(receipt: Receipt): Receipt {
 }
 
 function shown(receipt: Receipt): RpcResult {
-  const { payment, state, createTime, payTime, cancelTime } = receipt;
-  const times = { create_time: createTime, pay_time: payTime, cancel_time: cancelTime };
-  const answer = { receipt: { _id: payment.id, ...times, state, amount: payment.amountTiyin, currency: 860 } };
+  const answer = { receipt: documented(receipt) };
   settled(receipt);
   return { result: answer };
+}
+
+/** All fields of the documentation's own example. */
+function documented({ payment, state, createTime, payTime, cancelTime, ...rest }: Receipt): Params {
+  return {
+    ...{ _id: payment.id, create_time: createTime, pay_time: payTime, cancel_time: cancelTime, state, type: 2 },
+    ...{ external: false, operation: -1, category: null, error: null, description: rest.description },
+    ...{ detail: rest.detail, amount: payment.amountTiyin, currency: 860, commission: 0 },
+    account: Object.entries(rest.account).map(([name, value]) => ({ name, title: name, value, main: true })),
+    ...{ card: null, merchant: {}, meta: null, processing_id: null },
+  };
 }
 
 function failed(code: number, message: string): RpcResult {
@@ -135,7 +148,7 @@ export class PaymeDriver {
   private lastId = 0;
 
   constructor(
-    private readonly accounts: () => MerchantAccounts,
+    private readonly merchant: Merchant,
     private readonly money: Money,
     private readonly faults: Faults,
     private readonly fiscal: PaymeFiscal,
@@ -182,13 +195,13 @@ export class PaymeDriver {
     this.lastId += 1;
     const body = JSON.stringify({ method, params, id: this.lastId });
     const headers = { 'content-type': 'text/json; charset=UTF-8', authorization: paymeAuthorization('Paycom', key) };
-    if (this.faults.draw(['duplicate'])) await callMerchant(url, body, headers);
-    const answer = await callUntil(isFinal, () => callMerchant(url, body, headers));
+    if (this.faults.draw(['duplicate'])) await this.merchant.call('payme', url, body, headers);
+    const answer = await callUntil(isFinal, () => this.merchant.call('payme', url, body, headers));
     return answer?.body ?? null;
   }
 
   private known(): NonNullable<MerchantAccounts['payme']> {
-    const { payme } = this.accounts();
+    const { payme } = this.merchant.accounts();
     if (!payme) throw new Error('No Payme account is set up.');
     return payme;
   }
@@ -197,7 +210,7 @@ export class PaymeDriver {
 /** Payme's register: sells what was given as `detail` once it is paid, refunds it when the money goes back, and tells the merchant. */
 export class PaymeFiscal {
   constructor(
-    private readonly accounts: () => MerchantAccounts,
+    private readonly merchant: Merchant,
     private readonly money: Money,
     private readonly faults: Faults,
   ) {}
@@ -217,7 +230,7 @@ export class PaymeFiscal {
   }
 
   private async tell(id: string, type: 'PERFORM' | 'CANCEL', url: string): Promise<void> {
-    const { payme } = this.accounts();
+    const { payme } = this.merchant.accounts();
     if (!payme) return;
     const query = new URL(url).searchParams;
     const fiscal_data = {
@@ -227,7 +240,7 @@ export class PaymeFiscal {
     const body = JSON.stringify({ method: 'SetFiscalData', params: { id, type, fiscal_data }, id: 1 });
     const authorization = paymeAuthorization('Paycom', payme.key);
     for (let tries = 0; tries < 20; tries += 1) {
-      const answer = await callMerchant(payme.url, body, { 'content-type': 'text/json', authorization });
+      const answer = await this.merchant.call('payme', payme.url, body, { 'content-type': 'text/json', authorization });
       if (answer?.body['result'] !== undefined) return;
       await new Promise((resolve) => setTimeout(resolve, 250));
     }

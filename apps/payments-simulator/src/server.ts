@@ -5,6 +5,8 @@ import { addClickMerchant, ClickBook, ClickDriver } from './click.js';
 import { Faults, readFaultRules, type FaultRule } from './faults.js';
 import { Money, type SimMoneyEdit } from './money.js';
 import { addMulticard, MulticardBook } from './multicard.js';
+import { Merchant } from './merchant-call.js';
+import { observeCalls, type Observe } from './observe.js';
 import { invoicesPage, payPage, resultPage } from './pages.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
 
@@ -12,6 +14,8 @@ export interface PaymentsSimulatorOptions {
   /** Where the providers call the merchant; may change while it runs. */
   accounts?: () => MerchantAccounts;
   random?: () => number;
+  /** Shown every call of the providers' protocols, in both directions. */
+  observe?: Observe;
 }
 
 /** Calls of a merchant's server, which faults may strike; pages and lists always answer. */
@@ -22,7 +26,7 @@ const API = /^\/(payme\/api|click\/v2\/|multicard\/payment)/;
  * a page on which a person pays, and faults on demand.
  */
 export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): FastifyInstance {
-  const { accounts = () => NO_ACCOUNTS } = options;
+  const { accounts = () => NO_ACCOUNTS, observe = () => undefined } = options;
   const server = Fastify({ logger: false, keepAliveTimeout: 72_000, forceCloseConnections: true });
   const faults = new Faults(options.random);
   const money = new Money();
@@ -30,16 +34,18 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     done(null, typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as unknown) : {});
   });
-  strike(server, faults);
-  const fiscal = new PaymeFiscal(accounts, money, faults);
+  const spoilt = strike(server, faults);
+  observeCalls(server, observe, (request) => spoilt.has(request));
+  const merchant = new Merchant(accounts, observe);
+  const fiscal = new PaymeFiscal(merchant, money, faults);
   addPaymeSubscribe(server, { money, faults, fiscal });
   const clickBook = new ClickBook(money);
   addClickMerchant(server, { book: clickBook, faults, money });
-  const cards = new MulticardBook(money, faults, accounts);
-  addMulticard(server, cards, faults, () => addressOf(server));
+  const cards = new MulticardBook(money, faults, merchant, () => addressOf(server));
+  addMulticard(server, cards, faults);
   addPages(server, {
-    payme: new PaymeDriver(accounts, money, faults, fiscal),
-    ...{ clickBook, click: new ClickDriver(accounts, clickBook, faults), cards },
+    payme: new PaymeDriver(merchant, money, faults, fiscal),
+    ...{ clickBook, click: new ClickDriver(merchant, clickBook, faults), cards },
   });
   server.post('/faults', (request, reply) => {
     const rules = readFaultRules(request.body);
@@ -62,8 +68,12 @@ function addressOf(server: FastifyInstance): string {
   return typeof address === 'object' && address ? `http://127.0.0.1:${String(address.port)}` : '';
 }
 
-/** Faults around a call: before it nothing is done, after it nobody hears of what was done. */
-function strike(server: FastifyInstance, faults: Faults): void {
+/**
+ * Faults around a call: before it nothing is done, after it the answer to what was done is lost.
+ * @returns the calls that were answered with a failure of the simulator's
+ */
+function strike(server: FastifyInstance, faults: Faults): WeakSet<object> {
+  const spoilt = new WeakSet<object>();
   const struck = new WeakMap<object, FaultRule>();
   server.addHook('preHandler', async (request, reply) => {
     if (!API.test(request.url)) return;
@@ -73,8 +83,10 @@ function strike(server: FastifyInstance, faults: Faults): void {
     else if (rule.fault === 'drop_before') {
       request.raw.socket.destroy();
       reply.hijack();
-    } else if (rule.fault === 'error_before') await reply.code(500).send({ error: 'simulated failure' });
-    else struck.set(request, rule);
+    } else if (rule.fault === 'error_before') {
+      spoilt.add(request);
+      await reply.code(500).send({ error: 'simulated failure' });
+    } else struck.set(request, rule);
   });
   server.addHook('onSend', (request, reply, payload, done) => {
     const rule = struck.get(request);
@@ -87,6 +99,7 @@ function strike(server: FastifyInstance, faults: Faults): void {
       done(null, '{"error":"simulated failure"}');
     } else done(null, payload);
   });
+  return spoilt;
 }
 
 interface Drivers {

@@ -37,6 +37,6 @@ export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
-export { credentialsOwner, instrumentOwner } from './payment-columns.js';
+export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
 export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
 export { StatementGroup } from './statement-group.js';

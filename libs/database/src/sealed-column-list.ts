@@ -1,4 +1,4 @@
-import { credentialsOwner, instrumentOwner } from './payment-columns.js';
+import { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
 import { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 
 /** A column of envelope-encrypted values (`seal` of #runtime). */
@@ -19,6 +19,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'client_keys', idColumn: 'id', column: 'secret_sealed', ownerOf: signingSecretOwner },
   { table: 'provider_accounts', idColumn: 'id', column: 'credentials_sealed', ownerOf: credentialsOwner },
   { table: 'payments', idColumn: 'id', column: 'instrument_sealed', ownerOf: instrumentOwner },
+  { table: 'provider_callbacks', idColumn: 'reference', column: 'body_sealed', ownerOf: callbackOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'secret_sealed', ownerOf: webhookSecretOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'previous_sealed', ownerOf: webhookSecretOwner },
 ];

@@ -1,8 +1,15 @@
 export { ClickClient, clickCapabilities, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
 export { clickLineForm, type ClickAmountScale } from './click/click-ofd.js';
-export { decideClick, type ClickDecision, type ClickOrder } from './click/click-shop.decision.js';
+export {
+  decideClick,
+  type ClickAttempt,
+  type ClickDecision,
+  type ClickFacts,
+  type ClickOrder,
+} from './click/click-shop.decision.js';
 export {
   clickAnswer,
+  clickFault,
   clickNote,
   readClickRequest,
   type ClickCommand,
@@ -74,9 +81,11 @@ export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from '.
 export {
   assertPaymentMove,
   canMovePayment,
+  isMoneyHeld,
   isWithoutMoney,
   PAYMENT_STATES,
   type PaymentState,
 } from './saga/payment-state.js';
+export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';

@@ -55,6 +55,8 @@ export interface PaymentOrder {
   returnUrl: string | null;
   /** What the provider is to register itself; null where our own register does: then no line may reach it. */
   lines: FiscalLines | null;
+  /** What is sold, independent of who registers it. Only for a provider whose form wants it, and only where nothing can come of it. */
+  saleLines: FiscalLines;
 }
 
 /** What the customer pays with. A token is the provider's, never a card number. */

@@ -5,7 +5,8 @@ import { ClickClient } from './click/click.client.js';
 import type { HttpExchange, HttpRequest } from './http-exchange.js';
 import { MulticardClient } from './multicard/multicard.client.js';
 import { PaymeClient } from './payme/payme.client.js';
-import type { CallOutcome, PaymentFlow, PaymentProvider, PaymentRef } from './port.js';
+import type { CallOutcome, PaymentFlow, PaymentProvider, PaymentRef, ProviderCode } from './port.js';
+import { violationsOf, withExamples } from './testing/provider-schemas.js';
 
 interface Fixture {
   name: string;
@@ -23,6 +24,10 @@ interface Fixture {
   providerRef: string | null;
   /** Whether the provider registers the sale. */
   lines?: boolean;
+  /** Of a refund of a part. */
+  refundTiyin?: number;
+  /** An answer that no document has, to see what is made of it. */
+  undocumented?: boolean;
   /** In order; no other request may leave. */
   exchanges: { request: HttpRequest; answer: { status: number; body: unknown } }[];
   outcome: Partial<CallOutcome>;
@@ -65,7 +70,30 @@ const CLIENTS: Record<string, (exchange: HttpExchange) => PaymentProvider> = {
 };
 
 function read(file: string): Fixture[] {
-  return JSON.parse(readFileSync(`libs/payments/src/${file}`, 'utf8')) as Fixture[];
+  return withExamples(providerOf(file), JSON.parse(readFileSync(`libs/payments/src/${file}`, 'utf8'))) as Fixture[];
+}
+
+function providerOf(file: string): ProviderCode {
+  return file.split('/')[0] as ProviderCode;
+}
+
+const BASES: Record<ProviderCode, string> = {
+  payme: 'https://checkout.paycom.uz/api',
+  click: 'https://api.click.uz/v2/merchant',
+  multicard: 'https://mesh.multicard.uz',
+};
+
+/** What of the fixture's requests and answers is in no document of the provider's. */
+function undocumentedIn(file: string, { exchanges, undocumented = false }: Fixture): string[] {
+  const provider = providerOf(file);
+  // Errors of its servers are none of the protocol.
+  const shown = exchanges.filter(({ answer }) => !undocumented && answer.status < 500);
+  return shown.flatMap(({ request, answer }) =>
+    violationsOf({
+      ...{ provider, by: 'us', method: request.method, path: request.url.replace(BASES[provider], '') },
+      ...{ request: request.body, status: answer.status, answer: answer.body },
+    }),
+  );
 }
 
 function ask(client: PaymentProvider, fixture: Fixture): Promise<CallOutcome> | undefined {
@@ -73,7 +101,7 @@ function ask(client: PaymentProvider, fixture: Fixture): Promise<CallOutcome> | 
   const lines = fixture.lines === true ? LINES : null;
   const ref: PaymentRef = { ourRef: 'pay_1', providerRef, flow, amountTiyin: 150_050, createdAtMs: NOW_MS };
   const order = {
-    ...{ ourRef: 'pay_1', amountTiyin: 150_050, description: 'Order pay_1', returnUrl: null, lines },
+    ...{ ourRef: 'pay_1', amountTiyin: 150_050, description: 'Order pay_1', returnUrl: null, lines, saleLines: LINES },
     callbackUrl: 'https://gw.example/cb',
   };
   const instrument = {
@@ -87,7 +115,7 @@ function ask(client: PaymentProvider, fixture: Fixture): Promise<CallOutcome> | 
     case 'capture':
       return client.capture?.(ref, lines);
     case 'refund':
-      return client.refund?.(ref, 150_050);
+      return client.refund?.(ref, fixture.refundTiyin ?? 150_050);
     case 'attachLink':
       return client.attachLink?.(ref, LINK);
     case 'submitLines':
@@ -113,6 +141,7 @@ describe.each(Object.keys(CLIENTS))('%s', (file) => {
       });
       expect(client && (await ask(client, fixture))).toMatchObject(fixture.outcome);
       expect(open).toEqual([]);
+      expect(undocumentedIn(file, fixture)).toEqual([]);
     },
   );
 });

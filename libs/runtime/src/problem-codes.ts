@@ -94,6 +94,7 @@ export const PROBLEMS = {
   provider_unknown: never(422, 'The payment provider is not set up'),
   payment_not_cancellable: never(409, 'The payment can no longer be cancelled'),
   payment_not_capturable: never(409, 'The payment does not wait for its capture'),
+  payment_not_deliverable: never(409, 'The payment is not paid'),
   payment_not_confirmable: never(409, 'The payment does not wait for a code'),
   payment_not_settled: later(409, 'The money of the sale is still on its way', 5),
   refund_by_provider: never(409, 'Only the payment provider can give the money back'),

@@ -15,6 +15,9 @@ interface LedgerRow {
   /** Sums that have still to go back. */
   open_refunds: number;
   reason: string | null;
+  /** For people who read a failure: how often it was tried, and in how many seconds the next try is. */
+  failures: number;
+  due_in: number | null;
 }
 
 /** What really happened to the money of one order, over all that the provider knows of it. */
@@ -61,7 +64,7 @@ export async function judgePayments(
   const told = (what: Exclude<keyof (typeof judged)[number], 'row'>): string[] =>
     judged
       .filter((one) => one[what])
-      .map(({ row }) => `${row.id} (${row.state}, ${row.receipt}, ${String(row.reason)})`);
+      .map(({ row }) => `${row.id} (${row.state}, ${row.receipt}, ${String(row.reason)}, ${dueOf(row)})`);
   const failures = [...complaints.slice(0, SAMPLES)];
   const counted = (what: Parameters<typeof told>[0]): number => {
     const found = told(what);
@@ -84,7 +87,8 @@ export async function judgePayments(
 function readLedger(rig: PaymentsRig, prefix: string): Promise<LedgerRow[]> {
   return sql<LedgerRow>(
     rig.system.database,
-    `SELECT p.id, p.state::text AS state, r.status::text AS receipt, p.reason,
+    `SELECT p.id, p.state::text AS state, r.status::text AS receipt, p.reason, p.failures,
+            extract(epoch FROM p.due_at - now())::int AS due_in,
             (SELECT min(b.status::text) FROM receipts b WHERE b.refund_of = r.id) AS refund,
             (SELECT count(*)::int FROM receipts b WHERE b.refund_of = r.id) AS refunds,
             (SELECT count(*)::int FROM payment_refunds f WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested'))
@@ -92,6 +96,10 @@ function readLedger(rig: PaymentsRig, prefix: string): Promise<LedgerRow[]> {
        FROM payments p JOIN receipts r ON r.id = p.receipt_id WHERE r.idempotency_key LIKE $1`,
     [`${prefix}-%`],
   );
+}
+
+function dueOf({ failures, due_in: dueIn }: LedgerRow): string {
+  return `${String(failures)} × in vain, due in ${String(dueIn)} s`;
 }
 
 function isEnded({ state, receipt, refund, open_refunds: openRefunds }: LedgerRow): boolean {

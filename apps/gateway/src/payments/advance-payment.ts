@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { nextStep, type SagaStep } from '#payments';
+import { nextStep, retryAfterMs, type SagaStep } from '#payments';
 import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
@@ -8,10 +8,12 @@ import { PaymentRepository, type Rest } from './payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { snapshotOf } from './saga-snapshot.js';
-import { patience, SagaWork, type Progress } from './saga-work.js';
+import { SagaWork, type Progress } from './saga-work.js';
 
 /** More steps in a row than any way through the saga has: beyond that something turns in a circle. */
 const MAX_STEPS = 24;
+/** The database did not say how the payment stands. */
+const UNREAD_RETRY_MS = 5_000;
 
 /**
  * Brings one payment as far as it can go now: read → ask the table → do → again. Nothing is kept in memory between two steps,
@@ -48,7 +50,7 @@ export class AdvancePayment {
       }
     } catch (error) {
       this.logger.warn({ payment_id: lease.paymentId, err: error }, 'payment: a step failed');
-      rest = { kind: 'rest', afterMs: patience(facts?.failures ?? 3) };
+      rest = { kind: 'rest', afterMs: facts ? retryAfterMs(facts.state, facts.failures) : UNREAD_RETRY_MS };
     }
     // A database that is away lets the lease run out: another worker takes it then.
     await this.payments

@@ -139,8 +139,7 @@ export class CallProvider {
       isWholeRefund: refundedAfter(facts) >= facts.amount_tiyin,
       isRefundSeen: refundSeen(facts, outcome),
     });
-    const isNews = state !== facts.state && !state.endsWith('_unknown');
-    const failures = isNews ? 0 : facts.failures + 1;
+    const failures = failuresAfter(facts, outcome, state);
     const change: PaymentChange = { state: this.stateOrManual(facts, outcome, state), failures };
     // Without an answer they may be there: from here on their document is looked for, and nothing handed in twice.
     if (call === 'submit_lines' && (outcome.kind === 'status' || outcome.kind === 'unknown'))
@@ -170,7 +169,7 @@ export class CallProvider {
       change.evidence = outcome.evidence;
     if (state === 'authorized' && facts.hold_until === null) change.holdUntil = holdEnd(facts, account, outcome);
     if (call === 'attach_link') change.link = 'attached';
-    if (outcome.document !== null) {
+    if (outcome.document !== null && facts.fiscal_mode === 'provider') {
       const isRefund = call === 'fetch_document' && wantedDocument(facts).which === 'refund';
       Object.assign(change, { [isRefund ? 'refundDocument' : 'saleDocument']: outcome.document });
     }
@@ -193,6 +192,7 @@ export class CallProvider {
       callbackUrl: callbackUrl(this.settings.PUBLIC_URL, facts.provider, facts.account_id),
       returnUrl: facts.return_url,
       lines: providersLines(facts),
+      saleLines: facts.document.lines,
     };
   }
 
@@ -213,6 +213,13 @@ function wantedDocument(facts: PaymentFacts): WantedDocument {
     sale: facts.fiscal_documents?.sale ?? null,
     isMoneyBack: facts.state === 'refunded',
   };
+}
+
+/** A customer who has not paid yet is no failure: however long that took, what follows begins with short pauses. */
+function failuresAfter(facts: PaymentFacts, outcome: CallOutcome, state: PaymentState): number {
+  const isNews = state !== facts.state && !state.endsWith('_unknown');
+  const isWaiting = state === 'pending' && outcome.kind === 'status';
+  return isNews || isWaiting ? 0 : facts.failures + 1;
 }
 
 /** Calls of which nothing else depends than what they change themselves: after them nothing has to be read again. */

@@ -87,6 +87,20 @@ export class ChangePayment {
     await this.worker.now(id);
   }
 
+  /**
+   * What was delivered, or is not any more: a provider that asks before it gives money back (Payme) is refused meanwhile.
+   * @throws Problem 404; 409 payment_not_deliverable
+   */
+  async deliver(merchantId: string, id: string, isDelivered: boolean): Promise<void> {
+    await this.locked(merchantId, id, async (tx, { state }) => {
+      if (isDelivered && state !== 'captured')
+        throw new Problem('payment_not_deliverable', `The payment is ${state}; only what is paid is delivered.`);
+      await tx.$executeRaw`
+        UPDATE payments SET delivered_at = CASE WHEN ${isDelivered} THEN coalesce(delivered_at, now()) END, updated_at = now()
+         WHERE id = ${id}`;
+    });
+  }
+
   /** Receipt first, then payment: the order in which everybody takes them. */
   private locked(
     merchantId: string,

@@ -169,6 +169,10 @@ function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | 
 }
 
 function differenceOf(facts: PaymentFacts, outcome: StatusFacts) {
+  // Where our own register sells, a document of the provider's beside it is a sale that was registered twice.
+  const isSoldTwice =
+    facts.fiscal_mode === 'gateway' && outcome.document !== null && outcome.document.fiscalSign !== facts.fiscal_sign;
+  if (isSoldTwice) return { registered_by_provider_too: outcome.document };
   const isExpected = EXPECTED[facts.state]?.includes(outcome.status) ?? true;
   const isSameSum = outcome.amountTiyin === null || BigInt(outcome.amountTiyin) === facts.amount_tiyin;
   const isSameRefund =

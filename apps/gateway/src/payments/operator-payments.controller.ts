@@ -4,6 +4,7 @@ import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
 import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
+import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
 
 class ReasonBody {
@@ -29,11 +30,26 @@ class DocumentBody extends ReasonBody {
   verification_url!: string;
 }
 
+class ExtraChargeBody extends ReasonBody {
+  /** The provider's id of the charge, as the payment shows it. */
+  @IsString()
+  @MinLength(1)
+  @MaxLength(100)
+  @IsCleanText()
+  provider_ref!: string;
+
+  @IsIn(['refunded', 'absent'])
+  outcome!: 'refunded' | 'absent';
+}
+
 /** What only a person can decide about money; on the audit trail with his reason. */
 @Controller('v1/operator/payments')
 @Scopes('operator:resolve')
 export class OperatorPaymentsController {
-  constructor(private readonly resolving: ResolvePayment) {}
+  constructor(
+    private readonly resolving: ResolvePayment,
+    private readonly extraCharges: EndExtraCharge,
+  ) {}
 
   @Post(':id/resolve')
   @HttpCode(204)
@@ -45,6 +61,12 @@ export class OperatorPaymentsController {
   @HttpCode(204)
   document(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: DocumentBody): Promise<void> {
     return this.resolving.giveDocument(caller, ownId('pay', id, 'payment'), body);
+  }
+
+  @Post(':id/extra-charges')
+  @HttpCode(204)
+  extraCharge(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: ExtraChargeBody): Promise<void> {
+    return this.extraCharges.execute(caller, ownId('pay', id, 'payment'), body);
   }
 
   @Post(':id/retry')

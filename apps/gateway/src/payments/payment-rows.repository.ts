@@ -23,12 +23,15 @@ export interface NewPayment {
 
 const COLUMNS = Prisma.sql`
   id, receipt_id, account_id, provider, flow, state, amount_tiyin, refunded_tiyin, next_action, reason, waits_for_capture,
-  fiscal_mode, provider_ref, evidence, expires_at, hold_until, state_since, created_at,
+  fiscal_mode, provider_ref, evidence, expires_at, hold_until, delivered_at, state_since, created_at,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('receipt_id', f.receipt_id, 'amount', f.amount_tiyin, 'status',
                      CASE WHEN f.state = 'waiting' AND b.status = 'registered' THEN 'requested'
                           WHEN f.state = 'waiting' AND b.status IN ('rejected', 'cancelled') THEN 'dropped'
                           ELSE f.state::text END) ORDER BY f.id), '[]')
-     FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id WHERE f.payment_id = payments.id) AS refunds`;
+     FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id WHERE f.payment_id = payments.id) AS refunds,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object('provider_ref', c.provider_ref, 'amount', c.amount_tiyin,
+                     'status', c.state, 'reason', c.reason) ORDER BY c.id), '[]')
+     FROM extra_charges c WHERE c.payment_id = payments.id) AS extra_charges`;
 
 /** Payments as the API writes and reads them. */
 @Injectable()

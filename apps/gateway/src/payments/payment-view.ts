@@ -11,6 +11,16 @@ export interface MoneyRefund {
   status: 'waiting' | 'requested' | 'done' | 'dropped';
 }
 
+/** What the provider charged for this order beyond the payment: tiyin. */
+export interface ExtraChargeView {
+  /** The provider's id of that payment. */
+  provider_ref: string;
+  amount: number;
+  /** `absent`: the provider has kept nothing. `ours`: it proved to be this very payment. `manual`: a person has to end it. */
+  status: 'reported' | 'refunding' | 'refunded' | 'absent' | 'ours' | 'manual';
+  reason: string;
+}
+
 /** `payments` as the API reads it. */
 export interface PaymentRow {
   id: string;
@@ -23,6 +33,7 @@ export interface PaymentRow {
   refunded_tiyin: bigint;
   next_action: NextAction | null;
   refunds: MoneyRefund[];
+  extra_charges: ExtraChargeView[];
   provider_ref: string | null;
   evidence: PaymentEvidence | null;
   reason: string | null;
@@ -30,6 +41,7 @@ export interface PaymentRow {
   fiscal_mode: 'gateway' | 'provider';
   expires_at: Date;
   hold_until: Date | null;
+  delivered_at: Date | null;
   state_since: Date;
   created_at: Date;
 }
@@ -51,6 +63,7 @@ export interface PaymentView {
   amount: number;
   refunded: number;
   refunds: MoneyRefund[];
+  extra_charges: ExtraChargeView[];
   /** Who registers the receipt: a register of the merchant, or the provider. */
   fiscalised_by: 'gateway' | 'provider';
   /** How the money came, as the receipt's register is told where it takes it (LocalExtraInfo). */
@@ -63,6 +76,8 @@ export interface PaymentView {
   reason: string | null;
   expires_at: string;
   hold_until: string | null;
+  /** The merchant's word: until it is taken back, Payme cannot cancel. */
+  delivered_at: string | null;
   status_since: string;
   created_at: string;
   receipt: ReceiptView;
@@ -78,6 +93,7 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     amount: Number(row.amount_tiyin),
     refunded: Number(row.refunded_tiyin),
     refunds: row.refunds,
+    extra_charges: row.extra_charges,
     fiscalised_by: row.fiscal_mode,
     extra_info: extraInfoView(row),
     capture: row.waits_for_capture ? 'manual' : 'auto',
@@ -86,6 +102,7 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     reason: row.reason,
     expires_at: row.expires_at.toISOString(),
     hold_until: row.hold_until?.toISOString() ?? null,
+    delivered_at: row.delivered_at?.toISOString() ?? null,
     status_since: row.state_since.toISOString(),
     created_at: row.created_at.toISOString(),
     receipt,

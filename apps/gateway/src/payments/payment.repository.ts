@@ -169,7 +169,7 @@ export class PaymentRepository {
   ): Promise<ClosedCall | null> {
     const [row] = await this.prisma.queryHot<ClosedCall>(Prisma.sql`
       WITH closed AS (
-        UPDATE payment_calls SET finished_at = now(), outcome = ${JSON.stringify(outcome)}::jsonb
+        UPDATE payment_calls SET finished_at = now(), outcome = ${JSON.stringify(withoutEvidence(outcome))}::jsonb
          WHERE id = ${callId} AND finished_at IS NULL
       ), ${this.moving(lease, move.from, move.change)}, refunded AS (
         UPDATE payment_refunds f SET state = 'done', finished_at = now()
@@ -242,6 +242,11 @@ export class PaymentRepository {
        WHERE id = ${paymentId} AND lease_id = ${leaseId} AND amount_tiyin > refunded_tiyin
          AND NOT EXISTS (SELECT FROM payment_refunds f WHERE f.payment_id = p.id AND f.state = 'requested')`;
   }
+}
+
+/** The customer's phone and the card's number at its bank stand on the payment alone, for its receipt. */
+function withoutEvidence(outcome: CallOutcome): CallOutcome {
+  return outcome.kind === 'status' ? { ...outcome, evidence: null } : outcome;
 }
 
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { Matches } from 'class-validator';
+import { IsBoolean, Matches } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Problem } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
@@ -19,6 +19,12 @@ import { paymentView, type PaymentRow, type PaymentView } from './payment-view.j
 import { Reconciliation, type Disagreement } from './reconciliation.js';
 
 type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+
+class DeliveredBody {
+  /** False: it was not, or came back. */
+  @IsBoolean()
+  delivered!: boolean;
+}
 
 class ConfirmBody {
   /** What the provider has sent to the customer. */
@@ -113,6 +119,18 @@ export class PaymentsController {
     @Body() { otp }: ConfirmBody,
   ): Promise<PaymentView> {
     await this.changing.confirm(client.merchantId, ownId('pay', id, 'payment'), otp);
+    return this.find(client, id);
+  }
+
+  @Post(':id/delivered')
+  @HttpCode(200)
+  @Scopes('payments:write')
+  async deliver(
+    @CurrentClient() client: AuthenticatedClient,
+    @Param('id') id: string,
+    @Body() { delivered }: DeliveredBody,
+  ): Promise<PaymentView> {
+    await this.changing.deliver(client.merchantId, ownId('pay', id, 'payment'), delivered);
     return this.find(client, id);
   }
 

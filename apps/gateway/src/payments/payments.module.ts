@@ -12,8 +12,13 @@ import { ChangePayment } from './change-payment.js';
 import { CollectPayment } from './collect-payment.js';
 import { ComparePayments } from './compare-payments.js';
 import { CreatePayment } from './create-payment.js';
+import { CallbackKeeper } from './inbound/callback-keeper.js';
 import { ClickCalls } from './inbound/click-calls.js';
+import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
+import { ExtraChargeKeeper } from './extra-charges/extra-charge-keeper.js';
+import { ExtraChargesRepository } from './extra-charges/extra-charges.repository.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
+import { CallbackSeal } from './inbound/kept-calls.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
 import { PaymeCalls } from './inbound/payme-calls.js';
 import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
@@ -27,6 +32,7 @@ import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
 import { PaymentWorker } from './payment-worker.js';
 import { PaymentRepository } from './payment.repository.js';
 import { PaymentsController } from './payments.controller.js';
+import { PreparePayment } from './prepare-payment.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { Reconciliation } from './reconciliation.js';
@@ -53,6 +59,7 @@ import { SagaWork } from './saga-work.js';
     SagaWork,
     AdvancePayment,
     PaymentWorker,
+    PreparePayment,
     CreatePayment,
     CollectPayment,
     ChangePayment,
@@ -61,6 +68,11 @@ import { SagaWork } from './saga-work.js';
     ResolvePayment,
     NoCardData,
     ProviderBodies,
+    CallbackSeal,
+    CallbackKeeper,
+    ExtraChargesRepository,
+    ExtraChargeKeeper,
+    EndExtraCharge,
     InboundRepository,
     PaymeGroups,
     PaymeCalls,
@@ -68,6 +80,6 @@ import { SagaWork } from './saga-work.js';
     ClickCalls,
     MulticardCalls,
   ],
-  exports: [CollectPayment, PaymentWorker],
+  exports: [CollectPayment, PaymentWorker, PreparePayment],
 })
 export class PaymentsModule {}

@@ -30,7 +30,10 @@ export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>
     case 'payme':
       return PAYME_CAPABILITIES;
     case 'click':
-      return clickCapabilities({ linksRefunds: valueOf(account, 'refund_documents') === 'link' });
+      return clickCapabilities({
+        linksRefunds: valueOf(account, 'refund_documents') === 'link',
+        refundsParts: valueOf(account, 'partial_refunds') === 'on',
+      });
     case 'multicard':
       return multicardCapabilities({ refundsParts: valueOf(account, 'partial_refunds') === 'on' });
   }
@@ -89,6 +92,7 @@ export class ProviderClients {
         const documents = {
           amountScale: amountScaleOf(account),
           linksRefunds: value('refund_documents') === 'link',
+          refundsParts: value('partial_refunds') === 'on',
         };
         return new ClickClient({ apiUrl, serviceId, merchantUserId, ...more, ...documents }, exchange);
       }
@@ -99,7 +103,8 @@ export class ProviderClients {
         const refundsParts = value('partial_refunds') === 'on';
         const sellerTin = value('tin');
         const tin = sellerTin === '' ? {} : { sellerTin };
-        const more = { storeId: value('store_id'), tokenHeader, holdMinutes, refundsParts, ...tin } as const;
+        const saysLines = value('invoice_ofd') === 'lines';
+        const more = { storeId: value('store_id'), tokenHeader, holdMinutes, refundsParts, saysLines, ...tin } as const;
         return new MulticardClient({ ...options, ...more }, exchange);
       }
     }

@@ -7,12 +7,14 @@ import type { ReceiptStatus } from '#fiscal-domain';
 export type DisagreementKind =
   /** Money was taken, and no receipt is registered for it. */
   | 'money_without_receipt'
-  /** A receipt is registered whose money is not there, and it is not refunded. */
+  /** A receipt is registered whose money is not there, or is held longer than the saga needs, and it is not refunded. */
   | 'receipt_without_money'
   /** What became of a call is not known yet. */
   | 'unknown'
   /** Only a person can go on. */
   | 'manual'
+  /** The provider charged for the order beyond the payment that was taken, and that has not gone back yet. */
+  | 'charged_twice'
   /** The provider says something else than we do. */
   | 'provider_differs'
   /** A sum that is to go back has not gone back. */
@@ -49,6 +51,9 @@ interface Row {
   discrepancy: unknown;
 }
 
+/** Money that is held this long after its receipt was registered is no usual way any more. */
+const HELD_SECONDS = 120;
+
 const WITHOUT_MONEY = Prisma.sql`('voided', 'refunded', 'declined', 'expired', 'cancelled')`;
 
 /**
@@ -78,12 +83,17 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
         UNION
         SELECT p.id FROM payment_refunds f JOIN payments p ON p.id = f.payment_id
          WHERE ${isAfter} AND f.state IN ('waiting', 'requested')
+        UNION
+        SELECT p.id FROM extra_charges c JOIN payments p ON p.id = c.payment_id
+         WHERE ${isAfter} AND c.finished_at IS NULL
       )
       SELECT * FROM (
         SELECT p.id, p.receipt_id, p.state, r.status AS receipt_status, p.amount_tiyin, p.due_at, p.reason, p.discrepancy,
                floor(extract(epoch FROM now() - p.state_since))::int4 AS age_seconds,
                CASE
                  WHEN p.state = 'manual' THEN 'manual'
+                 WHEN EXISTS (SELECT FROM extra_charges c WHERE c.payment_id = p.id AND c.finished_at IS NULL)
+                   THEN 'charged_twice'
                  WHEN p.discrepancy IS NOT NULL THEN 'provider_differs'
                  WHEN p.state::text LIKE '%\\_unknown' THEN 'unknown'
                  WHEN p.fiscal_mode = 'provider' AND p.state IN ('captured', 'refunded')
@@ -95,6 +105,9 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
                       AND (SELECT coalesce(sum(b.total_tiyin), 0) FROM receipts b
                             WHERE b.refund_of = r.id AND b.operation <> ${SURPLUS_OPERATION}
                               AND b.status = 'registered') < r.total_tiyin
+                   THEN 'receipt_without_money'
+                 WHEN p.state IN ('reserved', 'authorized', 'capturing') AND r.status = 'registered'
+                      AND greatest(p.state_since, r.registered_at) < now() - make_interval(secs => ${HELD_SECONDS}::int4)
                    THEN 'receipt_without_money'
                  WHEN EXISTS (SELECT FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
                                WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
@@ -116,13 +129,17 @@ function disagreement(row: Row): Disagreement {
   };
 }
 
-function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt }: Row): string {
+function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt, state }: Row): string {
   if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
+  if (kind === 'charged_twice')
+    return 'gateway: asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges';
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
   if (kind === 'document_missing')
     return 'provider: tells of its document; operator: POST /v1/operator/payments/{id}/document where it does not';
   if (kind === 'provider_differs')
     return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
+  if (kind === 'receipt_without_money' && state === 'reserved')
+    return 'gateway: reads the status at the provider; operator: find out there, then POST /v1/operator/payments/{id}/resolve';
   if (dueAt === null) return 'operator: nothing goes on by itself';
   return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
 }

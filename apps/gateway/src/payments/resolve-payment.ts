@@ -4,7 +4,8 @@ import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
-import { providerDocument, type PaymentState } from '#payments';
+import type { ReceiptStatus } from '#fiscal-domain';
+import { providerDocument, type PaymentFlow, type PaymentState } from '#payments';
 import { documentKept, PaymentRepository, type PaymentChange } from './payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
 
@@ -14,6 +15,8 @@ export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
 
 interface Locked {
   state: PaymentState;
+  flow: PaymentFlow;
+  receipt_status: ReceiptStatus;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
 }
@@ -31,12 +34,14 @@ export class ResolvePayment {
   async resolve(caller: Caller, id: string, said: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT state, amount_tiyin, refunded_tiyin FROM payments
-         WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
+        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status
+          FROM payments p JOIN receipts r ON r.id = p.receipt_id
+         WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');
-      if (row.state !== 'manual') throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
+      if (row.state !== 'manual' && !isLeftByProvider(row))
+        throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
       const change = await this.changeFor(tx, id, row, said.outcome);
-      await this.payments.change(tx, id, 'manual', { ...change, reason: said.reason, failures: 0 });
+      await this.payments.change(tx, id, row.state, { ...change, reason: said.reason, failures: 0 });
       await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${id}`;
       const [before, after] = [{ status: row.state }, { status: said.outcome, reason: said.reason }];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };
@@ -110,4 +115,13 @@ export class ResolvePayment {
     });
     await this.worker.now(id);
   }
+}
+
+/**
+ * The provider has frozen the money and does not ask for our verdict any more (a callback that it gave up), or it never learnt it:
+ * the saga can only read, a person there can end it.
+ */
+function isLeftByProvider({ state, flow, receipt_status: receipt }: Locked): boolean {
+  const hasVerdict = receipt === 'registered' || receipt === 'rejected' || receipt === 'cancelled';
+  return state === 'reserved' && flow === 'veto' && hasVerdict;
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isWithoutMoney, type SagaStep } from '#payments';
+import { isWithoutMoney, retryAfterMs, retrySchedule, type SagaStep } from '#payments';
 import { Problem } from '#runtime';
 import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
@@ -16,8 +16,6 @@ import { RefundSale } from './refund-sale.js';
 export type Progress = { kind: 'go_on'; facts: PaymentFacts | null } | Rest;
 
 const GO_ON: Progress = { kind: 'go_on', facts: null };
-/** Between two looks at something that has not changed, by how often it has not. */
-const PATIENCE_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000];
 /** While a customer may pay at any moment. */
 const PENDING_LOOK_MS = 3_000;
 
@@ -98,19 +96,14 @@ export class SagaWork {
     } catch (error) {
       // Its register is gone, or a rule is against it: reconciliation names it, a person mends it.
       if (!(error instanceof Problem) || error.status >= 500) throw error;
-      return { kind: 'rest', afterMs: PATIENCE_MS.at(-1) ?? RECEIPT_LOOK_MS };
+      return { kind: 'rest', afterMs: retrySchedule(facts.state).lastMs };
     }
   }
 }
 
 /** Nothing came of it: later, the later the more often that was so. */
 function rest(facts: PaymentFacts): Rest {
-  return { kind: 'rest', afterMs: patience(facts.failures) };
-}
-
-export function patience(failures: number): number {
-  const base = PATIENCE_MS[Math.min(failures, PATIENCE_MS.length - 1)] ?? RECEIPT_LOOK_MS;
-  return base * (0.9 + Math.random() * 0.2);
+  return { kind: 'rest', afterMs: retryAfterMs(facts.state, facts.failures) };
 }
 
 function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {

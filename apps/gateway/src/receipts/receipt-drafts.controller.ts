@@ -2,7 +2,9 @@ import { Body, Controller, Headers, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { BodyLimit, preferredLanguage, type ProblemDocument } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
+import { PreparePayment, type PreparedPayment } from '../payments/prepare-payment.js';
 import { BatchBody } from './batch-body.js';
 import { CreateBatch } from './create-batch.js';
 import { PrepareReceipt } from './prepare-receipt.js';
@@ -14,7 +16,8 @@ import { ReceiptUrls } from './receipt-url.js';
 interface ValidatedView extends DocumentView {
   valid: true;
   external_id: string | null;
-  device_id: string;
+  /** Null: the payment provider registers it. */
+  device_id: string | null;
   branch_id: string;
   cashier_id: string;
 }
@@ -38,17 +41,19 @@ const BATCH_LIMIT_BYTES = 4 * 1024 * 1024;
 export class ReceiptDraftsController {
   constructor(
     private readonly prepareReceipt: PrepareReceipt,
+    private readonly preparePayment: PreparePayment,
     private readonly createBatch: CreateBatch,
     private readonly urls: ReceiptUrls,
   ) {}
 
-  /** The same checks as POST /v1/receipts, and nothing is stored: no key, no external_id is taken. */
+  /**
+   * The same checks as POST /v1/receipts, those of a payment that goes with it included, and nothing is stored: no key, no
+   * external_id is taken.
+   */
   @Post('validate')
   @HttpCode(200)
   async validate(@CurrentClient() client: AuthenticatedClient, @Body() body: ReceiptBody): Promise<ValidatedView> {
-    const prepared = await this.prepareReceipt.prepare(client.merchantId, body, { collects: true });
-    if (prepared.kind === 'refused') throw prepared.problem;
-    const { route, document } = prepared;
+    const { route, document } = await this.prepare(client, body);
     return {
       valid: true,
       ...documentView(document),
@@ -57,6 +62,19 @@ export class ReceiptDraftsController {
       branch_id: route.branchId,
       cashier_id: route.cashierId,
     };
+  }
+
+  private async prepare(
+    client: AuthenticatedClient,
+    body: ReceiptBody,
+  ): Promise<Pick<PreparedPayment, 'route' | 'document'>> {
+    if (body.payment.method === 'online') {
+      if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
+      return this.preparePayment.prepare(client.merchantId, body);
+    }
+    const prepared = await this.prepareReceipt.prepare(client.merchantId, body);
+    if (prepared.kind === 'refused') throw prepared.problem;
+    return prepared;
   }
 
   @Post('batch')

@@ -13,7 +13,6 @@ import { ComposeDocument } from './compose-document.js';
 import { CreateBatch } from './create-batch.js';
 import { CreateReceipt } from './create-receipt.js';
 import { PrepareReceipt } from './prepare-receipt.js';
-import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptUrls } from './receipt-url.js';
 import { ReceiptWait } from './receipt-wait.js';
 import { ReceiptRepository } from './receipt.repository.js';
@@ -23,7 +22,6 @@ import { SettledReceipts } from './settled-receipts.js';
 
 @Module({
   imports: [CatalogModule],
-  controllers: [ReceiptDraftsController],
   providers: [
     ReceiptRepository,
     ChooseDevice,
@@ -65,6 +63,7 @@ import { SettledReceipts } from './settled-receipts.js';
     CatalogModule,
     PrepareReceipt,
     CreateReceipt,
+    CreateBatch,
     CancelReceipt,
     RingLanes,
     SettledReceipts,

@@ -1,6 +1,6 @@
 // Click is answered as its documentation wants, and a sum is confirmed once, however often it is told.
 import { clickSignature } from './click.signature.js';
-import { decideClick, type ClickOrder } from './click-shop.decision.js';
+import { decideClick, type ClickAttempt, type ClickOrder } from './click-shop.decision.js';
 import { clickAnswer, readClickRequest, type ClickCommand } from './click-shop.wire.js';
 
 const ACCOUNT = { serviceId: '12345', secretKey: 'SECRET123' };
@@ -46,32 +46,76 @@ it.each([
   });
 });
 
-const open: ClickOrder = { number: 778, amountTiyin: 100_000, state: 'open', isThisOne: false };
-const prepared: ClickOrder = { ...open, state: 'prepared', isThisOne: true };
+const open: ClickOrder = { amountTiyin: 100_000, state: 'open' };
+const prepared: ClickOrder = { ...open, state: 'prepared' };
+const paid: ClickOrder = { ...open, state: 'paid' };
+const closed: ClickOrder = { ...open, state: 'closed' };
+const attempt = (state: ClickAttempt['state']): ClickAttempt => ({ number: 778, state });
 const done = { action: '1', merchant_prepare_id: '778' };
 
 it.each([
-  ['Prepare', {}, open, 0, 'prepare'],
-  ['Prepare again', {}, prepared, 0, null],
-  ['Prepare by another try of the customer', {}, { ...prepared, isThisOne: false }, 0, 'prepare'],
-  ['Prepare of nothing', {}, null, -5, null],
-  ['Prepare of a paid order', {}, { ...prepared, state: 'paid' }, -4, null],
-  ['Prepare of a closed order', {}, { ...open, state: 'closed' }, -9, null],
-  ['Prepare with another sum', { amount: '999.98' }, open, -2, null],
-  ['Prepare that failed at Click', { error: '-5017' }, prepared, -9, 'cancel'],
-  ['Complete', done, prepared, 0, 'confirm'],
-  ['Complete again', done, { ...prepared, state: 'paid' }, 0, null],
-  ['Complete by another try after it was paid', done, { ...prepared, state: 'paid', isThisOne: false }, -4, null],
-  ['Complete without Prepare', done, open, -6, null],
-  ['Complete with a foreign prepare id', { ...done, merchant_prepare_id: '779' }, prepared, -6, null],
-  ['Complete with another sum', { ...done, amount: '1.00' }, prepared, -2, null],
-  ['Complete that failed at Click', { ...done, error: '-5017' }, prepared, -9, 'cancel'],
-  ['Complete of a cancelled order', done, { ...prepared, state: 'closed' }, -9, null],
-])('%s', (...[, more, order, error, change]) => {
-  expect(decideClick(read(more as Record<string, string>), order as ClickOrder | null)).toEqual({ error, change });
+  ['Prepare', {}, open, null, 0, 'prepare'],
+  ['Prepare again', {}, prepared, attempt('prepared'), 0, null],
+  ['Prepare by another attempt of the customer', {}, prepared, null, 0, 'prepare'],
+  ['Prepare of nothing', {}, null, null, -5, null],
+  ['Prepare of a paid order', {}, paid, null, -4, null],
+  ['Prepare of a paid order by the attempt that paid', {}, paid, attempt('confirmed'), -4, null],
+  ['Prepare of a closed order', {}, closed, null, -9, null],
+  ['Prepare of a cancelled attempt', {}, open, attempt('cancelled'), -9, null],
+  ['Prepare with another sum', { amount: '999.98' }, open, null, -2, null],
+  ['Prepare that failed at Click', { error: '-5017' }, prepared, attempt('prepared'), -9, 'cancel'],
+  ['Complete', done, prepared, attempt('prepared'), 0, 'confirm'],
+  ['Complete after another attempt was cancelled', done, open, attempt('prepared'), 0, 'confirm'],
+  ['Complete without Prepare', done, open, null, -6, null],
+  [
+    'Complete with a foreign prepare id',
+    { ...done, merchant_prepare_id: '779' },
+    prepared,
+    attempt('prepared'),
+    -6,
+    null,
+  ],
+  ['Complete with another sum', { ...done, amount: '1.00' }, prepared, attempt('prepared'), -2, null],
+  ['Complete that failed at Click', { ...done, error: '-5017' }, prepared, attempt('prepared'), -9, 'cancel'],
+  ['Complete of a cancelled attempt', done, open, attempt('cancelled'), -9, null],
+  ['Complete of a closed order', done, closed, attempt('prepared'), -9, null],
+  ['Complete of the attempt whose money Click showed before', done, paid, attempt('paid'), 0, 'acknowledge'],
+  ['Complete again', done, paid, attempt('confirmed'), -4, null],
+  [
+    'Complete that failed at Click, of the attempt that paid',
+    { ...done, error: '-1' },
+    paid,
+    attempt('confirmed'),
+    -4,
+    null,
+  ],
+  ['Complete by another attempt after it was paid', done, paid, attempt('prepared'), -4, null],
+  ['Complete by an attempt without Prepare after it was paid', done, paid, null, -4, null],
+])('%s', (...[, more, order, known, error, change]) => {
+  const facts = { order, attempt: known, repeatedComplete: -4 as const };
+  expect(decideClick(read(more), facts)).toMatchObject({ error, change });
 });
 
-it('answers with the payment’s own number, every time the same', () => {
+it('answers a repeated Complete of the attempt that paid with 0 where the account expects that, and no other one', () => {
+  const facts = { order: paid, repeatedComplete: 0 as const };
+  expect(decideClick(read(done), { ...facts, attempt: attempt('confirmed') }).error).toBe(0);
+  expect(decideClick(read(done), { ...facts, attempt: attempt('prepared') }).error).toBe(-4);
+  expect(decideClick(read(done), { ...facts, attempt: null }).error).toBe(-4);
+});
+
+it.each([
+  ['another attempt on a paid order', done, paid, attempt('prepared'), true],
+  ['an attempt without Prepare', done, paid, null, true],
+  ['a repeat of the attempt that paid', done, paid, attempt('confirmed'), false],
+  ['the first Complete of the attempt that paid', done, prepared, attempt('prepared'), false],
+  ['another attempt that failed at Click', { ...done, error: '-1' }, paid, attempt('prepared'), false],
+  ['a Prepare on a paid order', {}, paid, null, false],
+])('a charge beyond the one that paid is noticed: %s', (...[, more, order, known, isExtraCharge]) => {
+  const facts = { order, attempt: known, repeatedComplete: -4 as const };
+  expect(decideClick(read(more), facts)).toMatchObject({ isExtraCharge });
+});
+
+it('answers with the attempt’s own number, every time the same', () => {
   expect(clickAnswer(read(), 0, 778)).toEqual({
     ...{
       click_trans_id: 3_737_503,

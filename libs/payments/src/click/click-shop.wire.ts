@@ -84,17 +84,27 @@ export function readClickRequest(
   };
 }
 
+/** The answer to a call that nothing is known of: its ids come back as they came. */
+export function clickFault(body: string, error: ClickError): WireObject {
+  const form = new URLSearchParams(body);
+  return {
+    click_trans_id: asNumber(form.get('click_trans_id') ?? ''),
+    merchant_trans_id: form.get('merchant_trans_id') ?? '',
+    ...clickNote(error),
+  };
+}
+
 export function clickNote(error: ClickError): { error: number; error_note: string } {
   return { error, error_note: CLICK_NOTES[error] };
 }
 
-/** Prepare's and Complete's answer; both ids are the payment's own number, the same however often it is asked. */
-export function clickAnswer(command: ClickCommand, error: ClickError, paymentNumber: number | null): WireObject {
+/** Prepare's and Complete's answer; both ids are the attempt's own number, the same however often it is asked. */
+export function clickAnswer(command: ClickCommand, error: ClickError, attemptNumber: number | null): WireObject {
   const name = command.action === 'prepare' ? 'merchant_prepare_id' : 'merchant_confirm_id';
   return {
     click_trans_id: asNumber(command.clickTransId),
     merchant_trans_id: command.merchantTransId,
-    [name]: paymentNumber,
+    [name]: attemptNumber,
     ...clickNote(error),
   };
 }

@@ -14,7 +14,7 @@ import {
   type PaymentRef,
   type ProviderCapabilities,
 } from '../port.js';
-import { tiyinToSomNumber } from '../som.js';
+import { tiyinToSom, tiyinToSomNumber } from '../som.js';
 import { integerAt, isObject, textAt, type WireObject } from '../wire.js';
 
 export interface ClickClientOptions {
@@ -28,6 +28,8 @@ export interface ClickClientOptions {
   amountScale?: ClickAmountScale;
   /** Whether the link of a payment becomes the refund's after a reversal. */
   linksRefunds?: boolean;
+  /** Whether parts of a payment may be reversed. */
+  refundsParts?: boolean;
   nowMs?: () => number;
 }
 
@@ -39,7 +41,8 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
   flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
   holdSeconds: PASS_SECONDS,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
-  partialRefunds: [],
+  // An account may have them switched off: `clickCapabilities`.
+  partialRefunds: ['hold', 'charge', 'invoice', 'inbound'],
   statusByOurRef: true,
   fiscalModes: ['gateway', 'provider'],
   markingSupported: true,
@@ -51,8 +54,18 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
   qrPaymentProvider: 64,
 };
 
-export function clickCapabilities({ linksRefunds }: { linksRefunds: boolean }): ProviderCapabilities {
-  return linksRefunds ? { ...CLICK_CAPABILITIES, refundDocuments: 'fetched' } : CLICK_CAPABILITIES;
+export function clickCapabilities({
+  linksRefunds,
+  refundsParts,
+}: {
+  linksRefunds: boolean;
+  refundsParts: boolean;
+}): ProviderCapabilities {
+  return {
+    ...CLICK_CAPABILITIES,
+    ...(linksRefunds && { refundDocuments: 'fetched' as const }),
+    ...(!refundsParts && { partialRefunds: [] }),
+  };
 }
 
 type ClickMethod = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -68,7 +81,8 @@ export class ClickClient implements PaymentProvider {
     private readonly options: ClickClientOptions,
     private readonly exchange: HttpExchange,
   ) {
-    this.capabilities = clickCapabilities({ linksRefunds: options.linksRefunds ?? false });
+    const { linksRefunds = false, refundsParts = true } = options;
+    this.capabilities = clickCapabilities({ linksRefunds, refundsParts });
   }
 
   /** Charges a card token, or asks the customer on the phone. */
@@ -117,12 +131,20 @@ export class ClickClient implements PaymentProvider {
     return status;
   }
 
-  async refund(ref: PaymentRef): Promise<CallOutcome> {
+  async refund(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
     const found = await this.idOf(ref);
     if (typeof found !== 'string') return found;
+    if (amountTiyin < ref.amountTiyin) return this.refundPart(found, amountTiyin);
     const answer = await this.call('DELETE', `payment/reversal/${this.options.serviceId}/${found}`);
     if (answer.kind !== 'body') return answer;
     return statusOf('refunded', { providerRef: found, refundedTiyin: ref.amountTiyin });
+  }
+
+  /** What of a payment was reversed in parts no status shows: one that was not answered is a person's. */
+  private async refundPart(paymentId: string, amountTiyin: number): Promise<CallOutcome> {
+    const path = `payment/partial_reversal/${this.options.serviceId}/${paymentId}/${tiyinToSom(amountTiyin)}`;
+    const answer = await this.call('DELETE', path);
+    return answer.kind === 'body' ? statusOf('refunded', { providerRef: paymentId }) : answer;
   }
 
   async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {

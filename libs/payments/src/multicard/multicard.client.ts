@@ -1,5 +1,5 @@
 import { tashkentDateTime } from '#fiscal-domain';
-import type { FiscalLines, WantedDocument } from '../fiscal.js';
+import { unsayable, type FiscalLines, type WantedDocument } from '../fiscal.js';
 import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
   statusOf,
@@ -13,7 +13,7 @@ import {
   type ProviderCapabilities,
 } from '../port.js';
 import { textAt, type WireObject } from '../wire.js';
-import { multicardDocument, multicardItems } from './multicard-ofd.js';
+import { MULTICARD_LINE_FORM, multicardDocument, multicardItems } from './multicard-ofd.js';
 import {
   multicardAnswer,
   multicardHoldStatus,
@@ -33,6 +33,8 @@ export interface MulticardClientOptions {
   holdMinutes?: number;
   /** Whether Multicard has enabled partial refunds for this store. */
   refundsParts?: boolean;
+  /** Multicard's fiscalisation of this store is off: an invoice whose receipt our register makes may name its lines. */
+  saysLines?: boolean;
   /** The merchant's own number at the tax office, for lines that Multicard registers. */
   sellerTin?: string;
   nowMs?: () => number;
@@ -83,13 +85,13 @@ export class MulticardClient implements PaymentProvider {
     if (flow === 'hold') {
       const expiry = this.options.holdMinutes ?? DEFAULT_HOLD_MINUTES;
       const answer = await this.call('POST', '/payment/hold', { ...common, card: { token }, expiry });
-      return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
+      return answer.kind === 'data' ? multicardHoldStatus(answer.data) : answer;
     }
     const { callbackUrl: callback_url, returnUrl } = order;
     const answer = await this.call('POST', '/payment/invoice', {
       ...{ ...common, callback_url, lang: 'ru', ttl: INVOICE_SECONDS },
       ...(returnUrl !== null && { return_url: returnUrl, return_error_url: returnUrl }),
-      ...this.ofd(order.lines),
+      ofd: this.invoiceLines(order),
     });
     if (answer.kind !== 'data') return answer;
     const url = textAt(answer.data, 'checkout_url');
@@ -103,11 +105,12 @@ export class MulticardClient implements PaymentProvider {
     // Nothing is held, and the customer may try once more.
     if (answer.kind === 'refused' && answer.code === 'ERROR_WRONG_OTP')
       return statusOf('pending', { providerRef: ref.providerRef, nextAction: { type: 'otp' } });
-    return answer.kind === 'data' ? multicardHoldStatus(answer.data, this.nowMs()) : answer;
+    return answer.kind === 'data' ? multicardHoldStatus(answer.data) : answer;
   }
 
   async capture(ref: PaymentRef, lines: FiscalLines | null): Promise<CallOutcome> {
-    const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}/charge`, this.ofd(lines));
+    const body = { amount: ref.amountTiyin, ...this.ofd(lines) };
+    const answer = await this.call('PUT', `/payment/hold/${idOf(ref)}/charge`, body);
     return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : readInstead(answer);
   }
 
@@ -120,7 +123,8 @@ export class MulticardClient implements PaymentProvider {
   async refund(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
     if (amountTiyin < ref.amountTiyin) return this.refundPart(ref, amountTiyin);
     const answer = await this.call('DELETE', `/payment/${idOf(ref)}`);
-    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : answer;
+    // "Not found" is also the answer about what was given back before.
+    return answer.kind === 'data' ? multicardPaymentStatus(answer.data) : readInstead(answer);
   }
 
   /** Without lines: the receipt of a part is ours, and Multicard is to make none beside it. */
@@ -139,7 +143,7 @@ export class MulticardClient implements PaymentProvider {
     } else if (payment.kind !== 'refused') return payment;
     if (ref.flow !== 'hold') return this.invoiceStatus(ref);
     const hold = await this.call('GET', `/payment/hold/${idOf(ref)}`);
-    if (hold.kind === 'data') return multicardHoldStatus(hold.data, this.nowMs());
+    if (hold.kind === 'data') return multicardHoldStatus(hold.data);
     return hold.kind === 'refused' ? statusOf('not_found') : hold;
   }
 
@@ -158,6 +162,17 @@ export class MulticardClient implements PaymentProvider {
 
   private ofd(lines: FiscalLines | null): WireObject {
     return lines === null ? {} : { ofd: multicardItems(lines, this.options.sellerTin ?? null) };
+  }
+
+  /**
+   * An invoice has to have `ofd`. Where our own register sells it is empty: from lines Multicard could register the sale once more.
+   * An account whose fiscalisation Multicard has switched off may send them (`saysLines`).
+   */
+  private invoiceLines({ lines, saleLines }: PaymentOrder): readonly WireObject[] {
+    const { sellerTin = null, saysLines = false } = this.options;
+    if (lines !== null) return multicardItems(lines, sellerTin);
+    const isSayable = saleLines.every((line) => unsayable(line, MULTICARD_LINE_FORM) === null);
+    return saysLines && isSayable ? multicardItems(saleLines, sellerTin) : [];
   }
 
   /** Nobody has opened the invoice yet, or it was withdrawn. */

@@ -4,14 +4,17 @@ import { isSameHex } from '../same-hex.js';
 /** The fields exactly as they came, as text. */
 export interface MulticardSigned {
   uuid: string;
-  storeId: string;
+  /** Only in the scheme `success`. */
+  storeId: string | null;
   invoiceId: string;
   amount: string;
 }
 
 /** Scheme `success`: the call whose answer decides. */
 export function multicardSuccessSign({ storeId, invoiceId, amount }: MulticardSigned, secret: string): string {
-  return createHash('md5').update(`${storeId}${invoiceId}${amount}${secret}`).digest('hex');
+  return createHash('md5')
+    .update(`${storeId ?? ''}${invoiceId}${amount}${secret}`)
+    .digest('hex');
 }
 
 /** Scheme `webhooks`: every change of a status. */
@@ -21,6 +24,6 @@ export function multicardWebhookSign({ uuid, invoiceId, amount }: MulticardSigne
 
 /** By which of the two schemes a call is signed; null: by neither. */
 export function multicardScheme(signed: MulticardSigned, sign: string, secret: string): 'success' | 'webhook' | null {
-  if (isSameHex(multicardSuccessSign(signed, secret), sign)) return 'success';
+  if (signed.storeId !== null && isSameHex(multicardSuccessSign(signed, secret), sign)) return 'success';
   return isSameHex(multicardWebhookSign(signed, secret), sign) ? 'webhook' : null;
 }

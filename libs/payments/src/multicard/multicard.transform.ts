@@ -1,5 +1,7 @@
+import { parseTashkentCompact } from '#fiscal-domain';
 import { statusOf, type MoneyStatus, type NoStatus, type PaymentEvidence, type StatusFacts } from '../port.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+import { multicardDocument } from './multicard-ofd.js';
 
 const PAYMENT: Readonly<Record<string, MoneyStatus>> = {
   draft: 'pending',
@@ -17,37 +19,37 @@ const HOLD: Readonly<Record<string, MoneyStatus>> = {
   canceled: 'voided',
 };
 
-/** PaymentModel. A status that is not in the documentation is at work, for all we know. */
+/** PaymentModel. A status that is not in the documentation is at work, for all we know. Parts of a refund it does not show. */
 export function multicardPaymentStatus(payment: WireObject): StatusFacts {
   const status = PAYMENT[textAt(payment, 'status') ?? ''] ?? 'in_flight';
-  const amountTiyin = integerAt(payment, 'payment_amount') ?? integerAt(payment, 'amount');
+  const amountTiyin = integerAt(payment, 'payment_amount');
   return statusOf(status, {
     providerRef: textAt(payment, 'uuid'),
     amountTiyin,
-    refundedTiyin: refundedOf(payment, status, amountTiyin),
+    refundedTiyin: status === 'refunded' ? amountTiyin : null,
     evidence: evidenceOf(payment),
+    document: multicardDocument(payment, 'sale'),
   });
-}
-
-/** The sum of the parts has a field that no page confirms: where it is missing, nothing is said about parts. */
-function refundedOf(payment: WireObject, status: MoneyStatus, amountTiyin: number | null): number | null {
-  const parts = integerAt(payment, 'refund_amount');
-  return status === 'refunded' ? (parts ?? amountTiyin) : parts;
 }
 
 /** A hold: `{id, status, expiry, payment}`. */
-export function multicardHoldStatus(hold: WireObject, nowMs: number): StatusFacts {
+export function multicardHoldStatus(hold: WireObject): StatusFacts {
   const payment = objectAt(hold, 'payment');
   const status = HOLD[textAt(hold, 'status') ?? ''] ?? 'in_flight';
-  const minutes = integerAt(hold, 'expiry');
   return statusOf(status, {
-    providerRef: textAt(payment, 'uuid') ?? textAt(hold, 'payment_uuid'),
+    providerRef: textAt(payment, 'uuid'),
     evidence: evidenceOf(payment),
     // A hash stands for a code that the customer was sent; without one none is wanted.
     nextAction: status === 'pending' && textAt(payment, 'otp_hash') !== null ? { type: 'otp' } : null,
-    amountTiyin: integerAt(hold, 'amount') ?? integerAt(payment, 'amount'),
-    holdExpiresAtMs: status === 'authorized' && minutes !== null ? nowMs + minutes * 60_000 : null,
+    amountTiyin: integerAt(payment, 'payment_amount'),
+    holdExpiresAtMs: status === 'authorized' ? tashkentTimeMs(textAt(hold, 'expiry')) : null,
   });
+}
+
+/** `YYYY-MM-DD HH:MM:SS` in GMT+5; null when it is anything else. */
+export function tashkentTimeMs(text: string | null): number | null {
+  if (text === null || !/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/.test(text)) return null;
+  return parseTashkentCompact(text.replace(/\D/g, ''));
 }
 
 /** Codes that say for sure that nothing was debited. */

@@ -1,5 +1,5 @@
 import { isObject, textAt, type WireObject } from '../wire.js';
-import { multicardScheme } from './multicard.signature.js';
+import { multicardScheme, type MulticardSigned } from './multicard.signature.js';
 
 export interface MulticardCall {
   /** `success`: the answer decides whether the money stays. `webhook`: a hint that something changed. */
@@ -8,6 +8,8 @@ export interface MulticardCall {
   /** Our payment's id. */
   invoiceId: string;
   amountTiyin: number;
+  /** What a webhook says of the payment; null where the scheme has no such field. */
+  status: string | null;
 }
 
 export type MulticardReading = { kind: 'call'; call: MulticardCall } | { kind: 'fault'; detail: string };
@@ -25,20 +27,23 @@ export function readMulticardCall(body: string, account: { storeId: string; secr
   const signed = fieldsOf(parsed);
   const sign = textAt(parsed, 'sign');
   if (!signed || sign === null) return { kind: 'fault', detail: 'a field is missing' };
-  if (signed.storeId !== account.storeId) return { kind: 'fault', detail: 'another store' };
+  // A till is known by a number and by a UUID; the callback names the number, whichever the account was set up with.
+  const isNumbered = /^\d+$/.test(account.storeId);
+  if (signed.storeId !== null && isNumbered && signed.storeId !== account.storeId)
+    return { kind: 'fault', detail: 'another store' };
   const scheme = multicardScheme(signed, sign, account.secret);
   if (!scheme) return { kind: 'fault', detail: 'the signature is wrong' };
   const { uuid, invoiceId, amount } = signed;
-  return { kind: 'call', call: { scheme, uuid, invoiceId, amountTiyin: Number(amount) } };
+  const status = scheme === 'webhook' ? textAt(parsed, 'status') : null;
+  return { kind: 'call', call: { scheme, uuid, invoiceId, amountTiyin: Number(amount), status } };
 }
 
-function fieldsOf(parsed: WireObject) {
+/** `store_id` is a field of the scheme `success` alone. */
+function fieldsOf(parsed: WireObject): MulticardSigned | null {
   const uuid = textAt(parsed, 'uuid');
-  const storeId = textAt(parsed, 'store_id');
   const invoiceId = textAt(parsed, 'invoice_id');
   const amount = textAt(parsed, 'amount');
-  if (uuid === null || uuid.length > 64 || storeId === null || invoiceId === null || invoiceId.length > 255)
-    return null;
+  if (uuid === null || uuid.length > 64 || invoiceId === null || invoiceId.length > 255) return null;
   if (amount === null || !/^\d{1,15}$/.test(amount)) return null;
-  return { uuid, storeId, invoiceId, amount };
+  return { uuid, storeId: textAt(parsed, 'store_id'), invoiceId, amount };
 }

@@ -23,6 +23,8 @@ export interface PaymeOrder {
   amountTiyin: number;
   /** Waits for money, and no other transaction is at it. */
   isPayable: boolean;
+  /** Its money was taken before. */
+  isPaid: boolean;
   /** What Payme is to register itself; null where it is not asked to. */
   detail: WireObject | null;
 }
@@ -31,11 +33,11 @@ export interface PaymeFacts {
   order: PaymeOrder | null;
   transaction: PaymeTransaction | null;
   accountField: string;
-  /** What CheckPerform says of an order that cannot be paid now: the documentation leaves it open. */
+  /** What CheckPerform says of an order that another transaction is at, or that is closed: the documentation leaves it open. */
   busyCheck: Extract<PaymeFault, 'impossible' | 'account'>;
   /** The merchant wants no money for the order any more; only before it was taken this counts. */
   isClosed: boolean;
-  /** The cashbox refuses to give back what was delivered. */
+  /** The merchant has delivered, and refuses to have it cancelled. */
   isDelivered: boolean;
   nowMs: number;
 }
@@ -62,7 +64,7 @@ type TransactionCommand = Exclude<PaymeCommand, { method: 'GetStatement' | 'SetF
 export function decidePayme(command: TransactionCommand, facts: PaymeFacts): PaymeDecision {
   switch (command.method) {
     case 'CheckPerformTransaction': {
-      const fault = orderFault(command.amountTiyin, facts, facts.busyCheck);
+      const fault = orderFault(command.amountTiyin, facts, facts.order?.isPaid === true ? 'paid' : facts.busyCheck);
       const detail = facts.order?.detail ?? null;
       return fault ?? said({ allow: true, ...(detail && { detail }) });
     }
@@ -80,12 +82,13 @@ export function decidePayme(command: TransactionCommand, facts: PaymeFacts): Pay
 function orderFault(
   amountTiyin: number,
   { order, accountField }: PaymeFacts,
-  busy: PaymeFacts['busyCheck'],
+  busy: PaymeFacts['busyCheck'] | 'paid',
 ): PaymeDecision | null {
   if (!order) return refused('account', accountField);
   if (order.amountTiyin !== amountTiyin) return refused('amount');
   if (order.isPayable) return null;
-  return refused(busy, busy === 'account' ? accountField : null);
+  // Codes of the account's range name the account's field.
+  return refused(busy, busy === 'impossible' ? null : accountField);
 }
 
 function decideCreate(
@@ -95,6 +98,9 @@ function decideCreate(
   const { transaction: known, nowMs } = facts;
   if (known) {
     if (known.state !== 1) return refused('impossible');
+    // A repeat names what it repeats; another sum or order under the same id is none.
+    if (known.account !== account) return refused('account', facts.accountField);
+    if (known.amountTiyin !== amountTiyin) return refused('amount');
     return isExpired(known, nowMs) ? expired(nowMs) : said(createResult(known));
   }
   // The sandbox tests this one.

@@ -25,7 +25,7 @@ const cancel: PaymeCommand = { method: 'CancelTransaction', id: fresh.id, reason
 const look: PaymeCommand = { method: 'CheckTransaction', id: fresh.id };
 
 function decide(command: PaymeCommand, more: Partial<PaymeFacts> = {}) {
-  const order = { amountTiyin: 500, isPayable: true, detail: null };
+  const order = { amountTiyin: 500, isPayable: true, isPaid: false, detail: null };
   const facts = {
     order,
     transaction: null,
@@ -49,19 +49,41 @@ it.each([
   ['account unknown', create, { order: null }, { code: -31050 }],
   ['wrong amount', { ...check, amountTiyin: 501 }, {}, { code: -31001 }],
   ['wrong amount', { ...create, amountTiyin: 499 }, {}, { code: -31001 }],
-  ['order paid or busy', check, { order: { amountTiyin: 500, isPayable: false, detail: null } }, { code: -31008 }],
-  ['order paid or busy', create, { order: { amountTiyin: 500, isPayable: false, detail: null } }, { code: -31008 }],
   [
-    'order paid or busy, the account’s own way',
+    'order paid',
     check,
-    { order: { amountTiyin: 500, isPayable: false, detail: null }, busyCheck: 'account' as const },
+    { order: { amountTiyin: 500, isPayable: false, isPaid: true, detail: null } },
+    { code: -31051 },
+  ],
+  [
+    'order paid',
+    create,
+    { order: { amountTiyin: 500, isPayable: false, isPaid: true, detail: null } },
+    { code: -31008 },
+  ],
+  [
+    'order busy',
+    check,
+    { order: { amountTiyin: 500, isPayable: false, isPaid: false, detail: null } },
+    { code: -31008 },
+  ],
+  [
+    'order busy',
+    create,
+    { order: { amountTiyin: 500, isPayable: false, isPaid: false, detail: null } },
+    { code: -31008 },
+  ],
+  [
+    'order busy, the account’s own way',
+    check,
+    { order: { amountTiyin: 500, isPayable: false, isPaid: false, detail: null }, busyCheck: 'account' as const },
     { code: -31050 },
   ],
   ['payable', check, {}, { change: null, allow: true }],
   [
     'payable, registered by Payme',
     check,
-    { order: { amountTiyin: 500, isPayable: true, detail: { receipt_type: 0 } } },
+    { order: { amountTiyin: 500, isPayable: true, isPaid: false, detail: { receipt_type: 0 } } },
     { change: null, allow: true, detail: { receipt_type: 0 } },
   ],
   ['new', create, {}, { change: 'create', create_time: NOW, transaction: 'pay_1', state: 1 }],
@@ -69,6 +91,9 @@ it.each([
   ['unknown id', cancel, {}, { code: -31003 }],
   ['unknown id', look, {}, { code: -31003 }],
   ['created', create, { transaction: fresh }, { change: null, create_time: fresh.createTimeMs, state: 1 }],
+  ['created, repeated with another sum', { ...create, amountTiyin: 501 }, { transaction: fresh }, { code: -31001 }],
+  ['created, repeated for another order', { ...create, account: 'pay_2' }, { transaction: fresh }, { code: -31050 }],
+  ['created, repeated without an order', { ...create, account: null }, { transaction: fresh }, { code: -31050 }],
   ['created', perform, { transaction: fresh }, { change: 'perform', perform_time: NOW, state: 2 }],
   ['created, and the merchant has cancelled', perform, { transaction: fresh, isClosed: true }, { code: -31008 }],
   ['paid, and the merchant has cancelled', perform, { transaction: paid, isClosed: true }, { state: 2 }],

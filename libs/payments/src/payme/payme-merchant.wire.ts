@@ -46,6 +46,7 @@ const TEXTS = {
   ],
   impossible: ['Невозможно выполнить операцию', 'Amalni bajarib bo‘lmaydi', 'The operation cannot be performed'],
   account: ['Заказ не найден', 'Buyurtma topilmadi', 'Order not found'],
+  paid: ['Заказ уже оплачен', 'Buyurtma to‘langan', 'The order is already paid'],
   fiscalReceipt: ['Чек не найден', 'Chek topilmadi', 'Receipt not found'],
   params: ['Неверные параметры', 'Parametrlar noto‘g‘ri', 'Wrong parameters'],
 } as const;
@@ -62,6 +63,7 @@ const CODES = {
   delivered: -31007,
   impossible: -31008,
   account: -31050,
+  paid: -31051,
   fiscalReceipt: -32001,
   params: -32602,
 } as const;

@@ -81,4 +81,20 @@ export function isWithoutMoney(state: PaymentState): boolean {
   return WITHOUT_MONEY.has(state);
 }
 
+/** The customer's money is held, or may be, and is neither taken nor released. */
+export function isMoneyHeld(state: PaymentState): boolean {
+  return HELD.has(state);
+}
+
+const HELD: ReadonlySet<PaymentState> = new Set([
+  'reserved',
+  'authorizing',
+  'authorize_unknown',
+  'authorized',
+  'capturing',
+  'capture_unknown',
+  'capture_refused',
+  'voiding',
+  'void_unknown',
+]);
 const WITHOUT_MONEY: ReadonlySet<PaymentState> = new Set(['voided', 'refunded', 'declined', 'expired', 'cancelled']);

@@ -4,7 +4,7 @@ import { RECEIPT_STATUSES, type ReceiptStatus } from '#fiscal-domain';
 import { statusOf, type CallOutcome, type MoneyStatus, type PaymentFlow } from '../port.js';
 import { afterCall, stateDuring } from './after-call.js';
 import { nextStep, type SagaSnapshot, type SagaStep } from './next-step.js';
-import { canMovePayment, isWithoutMoney, PAYMENT_STATES, type PaymentState } from './payment-state.js';
+import { canMovePayment, isMoneyHeld, isWithoutMoney, PAYMENT_STATES, type PaymentState } from './payment-state.js';
 
 const FLOWS: readonly PaymentFlow[] = ['hold', 'charge', 'invoice', 'inbound', 'veto'];
 const STATUSES: readonly MoneyStatus[] = [
@@ -223,6 +223,17 @@ describe.each(WAYS)(
           }
       const stuck = [...all.keys()].filter((key) => !ending.has(key));
       expect(stuck).toEqual([]);
+    });
+
+    it('asks the provider, and waits for no other party, where money is held whose receipt is registered', () => {
+      // A reservation of the providers that call us is none of money.
+      const isHeld = ({ state }: World): boolean => isMoneyHeld(state) && (state !== 'reserved' || flow === 'veto');
+      const held = [...all.values()].filter(
+        (now) => isHeld(now) && now.receipt === 'registered' && now.fiscalRefund === 'none',
+      );
+      // Where the receipt is to be refunded first, that begins at once.
+      const wrong = held.filter((now) => !['call', 'start_fiscal_refund'].includes(nextStep(now).kind));
+      expect(wrong).toEqual([]);
     });
 
     it('takes no money for a receipt that was refunded, cancelled or refused', () => {

@@ -53,6 +53,12 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     tin: sellerTin,
     /** How lines that Click registers count: which of the two is nowhere confirmed. */
     ofd_amount_scale: field({ pattern: /^(1|1000)$/, required: false, fallback: '1' }),
+    /** Click's documents say of nothing that has to be enabled for them. */
+    partial_refunds: field({ pattern: /^(on|off)$/, required: false, fallback: 'on' }),
+    /** The answer to a repeated Complete of the attempt that paid: -4 as documented, or 0. */
+    repeated_complete: field({ pattern: /^(-4|0)$/, required: false, fallback: '-4' }),
+    /** Whether click_paydoc_id is the Merchant API's payment_id, or that has to be found by our reference. */
+    payment_number: field({ pattern: /^(paydoc|lookup)$/, required: false, fallback: 'paydoc' }),
     /** Whether the link of a payment becomes the refund's after a reversal is nowhere confirmed either. */
     refund_documents: field({ pattern: /^(operator|link)$/, required: false, fallback: 'operator' }),
   },
@@ -63,6 +69,8 @@ export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<strin
     api_url: url('https://mesh.multicard.uz'),
     token_header: field({ pattern: /^(authorization|x-access-token)$/, required: false, fallback: 'authorization' }),
     hold_minutes: field({ pattern: /^\d{1,5}$/, required: false, fallback: '60' }),
+    /** What an invoice names of a sale that our register makes: `lines` only where Multicard's fiscalisation is off. */
+    invoice_ofd: field({ pattern: /^(empty|lines)$/, required: false, fallback: 'empty' }),
     /** Has to be enabled by Multicard. */
     partial_refunds: field({ pattern: /^(on|off)$/, required: false, fallback: 'off' }),
     fiscal_mode: fiscalMode,

@@ -4,6 +4,7 @@ import {
   clickAnswer,
   decideClick,
   readClickRequest,
+  type ClickAttempt,
   type ClickCommand,
   type ClickDecision,
   type ClickOrder,
@@ -11,18 +12,28 @@ import {
 } from '#payments';
 import { RingLanes } from '../../receipts/ring-lanes.js';
 import { valueOf, type OpenAccount } from '../accounts/account-settings.js';
+import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
-import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
+import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
 
 /** A prepared payment that Click never completed is free again after this. */
 const PREPARED_MS = 30 * 60_000;
+
+/** Everything that one call of Click's is about, with payment and receipt locked. */
+interface At {
+  account: OpenAccount;
+  payment: LockedPayment;
+  command: ClickCommand;
+  attempt: ClickAttempt | null;
+}
 
 /** Click's SHOP API: Prepare and Complete, always HTTP 200. */
 @Injectable()
 export class ClickCalls {
   constructor(
     private readonly rows: InboundRepository,
+    private readonly extraCharges: ExtraChargesRepository,
     private readonly lanes: RingLanes,
     private readonly worker: PaymentWorker,
   ) {}
@@ -38,12 +49,23 @@ export class ClickCalls {
     const answer = await this.rows.inTransaction(async (tx) => {
       const reference = command.merchantTransId;
       const payment = isId('pay', reference) ? await this.rows.lock(tx, account.id, reference) : null;
-      const decision = decideClick(command, payment && (await this.orderOf(tx, account, payment, command)));
-      if (payment && decision.change) await this.write(tx, { account, payment, command, decision });
-      if (payment && decision.change === 'confirm') released = payment;
-      const said = clickAnswer(command, decision.error, payment && Number(payment.number));
-      if (decision.change)
-        await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, said);
+      if (!payment) return clickAnswer(command, -5, null);
+      const attempt = await this.attemptOf(tx, account, payment, command);
+      const at: At = { account, payment, command, attempt };
+      const decision = decideClick(command, {
+        ...{ order: orderOf(payment), attempt },
+        repeatedComplete: valueOf(account, 'repeated_complete') === '0' ? 0 : -4,
+      });
+      const number = await this.write(tx, at, decision);
+      if (decision.change === 'confirm') released = payment;
+      const said = clickAnswer(command, decision.error, number);
+      const isReported = await this.reportExtraCharge(tx, at, decision);
+      if (decision.change || isReported)
+        await this.rows.keep(tx, {
+          ...{ accountId: account.id, address: call.address, body: call.body, answer: said },
+          ...{ operation: command.action, providerRef: command.clickTransId, paymentId: payment.id },
+          amountTiyin: command.amountTiyin,
+        });
       return said;
     });
     this.afterCommit(released);
@@ -57,52 +79,102 @@ export class ClickCalls {
     else this.lanes.ring(released.device_id, released.receipt_id);
   }
 
-  private async orderOf(
+  private async attemptOf(
     tx: Tx,
     account: OpenAccount,
     payment: LockedPayment,
     command: ClickCommand,
-  ): Promise<ClickOrder> {
+  ): Promise<ClickAttempt | null> {
     const known = await this.rows.findTransaction(tx, account.id, command.clickTransId);
-    const isThisOne = known !== null && known.payment_id === payment.id && known.state > 0;
-    const state = orderState(payment);
-    // An attempt that Click gave up is over, whatever another one has made of the order.
-    const isOver = known !== null && known.state < 0;
-    return {
-      ...{ number: Number(payment.number), amountTiyin: Number(payment.amount_tiyin) },
-      ...{ state: isOver && state !== 'paid' ? 'closed' : state, isThisOne },
-    };
+    if (known?.payment_id !== payment.id) return null;
+    const number = Number(known.attempt_number ?? payment.number);
+    const isPayer = known.state === 1 && (await this.isPayerBefore(tx, { account, payment, command, known }));
+    return { number, state: isPayer ? 'paid' : ATTEMPT_STATES[known.state] };
   }
 
-  private async write(
+  /** The order's money was found by its status, before the Complete of this attempt arrived. */
+  private async isPayerBefore(
     tx: Tx,
-    at: { account: OpenAccount; payment: LockedPayment; command: ClickCommand; decision: ClickDecision },
-  ): Promise<void> {
-    const { account, payment, command, decision } = at;
+    of: { account: OpenAccount; payment: LockedPayment; command: ClickCommand; known: TransactionRow },
+  ): Promise<boolean> {
+    const { account, payment, command, known } = of;
+    if (orderOf(payment).state !== 'paid') return false;
+    if (payment.provider_ref === command.clickPaydocId) return true;
+    if (valueOf(account, 'payment_number') === 'paydoc') return false;
+    // By which number Click named it is not known: only where no other attempt can have paid it is this one.
+    const others = await this.rows.otherAttempts(tx, { paymentId: payment.id, exceptId: known.id });
+    return others.open === 0 && others.paid === 0;
+  }
+
+  /** Once the order is paid: the customer was charged again, and gets it back (docs/payments.md, "Two attempts of one order"). */
+  private async reportExtraCharge(
+    tx: Tx,
+    { account, payment, command }: At,
+    { isExtraCharge, error }: ClickDecision,
+  ): Promise<boolean> {
+    const isTaken = orderOf(payment).state === 'paid' || payment.state === 'refunded';
+    if (!isExtraCharge || !isTaken || payment.provider_ref === command.clickPaydocId) return false;
+    await this.extraCharges.report(tx, {
+      ...{ accountId: account.id, paymentId: payment.id, providerRef: command.clickPaydocId },
+      amountTiyin: command.amountTiyin ?? Number(payment.amount_tiyin),
+      reason: `Complete of ${command.clickTransId}, answered ${String(error)}`,
+    });
+    return true;
+  }
+
+  /** @returns the attempt's number, where it has one */
+  private async write(tx: Tx, at: At, { change }: ClickDecision): Promise<number | null> {
+    const { account, payment, command, attempt } = at;
     const where = { accountId: account.id, id: command.clickTransId };
     const nowMs = Date.now();
-    switch (decision.change) {
-      case 'prepare': {
-        const times = { providerTimeMs: nowMs, createTimeMs: nowMs, amountTiyin: Number(payment.amount_tiyin) };
-        await this.rows.insertTransaction(tx, { ...where, paymentId: payment.id, ...times, isLive: false });
-        const until = new Date(nowMs + PREPARED_MS);
-        await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
-        await this.rows.dueAt(tx, payment.id, until);
-        return;
-      }
-      case 'confirm':
+    switch (change) {
+      case 'prepare':
+        return this.prepare(tx, at, nowMs);
+      case 'confirm': {
         await this.rows.moveTransaction(tx, where, { state: 2, atMs: nowMs, reason: null });
-        // Click's own number of the payment is looked up by ours when it is needed.
-        await this.rows.confirm(tx, payment, { providerRef: null, paymentId: command.clickPaydocId });
-        return;
+        const isNumbered = valueOf(account, 'payment_number') === 'paydoc';
+        // Else its number is found by ours when it is needed.
+        const providerRef = isNumbered ? command.clickPaydocId : null;
+        await this.rows.confirm(tx, payment, { providerRef, paymentId: command.clickPaydocId });
+        break;
+      }
+      case 'acknowledge':
+        await this.rows.moveTransaction(tx, where, { state: 2, atMs: nowMs, reason: null });
+        break;
       case 'cancel':
         await this.rows.moveTransaction(tx, where, { state: -1, atMs: nowMs, reason: null });
-        if (payment.state === 'reserved') await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
-        await this.rows.due(tx, payment.id);
-        return;
+        await this.free(tx, at);
+        break;
       case null:
     }
+    return attempt?.number ?? null;
   }
+
+  private async prepare(tx: Tx, { account, payment, command }: At, nowMs: number): Promise<number> {
+    const number = await this.rows.insertAttempt(tx, {
+      ...{ accountId: account.id, id: command.clickTransId, paymentId: payment.id, isLive: false },
+      ...{ providerTimeMs: nowMs, createTimeMs: nowMs, amountTiyin: Number(payment.amount_tiyin) },
+      paymentNumber: command.clickPaydocId,
+    });
+    const until = new Date(nowMs + PREPARED_MS);
+    await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
+    await this.rows.dueAt(tx, payment.id, until);
+    return Number(number);
+  }
+
+  /** The customer may try again; what another attempt has begun goes on. */
+  private async free(tx: Tx, { payment, command }: At): Promise<void> {
+    const { open } = await this.rows.otherAttempts(tx, { paymentId: payment.id, exceptId: command.clickTransId });
+    if (payment.state !== 'reserved' || open > 0) return;
+    await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
+    await this.rows.due(tx, payment.id);
+  }
+}
+
+const ATTEMPT_STATES = { 1: 'prepared', 2: 'confirmed', [-1]: 'cancelled', [-2]: 'cancelled' } as const;
+
+function orderOf(payment: LockedPayment): ClickOrder {
+  return { amountTiyin: Number(payment.amount_tiyin), state: orderState(payment) };
 }
 
 function orderState(payment: LockedPayment): ClickOrder['state'] {
@@ -115,6 +187,9 @@ function orderState(payment: LockedPayment): ClickOrder['state'] {
     case 'reserved':
       return payment.cancel_requested ? 'closed' : 'prepared';
     case 'captured':
+    case 'refunding':
+    case 'refund_unknown':
+    case 'manual':
       return 'paid';
     default:
       return 'closed';

@@ -4,6 +4,7 @@ import type { ReceiptStatus } from '#fiscal-domain';
 import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
+import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_LOOK_MS } from '../payment-settings.js';
 import { documentKept, PaymentRepository, type PaymentChange } from '../payment.repository.js';
 
@@ -22,6 +23,8 @@ export interface LockedPayment {
   provider_ref: string | null;
   cancel_requested: boolean;
   is_in_time: boolean;
+  /** By the merchant's word. */
+  is_delivered: boolean;
   receipt_status: ReceiptStatus;
   /** Null: the provider registers it. */
   device_id: string | null;
@@ -40,6 +43,8 @@ export interface TransactionRow {
   perform_time_ms: bigint;
   cancel_time_ms: bigint;
   reason: number | null;
+  /** Click's attempts only; those from before they had one: null. */
+  attempt_number: bigint | null;
 }
 
 interface ToldFiscal {
@@ -74,6 +79,7 @@ export class InboundRepository {
     private readonly prisma: PrismaService,
     private readonly payments: PaymentRepository,
     private readonly receipts: ReceiptMoves,
+    private readonly seals: CallbackSeal,
   ) {}
 
   inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -88,7 +94,7 @@ export class InboundRepository {
     const rows = await tx.$queryRaw<LockedPayment[]>`
       SELECT p.id, p.number, p.merchant_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin, p.provider_ref,
              p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at > now() AS is_in_time,
-             r.status AS receipt_status, r.device_id,
+             p.delivered_at IS NOT NULL AS is_delivered, r.status AS receipt_status, r.device_id,
              CASE p.fiscal_mode WHEN 'provider' THEN r.document END AS document
         FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.id = ${paymentId} AND p.account_id = ${accountId} FOR UPDATE OF p`;
@@ -98,7 +104,8 @@ export class InboundRepository {
   async findTransaction(tx: Pick<Tx, '$queryRaw'>, accountId: string, id: string): Promise<TransactionRow | null> {
     const rows = await tx.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason FROM provider_transactions WHERE account_id = ${accountId} AND id = ${id}`;
+             cancel_time_ms, reason, attempt_number FROM provider_transactions
+       WHERE account_id = ${accountId} AND id = ${id}`;
     return rows[0] ?? null;
   }
 
@@ -115,6 +122,29 @@ export class InboundRepository {
               ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint)`;
   }
 
+  /** One more attempt of a customer's at Click, with a number of its own. */
+  async insertAttempt(tx: Tx, row: NewTransaction & { paymentNumber: string }): Promise<bigint> {
+    const [made] = await tx.$queryRaw<{ attempt_number: bigint }[]>`
+      INSERT INTO provider_transactions (account_id, id, payment_id, state, is_live, amount_tiyin, provider_time_ms,
+                                         create_time_ms, attempt_number, payment_number)
+      VALUES (${row.accountId}, ${row.id}, ${row.paymentId}, 1, ${row.isLive}, ${row.amountTiyin}::bigint,
+              ${row.providerTimeMs}::bigint, ${row.createTimeMs}::bigint, nextval('click_attempt_seq'), ${row.paymentNumber})
+      RETURNING attempt_number`;
+    if (!made) throw new Error('the attempt was not written');
+    return made.attempt_number;
+  }
+
+  /** Others of this payment that may still be paid, or the one that has paid. */
+  async otherAttempts(
+    tx: Tx,
+    { paymentId, exceptId }: { paymentId: string; exceptId: string },
+  ): Promise<{ open: number; paid: number }> {
+    const [row] = await tx.$queryRaw<{ open: number; paid: number }[]>`
+      SELECT count(*) FILTER (WHERE state = 1)::int4 AS open, count(*) FILTER (WHERE state = 2)::int4 AS paid
+        FROM provider_transactions WHERE payment_id = ${paymentId} AND id <> ${exceptId}`;
+    return row ?? { open: 0, paid: 0 };
+  }
+
   async moveTransaction(
     tx: Tx,
     where: { accountId: string; id: string },
@@ -129,8 +159,9 @@ export class InboundRepository {
        WHERE account_id = ${where.accountId} AND id = ${where.id}`;
   }
 
+  /** What was tried in vain before the provider's call says nothing about what follows it. */
   change(tx: Tx, payment: LockedPayment, change: PaymentChange): Promise<boolean> {
-    return this.payments.change(tx, payment.id, payment.state, change);
+    return this.payments.change(tx, payment.id, payment.state, { failures: 0, ...change });
   }
 
   /** The customer has paid: the receipt enters its lane with the same commit. */
@@ -173,7 +204,7 @@ export class InboundRepository {
   async statement(accountId: string, fromMs: number, toMs: number): Promise<PaymeTransaction[]> {
     const rows = await this.prisma.$queryRaw<TransactionRow[]>`
       SELECT id, payment_id, state, is_live, amount_tiyin, provider_time_ms, create_time_ms, perform_time_ms,
-             cancel_time_ms, reason FROM provider_transactions
+             cancel_time_ms, reason, attempt_number FROM provider_transactions
        WHERE account_id = ${accountId} AND provider_time_ms BETWEEN ${fromMs}::bigint AND ${toMs}::bigint
        ORDER BY provider_time_ms, id LIMIT ${MAX_STATEMENT + 1}::int4`;
     if (rows.length > MAX_STATEMENT) throw new Error(`a statement of more than ${String(MAX_STATEMENT)} transactions`);
@@ -207,15 +238,14 @@ export class InboundRepository {
     return this.payments.noteDifference(paymentId, difference, tx);
   }
 
-  /** Kept as it came, with what it was answered. */
-  async keep(
-    client: Pick<Tx, '$executeRaw'>,
-    call: { accountId: string; address: string; body: string },
-    answer: unknown,
-  ): Promise<void> {
+  /** Kept with what it was answered: what names it in columns, what it said sealed. */
+  async keep(client: Pick<Tx, '$executeRaw'>, call: KeptCall): Promise<void> {
+    const { reference, sealed } = this.seals.seal(call.body);
     await client.$executeRaw`
-      INSERT INTO provider_callbacks (account_id, address, body, answer)
-      VALUES (${call.accountId}, ${call.address}, ${Buffer.from(call.body)}, ${JSON.stringify(answer)}::jsonb)`;
+      INSERT INTO provider_callbacks (account_id, address, reference, operation, provider_ref, payment_id, amount_tiyin,
+                                      body_sealed, answer)
+      VALUES (${call.accountId}, ${call.address}, ${reference}, ${call.operation}, ${call.providerRef}, ${call.paymentId},
+              ${call.amountTiyin}::int8, ${sealed}, ${JSON.stringify(call.answer)}::jsonb)`;
   }
 }
 

@@ -4,8 +4,9 @@ import { readMulticardCall, type MulticardCall, type WireObject } from '#payment
 import { SettledReceipts } from '../../receipts/settled-receipts.js';
 import { valueOf } from '../accounts/account-settings.js';
 import { ComparePayments } from '../compare-payments.js';
+import { ExtraChargesRepository } from '../extra-charges/extra-charges.repository.js';
 import { PaymentWorker } from '../payment-worker.js';
-import { InboundRepository, type LockedPayment } from './inbound.repository.js';
+import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { InboundCall } from './payme-calls.js';
 
 export interface MulticardVerdict {
@@ -34,6 +35,7 @@ export class MulticardCalls {
     private readonly worker: PaymentWorker,
     private readonly comparing: ComparePayments,
     private readonly settled: SettledReceipts,
+    private readonly extraCharges: ExtraChargesRepository,
   ) {}
 
   async answer({ account, body, address, isKnownSource }: InboundCall): Promise<MulticardVerdict> {
@@ -43,8 +45,12 @@ export class MulticardCalls {
       return { status: 403, body: { success: false, message: 'refused' } };
     const { call } = reading;
     const payment = await this.rows.inTransaction(async (tx) => {
-      await this.rows.keep(tx, { accountId: account.id, address, body }, { scheme: call.scheme });
       const found = isId('pay', call.invoiceId) ? await this.rows.lock(tx, account.id, call.invoiceId) : null;
+      await this.rows.keep(tx, {
+        ...{ accountId: account.id, address, body, answer: { scheme: call.scheme }, operation: call.scheme },
+        ...{ providerRef: call.uuid, paymentId: found?.id ?? null, amountTiyin: call.amountTiyin },
+      });
+      if (found && isExtraCharge(found, call)) await this.reportExtraCharge(tx, { account, payment: found, call });
       if (found && call.scheme === 'success' && isAnswerable(found, call) && canReserve(found)) {
         await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });
       }
@@ -58,6 +64,17 @@ export class MulticardCalls {
     }
     if (!payment || !isAnswerable(payment, call)) return giveBack('There is no such order.');
     return this.verdict(account.id, payment);
+  }
+
+  /** Our answer gives it back; whether that happened is read there (docs/payments.md, "Two attempts of one order"). */
+  private reportExtraCharge(
+    tx: Tx,
+    { account, payment, call }: { account: { id: string }; payment: LockedPayment; call: MulticardCall },
+  ): Promise<void> {
+    return this.extraCharges.report(tx, {
+      ...{ accountId: account.id, paymentId: payment.id, providerRef: call.uuid, amountTiyin: call.amountTiyin },
+      reason: `another payment of this order, reported by ${call.scheme}`,
+    });
   }
 
   private async verdict(accountId: string, payment: LockedPayment): Promise<MulticardVerdict> {
@@ -100,4 +117,10 @@ function canReserve({
 function isAnswerable(payment: LockedPayment, call: MulticardCall): boolean {
   if (payment.flow !== 'veto' || Number(payment.amount_tiyin) !== call.amountTiyin) return false;
   return payment.provider_ref === null || payment.provider_ref === call.uuid;
+}
+
+/** Money of another payment than the one that we had made for this order. */
+function isExtraCharge(payment: LockedPayment, { scheme, uuid, status }: MulticardCall): boolean {
+  const isTaken = scheme === 'success' || status === 'success' || status === 'hold';
+  return isTaken && payment.provider_ref !== null && payment.provider_ref !== uuid;
 }

@@ -145,7 +145,11 @@ export class PaymeCalls {
       const made = decideOn(asked, { payment, transaction: known, hasLive });
       if (!made.change || !payment) return { answer: made.answer, performed: null };
       await this.write(tx, { account, payment, command, change: made.change });
-      await this.rows.keep(tx, { accountId: account.id, address: call.address, body: call.body }, made.answer);
+      await this.rows.keep(tx, {
+        ...{ accountId: account.id, address: call.address, body: call.body, answer: made.answer },
+        ...{ operation: command.method, providerRef: 'id' in command ? command.id : null, paymentId: payment.id },
+        amountTiyin: Number(payment.amount_tiyin),
+      });
       const isPerformed = made.change.kind === 'perform' && drives(payment);
       return { answer: made.answer, performed: isPerformed ? payment : null };
     });
@@ -227,10 +231,17 @@ function decideOn(
     order: payment && {
       amountTiyin: Number(payment.amount_tiyin),
       isPayable: isPayable(payment) && !hasLive,
+      isPaid: isPaid(payment),
       detail: payment.document && paymeDetail(payment.document.lines),
     },
     transaction: transaction && paymeTransaction(transaction),
-    ...{ accountField, busyCheck, isClosed: isClosed(payment), isDelivered: false, nowMs: Date.now() },
+    ...{
+      accountField,
+      busyCheck,
+      isClosed: isClosed(payment),
+      isDelivered: payment?.is_delivered === true,
+      nowMs: Date.now(),
+    },
   });
 }
 
@@ -242,6 +253,11 @@ function drives({ flow }: LockedPayment): boolean {
 /** Cancelled by the merchant, whether the saga has come to it or not: money that is taken now only a cabinet could give back. */
 function isClosed(payment: LockedPayment | null): boolean {
   return payment !== null && drives(payment) && payment.cancel_requested;
+}
+
+/** Also what has gone back since: the order was paid once, and is not to be paid again. */
+function isPaid({ state }: LockedPayment): boolean {
+  return state === 'captured' || state.startsWith('refund');
 }
 
 function isPayable(payment: LockedPayment): boolean {

@@ -32,7 +32,10 @@ export class PaymeFiscalData {
     const paymentId = await this.rows.inTransaction(async (tx) => {
       const payment = await this.rows.storeFiscalData(tx, { accountId: account.id, id }, { type, data });
       if (!payment) return null;
-      await this.rows.keep(tx, { accountId: account.id, address, body }, { kind: told.kind });
+      await this.rows.keep(tx, {
+        ...{ accountId: account.id, address, body, answer: { kind: told.kind }, operation: 'SetFiscalData' },
+        ...{ providerRef: id, paymentId: payment.id, amountTiyin: null },
+      });
       if (payment.fiscal_mode === 'provider') {
         if (told.kind === 'document')
           await this.rows.keepDocument(tx, payment.id, type === 'PERFORM' ? 'sale' : 'refund', told.document);

@@ -5,6 +5,7 @@ import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { RECEIPT_LOOK_MS } from '../payment-settings.js';
 import type { LockedPayment, TransactionRow } from './inbound.repository.js';
+import { CallbackSeal, type KeptCall } from './kept-calls.js';
 
 export interface PaymeQuestion {
   accountId: string;
@@ -22,14 +23,9 @@ export interface PaymeFound {
 }
 
 /** What is kept of a call beside what it changes. */
-export interface KeptCall {
-  accountId: string;
-  address: string;
-  body: string;
-  answer: unknown;
-}
+type Kept = Pick<KeptCall, 'accountId' | 'address' | 'body' | 'answer'>;
 
-export interface Reservation extends KeptCall {
+export interface Reservation extends Kept {
   id: string;
   paymentId: string;
   amountTiyin: number;
@@ -37,7 +33,7 @@ export interface Reservation extends KeptCall {
   createTimeMs: number;
 }
 
-export interface Performance extends KeptCall {
+export interface Performance extends Kept {
   id: string;
   paymentId: string;
   receiptId: string;
@@ -67,6 +63,7 @@ export class PaymeGroups {
 
   constructor(
     private readonly prisma: PrismaService,
+    private readonly seals: CallbackSeal,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -100,10 +97,10 @@ export class PaymeGroups {
       SELECT asked.n, t.id AS t_id, t.payment_id AS t_payment_id, t.state AS t_state, t.is_live AS t_is_live,
              t.amount_tiyin AS t_amount_tiyin, t.provider_time_ms AS t_provider_time_ms,
              t.create_time_ms AS t_create_time_ms, t.perform_time_ms AS t_perform_time_ms,
-             t.cancel_time_ms AS t_cancel_time_ms, t.reason AS t_reason,
+             t.cancel_time_ms AS t_cancel_time_ms, t.reason AS t_reason, t.attempt_number AS t_attempt_number,
              p.id AS p_id, p.number AS p_number, p.merchant_id AS p_merchant_id, p.receipt_id AS p_receipt_id, p.provider AS p_provider,
              p.flow AS p_flow, p.state AS p_state, p.amount_tiyin AS p_amount_tiyin, p.provider_ref AS p_provider_ref,
-             p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time,
+             p.cancel_requested_at IS NOT NULL AS p_cancel_requested, p.expires_at > now() AS p_is_in_time, p.delivered_at IS NOT NULL AS p_is_delivered,
              r.status AS p_receipt_status, r.device_id AS p_device_id,
              CASE WHEN r.device_id IS NULL THEN r.document END AS p_document,
              EXISTS (SELECT FROM provider_transactions l WHERE l.payment_id = p.id AND l.is_live) AS has_live
@@ -118,16 +115,25 @@ export class PaymeGroups {
     return found;
   }
 
+  private sealed(group: readonly Kept[]): { reference: string; hex: string }[] {
+    return group.map(({ body }) => {
+      const { reference, sealed } = this.seals.seal(body);
+      return { reference, hex: sealed.toString('hex') };
+    });
+  }
+
   private async reserveAll(all: readonly Reservation[]): Promise<boolean[]> {
     const group = withoutRepeats(all);
+    const bodies = this.sealed(group);
     const rows = await this.prisma.queryHot<{ account_id: string; id: string }>(Prisma.sql`
       WITH asked AS (
         SELECT * FROM unnest(${column(group, 'accountId')}::text[], ${column(group, 'id')}::text[],
             ${column(group, 'paymentId')}::text[], ${column(group, 'amountTiyin')}::int8[],
             ${column(group, 'providerTimeMs')}::int8[], ${column(group, 'createTimeMs')}::int8[],
             ${group.map(() => newId('evt'))}::text[], ${column(group, 'address')}::text[],
-            ${column(group, 'body')}::text[], ${answers(group)}::text[])
-          AS a (account_id, id, payment_id, amount_tiyin, provider_time_ms, create_time_ms, event_id, address, body, answer)
+            ${column(bodies, 'reference')}::text[], ${column(bodies, 'hex')}::text[], ${answers(group)}::text[])
+          AS a (account_id, id, payment_id, amount_tiyin, provider_time_ms, create_time_ms, event_id, address, reference,
+                sealed, answer)
       ), free AS (
         SELECT id, account_id, merchant_id FROM payments
          WHERE id = ANY(${column(group, 'paymentId')}::text[]) AND flow = 'inbound' AND state = 'pending'
@@ -142,7 +148,7 @@ export class PaymeGroups {
           to_timestamp((provider_time_ms + ${PAYME_LIFETIME_MS}::int8) / 1000.0) AS ends_at
       ), reserved AS (
         UPDATE payments p SET state = 'reserved', state_since = now(), updated_at = now(), hold_until = made.ends_at,
-                              due_at = made.ends_at, news = news + 1
+                              due_at = made.ends_at, news = news + 1, failures = 0
           FROM made WHERE p.id = made.payment_id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -151,8 +157,10 @@ export class PaymeGroups {
           FROM made m JOIN asked a ON a.account_id = m.account_id AND a.id = m.id AND a.payment_id = m.payment_id
                JOIN free f ON f.id = m.payment_id
       ), kept AS (
-        INSERT INTO provider_callbacks (account_id, address, body, answer)
-        SELECT a.account_id, a.address, convert_to(a.body, 'UTF8'), a.answer::jsonb
+        INSERT INTO provider_callbacks (account_id, address, reference, operation, provider_ref, payment_id, amount_tiyin,
+                                        body_sealed, answer)
+        SELECT a.account_id, a.address, a.reference, 'CreateTransaction', a.id, a.payment_id, a.amount_tiyin,
+               decode(a.sealed, 'hex'), a.answer::jsonb
           FROM made m JOIN asked a ON a.account_id = m.account_id AND a.id = m.id AND a.payment_id = m.payment_id
       )
       SELECT account_id, id FROM made`);
@@ -161,21 +169,24 @@ export class PaymeGroups {
 
   private async performAll(all: readonly Performance[]): Promise<boolean[]> {
     const group = withoutRepeats(all);
+    const bodies = this.sealed(group);
     const rows = await this.prisma.queryHot<{ account_id: string; id: string }>(Prisma.sql`
       WITH asked AS (
         SELECT * FROM unnest(${column(group, 'accountId')}::text[], ${column(group, 'id')}::text[],
             ${column(group, 'paymentId')}::text[], ${column(group, 'performTimeMs')}::int8[],
             ${group.map(() => newId('evt'))}::text[], ${group.map(() => newId('evt'))}::text[],
-            ${column(group, 'address')}::text[], ${column(group, 'body')}::text[], ${answers(group)}::text[],
+            ${column(group, 'address')}::text[], ${column(bodies, 'reference')}::text[],
+            ${column(bodies, 'hex')}::text[], ${answers(group)}::text[],
             ${group.map(({ extraInfo }) => (extraInfo === null ? null : JSON.stringify(extraInfo)))}::text[])
-          AS a (account_id, id, payment_id, perform_time_ms, payment_event_id, receipt_event_id, address, body, answer,
+          AS a (account_id, id, payment_id, perform_time_ms, payment_event_id, receipt_event_id, address, reference,
+                sealed, answer,
                 extra_info)
       ), taken AS (
         SELECT id FROM receipts
          WHERE id = ANY(${column(group, 'receiptId')}::text[]) AND status = 'awaiting_payment' AND device_id IS NOT NULL
          ORDER BY id FOR UPDATE SKIP LOCKED
       ), held AS (
-        SELECT p.id, p.receipt_id, p.merchant_id FROM payments p JOIN taken ON taken.id = p.receipt_id
+        SELECT p.id, p.receipt_id, p.merchant_id, p.amount_tiyin FROM payments p JOIN taken ON taken.id = p.receipt_id
          WHERE p.flow = 'inbound' AND p.state = 'reserved' AND p.cancel_requested_at IS NULL
          ORDER BY p.id FOR UPDATE OF p SKIP LOCKED
       ), performed AS (
@@ -184,10 +195,10 @@ export class PaymeGroups {
          WHERE t.account_id = a.account_id AND t.id = a.id AND t.payment_id = h.id AND t.state = 1
            AND a.perform_time_ms - t.provider_time_ms <= ${PAYME_LIFETIME_MS}::int8
         RETURNING t.account_id, t.id, t.payment_id, h.receipt_id, h.merchant_id, a.payment_event_id, a.receipt_event_id,
-                  a.address, a.body, a.answer, a.extra_info
+                  h.amount_tiyin AS sum, a.address, a.reference, a.sealed, a.answer, a.extra_info
       ), captured AS (
         UPDATE payments p SET state = 'captured', state_since = now(), updated_at = now(), hold_until = NULL,
-                              instrument_sealed = NULL, provider_ref = d.id, news = news + 1,
+                              instrument_sealed = NULL, provider_ref = d.id, news = news + 1, failures = 0,
                               due_at = now() + make_interval(secs => ${RECEIPT_LOOK_MS / 1_000}::float8)
           FROM performed d WHERE p.id = d.payment_id
       ), released AS (
@@ -202,8 +213,10 @@ export class PaymeGroups {
         SELECT receipt_event_id, merchant_id, 'receipt.accepted', receipt_id,
                jsonb_build_object('receipt_id', receipt_id) FROM performed
       ), kept AS (
-        INSERT INTO provider_callbacks (account_id, address, body, answer)
-        SELECT account_id, address, convert_to(body, 'UTF8'), answer::jsonb FROM performed
+        INSERT INTO provider_callbacks (account_id, address, reference, operation, provider_ref, payment_id, amount_tiyin,
+                                        body_sealed, answer)
+        SELECT account_id, address, reference, 'PerformTransaction', id, payment_id, sum, decode(sealed, 'hex'),
+               answer::jsonb FROM performed
       )
       SELECT account_id, id FROM performed`);
     return doneAmong(all, rows);
@@ -214,7 +227,7 @@ function column<Row, Key extends keyof Row>(group: readonly Row[], key: Key): Ro
   return group.map((row) => row[key]);
 }
 
-function answers(group: readonly KeptCall[]): string[] {
+function answers(group: readonly Kept[]): string[] {
   return group.map(({ answer }) => JSON.stringify(answer));
 }
 

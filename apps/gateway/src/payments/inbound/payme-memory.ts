@@ -39,7 +39,7 @@ export class PaymeMemory {
     const transaction: TransactionRow = {
       ...{ id, payment_id: payment.id, state: 1, is_live: true, reason: null, amount_tiyin: payment.amount_tiyin },
       ...{ provider_time_ms: BigInt(timeMs), create_time_ms: BigInt(createTimeMs) },
-      ...{ perform_time_ms: 0n, cancel_time_ms: 0n },
+      ...{ perform_time_ms: 0n, cancel_time_ms: 0n, attempt_number: null },
     };
     this.found.set(transactionKey(accountId, id), { payment, transaction, hasLive: true });
   }

@@ -1,7 +1,7 @@
-import { Controller, Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
-import { paymeAnswer, paymeError, PROVIDERS, type ProviderCode } from '#payments';
+import { clickFault, paymeAnswer, paymeError, PROVIDERS, type ProviderCode } from '#payments';
 import { CidrSet, parseCidr, Problem, type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { OwnAuthentication } from '../../http/scopes.js';
@@ -37,7 +37,6 @@ export class ProviderCallsController {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Payme wants to hear in its own words that this is no way to call. */
   @Get(':provider/:account')
   @OwnAuthentication()
   callWithGet(
@@ -46,7 +45,40 @@ export class ProviderCallsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    return this.call(provider, accountId, request, reply);
+    return this.callByAnotherMethod(provider, accountId, request, reply);
+  }
+
+  @Put(':provider/:account')
+  @OwnAuthentication()
+  callWithPut(
+    @Param('provider') provider: string,
+    @Param('account') accountId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.callByAnotherMethod(provider, accountId, request, reply);
+  }
+
+  @Patch(':provider/:account')
+  @OwnAuthentication()
+  callWithPatch(
+    @Param('provider') provider: string,
+    @Param('account') accountId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.callByAnotherMethod(provider, accountId, request, reply);
+  }
+
+  @Delete(':provider/:account')
+  @OwnAuthentication()
+  callWithDelete(
+    @Param('provider') provider: string,
+    @Param('account') accountId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.callByAnotherMethod(provider, accountId, request, reply);
   }
 
   @Post(':provider/:account')
@@ -63,6 +95,20 @@ export class ProviderCallsController {
       this.answerFrom(code, accountId, request),
     );
     await reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+  }
+
+  /** Payme's protocol answers it (-32300, HTTP 200); the others have no word for it. */
+  private async callByAnotherMethod(
+    provider: string,
+    accountId: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    if (provider === 'payme') return this.call(provider, accountId, request, reply);
+    const code = PROVIDERS.find((known) => known === provider);
+    if (!code) throw notFound('provider account');
+    await this.find(code, accountId);
+    throw new Problem('method_not_allowed', 'A provider calls with POST.', { headers: { allow: 'POST' } });
   }
 
   /**
@@ -117,7 +163,7 @@ export class ProviderCallsController {
       case 'payme':
         return { status: 200, body: await this.payme.answer(call) };
       case 'click':
-        if (!call.isKnownSource) return { status: 200, body: { error: -1, error_note: 'SIGN CHECK FAILED!' } };
+        if (!call.isKnownSource) return { status: 200, body: clickFault(call.body, -1) };
         return { status: 200, body: await this.click.answer(call) };
       case 'multicard':
         return this.multicard.answer(call);
@@ -130,7 +176,7 @@ function failureOf({ code, body }: ProviderCall): Said {
     case 'payme':
       return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
     case 'click':
-      return { status: 200, body: { error: -7, error_note: 'Failed to update user' } };
+      return { status: 200, body: clickFault(body, -7) };
     case 'multicard':
       return { status: 500, body: { success: false } };
   }

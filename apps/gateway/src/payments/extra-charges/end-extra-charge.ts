@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
+import { notFound } from '../../http/own-id.js';
+
+/** What a person found out, or did, at the provider about a charge that no call of ours can bring back. */
+@Injectable()
+export class EndExtraCharge {
+  constructor(private readonly changes: AuditedChange) {}
+
+  /** @throws Problem 404: no such charge of this payment is open */
+  async execute(
+    caller: Caller,
+    paymentId: string,
+    {
+      provider_ref: providerRef,
+      outcome,
+      reason,
+    }: { provider_ref: string; outcome: 'refunded' | 'absent'; reason: string },
+  ): Promise<void> {
+    await this.changes.execute(caller, async (tx) => {
+      const [row] = await tx.$queryRaw<{ id: bigint; state: string }[]>`
+        SELECT c.id, c.state FROM extra_charges c JOIN payments p ON p.id = c.payment_id
+         WHERE p.id = ${paymentId} AND p.merchant_id = ${caller.merchantId} AND c.provider_ref = ${providerRef}
+           AND c.finished_at IS NULL FOR UPDATE OF c`;
+      if (!row) throw notFound('extra charge');
+      await tx.$executeRaw`
+        UPDATE extra_charges SET state = ${outcome}, reason = ${reason}, due_at = NULL, finished_at = now()
+         WHERE id = ${row.id}`;
+      const before = { provider_ref: providerRef, status: row.state };
+      const after = { provider_ref: providerRef, status: outcome, reason };
+      return { result: undefined, action: 'payment.extra_charge', targetId: paymentId, before, after };
+    });
+  }
+}

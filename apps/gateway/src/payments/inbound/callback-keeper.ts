@@ -1,0 +1,82 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import type { Logger } from '#runtime';
+import type { GatewaySettings } from '../../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import { CallbackSeal } from './kept-calls.js';
+
+const EVERY_MS = 10 * 60_000;
+/** Few enough that no other statement waits for their rows. */
+const AT_ONCE = 200;
+
+/**
+ * Seals what an earlier version kept of providers' calls in clear, also while one still runs beside this one, and clears what is
+ * older than PROVIDER_CALLBACK_KEEP_DAYS. Gateways that do so at the same time take different rows; one that dies leaves a row
+ * as it was or sealed, never half.
+ */
+@Injectable()
+export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private timer: NodeJS.Timeout | null = null;
+  private working: Promise<void> | null = null;
+  private isStopping = false;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly seals: CallbackSeal,
+    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'PROVIDER_CALLBACK_KEEP_DAYS'>,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => this.work(), EVERY_MS);
+    this.timer.unref();
+    this.work();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
+    if (this.timer) clearInterval(this.timer);
+    await this.working;
+  }
+
+  /** @returns whether there may be more at once */
+  async sealOld(): Promise<boolean> {
+    return this.prisma.$transaction(async (tx) => {
+      const rows = await tx.$queryRaw<{ id: bigint; body: Uint8Array }[]>`
+        SELECT id, body FROM provider_callbacks WHERE body IS NOT NULL
+         ORDER BY id LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED`;
+      if (rows.length === 0) return false;
+      const sealed = rows.map(({ id, body }) => ({ id, ...this.seals.seal(Buffer.from(body).toString('utf8')) }));
+      await tx.$executeRaw`
+        UPDATE provider_callbacks c SET body = NULL, reference = s.reference, body_sealed = decode(s.sealed, 'hex')
+          FROM unnest(${sealed.map(({ id }) => id)}::int8[], ${sealed.map(({ reference }) => reference)}::text[],
+                      ${sealed.map((each) => each.sealed.toString('hex'))}::text[]) AS s (id, reference, sealed)
+         WHERE c.id = s.id`;
+      return rows.length === AT_ONCE;
+    });
+  }
+
+  /** @returns whether there may be more at once */
+  async clearOld(): Promise<boolean> {
+    const old = Prisma.sql`received_at < now() - make_interval(days => ${this.settings.PROVIDER_CALLBACK_KEEP_DAYS}::int4)`;
+    const cleared = await this.prisma.$executeRaw`
+      UPDATE provider_callbacks SET body_sealed = NULL
+       WHERE id IN (SELECT id FROM provider_callbacks WHERE body_sealed IS NOT NULL AND ${old}
+                     ORDER BY received_at LIMIT ${AT_ONCE}::int4 FOR UPDATE SKIP LOCKED)`;
+    return cleared >= AT_ONCE;
+  }
+
+  private work(): void {
+    if (this.working) return;
+    this.working = this.workOff()
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'payments: kept calls were not sealed or cleared'))
+      .finally(() => {
+        this.working = null;
+      });
+  }
+
+  private async workOff(): Promise<void> {
+    while (!this.isStopping && (await this.sealOld()));
+    while (!this.isStopping && (await this.clearOld()));
+  }
+}
