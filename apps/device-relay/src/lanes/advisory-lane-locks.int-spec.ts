@@ -1,6 +1,7 @@
 // Promise: a lane is in one relay's hands at a time; a dead session frees it at once and its holder learns of it.
 import pg from 'pg';
 import { createLogger } from '#runtime';
+import { behindDelay } from '../../../../test/system/delaying-proxy.js';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { LaneRows } from './testing/lane-rows.js';
@@ -19,7 +20,7 @@ describe('two relays and the lane lock', () => {
   const LANE = 77_001;
 
   beforeEach(async () => {
-    [a, b] = [locks(), locks()];
+    [a, b] = [newLocks(), newLocks()];
     a.onApplicationBootstrap();
     b.onApplicationBootstrap();
     await until(() => a.isConnected && b.isConnected, 'the sessions are as expected');
@@ -70,10 +71,61 @@ describe('two relays and the lane lock', () => {
     expect(await a.tryTake(LANE)).not.toBeNull();
   });
 
-  function locks(): AdvisoryLaneLocks {
-    return new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, createLogger('test', 'silent'));
-  }
 });
+
+describe('a database that is 10 ms away', () => {
+  test('lanes that are taken and released together share round trips', async () => {
+    const line = await behindDelay(rows.database.url, 10);
+    const locks = newLocks(line.url);
+    locks.onApplicationBootstrap();
+    try {
+      await until(() => locks.isConnected, 'the session is there');
+      const lanes = Array.from({ length: 300 }, (_, index) => 78_000 + index);
+      const before = line.proxy.sent;
+      const held = await Promise.all(lanes.map((lane) => locks.tryTake(lane)));
+      expect(held.filter((grip) => grip !== null)).toHaveLength(lanes.length);
+      expect(await rows.locksHeldBy(held[0]!)).toBe(lanes.length);
+      await Promise.all(held.map((grip) => grip?.release()));
+      expect(await rows.locksHeldBy(held[0]!)).toBe(0);
+      // One statement for each lane would be 600.
+      expect(line.proxy.sent - before).toBeLessThan(30);
+    } finally {
+      await locks.onApplicationShutdown();
+      await line.close();
+    }
+  });
+});
+
+describe('a lock statement that fails', () => {
+  const TAKE = 'FUNCTION pg_try_advisory_lock(int, int)';
+
+  test('no lane is taken, and what the statement may have locked is given up with its session', async () => {
+    const admin = new pg.Client({ connectionString: rows.database.adminUrl });
+    await admin.connect();
+    const locks = newLocks();
+    locks.onApplicationBootstrap();
+    try {
+      await until(() => locks.isConnected, 'the session is there');
+      const before = (await locks.tryTake(79_001))!;
+      await admin.query(`REVOKE EXECUTE ON ${TAKE} FROM PUBLIC`);
+      expect(await locks.tryTake(79_002)).toBeNull();
+      expect(before.isHeld()).toBe(false);
+      await until(async () => (await rows.locksHeldBy(before)) === 0, 'the session has ended');
+      await admin.query(`GRANT EXECUTE ON ${TAKE} TO PUBLIC`);
+      await until(() => locks.isConnected, 'the next session is there');
+      await before.release();
+      expect(await locks.tryTake(79_001)).not.toBeNull();
+    } finally {
+      await admin.query(`GRANT EXECUTE ON ${TAKE} TO PUBLIC`);
+      await admin.end();
+      await locks.onApplicationShutdown();
+    }
+  });
+});
+
+function newLocks(databaseUrl = rows.database.url): AdvisoryLaneLocks {
+  return new AdvisoryLaneLocks({ databaseUrl }, createLogger('test', 'silent'));
+}
 
 async function terminate(pid: number): Promise<void> {
   const admin = new pg.Client({ connectionString: rows.database.adminUrl });

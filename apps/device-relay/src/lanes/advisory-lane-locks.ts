@@ -1,27 +1,61 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
+import { StatementGroup } from '#database';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
 
 /** First key of our advisory locks; the second is the lane's number. */
 export const LANE_LOCK_SPACE = 0x4c41; // "LA"
 
+/** How long a session that is over may take to close before the next one begins. */
+const CLOSE_WITHIN_MS = 1_000;
 const RECONNECT_PAUSES_MS = [50, 250, 500, 1_000, 2_000];
 
-/** One statement at a time, in order: the connection takes no more. */
+interface LockRequest {
+  lockNumber: number;
+  release: boolean;
+}
+
+/** Taking and releasing lanes in one statement. A lane is in a group once: it is released before it is taken again. */
+const TAKE_AND_RELEASE = `
+  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane) ELSE pg_try_advisory_lock($1, w.lane) END AS done
+    FROM unnest($2::int[], $3::bool[]) AS w(lane, release)`;
+
+/**
+ * One statement at a time takes and releases all lanes that wait for it: the connection takes no more than one, and its
+ * round trip is paid once for all (docs/adr/0050-lane-locks-in-groups.md).
+ */
 class Session {
   backendPid = 0;
   alive = false;
-  private last: Promise<unknown> = Promise.resolve();
+  /** Resolves when the session is lost or given up. */
+  readonly over: Promise<void>;
+  private settleOver: () => void = () => undefined;
+  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), { maxStatements: 1 });
 
-  constructor(readonly client: pg.Client) {}
+  constructor(readonly client: pg.Client) {
+    this.over = new Promise((resolve) => (this.settleOver = resolve));
+  }
 
-  query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
-    const next = this.last.then(() => this.client.query<Row>(query));
-    // The next statement waits for this one's end, however it ended.
-    this.last = next.catch(() => undefined);
-    return next;
+  end(): void {
+    this.alive = false;
+    this.settleOver();
+  }
+
+  /** @returns whether the lane is this session's from now on; of a release, whether it was */
+  request(lockNumber: number, { release }: { release: boolean }): Promise<boolean> {
+    return this.requests.one({ lockNumber, release });
+  }
+
+  private async ask(group: readonly LockRequest[]): Promise<boolean[]> {
+    const { rows } = await this.client.query<{ lane: number; done: boolean }>({
+      name: 'take-and-release-lanes',
+      text: TAKE_AND_RELEASE,
+      values: [LANE_LOCK_SPACE, group.map(({ lockNumber }) => lockNumber), group.map(({ release }) => release)],
+    });
+    const done = new Set(rows.filter((row) => row.done).map(({ lane }) => lane));
+    return group.map(({ lockNumber }) => done.has(lockNumber));
   }
 }
 
@@ -66,14 +100,9 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     if (!session?.alive || this.inHand.has(lockNumber)) return null;
     this.inHand.add(lockNumber);
     try {
-      const taken = await session.query<{ locked: boolean }>({
-        name: 'take-lane',
-        text: 'SELECT pg_try_advisory_lock($1, $2) AS locked',
-        values: [LANE_LOCK_SPACE, lockNumber],
-      });
-      if (taken.rows[0]?.locked) return this.gripOn(session, lockNumber);
+      if (await session.request(lockNumber, { release: false })) return this.gripOn(session, lockNumber);
     } catch (error) {
-      this.logger.warn({ err: error }, 'lane lock failed');
+      this.giveUp(session, error);
     }
     this.inHand.delete(lockNumber);
     return null;
@@ -86,21 +115,22 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       isHeld: () => session.alive,
       release: async () => {
         try {
-          if (session.alive) {
-            await session.query({
-              name: 'release-lane',
-              text: 'SELECT pg_advisory_unlock($1, $2)',
-              values: [LANE_LOCK_SPACE, lockNumber],
-            });
-          }
+          if (session.alive) await session.request(lockNumber, { release: true });
         } catch (error) {
-          // The session died with the lock: nothing is left to release.
-          this.logger.warn({ err: error }, 'lane release failed');
+          // The session ends with the lock: nothing is left to release.
+          this.giveUp(session, error);
         } finally {
           this.inHand.delete(lockNumber);
         }
       },
     };
+  }
+
+  /** Nothing says which lanes a statement has taken whose answer was lost: they are given up with the session. */
+  private giveUp(session: Session, error: unknown): void {
+    if (!session.alive) return;
+    this.logger.error({ err: error }, 'lane lock statement failed: lanes in hand end before their next byte');
+    session.end();
   }
 
   private async keepConnected(): Promise<void> {
@@ -124,16 +154,10 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       keepAliveInitialDelayMillis: 5_000,
     });
     const session = new Session(client);
-    const lost = new Promise<void>((resolve) => {
-      const end = (): void => {
-        session.alive = false;
-        resolve();
-      };
-      client.once('end', end);
-      client.on('error', (error) => {
-        this.logger.error({ err: error }, 'lane lock session lost: lanes in hand end before their next byte');
-        end();
-      });
+    client.once('end', () => session.end());
+    client.on('error', (error) => {
+      this.logger.error({ err: error }, 'lane lock session lost: lanes in hand end before their next byte');
+      session.end();
     });
     await client.connect();
     await client.query('SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3');
@@ -143,11 +167,12 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     session.alive = true;
     this.session = session;
     this.failures = 0;
-    await lost;
+    await session.over;
     this.session = null;
-    await client
-      .end()
-      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    // On a dead line nobody answers the goodbye: the next session does not wait for it.
+    await Promise.race([client.end(), delay(CLOSE_WITHIN_MS)]).catch((error: unknown) =>
+      this.logger.debug({ err: error }, 'the lost session was gone already'),
+    );
   }
 
   private async prepare(client: pg.Client): Promise<void> {

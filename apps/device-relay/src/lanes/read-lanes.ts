@@ -28,6 +28,11 @@ interface AttemptRow {
   refused_ago_ms: number | null;
 }
 
+export interface OverdueLanes {
+  due: string[];
+  last: string | null;
+}
+
 /** What is to be done on a lane, and which lanes have something to be done. Changes nothing. */
 export class ReadLanes {
   private readonly lockNumbers = new Map<string, number>();
@@ -88,28 +93,46 @@ export class ReadLanes {
     };
   }
 
-  /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
-  async overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
-    const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
+  /**
+   * Of so many lanes with work that follow `after`, those that have been due for a while and are in nobody's hands: the
+   * sweeper's question. `last`: where the next read begins; null after the last lane.
+   */
+  async overdueLanes(from: { overdueMs: number; after: string; lanes: number }): Promise<OverdueLanes> {
+    const { overdueMs, after, lanes } = from;
+    const overdueSince = Prisma.sql`now() - make_interval(secs => ${overdueMs / 1_000})`;
+    const [found] = await this.prisma.$queryRaw<{ due: string[] | null; last: string | null; lanes: number }[]>`
       WITH RECURSIVE waiting AS (
-        (SELECT device_id FROM receipts WHERE status = 'accepted' ORDER BY device_id LIMIT 1)
+        (SELECT device_id FROM receipts WHERE status = 'accepted' AND device_id > ${after} ORDER BY device_id LIMIT 1)
         UNION ALL
         SELECT (SELECT r.device_id FROM receipts r WHERE r.status = 'accepted' AND r.device_id > w.device_id
                  ORDER BY r.device_id LIMIT 1)
           FROM waiting w WHERE w.device_id IS NOT NULL
-      ), candidates AS (
-        SELECT w.device_id, (SELECT r.updated_at FROM receipts r WHERE r.status = 'accepted' AND r.device_id = w.device_id
-                              ORDER BY r.lane_place LIMIT 1) AS since
-          FROM waiting w WHERE w.device_id IS NOT NULL
-        UNION ALL SELECT device_id, created_at FROM attempts WHERE state = 'open'
+      ), working AS (
+        SELECT device_id FROM (SELECT device_id FROM waiting WHERE device_id IS NOT NULL LIMIT ${lanes}) w
+        UNION
+        SELECT device_id FROM (SELECT device_id FROM attempts WHERE state = 'open' AND device_id > ${after}
+                                ORDER BY device_id LIMIT ${lanes}) a
+      ), read AS (
+        SELECT device_id FROM working ORDER BY device_id LIMIT ${lanes}
       )
-      SELECT DISTINCT c.device_id
-        FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
-       WHERE ${this.isFree()}
-         AND (l.due_at IS NULL OR l.due_at < now() - make_interval(secs => ${overdueMs / 1_000}))
-         AND greatest(c.since, l.updated_at) < now() - make_interval(secs => ${overdueMs / 1_000})
-       LIMIT ${limit}`;
-    return rows.map((row) => row.device_id);
+      SELECT (SELECT array_agg(c.device_id ORDER BY c.device_id)
+                FROM read c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
+               WHERE ${this.isFree()}
+                 AND (l.due_at IS NULL OR l.due_at < ${overdueSince}) AND l.updated_at < ${overdueSince}
+                 AND least((SELECT r.updated_at FROM receipts r WHERE r.status = 'accepted' AND r.device_id = c.device_id
+                             ORDER BY r.lane_place LIMIT 1),
+                           (SELECT a.created_at FROM attempts a WHERE a.state = 'open' AND a.device_id = c.device_id))
+                     < ${overdueSince}) AS due,
+             (SELECT max(device_id) FROM read) AS last, (SELECT count(*) FROM read)::int AS lanes`;
+    return { due: found?.due ?? [], last: found?.lanes === lanes ? found.last : null };
+  }
+
+  /** The device of the lane at this share of all lanes, 0 to 1; null when there is none. */
+  async laneAt(share: number): Promise<string | null> {
+    const [row] = await this.prisma.$queryRaw<{ device_id: string }[]>`
+      SELECT device_id FROM lanes ORDER BY device_id
+      OFFSET floor(${share}::float8 * (SELECT count(*) FROM lanes)) LIMIT 1`;
+    return row?.device_id ?? null;
   }
 
   /** Which of these lanes have work, are due and in nobody's hands at this moment. */
