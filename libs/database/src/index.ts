@@ -20,8 +20,11 @@ export {
   type DeviceTaskResult,
   type InspectParams,
 } from './device-task.js';
-export { PrismaService, type DatabaseSettings } from './prisma.service.js';
+export { NotSent, PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
+export { sessionConfig, type SessionSettings } from './session.js';
+export { watchedSession, type WatchedSession } from './watched-client.js';
+export { WatchedPool } from './watched-pool.js';
 export { SnapshotCursor, type SnapshotOptions } from './snapshot-cursor.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';

@@ -1,6 +1,8 @@
 import pg from 'pg';
 import type { Prisma } from './generated/client.js';
 import { INT8_AS_BIGINT } from './column-types.js';
+import { sessionConfig } from './session.js';
+import { watchedSession } from './watched-client.js';
 
 export interface SnapshotOptions {
   databaseUrl: string;
@@ -26,17 +28,15 @@ export class SnapshotCursor<Row> {
 
   /** The first batch may take as long as the statement's sorting does. Fails with errors of `pg`. */
   static async open<Row>(options: SnapshotOptions, statement: Prisma.Sql): Promise<SnapshotCursor<Row>> {
-    const client = new pg.Client({
-      connectionString: options.databaseUrl,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      statement_timeout: options.statementTimeoutMs,
-      idle_in_transaction_session_timeout: options.idleTimeoutMs,
+    const client = watchedSession({
+      ...sessionConfig({
+        url: options.databaseUrl,
+        applicationName: options.applicationName,
+        statementTimeoutMs: options.statementTimeoutMs,
+        idleInTransactionMs: options.idleTimeoutMs,
+      }),
       types: INT8_AS_BIGINT,
     });
-    // Told to whoever reads next; without a listener the loss of an idle connection would end the process.
-    client.on('error', () => undefined);
     try {
       await client.connect();
       await client.query('BEGIN READ ONLY');

@@ -3,6 +3,8 @@ import pg from 'pg';
 import { createLogger } from '#runtime';
 import { behindDelay } from '../../../../test/system/delaying-proxy.js';
 import { until } from '../../../../libs/queue/src/testing/until.js';
+import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
+import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { LaneRows } from './testing/lane-rows.js';
 
@@ -70,7 +72,6 @@ describe('two relays and the lane lock', () => {
     await taken.release();
     expect(await a.tryTake(LANE)).not.toBeNull();
   });
-
 });
 
 describe('a database that is 10 ms away', () => {
@@ -92,6 +93,32 @@ describe('a database that is 10 ms away', () => {
     } finally {
       await locks.onApplicationShutdown();
       await line.close();
+    }
+  });
+});
+
+describe('a connection on which nothing comes any more', () => {
+  test('its holder gives it up, connects anew and ends what the lost session still holds', async () => {
+    const url = new URL(rows.database.url);
+    const port = await freePorts(1);
+    const proxy = new TcpProxy(port, Number(url.port));
+    await proxy.listen();
+    url.port = String(port);
+    const locks = newLocks(url.href);
+    locks.onApplicationBootstrap();
+    try {
+      await until(() => locks.isConnected, 'the session is there');
+      const held = (await locks.tryTake(80_001))!;
+      proxy.deafen();
+      await until(() => !held.isHeld(), 'the silent session is given up');
+      // The server's side of it lives on: nothing was said to it.
+      await until(async () => (await rows.locksHeldBy(held)) === 0, 'the lost session is ended');
+      await held.release();
+      await until(() => locks.isConnected, 'the next session is there');
+      expect(await locks.tryTake(80_001)).not.toBeNull();
+    } finally {
+      await locks.onApplicationShutdown();
+      await proxy.close();
     }
   });
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import pg from 'pg';
-import { StatementGroup } from '#database';
+import type pg from 'pg';
+import { sessionConfig, StatementGroup, watchedSession, type WatchedSession } from '#database';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
 
@@ -11,6 +11,16 @@ export const LANE_LOCK_SPACE = 0x4c41; // "LA"
 /** How long a session that is over may take to close before the next one begins. */
 const CLOSE_WITHIN_MS = 1_000;
 const RECONNECT_PAUSES_MS = [50, 250, 500, 1_000, 2_000];
+
+/** Of lock statements, which take no time; soon after it the connection counts as silent (watched-client.ts). */
+const STATEMENT_TIMEOUT_MS = 2_000;
+const HEARTBEAT_MS = 1_000;
+
+/** A process of the server: its id may be used again later. */
+interface Backend {
+  pid: number;
+  startedAt: string;
+}
 
 interface LockRequest {
   lockNumber: number;
@@ -27,14 +37,16 @@ const TAKE_AND_RELEASE = `
  * round trip is paid once for all (docs/adr/0050-lane-locks-in-groups.md).
  */
 class Session {
-  backendPid = 0;
+  backend: Backend = { pid: 0, startedAt: '' };
   alive = false;
   /** Resolves when the session is lost or given up. */
   readonly over: Promise<void>;
   private settleOver: () => void = () => undefined;
-  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), { maxStatements: 1 });
+  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), {
+    maxStatements: 1,
+  });
 
-  constructor(readonly client: pg.Client) {
+  constructor(readonly client: WatchedSession) {
     this.over = new Promise((resolve) => (this.settleOver = resolve));
   }
 
@@ -69,6 +81,8 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private readonly inHand = new Set<number>();
   private session: Session | null = null;
   private failures = 0;
+  /** The backend of the last session that was used. */
+  private predecessor: Backend | null = null;
   private stopped = false;
 
   constructor(
@@ -111,7 +125,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private gripOn(session: Session, lockNumber: number): LaneGrip {
     return {
       lockNumber,
-      backendPid: session.backendPid,
+      backendPid: session.backend.pid,
       isHeld: () => session.alive,
       release: async () => {
         try {
@@ -146,13 +160,10 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   }
 
   private async connectUntilLost(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.settings.databaseUrl,
-      application_name: 'device-relay-locks',
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 5_000,
-    });
+    const client = watchedSession(
+      // What runs before use may take as long as it needs (hold-after-restore.ts).
+      sessionConfig({ url: this.settings.databaseUrl, applicationName: 'device-relay-locks', statementTimeoutMs: 0 }),
+    );
     const session = new Session(client);
     client.once('end', () => session.end());
     client.on('error', (error) => {
@@ -160,18 +171,44 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       session.end();
     });
     await client.connect();
-    await client.query('SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3');
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    session.backendPid = rows[0]?.pid ?? 0;
+    session.backend = await ownBackend(client);
+    await this.endPredecessor(client);
     await this.prepare(client);
+    await client.limitStatements(STATEMENT_TIMEOUT_MS);
+    this.predecessor = session.backend;
     session.alive = true;
     this.session = session;
     this.failures = 0;
+    const beating = setInterval(() => void this.beat(session), HEARTBEAT_MS);
     await session.over;
+    clearInterval(beating);
     this.session = null;
     // On a dead line nobody answers the goodbye: the next session does not wait for it.
     await Promise.race([client.end(), delay(CLOSE_WITHIN_MS)]).catch((error: unknown) =>
       this.logger.debug({ err: error }, 'the lost session was gone already'),
+    );
+  }
+
+  /** A session in whose statements nothing is under way could be lost without notice. */
+  private async beat({ client }: Session): Promise<void> {
+    if (client.isBusy) return;
+    try {
+      await client.query('SELECT 1');
+    } catch (error) {
+      // The connection has ended by itself, and the session with it.
+      this.logger.debug({ err: error }, 'the lock session did not answer');
+    }
+  }
+
+  /**
+   * The server may go on for a while with a session whose connection is lost, and with its locks. The process has given it up,
+   * so it may end it: nothing else would take these lanes before.
+   */
+  private async endPredecessor(client: pg.Client): Promise<void> {
+    if (!this.predecessor) return;
+    await client.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::timestamptz',
+      [this.predecessor.pid, this.predecessor.startedAt],
     );
   }
 
@@ -183,4 +220,13 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       throw error;
     }
   }
+}
+
+async function ownBackend(client: pg.Client): Promise<Backend> {
+  const { rows } = await client.query<Backend>(
+    'SELECT pid, backend_start::text AS "startedAt" FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+  );
+  const [backend] = rows;
+  if (!backend) throw new Error('the lock session does not see itself in pg_stat_activity');
+  return backend;
 }
