@@ -1,11 +1,12 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClassifierJobModule } from './classifier/classifier-job.module.js';
 import { ClassifierModule } from './classifier/classifier.module.js';
+import { DATABASES, databaseProviders } from './databases.js';
 import { DocsModule } from './docs/docs.module.js';
 import { ClientsModule } from './clients/clients.module.js';
 import { LinksModule } from './links/links.module.js';
@@ -21,11 +22,6 @@ import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
-
-/** Connections for requests; accepting uses two of them, whatever the load. */
-const POOL_SIZE = 10;
-/** How long a write may wait for a conflicting one that has not committed yet (docs/adr/0003-grouped-accept.md). */
-const LOCK_TIMEOUT_MS = 400;
 
 @Global()
 @Module({})
@@ -55,9 +51,9 @@ export class GatewayModule implements OnApplicationShutdown {
         WebhooksModule,
         DocsModule,
         HealthModule.register({
-          inject: [PrismaService, LaneBell],
-          useFactory: (prisma: PrismaService, bell: LaneBell) => [
-            { name: 'database', check: () => prisma.$queryRaw`SELECT 1` },
+          inject: [SalesDatabase, LaneBell],
+          useFactory: (database: SalesDatabase, bell: LaneBell) => [
+            { name: 'database', check: () => database.$queryRaw`SELECT 1` },
             // Without it receipts are accepted and dispatched all the same, only later: no reason to take us away.
             {
               name: 'queue',
@@ -70,7 +66,7 @@ export class GatewayModule implements OnApplicationShutdown {
       providers: [
         { provide: SETTINGS_TOKEN, useValue: settings },
         { provide: LOGGER, useValue: logger },
-        { provide: PrismaService, useFactory: () => openDatabase(settings) },
+        ...databaseProviders(settings),
         { provide: QueueCounters, useFactory: () => new QueueCounters() },
         {
           provide: LaneBell,
@@ -78,22 +74,13 @@ export class GatewayModule implements OnApplicationShutdown {
           useFactory: (counters: QueueCounters) => openBell(settings, { counters, logger, metrics }),
         },
       ],
-      exports: [SETTINGS_TOKEN, LOGGER, PrismaService, LaneBell],
+      exports: [SETTINGS_TOKEN, LOGGER, ...DATABASES, LaneBell],
     };
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.bell.close();
   }
-}
-
-function openDatabase({ DATABASE_URL }: GatewaySettings): PrismaService {
-  return new PrismaService({
-    url: DATABASE_URL,
-    poolSize: POOL_SIZE,
-    applicationName: 'gateway',
-    lockTimeoutMs: LOCK_TIMEOUT_MS,
-  });
 }
 
 function openBell(

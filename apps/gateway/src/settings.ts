@@ -16,6 +16,10 @@ import { parseRate } from './limits/rate.js';
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  SALES_POOL_SIZE: integer({ min: 3, max: 1_000 }).default(10),
+  API_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
+  REPORT_POOL_SIZE: integer({ min: 1, max: 1_000 }).default(2),
+  JOB_POOL_SIZE: integer({ min: 1, max: 100 }).default(2),
   QUEUE_URL: url(['redis', 'rediss']).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),

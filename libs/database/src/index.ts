@@ -9,6 +9,7 @@ export {
   SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
+export { JobDatabase, ReportDatabase, SalesDatabase } from './databases.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
 export {
   DEVICE_TASK_FAILURES,

@@ -19,6 +19,8 @@ export interface DatabaseSettings {
   idleInTransactionMs?: number;
   /** Statements that may wait for a connection; one more is refused at once. */
   maxWaiting?: number;
+  /** Further parameters of each session, by name. */
+  parameters?: Readonly<Record<string, string | number>>;
 }
 
 const STATEMENT_TIMEOUT_MS = 15_000;

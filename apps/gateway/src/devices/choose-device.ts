@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService, type DeviceReading } from '#database';
+import { SalesDatabase, type DeviceReading } from '#database';
 import type { VatRule } from '#fiscal-domain';
 import { growingCache } from '#runtime';
 import { preferDevice, type Candidate } from './prefer-device.js';
@@ -98,7 +98,7 @@ export class ChooseDevice {
   private readonly work = growingCache<string, Work>(50_000);
   private turn = 0;
 
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   async choose(query: RouteQuery): Promise<Routing> {
     const place = await this.placeOf(query);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import { readMerchantSettings, type MerchantSettings } from './merchant-settings.js';
 
 /** What a receipt of a merchant is held to. */
@@ -21,7 +21,7 @@ export class MerchantRules {
     fetchMethod: (merchantId) => this.read(merchantId),
   });
 
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   async of(merchantId: string): Promise<ReceiptTerms> {
     return this.settings.get(merchantId) ?? (await this.settings.forceFetch(merchantId));

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { PrismaService, REFUND_OPERATION, type Prisma } from '#database';
+import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../catalog/goods-catalog.js';
 import { CALLBACK_SECRET_MISSING } from '../receipts/callback-fault.js';
@@ -59,7 +59,7 @@ export class RefundReceipt {
   private readonly turns = new OneAtATime();
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly refunds: RefundRepository,
     private readonly receipts: ReceiptRepository,
     private readonly catalog: GoodsCatalog,
