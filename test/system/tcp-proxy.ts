@@ -35,7 +35,7 @@ export class TcpProxy {
     for (const line of this.lines) line.thaw();
   }
 
-  /** Pieces that `freeze` holds back. */
+  /** Pieces that `freeze` holds back, of connections that nobody has closed yet. */
   get heldBack(): number {
     return [...this.lines].reduce((sum, line) => sum + line.heldBack, 0);
   }
@@ -70,7 +70,7 @@ class Line {
   }
 
   get heldBack(): number {
-    return this.held?.length ?? 0;
+    return this.near.readableEnded ? 0 : (this.held?.length ?? 0);
   }
 
   deafen(): void {

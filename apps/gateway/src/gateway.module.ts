@@ -15,13 +15,21 @@ import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { EventsModule } from './events/events.module.js';
 import { ReceiptPageModule } from './receipt-page/receipt-page.module.js';
+import { AcceptReceipts } from './receipts/accept-receipts.js';
 import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
+import { ReceiptsModule } from './receipts/receipts.module.js';
+import { SettledReceipts } from './receipts/settled-receipts.js';
 import { RefundsModule } from './refunds/refunds.module.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
+
+/** A receipt that is not written by then: the gateway does not accept, whatever else it can do. */
+const STUCK_MS = 5_000;
+
+type Readied = [SalesDatabase, LaneBell, AcceptReceipts, SettledReceipts];
 
 @Global()
 @Module({})
@@ -51,9 +59,15 @@ export class GatewayModule implements OnApplicationShutdown {
         WebhooksModule,
         DocsModule,
         HealthModule.register({
-          inject: [SalesDatabase, LaneBell],
-          useFactory: (database: SalesDatabase, bell: LaneBell) => [
+          imports: [ReceiptsModule],
+          inject: [SalesDatabase, LaneBell, AcceptReceipts, SettledReceipts],
+          useFactory: (...[database, bell, accepting, settled]: Readied) => [
             { name: 'database', check: () => database.$queryRaw`SELECT 1` },
+            {
+              name: 'accepting',
+              check: () => upOrThrow(accepting.oldestMs < STUCK_MS, 'receipts wait too long to be written'),
+            },
+            { name: 'notices', check: () => upOrThrow(settled.isListening, 'no connection for notices') },
             // Without it receipts are accepted and dispatched all the same, only later: no reason to take us away.
             {
               name: 'queue',

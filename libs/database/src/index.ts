@@ -30,7 +30,7 @@ export { SnapshotCursor, type SnapshotOptions } from './snapshot-cursor.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
-export { isUniqueViolation } from './sql-errors.js';
+export { isRefusedByServer, isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { credentialsOwner, instrumentOwner } from './payment-columns.js';

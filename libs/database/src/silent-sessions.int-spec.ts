@@ -1,5 +1,6 @@
 // Promise: a connection to PostgreSQL that says nothing any more is given up within seconds, and what was sent over it and never arrived never will.
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDatabaseUnavailable, isNotSent } from '#runtime';
 import { freePorts } from '../../runtime/src/testing/free-ports.js';
 import { TcpProxy } from '../../../test/system/tcp-proxy.js';
 import { Prisma } from './generated/client.js';
@@ -92,6 +93,28 @@ test('what a frozen connection held back is never carried out once the statement
   proxy.thaw();
   await within(fillPool());
   expect(await direct.$queryRaw`SELECT id FROM merchants WHERE id = 'mer_frozen'`).toEqual([]);
+});
+
+test('one more than may wait for a connection is refused at once, and nothing of it was sent; through Prisma, too', async () => {
+  const settings = { poolSize: 1, maxWaiting: 1, lockTimeoutMs: 400, applicationName: 'narrow' };
+  const narrow = new PrismaService({ url: database.url, ...settings });
+  const first = narrow.queryHot(Prisma.sql`SELECT pg_sleep(0.5)`);
+  const second = narrow.queryHot(Prisma.sql`SELECT 1`);
+  const refused = await Promise.all(
+    [
+      narrow.queryHot(Prisma.sql`SELECT 1`),
+      narrow.merchant.count(),
+      narrow.$transaction((tx) => tx.merchant.count()),
+    ].map((statement) =>
+      statement.then(
+        () => null,
+        (error: unknown) => ({ unavailable: isDatabaseUnavailable(error), notSent: isNotSent(error) }),
+      ),
+    ),
+  );
+  expect(refused).toEqual(refused.map(() => ({ unavailable: true, notSent: true })));
+  await Promise.all([first, second]);
+  await narrow.$disconnect();
 });
 
 test('the server ends what a client left behind: a transaction that does nothing, a session whose host is gone', async () => {

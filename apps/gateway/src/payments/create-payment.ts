@@ -9,8 +9,10 @@ import {
   type PaymentFlow,
 } from '#payments';
 import { newId, Problem, seal, type ProblemError } from '#runtime';
+import { callerGone } from '../http/caller-gone.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
+import { isLost, outcomeUnclear } from '../receipts/outcome-unclear.js';
 import { PrepareReceipt } from '../receipts/prepare-receipt.js';
 import type { PaymentBody, ReceiptBody } from '../receipts/receipt-body.js';
 import { ReceiptRepository, type StoredIdentity } from '../receipts/receipt.repository.js';
@@ -74,7 +76,11 @@ export class CreatePayment {
     if (fiscalMode === 'provider') refuseUnsayable(account, prepared.document);
     const payment = { ...this.newPayment(account, command.body.payment, prepared.document), fiscalMode };
     const receipt = newReceipt(identity, prepared.route, prepared.document);
-    if (!(await this.payments.insert(receipt, payment))) {
+    if (command.isCallerGone?.() === true) throw callerGone();
+    const isNew = await this.payments.insert(receipt, payment).catch((error: unknown) => {
+      throw isLost(error) ? outcomeUnclear(error) : error;
+    });
+    if (!isNew) {
       const taken = await this.findReplay(identity);
       if (taken) return taken;
       throw new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');
