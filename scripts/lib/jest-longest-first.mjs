@@ -16,6 +16,7 @@ const LONG = [
   'test/system/queue-outage.e2e-spec.ts',
   'test/api/no-secrets.int-spec.ts',
   'apps/device-relay/src/watch-day.int-spec.ts',
+  'apps/gateway/src/events/event-horizon.int-spec.ts',
   'test/payments/refunds.int-spec.ts',
   'test/payments/payments.int-spec.ts',
   'apps/gateway/src/receipt-page/receipt-page.int-spec.ts',

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { newId } from '#runtime';
+import { EventHorizon } from '../events/event-horizon.js';
 import { wants } from '../events/event-patterns.js';
 import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
 
@@ -37,7 +38,10 @@ interface Endpoint {
  */
 @Injectable()
 export class PlanDeliveries {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly horizon: EventHorizon,
+  ) {}
 
   /** @returns whether there may be more at once */
   async execute(): Promise<boolean> {
@@ -59,7 +63,7 @@ export class PlanDeliveries {
          SELECT FROM events e
           WHERE e.merchant_id = m.id
             AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
-            AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+            AND e.transaction_id < ${this.horizon.limit}
           LIMIT 1) AS news
        LIMIT ${MERCHANTS_AT_ONCE}`;
     return rows.map(({ id }) => id);
@@ -77,7 +81,10 @@ export class PlanDeliveries {
       const endpoints = await tx.$queryRaw<Endpoint[]>`
         SELECT id, url, events, created_at FROM webhook_endpoints
          WHERE merchant_id = ${merchantId} AND kind = 'endpoint' AND disabled_at IS NULL AND deleted_at IS NULL`;
-      const batch = await readBatch(tx, { merchantId, after: cursor.position, everything: endpoints.length > 0 });
+      const batch = await readBatch(tx, {
+        ...{ merchantId, after: cursor.position, below: this.horizon.limit },
+        everything: endpoints.length > 0,
+      });
       if (batch.last === null) return 0;
       const callbacks = await this.callbackEndpoints(tx, merchantId, batch.events);
       const deliveries = batch.events.flatMap((event) => deliveriesOf(merchantId, event, { endpoints, callbacks }));
@@ -118,7 +125,12 @@ interface Batch {
 /** Without endpoints only events of receipts with a `callback_url` leave the database. */
 async function readBatch(
   tx: Prisma.TransactionClient,
-  { merchantId, after, everything }: { merchantId: string; after: bigint; everything: boolean },
+  {
+    merchantId,
+    after,
+    below,
+    everything,
+  }: { merchantId: string; after: bigint; below: Prisma.Sql; everything: boolean },
 ): Promise<Batch> {
   const rows = await tx.$queryRaw<(PlannedEvent & { of: number; is_last: boolean })[]>`
     WITH batch AS MATERIALIZED (
@@ -129,7 +141,7 @@ async function readBatch(
                WHERE merchant_id = ${merchantId}
                  AND (transaction_id, position)
                      > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = ${after}::bigint), '0'::xid8), ${after}::bigint)
-                 AND transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+                 AND transaction_id < ${below}
                ORDER BY transaction_id, position LIMIT ${EVENTS_AT_ONCE}) AS e
     )
     SELECT b.position, b.id, b.type, b.subject_id, b.created_at, b.of, b.is_last, r.document ->> 'callbackUrl' AS callback_url
