@@ -11,7 +11,7 @@ import {
   url,
   type Settings,
 } from '#runtime';
-import { parseRate } from './limits/rate.js';
+import { DEFAULT_CLIENT_LIMIT, parseRate } from './limits/rate.js';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
@@ -29,7 +29,7 @@ export const SETTINGS = {
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: cidrList().default([]),
   ADDRESS_LIMIT: parsed(parseRate).default(parseRate('50000/5')),
-  CLIENT_LIMIT: parsed(parseRate).default(null),
+  CLIENT_LIMIT: parsed(parseRate).default(DEFAULT_CLIENT_LIMIT),
   FAILED_LOGIN_LIMIT: parsed(parseRate).default(parseRate('30/60')),
   FAILED_TOKEN_LIMIT: parsed(parseRate).default(parseRate('300/60')),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),

@@ -18,7 +18,12 @@ export class SalesDatabase extends PrismaService {
 /** Sums over many receipts: few at the same time, each on one processor. */
 export class ReportDatabase extends PrismaService {
   constructor(settings: DatabaseSettings) {
-    super({ maxWaiting: 32, parameters: { max_parallel_workers_per_gather: 0 }, ...settings });
+    super({
+      statementTimeoutMs: 30_000,
+      maxWaiting: 32,
+      parameters: { max_parallel_workers_per_gather: 0 },
+      ...settings,
+    });
   }
 }
 
