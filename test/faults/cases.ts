@@ -18,6 +18,9 @@ import { linksCut } from './cases/13-links-cut.js';
 import { clockJumps } from './cases/14-clock.js';
 import { everything } from './cases/15-everything.js';
 import { paymentPatterns } from './cases/16-payments.js';
+import { databaseDeaf, databasePacketsLost } from './cases/18-database-silent.js';
+import { gatewayStalled } from './cases/19-gateway-stalled.js';
+import { reportStorm } from './cases/20-reports.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -26,4 +29,5 @@ export const CASES: readonly FaultCase[] = [
   ...[redisAway, databaseStopped, allKilled, diskFull, gatewaysKilled, blackHole, rollingRestarts, registersKilled],
   ...[dataFolder, linksCut, clockJumps, everything],
   ...paymentPatterns,
+  ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
 ];

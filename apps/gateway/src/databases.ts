@@ -13,7 +13,7 @@ type PoolSizes = Pick<
   'DATABASE_URL' | 'SALES_POOL_SIZE' | 'API_POOL_SIZE' | 'REPORT_POOL_SIZE' | 'JOB_POOL_SIZE'
 >;
 
-/** The gateway's pools (docs/adr/0052-pools-by-purpose.md). A connection is opened when it is first needed. */
+/** The gateway's pools (docs/adr/0055-pools-by-purpose.md). A connection is opened when it is first needed. */
 export function databaseProviders(settings: PoolSizes): FactoryProvider<PrismaService>[] {
   const pool = (applicationName: string, poolSize: number): DatabaseSettings => ({
     url: settings.DATABASE_URL,

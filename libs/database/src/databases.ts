@@ -1,7 +1,7 @@
 import { PrismaService, type DatabaseSettings } from './prisma.service.js';
 
 /*
- * Pools by purpose (docs/adr/0052-pools-by-purpose.md): what takes long cannot take the connections of what must not wait.
+ * Pools by purpose (docs/adr/0055-pools-by-purpose.md): what takes long cannot take the connections of what must not wait.
  * `PrismaService` itself is the pool of everything that is none of these.
  */
 

@@ -29,7 +29,7 @@ const SERVER_SIDE = {
   tcp_keepalives_count: 3,
 } as const;
 
-/** How each session of a program of ours is opened, and when either side gives it up (docs/adr/0051-silent-connections.md). */
+/** How each session of a program of ours is opened, and when either side gives it up (docs/adr/0054-silent-connections.md). */
 export function sessionConfig(settings: SessionSettings): pg.ClientConfig & WatchedConfig {
   const { statementTimeoutMs, lockTimeoutMs = 0, idleInTransactionMs = IDLE_IN_TRANSACTION_MS } = settings;
   return {

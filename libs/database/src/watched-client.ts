@@ -29,7 +29,7 @@ export interface WatchedConfig extends pg.ClientConfig {
 const SUSPECT_MS = 500;
 
 /**
- * A connection to PostgreSQL that does not wait for ever (docs/adr/0051-silent-connections.md). The kernel gives up a
+ * A connection to PostgreSQL that does not wait for ever (docs/adr/0054-silent-connections.md). The kernel gives up a
  * connection whose packets vanish after a quarter of an hour, and Node.js cannot set TCP_USER_TIMEOUT: so the connection is
  * reset when a statement is under way and nothing comes. Reset, not closed: what the kernel has not delivered is thrown
  * away and cannot arrive later, when its caller has been answered.

@@ -1,4 +1,4 @@
--- A transaction may write its first event only while it is young (docs/adr/0053-age-of-the-feed.md). Readers of events stop before the
+-- A transaction may write its first event only while it is young (docs/adr/0056-age-of-the-feed.md). Readers of events stop before the
 -- oldest transaction in flight; an old one that has not written any is passed by them, because it cannot any more.
 --
 -- Once a statement is counted, those after it in the same transaction are let through at any age: the transaction holds its lock

@@ -3,19 +3,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
-import { startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
+import { createTestDatabase, startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
 import { startPayments, type PaymentsRig } from '../../system/payments-rig.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
+import { LossyNetwork } from './lossy-network.js';
 
 /**
  * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
  * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
- * providers beside it.
+ * providers beside it. `line`: the programs reach the shared database over a line that can be cut without a sign; `lossy`: the
+ * same over real networks whose packets are lost.
  */
-export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments';
+export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -26,6 +28,8 @@ export interface Stage {
   /** Where registers behind NAT dial in, on a stage of kind `fleet`: leads to one relay or the other. */
   linkProxy: CutProxy | null;
   server: OwnServer | null;
+  /** On a stage of the kinds `line` and `lossy`: what is connected to the database falls silent. Returns how many connections. */
+  silenceDatabase: (() => number) | null;
   /** The payment providers, on a stage of that kind. */
   payments: PaymentsRig | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
@@ -48,11 +52,11 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     gateways: 2,
     relays: 2,
     profile: IMPATIENT,
-    scopes: ['receipts:write', 'receipts:read', 'operator:resolve'],
+    scopes: ['receipts:write', 'receipts:read', 'refunds:write', 'operator:resolve'],
   };
   const stage: Stage = {
     ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
-    ...{ payments: null, stop },
+    ...{ payments: null, silenceDatabase: null, stop },
     system: undefined as unknown as TestSystem,
   };
   try {
@@ -60,6 +64,7 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     if (kind === 'redis' || kind === 'everything') options.queueUrl = await ownRedis(stage, parts);
     const linkPort = kind === 'fleet' ? await freePorts(1) : null;
     if (linkPort !== null) options.env = { LINK_PUBLIC_URL: `ws://127.0.0.1:${linkPort}/link` };
+    if (kind === 'line' || kind === 'lossy') await overLine(stage, options, parts);
     stage.system = kind === 'payments' ? await withProviders(stage, options, parts) : await startSystem(options);
     if (kind !== 'payments') parts.push(() => stage.system.stop());
     if (linkPort !== null) stage.linkProxy = await startLinkProxy(stage.system, linkPort, parts);
@@ -81,6 +86,30 @@ async function withProviders(
   parts.push(() => rig.stop());
   stage.payments = rig;
   return rig.system;
+}
+
+/** All programs reach the database over one line; the test itself over another. */
+async function overLine(stage: Stage, options: SystemOptions, parts: (() => Promise<unknown>)[]): Promise<void> {
+  const database = await createTestDatabase();
+  options.database = database;
+  const url = new URL(database.url);
+  const target = Number(url.port);
+  if (stage.kind === 'lossy') {
+    const network = await LossyNetwork.open(target);
+    // Without it the case is skipped; the programs need a database all the same.
+    if (!network) return;
+    parts.push(() => network.close());
+    url.host = `${network.host}:5432`;
+    stage.silenceDatabase = () => network.cutEstablished();
+  } else {
+    const port = await freePorts(1);
+    const proxy = new TcpProxy(port, target);
+    await proxy.listen();
+    parts.push(() => proxy.close());
+    url.port = String(port);
+    stage.silenceDatabase = () => proxy.deafen();
+  }
+  options.env = { DATABASE_URL: url.href };
 }
 
 async function startLinkProxy(

@@ -18,6 +18,8 @@ export const TENTHS = {
   fleet: { kind: 'fleet', inTurn: ['1', '2a', '4', '8', '10', '11', '14'], sideBySide: ['2b', '3', '9', '12', '13'] },
   outages: { kind: 'everything', inTurn: ['5', '6', '6b', '7', '15'], sideBySide: [] },
   payments: { kind: 'payments', inTurn: ['16a', '16b', '16c'], sideBySide: [] },
+  line: { kind: 'line', inTurn: ['18a', '19', '20'], sideBySide: [] },
+  lossy: { kind: 'lossy', inTurn: ['18b'], sideBySide: [] },
 } as const satisfies Record<string, Tenth>;
 
 /** Registers a file's tests. */
