@@ -11,6 +11,8 @@ const LONG = [
   'test/faults/tenths-outages.e2e-spec.ts',
   'test/screen/whole-path.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
+  'test/faults/tenths-line.e2e-spec.ts',
+  'test/faults/tenths-lossy.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',
   'test/system/operations.e2e-spec.ts',
   'test/system/queue-outage.e2e-spec.ts',

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { startOwnServer, type OwnServer } from '#database/testing';
-import { createLogger, Metrics, newId } from '#runtime';
+import { createLogger, newId } from '#runtime';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { EventHorizon } from './event-horizon.js';
 import { EventReader } from './event-reader.js';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   server = await startOwnServer();
   ({ url } = await server.migratedDatabase());
   prisma = new PrismaService({ url, poolSize: 4, applicationName: 'horizon', lockTimeoutMs: 400 });
-  horizon = new EventHorizon(prisma, new Metrics('test'), createLogger('test', 'silent'));
+  horizon = new EventHorizon(prisma, createLogger('test', 'silent'));
   horizon.onApplicationBootstrap();
   reader = new EventReader(prisma, horizon);
 });

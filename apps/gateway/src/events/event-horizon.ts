@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Metrics, type Logger } from '#runtime';
+import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 
 /** Until what age a transaction may write its first event: the trigger `events_written_early` says 15 s, clocks may step. */
@@ -37,21 +37,8 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
 
   constructor(
     private readonly prisma: PrismaService,
-    metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    metrics.gauge(
-      {
-        name: 'database_oldest_transaction_seconds',
-        help: 'For how long the oldest writing transaction of the whole server has been in flight',
-      },
-      (gauge) => gauge.set(this.oldestTransactionMs / 1_000),
-    );
-    metrics.gauge(
-      { name: 'events_held_up_seconds', help: 'For how long readers of events have waited for the same transaction' },
-      (gauge) => gauge.set(this.heldUpMs / 1_000),
-    );
-  }
+  ) {}
 
   /** Events below it are read: every transaction below it has ended, or writes none. */
   get limit(): Prisma.Sql {
