@@ -6,6 +6,7 @@ import { benchCatalog } from './catalog.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchLane } from './lane.js';
+import { benchLaneLocks } from './lane-locks.js';
 import { benchLatency } from './latency.js';
 import { benchReceipts } from './receipts.js';
 import { benchPayments } from './payments.js';
@@ -38,6 +39,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
         ? { rounds: 1, receipts: 100, rows: 20_000, devices: 1_000, minutes: 0.2 }
         : { rounds: 5, receipts: 1_000, rows: 1_000_000, devices: 10_000, minutes: 10 },
     ),
+  locks: (quick) => benchLaneLocks(quick ? { rounds: 2, seconds: 1 } : { rounds: 5, seconds: 3 }),
   auth: (quick) => benchAuth(quick ? { rounds: 3, requests: 3_000 } : { rounds: 5, requests: 12_000 }),
   receipts: (quick) => benchReceipts(quick ? { rows: 50_000, requests: 100 } : { rows: 1_000_000, requests: 500 }),
   catalog: (quick) =>

@@ -19,6 +19,9 @@ import { clockJumps } from './cases/14-clock.js';
 import { everything } from './cases/15-everything.js';
 import { paymentPatterns } from './cases/16-payments.js';
 import { sdkThroughFaults } from './cases/17-sdk.js';
+import { databaseDeaf, databasePacketsLost } from './cases/18-database-silent.js';
+import { gatewayStalled } from './cases/19-gateway-stalled.js';
+import { reportStorm } from './cases/20-reports.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -28,4 +31,5 @@ export const CASES: readonly FaultCase[] = [
   ...[dataFolder, linksCut, clockJumps, everything],
   ...paymentPatterns,
   sdkThroughFaults,
+  ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
 ];

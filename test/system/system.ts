@@ -90,6 +90,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     OFD_CHECK_URL: `${ofdUrl}/check`,
     LINK_PUBLIC_URL: `ws://127.0.0.1:${programPort + gatewayCount}/link`,
+    // One client plays many: what it may do is measured, not limited.
+    CLIENT_LIMIT: 'off',
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,
   };

@@ -1,5 +1,5 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import { LaneBell } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
@@ -24,9 +24,9 @@ export class RelayModule {
         WatchModule,
         HealthModule.register({
           imports: [LanesModule],
-          inject: [PrismaService, AdvisoryLaneLocks, LaneBell],
-          useFactory: (prisma: PrismaService, locks: AdvisoryLaneLocks, bell: LaneBell) => [
-            { name: 'database', check: () => prisma.$queryRaw`SELECT 1` },
+          inject: [SalesDatabase, AdvisoryLaneLocks, LaneBell],
+          useFactory: (database: SalesDatabase, locks: AdvisoryLaneLocks, bell: LaneBell) => [
+            { name: 'database', check: () => database.$queryRaw`SELECT 1` },
             { name: 'lane_locks', check: () => upOrThrow(locks.isConnected, 'no session for lane locks') },
             // Without it receipts are accepted and dispatched all the same, only later: no reason to take us away.
             {

@@ -16,6 +16,9 @@ import {
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  LANE_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(12),
+  WATCH_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
+  LINK_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(4),
   QUEUE_URL: url(['redis', 'rediss']).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   RELAY_PORT: port().default(8081),

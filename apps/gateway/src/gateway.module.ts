@@ -1,11 +1,12 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { CatalogModule } from './catalog/catalog.module.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClassifierJobModule } from './classifier/classifier-job.module.js';
 import { ClassifierModule } from './classifier/classifier.module.js';
+import { DATABASES, databaseProviders } from './databases.js';
 import { DocsModule } from './docs/docs.module.js';
 import { ClientsModule } from './clients/clients.module.js';
 import { LinksModule } from './links/links.module.js';
@@ -14,7 +15,10 @@ import { OauthModule } from './oauth/oauth.module.js';
 import { OperatorModule } from './operator/operator.module.js';
 import { EventsModule } from './events/events.module.js';
 import { ReceiptPageModule } from './receipt-page/receipt-page.module.js';
+import { AcceptReceipts } from './receipts/accept-receipts.js';
 import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
+import { ReceiptsModule } from './receipts/receipts.module.js';
+import { SettledReceipts } from './receipts/settled-receipts.js';
 import { RefundsModule } from './refunds/refunds.module.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SearchModule } from './search/search.module.js';
@@ -23,10 +27,10 @@ import { TerminalsModule } from './terminals/terminals.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** Connections for requests; accepting uses two of them, whatever the load. */
-const POOL_SIZE = 10;
-/** How long a write may wait for a conflicting one that has not committed yet (docs/adr/0003-grouped-accept.md). */
-const LOCK_TIMEOUT_MS = 400;
+/** A receipt that is not written by then: the gateway does not accept, whatever else it can do. */
+const STUCK_MS = 5_000;
+
+type Readied = [SalesDatabase, LaneBell, AcceptReceipts, SettledReceipts];
 
 @Global()
 @Module({})
@@ -57,9 +61,15 @@ export class GatewayModule implements OnApplicationShutdown {
         WebhooksModule,
         DocsModule,
         HealthModule.register({
-          inject: [PrismaService, LaneBell],
-          useFactory: (prisma: PrismaService, bell: LaneBell) => [
-            { name: 'database', check: () => prisma.$queryRaw`SELECT 1` },
+          imports: [ReceiptsModule],
+          inject: [SalesDatabase, LaneBell, AcceptReceipts, SettledReceipts],
+          useFactory: (...[database, bell, accepting, settled]: Readied) => [
+            { name: 'database', check: () => database.$queryRaw`SELECT 1` },
+            {
+              name: 'accepting',
+              check: () => upOrThrow(accepting.oldestMs < STUCK_MS, 'receipts wait too long to be written'),
+            },
+            { name: 'notices', check: () => upOrThrow(settled.isListening, 'no connection for notices') },
             // Without it receipts are accepted and dispatched all the same, only later: no reason to take us away.
             {
               name: 'queue',
@@ -72,7 +82,7 @@ export class GatewayModule implements OnApplicationShutdown {
       providers: [
         { provide: SETTINGS_TOKEN, useValue: settings },
         { provide: LOGGER, useValue: logger },
-        { provide: PrismaService, useFactory: () => openDatabase(settings) },
+        ...databaseProviders(settings),
         { provide: QueueCounters, useFactory: () => new QueueCounters() },
         {
           provide: LaneBell,
@@ -80,22 +90,13 @@ export class GatewayModule implements OnApplicationShutdown {
           useFactory: (counters: QueueCounters) => openBell(settings, { counters, logger, metrics }),
         },
       ],
-      exports: [SETTINGS_TOKEN, LOGGER, PrismaService, LaneBell],
+      exports: [SETTINGS_TOKEN, LOGGER, ...DATABASES, LaneBell],
     };
   }
 
   async onApplicationShutdown(): Promise<void> {
     await this.bell.close();
   }
-}
-
-function openDatabase({ DATABASE_URL }: GatewaySettings): PrismaService {
-  return new PrismaService({
-    url: DATABASE_URL,
-    poolSize: POOL_SIZE,
-    applicationName: 'gateway',
-    lockTimeoutMs: LOCK_TIMEOUT_MS,
-  });
 }
 
 function openBell(

@@ -12,12 +12,17 @@ import {
   url,
   type Settings,
 } from '#runtime';
-import { parseRate } from './limits/rate.js';
+import { DEFAULT_CLIENT_LIMIT, parseRate } from './limits/rate.js';
 import { parseProviderHosts, PROVIDER_HOSTS } from './payments/accounts/provider-hosts.js';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  SALES_POOL_SIZE: integer({ min: 3, max: 1_000 }).default(10),
+  API_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
+  REPORT_POOL_SIZE: integer({ min: 1, max: 1_000 }).default(2),
+  JOB_POOL_SIZE: integer({ min: 1, max: 100 }).default(2),
+  ACCEPT_MAX_WAITING: integer({ min: 10, max: 1_000_000 }).default(5_000),
   QUEUE_URL: url(['redis', 'rediss']).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),
@@ -26,7 +31,7 @@ export const SETTINGS = {
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: proxyList().default([]),
   ADDRESS_LIMIT: parsed(parseRate).default(parseRate('50000/5')),
-  CLIENT_LIMIT: parsed(parseRate).default(null),
+  CLIENT_LIMIT: parsed(parseRate).default(DEFAULT_CLIENT_LIMIT),
   FAILED_LOGIN_LIMIT: parsed(parseRate).default(parseRate('30/60')),
   FAILED_TOKEN_LIMIT: parsed(parseRate).default(parseRate('300/60')),
   TOKEN_LIMIT: parsed(parseRate).default(parseRate('600/60')),

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Logger } from '#runtime';
+import { sessionConfig } from './session.js';
+import { watchedSession } from './watched-client.js';
 
 /** Pauses between tries to get the LISTEN connection back, milliseconds. */
 const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
 
-/** A connection that has not answered by then is given up. */
-const HEARTBEAT_TIMEOUT_MS = 3_000;
+const DEFAULT_HEARTBEAT_MS = 1_000;
+/** The server ends a heartbeat that takes longer; soon after it the connection counts as silent (watched-client.ts). */
+const HEARTBEAT_TIMEOUT_MS = 2_000;
 
 export interface ChannelListenerOptions {
   databaseUrl: string;
@@ -18,8 +21,8 @@ export interface ChannelListenerOptions {
   /** Called whenever listening begins (again): what was told before is unknown and must be read. */
   onListening: () => Promise<void> | void;
   /**
-   * How often the connection is asked whether it still speaks. An answer comes behind all notices of what was committed
-   * before the question, so `heardUntilMs` can be relied upon. Unset: never asked; a half-open connection looks well.
+   * How often the connection is asked whether it still answers; by default every second. An answer comes behind all notices of
+   * what was committed before the question, so `heardUntilMs` can be relied upon.
    */
   heartbeatMs?: number;
 }
@@ -48,7 +51,7 @@ export class ChannelListener {
 
   /**
    * Every notice of what was committed before this moment (`performance.now()`) has been delivered, if listening began
-   * before it. Needs `heartbeatMs`; -Infinity while nobody listens.
+   * before it. -Infinity while there is no connection.
    */
   get heardUntilMs(): number {
     return this.heardUntil;
@@ -80,16 +83,10 @@ export class ChannelListener {
 
   private async listenUntilLost(): Promise<void> {
     const { databaseUrl, applicationName, channel, onNotice, onListening } = this.options;
-    const client = new pg.Client({
-      connectionString: databaseUrl,
-      application_name: applicationName,
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 5_000,
-    });
-    let lose = (): void => undefined;
+    const client = watchedSession(
+      sessionConfig({ url: databaseUrl, applicationName, statementTimeoutMs: HEARTBEAT_TIMEOUT_MS }),
+    );
     const lost = new Promise<void>((resolve) => {
-      lose = resolve;
       client.once('end', resolve);
       // Always, not once: a dying session may say so twice, and an 'error' nobody listens for ends the process.
       client.on('error', (error) => {
@@ -106,7 +103,7 @@ export class ChannelListener {
       this.failures = 0;
       this.listening = true;
       await onListening();
-      const beating = this.keepBeating(client, lose);
+      const beating = this.keepBeating(client);
       await lost;
       clearInterval(beating);
     } finally {
@@ -119,25 +116,21 @@ export class ChannelListener {
     }
   }
 
-  private keepBeating(client: pg.Client, lose: () => void): NodeJS.Timeout | undefined {
-    const { heartbeatMs, channel } = this.options;
-    if (heartbeatMs === undefined) return undefined;
-    let askedAt: number | null = null;
+  private keepBeating(client: pg.Client): NodeJS.Timeout {
+    const { heartbeatMs = DEFAULT_HEARTBEAT_MS, channel } = this.options;
+    let isAsked = false;
     const beat = async (): Promise<void> => {
-      if (askedAt !== null) {
-        if (performance.now() - askedAt > HEARTBEAT_TIMEOUT_MS) lose();
-        return;
-      }
+      if (isAsked) return;
+      isAsked = true;
       const now = performance.now();
-      askedAt = now;
       try {
         await client.query('SELECT 1');
         if (this.client === client) this.heardUntil = now;
       } catch (error) {
+        // A connection without an answer has ended by itself: `listenUntilLost` begins anew.
         this.logger.debug({ err: error, channel }, 'LISTEN connection did not answer');
-        lose();
       } finally {
-        askedAt = null;
+        isAsked = false;
       }
     };
     void beat();

@@ -10,6 +10,7 @@ export {
   SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
+export { JobDatabase, ReportDatabase, SalesDatabase } from './databases.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
 export {
   DEVICE_TASK_FAILURES,
@@ -21,9 +22,12 @@ export {
   type DeviceTaskResult,
   type InspectParams,
 } from './device-task.js';
-export { PrismaService, type DatabaseSettings } from './prisma.service.js';
+export { NotSent, PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
 export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
+export { sessionConfig, type SessionSettings } from './session.js';
+export { watchedSession, type WatchedSession } from './watched-client.js';
+export { WatchedPool } from './watched-pool.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export {
@@ -34,7 +38,7 @@ export {
   type TerminalClaim,
 } from './terminal-claims.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
-export { isUniqueViolation } from './sql-errors.js';
+export { isRefusedByServer, isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';

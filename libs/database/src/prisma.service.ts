@@ -1,7 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
+import type pg from 'pg';
 import { INT8_AS_BIGINT } from './column-types.js';
 import { PrismaClient, type Prisma } from './generated/client.js';
+import { WatchedPool } from './watched-pool.js';
 
 export interface DatabaseSettings {
   /** postgres:// URL of the program role (no ownership). */
@@ -12,7 +13,18 @@ export interface DatabaseSettings {
   applicationName: string;
   /** How long one statement may wait for another transaction's lock, milliseconds. */
   lockTimeoutMs: number;
+  /** How long the server lets one statement take; half a second later its connection counts as silent. 0: for ever. */
+  statementTimeoutMs?: number;
+  /** How long the server lets a transaction do nothing. */
+  idleInTransactionMs?: number;
+  /** Statements that may wait for a connection; one more is refused at once. */
+  maxWaiting?: number;
+  /** Further parameters of each session, by name. */
+  parameters?: Readonly<Record<string, string | number>>;
 }
+
+const STATEMENT_TIMEOUT_MS = 15_000;
+const MAX_WAITING = 1_000;
 
 /** Statements that each connection keeps prepared. Ours are a few dozen; the bound is for what Prisma composes. */
 const MAX_PREPARED = 500;
@@ -30,26 +42,30 @@ function statementNames(): (query: { sql: string }) => string {
   };
 }
 
+/** No connection was to be had: the statement has not left the process, and nothing of it will be carried out. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
+
+  constructor(cause: unknown) {
+    super('No connection to the database; the statement was not sent', { cause });
+  }
+}
+
 /**
- * The one way to PostgreSQL for queries. Statements are bounded by the server (statement_timeout) and by the pool
- * (connect timeout), so that a lost database becomes an error within seconds and never a hang.
+ * The one way to PostgreSQL for queries. Statements are bounded by the server (statement_timeout), by the connection (watched-client.ts)
+ * and by the pool, so that a lost database becomes an error within seconds and never a hang.
  */
 export class PrismaService extends PrismaClient {
-  private readonly pool: pg.Pool;
+  private readonly pool: WatchedPool;
   private readonly nameOf: (query: { sql: string }) => string;
 
   constructor(settings: DatabaseSettings) {
-    const pool = new pg.Pool({
-      connectionString: settings.url,
-      max: settings.poolSize,
-      application_name: settings.applicationName,
-      connectionTimeoutMillis: 5_000,
-      statement_timeout: 15_000,
-      lock_timeout: settings.lockTimeoutMs,
-      keepAlive: true,
+    const pool = new WatchedPool({
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      maxWaiting: MAX_WAITING,
+      ...settings,
+      size: settings.poolSize,
     });
-    // An idle connection that is lost is replaced by the pool; without a listener its error would end the process.
-    pool.on('error', () => undefined);
     const nameOf = statementNames();
     super({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
     this.pool = pool;
@@ -60,21 +76,36 @@ export class PrismaService extends PrismaClient {
    * One statement on the same pool without Prisma's client in between, for the few that every receipt passes
    * (docs/adr/0018-hot-statements.md). A row's columns come as `$queryRaw` gives them; errors are those of `pg`.
    */
-  async queryHot<Row>(statement: Prisma.Sql): Promise<Row[]> {
-    const name = this.nameOf({ sql: statement.sql });
-    const query = { name, text: statement.text, values: [...statement.values], types: INT8_AS_BIGINT };
-    const { rows } = await this.pool.query<Row & pg.QueryResultRow>(query);
-    return rows;
+  queryHot<Row>(statement: Prisma.Sql): Promise<Row[]> {
+    return this.run<Row>(this.nameOf({ sql: statement.sql }), statement);
   }
 
   /**
    * One statement on the same pool, planned for its very values and kept nowhere (docs/adr/0035-planned-pages.md): where a rare
    * value and a common one need different indexes. Otherwise as {@link queryHot}.
    */
-  async queryPlanned<Row>(statement: Prisma.Sql): Promise<Row[]> {
-    const query = { text: statement.text, values: [...statement.values], types: INT8_AS_BIGINT };
-    const { rows } = await this.pool.query<Row & pg.QueryResultRow>(query);
-    return rows;
+  queryPlanned<Row>(statement: Prisma.Sql): Promise<Row[]> {
+    return this.run<Row>(undefined, statement);
+  }
+
+  private async run<Row>(name: string | undefined, { text, values }: Prisma.Sql): Promise<Row[]> {
+    const client = await this.connection();
+    const query = { ...(name !== undefined && { name }), text, values: [...values], types: INT8_AS_BIGINT };
+    try {
+      const { rows } = await client.query<Row & pg.QueryResultRow>(query);
+      client.release();
+      return rows;
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
+    }
+  }
+
+  private async connection(): Promise<pg.PoolClient> {
+    const connecting: Promise<pg.PoolClient> = this.pool.connect();
+    return connecting.catch((error: unknown) => {
+      throw new NotSent(error);
+    });
   }
 
   override async $disconnect(): Promise<void> {

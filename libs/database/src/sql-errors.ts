@@ -9,3 +9,11 @@ export function isUniqueViolation(error: unknown): boolean {
     error.code === 'P2002' || /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)
   );
 }
+
+/**
+ * Whether the server itself answered that it has not carried out this one statement (`queryHot`). Not when it ended the session
+ * (08, 57P) instead: that may come after a commit.
+ */
+export function isRefusedByServer(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && !/^(08|57P|25P0[34])/.test(error.code ?? '08');
+}

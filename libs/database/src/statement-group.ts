@@ -1,4 +1,4 @@
-import { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
+import { MAX_GROUPED_ROWS, StatementPump, type PumpPace } from './statement-pump.js';
 
 interface Waiting<Asked, Found> {
   asked: Asked;
@@ -9,13 +9,19 @@ interface Waiting<Asked, Found> {
 /** Questions that arrive together become one statement, whose rows are answered one by one (statement-pump.ts). */
 export class StatementGroup<Asked, Found> {
   private readonly waiting: Waiting<Asked, Found>[] = [];
-  private readonly pump = new StatementPump(
-    () => this.waiting.length,
-    () => this.askNext(),
-  );
+  private readonly pump: StatementPump;
 
   /** @param ask answers all of a group, in its order */
-  constructor(private readonly ask: (group: readonly Asked[]) => Promise<readonly Found[]>) {}
+  constructor(
+    private readonly ask: (group: readonly Asked[]) => Promise<readonly Found[]>,
+    pace: PumpPace = {},
+  ) {
+    this.pump = new StatementPump(
+      () => this.waiting.length,
+      () => this.askNext(),
+      pace,
+    );
+  }
 
   /** Rejects with the whole group when its statement fails: nothing of it was written then. */
   one(asked: Asked): Promise<Found> {

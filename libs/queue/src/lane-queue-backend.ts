@@ -2,11 +2,14 @@ import { createPostgresBackend, createRedisBackend, Queue, Worker } from 'bullmq
 import type { BackendFactory, IQueueBackend, Processor } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
-import pg from 'pg';
+import { WatchedPool } from '#database';
 import type { LaneJob, LaneJobName } from './lane-jobs.js';
 import { LANE_QUEUE_NAME } from './lane-jobs.js';
 
 const FAILED_CLAIM_PAUSE_MS = 250;
+/** Of the queue's own statements on PostgreSQL. */
+const STATEMENT_TIMEOUT_MS = 4_000;
+const MAX_WAITING = 1_000;
 
 /** Our factories bring their connection with them, so that one type of queue and worker covers both back ends. */
 const IN_FACTORY = 'in-factory';
@@ -105,18 +108,6 @@ function redisBackend(url: string): LaneQueueBackend {
   };
 }
 
-/**
- * A session that PostgreSQL ends (a restart, a failover) between two statements says so by an 'error' event. BullMQ
- * listens only at times, and an event nobody listens for ends the process: somebody always does here. What was under
- * way fails by itself, and the pool replaces the connection.
- */
-class SteadyClient extends pg.Client {
-  constructor(config?: string | pg.ClientConfig) {
-    super(config);
-    this.on('error', () => undefined);
-  }
-}
-
 function postgresBackend(databaseUrl: string): LaneQueueBackend {
   // The listener keeps one of its connections for LISTEN.
   const poolSize = { bell: 2, listener: 4 };
@@ -124,19 +115,16 @@ function postgresBackend(databaseUrl: string): LaneQueueBackend {
     kind: 'postgres',
     addsAtOnce: poolSize.bell,
     connect(side) {
-      // Our own pool for the sake of its clients; BullMQ neither migrates nor ends a pool that it was given.
-      const pool = new pg.Pool({
-        Client: SteadyClient,
-        connectionString: databaseUrl,
-        application_name: `lane-${side}`,
+      // Our own pool: BullMQ neither migrates nor ends a pool that it was given. Its clients do not end the process when
+      // PostgreSQL ends their session, and give a silent connection up.
+      const pool = new WatchedPool({
+        url: databaseUrl,
+        applicationName: `lane-${side}`,
+        size: poolSize[side],
+        maxWaiting: MAX_WAITING,
+        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
         // Whatever a crash of the server takes from the queue, the sweeper finds: no wake-up waits for the disk.
-        options: '-c search_path=bullmq -c synchronous_commit=off',
-        max: poolSize[side],
-        connectionTimeoutMillis: 3_000,
-        // Ends a query on a half-open connection; the pool then throws that connection away.
-        query_timeout: 5_000,
-        keepAlive: true,
-        keepAliveInitialDelayMillis: 5_000,
+        parameters: { search_path: 'bullmq', synchronous_commit: 'off' },
       });
       return {
         factory: (name, options, more) => createPostgresBackend(name, { ...options, connection: pool }, more),

@@ -1,5 +1,5 @@
 // Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
-import { isDatabaseBusy, isDatabaseUnavailable, isRowContended } from './database-unavailable.js';
+import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
 import { problemOf } from './problem-of.js';
 
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
@@ -31,6 +31,18 @@ test.each([
   ['no error at all', undefined],
 ])('not unavailable: %s', (_name, error) => {
   expect(isDatabaseUnavailable(error)).toBe(false);
+});
+
+test.each([
+  ['no address answers', new AggregateError([withCode('ECONNREFUSED')], 'x'), true],
+  ['too many sessions', withCode('53300'), true],
+  ['no free connection in time', new Error('timeout exceeded when trying to connect'), true],
+  ['of our pool', new Error('x', { cause: Object.assign(new Error('x'), { name: 'PoolExhausted' }) }), true],
+  ['reset under way', withCode('ECONNRESET'), false],
+  ['ended under way', new Error('Connection terminated unexpectedly'), false],
+  ['ended by an administrator', withCode('57P01'), false],
+])('whether the statement has left is told apart: %s', (_name, error, notSent) => {
+  expect([isDatabaseUnavailable(error), isNotSent(error)]).toEqual([true, notSent]);
 });
 
 test('a circle of causes ends', () => {

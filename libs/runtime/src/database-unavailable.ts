@@ -6,6 +6,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return search(error, isUnavailable, 0);
 }
 
+/** Whether no connection was to be had, so that the statement has not left the process. */
+export function isNotSent(error: unknown): boolean {
+  return search(error, isUnconnected, 0);
+}
+
 /** Whether a statement was taken back because somebody else holds what it needs (55P03), or waited for it (40P01): again later. */
 export function isDatabaseBusy(error: unknown): boolean {
   return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => BUSY.has(each)), 0);
@@ -17,11 +22,17 @@ export function isDatabaseBusy(error: unknown): boolean {
  * `pg` carry the context; without it the answer is no.
  */
 export function isRowContended(error: unknown, table: string): boolean {
-  const isRow = ({ where }: Shape): boolean =>
-    typeof where === 'string' && TUPLE.test(where) && where.includes(table);
+  const isRow = ({ where }: Shape): boolean => typeof where === 'string' && TUPLE.test(where) && where.includes(table);
   return isDatabaseBusy(error) && search(error, isRow, 0);
 }
 
+/** Of `libs/database`, known by name. */
+const NOT_SENT_NAMES = new Set(['NotSent', 'PoolExhausted']);
+/** Cannot reach, cannot start a transaction in time, too many connections. */
+const NOT_SENT_CODES = new Set(['P1001', 'P2024', 'P2037', '53300', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+const NOT_SENT_KINDS = new Set(['DatabaseNotReachable', 'TooManyConnections']);
+const NOT_SENT_MESSAGES =
+  /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|Too many statements wait)/;
 /** Cannot reach, timed out, closed, pool exhausted, too many connections, cannot start a transaction in time. */
 const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
 const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections']);
@@ -35,8 +46,8 @@ const NETWORK_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
-/** 08 connection, 53 insufficient resources, 57P01–57P03 shutdown and start, 57014 statement timeout, 25006 standby. */
-const SQLSTATE = /^(08\w{3}|53\w{3}|57P0[123]|57014|25006)$/;
+/** 08 connection, 53 insufficient resources, 57P01–57P05 shutdown, start and idle session, 57014 statement timeout, 25P03 and 25P04 idle or long transaction, 25006 standby. */
+const SQLSTATE = /^(08\w{3}|53\w{3}|57P0[1-5]|57014|25P0[34]|25006)$/;
 const BUSY: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 /** What `pg` and its pool throw without any code. */
 const MESSAGES =
@@ -57,9 +68,19 @@ function search(error: unknown, isIt: (shape: Shape) => boolean, depth: number):
 }
 
 function isUnavailable(shape: Shape): boolean {
+  if (isUnconnected(shape)) return true;
   if (isUnavailableCode(shape['code']) || isUnavailableCode(shape['originalCode'])) return true;
   if (typeof shape['kind'] === 'string' && ADAPTER_KINDS.has(shape['kind'])) return true;
   return typeof shape['message'] === 'string' && MESSAGES.test(shape['message']);
+}
+
+function isUnconnected({ name, code, originalCode, kind, message }: Shape): boolean {
+  return (
+    (typeof name === 'string' && NOT_SENT_NAMES.has(name)) ||
+    [code, originalCode].some((each) => typeof each === 'string' && NOT_SENT_CODES.has(each)) ||
+    (typeof kind === 'string' && NOT_SENT_KINDS.has(kind)) ||
+    (typeof message === 'string' && NOT_SENT_MESSAGES.test(message))
+  );
 }
 
 function isUnavailableCode(code: unknown): boolean {

@@ -2,7 +2,7 @@ export { Answers, ANSWERS_METADATA, Takes, TAKES_METADATA, type AnswerFacts } fr
 export { holdsCardNumber, looksLikeCard } from './card-number.js';
 export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFamily } from './cidr.js';
 export { systemClock, type Clock } from './clock.js';
-export { isDatabaseBusy, isDatabaseUnavailable, isRowContended } from './database-unavailable.js';
+export { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, sealedWith, type Keyring } from './envelope.js';
 export {
   AcceptsFile,

@@ -78,6 +78,7 @@ export const PROBLEMS = {
   duplicate: never(422, 'An entry is repeated'),
 
   // Idempotency.
+  outcome_unclear: later(503, 'Whether the request was carried out is not known', 1),
   idempotency_key_missing: never(422, 'This client must send an Idempotency-Key'),
   idempotency_mismatch: never(422, 'The key or external_id belongs to another request'),
   idempotency_in_progress: later(409, 'The same request is still being written', 1),

@@ -3,19 +3,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
-import { startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
+import { createTestDatabase, startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
 import { startPayments, type PaymentsRig } from '../../system/payments-rig.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
+import { LossyNetwork } from './lossy-network.js';
 
 /**
  * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
  * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
- * providers beside it.
+ * providers beside it. `line`: the programs reach the shared database over a line that can be cut without a sign; `lossy`: the
+ * same over real networks whose packets are lost.
  */
-export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments';
+export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -28,6 +30,8 @@ export interface Stage {
   /** On a stage of kind `fleet`: the gateways answer to the name 127.0.0.1 with this port, where a case may put a proxy. */
   publicPort: number | null;
   server: OwnServer | null;
+  /** On a stage of the kinds `line` and `lossy`: what is connected to the database falls silent. Returns how many connections. */
+  silenceDatabase: (() => number) | null;
   /** The payment providers, on a stage of that kind. */
   payments: PaymentsRig | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
@@ -50,11 +54,11 @@ export async function startStage(kind: StageKind): Promise<Stage> {
     gateways: 2,
     relays: 2,
     profile: IMPATIENT,
-    scopes: ['receipts:write', 'receipts:read', 'operator:resolve', 'clients:admin'],
+    scopes: ['receipts:write', 'receipts:read', 'refunds:write', 'operator:resolve', 'clients:admin'],
   };
   const stage: Stage = {
     ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
-    ...{ payments: null, publicPort: null, stop },
+    ...{ payments: null, publicPort: null, silenceDatabase: null, stop },
     system: undefined as unknown as TestSystem,
   };
   try {
@@ -68,6 +72,7 @@ export async function startStage(kind: StageKind): Promise<Stage> {
         PUBLIC_HOSTS: `127.0.0.1:${stage.publicPort}`,
       };
     }
+    if (kind === 'line' || kind === 'lossy') await overLine(stage, options, parts);
     stage.system = kind === 'payments' ? await withProviders(stage, options, parts) : await startSystem(options);
     if (kind !== 'payments') parts.push(() => stage.system.stop());
     if (linkPort !== null) stage.linkProxy = await startLinkProxy(stage.system, linkPort, parts);
@@ -89,6 +94,30 @@ async function withProviders(
   parts.push(() => rig.stop());
   stage.payments = rig;
   return rig.system;
+}
+
+/** All programs reach the database over one line; the test itself over another. */
+async function overLine(stage: Stage, options: SystemOptions, parts: (() => Promise<unknown>)[]): Promise<void> {
+  const database = await createTestDatabase();
+  options.database = database;
+  const url = new URL(database.url);
+  const target = Number(url.port);
+  if (stage.kind === 'lossy') {
+    const network = await LossyNetwork.open(target);
+    // Without it the case is skipped; the programs need a database all the same.
+    if (!network) return;
+    parts.push(() => network.close());
+    url.host = `${network.host}:5432`;
+    stage.silenceDatabase = () => network.cutEstablished();
+  } else {
+    const port = await freePorts(1);
+    const proxy = new TcpProxy(port, target);
+    await proxy.listen();
+    parts.push(() => proxy.close());
+    url.port = String(port);
+    stage.silenceDatabase = () => proxy.deafen();
+  }
+  options.env = { DATABASE_URL: url.href };
 }
 
 async function startLinkProxy(

@@ -1,7 +1,10 @@
 // Promise: a lane is in one relay's hands at a time; a dead session frees it at once and its holder learns of it.
 import pg from 'pg';
 import { createLogger } from '#runtime';
+import { behindDelay } from '../../../../test/system/delaying-proxy.js';
 import { until } from '../../../../libs/queue/src/testing/until.js';
+import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
+import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { LaneRows } from './testing/lane-rows.js';
 
@@ -19,7 +22,7 @@ describe('two relays and the lane lock', () => {
   const LANE = 77_001;
 
   beforeEach(async () => {
-    [a, b] = [locks(), locks()];
+    [a, b] = [newLocks(), newLocks()];
     a.onApplicationBootstrap();
     b.onApplicationBootstrap();
     await until(() => a.isConnected && b.isConnected, 'the sessions are as expected');
@@ -69,11 +72,87 @@ describe('two relays and the lane lock', () => {
     await taken.release();
     expect(await a.tryTake(LANE)).not.toBeNull();
   });
-
-  function locks(): AdvisoryLaneLocks {
-    return new AdvisoryLaneLocks({ databaseUrl: rows.database.url }, createLogger('test', 'silent'));
-  }
 });
+
+describe('a database that is 10 ms away', () => {
+  test('lanes that are taken and released together share round trips', async () => {
+    const line = await behindDelay(rows.database.url, 10);
+    const locks = newLocks(line.url);
+    locks.onApplicationBootstrap();
+    try {
+      await until(() => locks.isConnected, 'the session is there');
+      const lanes = Array.from({ length: 300 }, (_, index) => 78_000 + index);
+      const before = line.proxy.sent;
+      const held = await Promise.all(lanes.map((lane) => locks.tryTake(lane)));
+      expect(held.filter((grip) => grip !== null)).toHaveLength(lanes.length);
+      expect(await rows.locksHeldBy(held[0]!)).toBe(lanes.length);
+      await Promise.all(held.map((grip) => grip?.release()));
+      expect(await rows.locksHeldBy(held[0]!)).toBe(0);
+      // One statement for each lane would be 600.
+      expect(line.proxy.sent - before).toBeLessThan(30);
+    } finally {
+      await locks.onApplicationShutdown();
+      await line.close();
+    }
+  });
+});
+
+describe('a connection on which nothing comes any more', () => {
+  test('its holder gives it up, connects anew and ends what the lost session still holds', async () => {
+    const url = new URL(rows.database.url);
+    const port = await freePorts(1);
+    const proxy = new TcpProxy(port, Number(url.port));
+    await proxy.listen();
+    url.port = String(port);
+    const locks = newLocks(url.href);
+    locks.onApplicationBootstrap();
+    try {
+      await until(() => locks.isConnected, 'the session is there');
+      const held = (await locks.tryTake(80_001))!;
+      proxy.deafen();
+      await until(() => !held.isHeld(), 'the silent session is given up');
+      // The server's side of it lives on: nothing was said to it.
+      await until(async () => (await rows.locksHeldBy(held)) === 0, 'the lost session is ended');
+      await held.release();
+      await until(() => locks.isConnected, 'the next session is there');
+      expect(await locks.tryTake(80_001)).not.toBeNull();
+    } finally {
+      await locks.onApplicationShutdown();
+      await proxy.close();
+    }
+  });
+});
+
+describe('a lock statement that fails', () => {
+  const TAKE = 'FUNCTION pg_try_advisory_lock(int, int)';
+
+  test('no lane is taken, and what the statement may have locked is given up with its session', async () => {
+    const admin = new pg.Client({ connectionString: rows.database.adminUrl });
+    await admin.connect();
+    const locks = newLocks();
+    locks.onApplicationBootstrap();
+    try {
+      await until(() => locks.isConnected, 'the session is there');
+      const before = (await locks.tryTake(79_001))!;
+      await admin.query(`REVOKE EXECUTE ON ${TAKE} FROM PUBLIC`);
+      expect(await locks.tryTake(79_002)).toBeNull();
+      expect(before.isHeld()).toBe(false);
+      await until(async () => (await rows.locksHeldBy(before)) === 0, 'the session has ended');
+      await admin.query(`GRANT EXECUTE ON ${TAKE} TO PUBLIC`);
+      await until(() => locks.isConnected, 'the next session is there');
+      await before.release();
+      expect(await locks.tryTake(79_001)).not.toBeNull();
+    } finally {
+      await admin.query(`GRANT EXECUTE ON ${TAKE} TO PUBLIC`);
+      await admin.end();
+      await locks.onApplicationShutdown();
+    }
+  });
+});
+
+function newLocks(databaseUrl = rows.database.url): AdvisoryLaneLocks {
+  return new AdvisoryLaneLocks({ databaseUrl }, createLogger('test', 'silent'));
+}
 
 async function terminate(pid: number): Promise<void> {
   const admin = new pg.Client({ connectionString: rows.database.adminUrl });

@@ -1,27 +1,73 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
+import { sessionConfig, StatementGroup, watchedSession, type WatchedSession } from '#database';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
 
 /** First key of our advisory locks; the second is the lane's number. */
 export const LANE_LOCK_SPACE = 0x4c41; // "LA"
 
+/** How long a session that is over may take to close before the next one begins. */
+const CLOSE_WITHIN_MS = 1_000;
 const RECONNECT_PAUSES_MS = [50, 250, 500, 1_000, 2_000];
 
-/** One statement at a time, in order: the connection takes no more. */
+/** Of lock statements, which take no time; soon after it the connection counts as silent (watched-client.ts). */
+const STATEMENT_TIMEOUT_MS = 2_000;
+const HEARTBEAT_MS = 1_000;
+
+/** A process of the server: its id may be used again later. */
+interface Backend {
+  pid: number;
+  startedAt: string;
+}
+
+interface LockRequest {
+  lockNumber: number;
+  release: boolean;
+}
+
+/** Taking and releasing lanes in one statement. A lane is in a group once: it is released before it is taken again. */
+const TAKE_AND_RELEASE = `
+  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane) ELSE pg_try_advisory_lock($1, w.lane) END AS done
+    FROM unnest($2::int[], $3::bool[]) AS w(lane, release)`;
+
+/**
+ * One statement at a time takes and releases all lanes that wait for it: the connection takes no more than one, and its
+ * round trip is paid once for all (docs/adr/0050-lane-locks-in-groups.md).
+ */
 class Session {
-  backendPid = 0;
+  backend: Backend = { pid: 0, startedAt: '' };
   alive = false;
-  private last: Promise<unknown> = Promise.resolve();
+  /** Resolves when the session is lost or given up. */
+  readonly over: Promise<void>;
+  private settleOver: () => void = () => undefined;
+  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), {
+    maxStatements: 1,
+  });
 
-  constructor(readonly client: pg.Client) {}
+  constructor(readonly client: WatchedSession) {
+    this.over = new Promise((resolve) => (this.settleOver = resolve));
+  }
 
-  query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
-    const next = this.last.then(() => this.client.query<Row>(query));
-    // The next statement waits for this one's end, however it ended.
-    this.last = next.catch(() => undefined);
-    return next;
+  end(): void {
+    this.alive = false;
+    this.settleOver();
+  }
+
+  /** @returns whether the lane is this session's from now on; of a release, whether it was */
+  request(lockNumber: number, { release }: { release: boolean }): Promise<boolean> {
+    return this.requests.one({ lockNumber, release });
+  }
+
+  private async ask(group: readonly LockRequest[]): Promise<boolean[]> {
+    const { rows } = await this.client.query<{ lane: number; done: boolean }>({
+      name: 'take-and-release-lanes',
+      text: TAKE_AND_RELEASE,
+      values: [LANE_LOCK_SPACE, group.map(({ lockNumber }) => lockNumber), group.map(({ release }) => release)],
+    });
+    const done = new Set(rows.filter((row) => row.done).map(({ lane }) => lane));
+    return group.map(({ lockNumber }) => done.has(lockNumber));
   }
 }
 
@@ -35,6 +81,8 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private readonly inHand = new Set<number>();
   private session: Session | null = null;
   private failures = 0;
+  /** The backend of the last session that was used. */
+  private predecessor: Backend | null = null;
   private stopped = false;
 
   constructor(
@@ -66,14 +114,9 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     if (!session?.alive || this.inHand.has(lockNumber)) return null;
     this.inHand.add(lockNumber);
     try {
-      const taken = await session.query<{ locked: boolean }>({
-        name: 'take-lane',
-        text: 'SELECT pg_try_advisory_lock($1, $2) AS locked',
-        values: [LANE_LOCK_SPACE, lockNumber],
-      });
-      if (taken.rows[0]?.locked) return this.gripOn(session, lockNumber);
+      if (await session.request(lockNumber, { release: false })) return this.gripOn(session, lockNumber);
     } catch (error) {
-      this.logger.warn({ err: error }, 'lane lock failed');
+      this.giveUp(session, error);
     }
     this.inHand.delete(lockNumber);
     return null;
@@ -82,25 +125,26 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private gripOn(session: Session, lockNumber: number): LaneGrip {
     return {
       lockNumber,
-      backendPid: session.backendPid,
+      backendPid: session.backend.pid,
       isHeld: () => session.alive,
       release: async () => {
         try {
-          if (session.alive) {
-            await session.query({
-              name: 'release-lane',
-              text: 'SELECT pg_advisory_unlock($1, $2)',
-              values: [LANE_LOCK_SPACE, lockNumber],
-            });
-          }
+          if (session.alive) await session.request(lockNumber, { release: true });
         } catch (error) {
-          // The session died with the lock: nothing is left to release.
-          this.logger.warn({ err: error }, 'lane release failed');
+          // The session ends with the lock: nothing is left to release.
+          this.giveUp(session, error);
         } finally {
           this.inHand.delete(lockNumber);
         }
       },
     };
+  }
+
+  /** Nothing says which lanes a statement has taken whose answer was lost: they are given up with the session. */
+  private giveUp(session: Session, error: unknown): void {
+    if (!session.alive) return;
+    this.logger.error({ err: error }, 'lane lock statement failed: lanes in hand end before their next byte');
+    session.end();
   }
 
   private async keepConnected(): Promise<void> {
@@ -116,38 +160,56 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   }
 
   private async connectUntilLost(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.settings.databaseUrl,
-      application_name: 'device-relay-locks',
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 5_000,
-    });
+    const client = watchedSession(
+      // What runs before use may take as long as it needs (hold-after-restore.ts).
+      sessionConfig({ url: this.settings.databaseUrl, applicationName: 'device-relay-locks', statementTimeoutMs: 0 }),
+    );
     const session = new Session(client);
-    const lost = new Promise<void>((resolve) => {
-      const end = (): void => {
-        session.alive = false;
-        resolve();
-      };
-      client.once('end', end);
-      client.on('error', (error) => {
-        this.logger.error({ err: error }, 'lane lock session lost: lanes in hand end before their next byte');
-        end();
-      });
+    client.once('end', () => session.end());
+    client.on('error', (error) => {
+      this.logger.error({ err: error }, 'lane lock session lost: lanes in hand end before their next byte');
+      session.end();
     });
     await client.connect();
-    await client.query('SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3');
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    session.backendPid = rows[0]?.pid ?? 0;
+    session.backend = await ownBackend(client);
+    await this.endPredecessor(client);
     await this.prepare(client);
+    await client.limitStatements(STATEMENT_TIMEOUT_MS);
+    this.predecessor = session.backend;
     session.alive = true;
     this.session = session;
     this.failures = 0;
-    await lost;
+    const beating = setInterval(() => void this.beat(session), HEARTBEAT_MS);
+    await session.over;
+    clearInterval(beating);
     this.session = null;
-    await client
-      .end()
-      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    // On a dead line nobody answers the goodbye: the next session does not wait for it.
+    await Promise.race([client.end(), delay(CLOSE_WITHIN_MS)]).catch((error: unknown) =>
+      this.logger.debug({ err: error }, 'the lost session was gone already'),
+    );
+  }
+
+  /** A session in whose statements nothing is under way could be lost without notice. */
+  private async beat({ client }: Session): Promise<void> {
+    if (client.isBusy) return;
+    try {
+      await client.query('SELECT 1');
+    } catch (error) {
+      // The connection has ended by itself, and the session with it.
+      this.logger.debug({ err: error }, 'the lock session did not answer');
+    }
+  }
+
+  /**
+   * The server may go on for a while with a session whose connection is lost, and with its locks. The process has given it up,
+   * so it may end it: nothing else would take these lanes before.
+   */
+  private async endPredecessor(client: pg.Client): Promise<void> {
+    if (!this.predecessor) return;
+    await client.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2::timestamptz',
+      [this.predecessor.pid, this.predecessor.startedAt],
+    );
   }
 
   private async prepare(client: pg.Client): Promise<void> {
@@ -158,4 +220,13 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       throw error;
     }
   }
+}
+
+async function ownBackend(client: pg.Client): Promise<Backend> {
+  const { rows } = await client.query<Backend>(
+    'SELECT pid, backend_start::text AS "startedAt" FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+  );
+  const [backend] = rows;
+  if (!backend) throw new Error('the lock session does not see itself in pg_stat_activity');
+  return backend;
 }

@@ -1,6 +1,6 @@
 /** Longest time for which a queue can hold back a lane's wake-ups: the job of a relay that died is its own for 25 s. */
 const FOLLOWED_FOR_MS = 30_000;
-const MOST_LANES = 200;
+const MOST_LANES = 500;
 
 /** A lane that has work, and what is first there: an attempt's id or a receipt's. */
 export interface DueLane {

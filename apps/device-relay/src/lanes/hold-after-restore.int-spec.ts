@@ -66,3 +66,56 @@ test('another one: registers without a journal stop and what waits there is unkn
     { type: 'receipt.unknown', is_readable: true },
   ]);
 });
+
+describe('a server that denies its control file and its log, as managed ones may', () => {
+  const DENIED = [
+    'pg_control_system()',
+    'pg_control_checkpoint()',
+    'pg_walfile_name(pg_lsn)',
+    'pg_current_wal_insert_lsn()',
+  ];
+  let admin: pg.Client;
+
+  beforeEach(async () => {
+    admin = new pg.Client({ connectionString: rows.database.adminUrl });
+    await admin.connect();
+  });
+  afterEach(async () => {
+    for (const name of DENIED) await admin.query(`GRANT EXECUTE ON FUNCTION ${name} TO PUBLIC`);
+    await admin.end();
+  });
+
+  async function deny(): Promise<void> {
+    for (const name of DENIED) await admin.query(`REVOKE EXECUTE ON FUNCTION ${name} FROM PUBLIC`);
+  }
+
+  test('lanes are taken all the same, and the log says what is weaker', async () => {
+    const lines: string[] = [];
+    const listening = createLogger('test', 'info', { write: (line) => void lines.push(line) });
+    await deny();
+    await rows.createReceipt();
+    await holdAfterRestore(session, listening);
+    await holdAfterRestore(session, listening);
+    expect(await statesOf()).toEqual([{ id: 'dev_1', device: 'online', receipt: 'accepted', attempt: null }]);
+    expect(lines.join('')).toContain('the server does not say which database it is');
+  });
+
+  test('what it tells is still compared', async () => {
+    await deny();
+    await rows.createReceipt();
+    await holdAfterRestore(session, logger);
+    await rows.sql.query("UPDATE database_identity SET identity = regexp_replace(identity, '[0-9]+$', '1')");
+    await holdAfterRestore(session, logger);
+    expect(await statesOf()).toEqual([{ id: 'dev_1', device: 'replaced', receipt: 'unknown', attempt: 'unknown' }]);
+  });
+
+  test('a right that is taken away or given is not another database', async () => {
+    await rows.createReceipt();
+    await holdAfterRestore(session, logger);
+    await deny();
+    await holdAfterRestore(session, logger);
+    for (const name of DENIED) await admin.query(`GRANT EXECUTE ON FUNCTION ${name} TO PUBLIC`);
+    await holdAfterRestore(session, logger);
+    expect(await statesOf()).toEqual([{ id: 'dev_1', device: 'online', receipt: 'accepted', attempt: null }]);
+  });
+});

@@ -1,17 +1,9 @@
 import type pg from 'pg';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
+import { isSameCluster, isSameDatabase, readIdentity } from './database-identity.js';
 
 const WHY = 'the database was put back from a copy: what was registered after the copy is not known here';
-
-/**
- * Another cluster (pg_dump into a new one, pg_upgrade), another timeline (point-in-time recovery, a promoted standby) or
- * tables made anew (pg_restore --clean) each change it. The timeline of the log, because the control file's lags behind.
- */
-const IDENTITY = `
-  SELECT (SELECT system_identifier FROM pg_control_system())::text
-         || '/' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)
-         || '/' || 'receipts'::regclass::oid AS identity`;
 
 interface WaitingReceipt {
   receipt_id: string;
@@ -26,20 +18,19 @@ interface WaitingReceipt {
  * waits in them becomes `unknown`, for a person with the register's journal to decide (docs/backup.md).
  */
 export async function holdAfterRestore(client: pg.Client, logger: Logger): Promise<void> {
-  const { rows } = await client.query<{ identity: string }>(IDENTITY);
-  const identity = rows[0]?.identity ?? '';
+  const identity = await readIdentity(client, logger);
   await client.query('BEGIN');
   try {
     await client.query('INSERT INTO database_identity (identity) VALUES ($1) ON CONFLICT (id) DO NOTHING', [identity]);
     // Locked: of several relays that come back together one does it, the others find it done.
     const known = await client.query<{ identity: string }>('SELECT identity FROM database_identity FOR UPDATE');
     const before = known.rows[0]?.identity;
-    if (before !== identity) {
-      if (!isSameCluster(before, identity)) await planRenumbering(client);
+    if (before === undefined || !isSameDatabase(before, identity)) {
+      if (before === undefined || !isSameCluster(before, identity)) await planRenumbering(client);
       const held = await hold(client);
       await client.query('UPDATE database_identity SET identity = $1, noted_at = now()', [identity]);
       logger.error({ before, identity, ...held }, WHY);
-    }
+    } else if (before !== identity) await client.query('UPDATE database_identity SET identity = $1', [identity]);
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK');

@@ -1,6 +1,7 @@
 // Promise: a lane that waits is left alone for as long as it must, and found again when nobody thinks of it any more.
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 import type { LaneRepository } from './lane.repository.js';
+import { OverdueScan } from './overdue-scan.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';
 
 let rows: LaneRows;
@@ -96,15 +97,30 @@ describe('what the sweeper finds', () => {
     await rows.sql.query(`UPDATE receipts SET updated_at = ${old}; UPDATE lanes SET updated_at = ${old}`);
     await rows.sql.query(`UPDATE attempts SET created_at = ${old}`);
   }
-  const found = (): Promise<string[]> => rows.ours.overdueLanes(GRACE_MS, 10);
+  const found = async (): Promise<string[]> =>
+    (await rows.ours.overdueLanes({ overdueMs: GRACE_MS, after: '', lanes: 10 })).due;
 
   test('a lane with an accepted receipt, each lane once', async () => {
     await rows.createDevice('dev_2');
     for (const deviceId of ['dev_1', 'dev_1', 'dev_2']) await rows.createReceipt({ deviceId });
     await forgotten();
     expect((await found()).sort()).toEqual(['dev_1', 'dev_2']);
-    expect(await rows.ours.overdueLanes(GRACE_MS, 1)).toHaveLength(1);
   });
+
+  test('round and round in the order of devices, from another lane in each relay: none is hidden, not all ask for the same', async () => {
+    const ids = ['dev_1', ...Array.from({ length: 29 }, (_, index) => `dev_9${String(index).padStart(2, '0')}`)];
+    for (const deviceId of ids.slice(1)) await rows.createDevice(deviceId);
+    for (const deviceId of ids) await rows.createReceipt({ deviceId });
+    await forgotten();
+    const [ours, others] = [scanFrom(0), scanFrom(0.5)];
+    const [first, second] = [await ours.next(10), await others.next(10)];
+    expect([first.length, second.length]).toEqual([10, 10]);
+    expect(first.filter((id) => second.includes(id))).toEqual([]);
+    const seen = new Set([...first, ...(await ours.next(10)), ...(await ours.next(10)), ...(await ours.next(10))]);
+    expect([...seen].sort()).toEqual(ids);
+  });
+
+  const scanFrom = (share: number): OverdueScan => new OverdueScan(rows.ours, GRACE_MS, () => share);
 
   test('a lane with nothing but an open attempt', async () => {
     await rows.createOpenAttempt();

@@ -45,7 +45,7 @@ const rig: LaneStoreRig = {
   loseLock: async () => {
     await rows.session.query('SELECT pg_advisory_unlock_all()');
   },
-  overdue: (overdueMs, limit) => rows.ours.overdueLanes(overdueMs, limit),
+  overdue: async (overdueMs, lanes) => (await rows.ours.overdueLanes({ overdueMs, after: '', lanes })).due,
 };
 
 laneStoreContract(rig);

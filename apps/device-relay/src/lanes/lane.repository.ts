@@ -4,7 +4,7 @@ import type { DueLane } from './followed-lanes.js';
 import { MoveAttempts } from './move-attempts.js';
 import { MoveLanes } from './move-lanes.js';
 import type { LaneStore } from './ports.js';
-import { ReadLanes } from './read-lanes.js';
+import { ReadLanes, type OverdueLanes } from './read-lanes.js';
 
 /**
  * The lane's rows: read-lanes.ts says what is to be done, move-attempts.ts moves attempts with their receipts, move-lanes.ts
@@ -51,8 +51,12 @@ export class LaneRepository implements LaneStore {
   saveIdentity: LaneStore['saveIdentity'] = (deviceId, baseline, capabilities) =>
     this.lanes.saveIdentity(deviceId, baseline, capabilities);
 
-  overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
-    return this.reading.overdueLanes(overdueMs, limit);
+  overdueLanes(from: { overdueMs: number; after: string; lanes: number }): Promise<OverdueLanes> {
+    return this.reading.overdueLanes(from);
+  }
+
+  laneAt(share: number): Promise<string | null> {
+    return this.reading.laneAt(share);
   }
 
   dueAmong(deviceIds: readonly string[]): Promise<DueLane[]> {

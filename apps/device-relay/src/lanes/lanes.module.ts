@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { PrismaService, SalesDatabase } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { OutgoingGuard, Metrics, newId, systemClock, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
@@ -33,10 +33,16 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
   imports: [LinksModule],
   providers: [
     {
+      provide: SalesDatabase,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ DATABASE_URL: url, LANE_POOL_SIZE: poolSize }: RelaySettings) =>
+        new SalesDatabase({ url, poolSize, applicationName: 'device-relay', lockTimeoutMs: 2_500 }),
+    },
+    {
       provide: PrismaService,
       inject: [SETTINGS_TOKEN],
-      useFactory: ({ DATABASE_URL }: RelaySettings) =>
-        new PrismaService({ url: DATABASE_URL, poolSize: 12, applicationName: 'device-relay', lockTimeoutMs: 5_000 }),
+      useFactory: ({ DATABASE_URL: url, WATCH_POOL_SIZE: poolSize }: RelaySettings) =>
+        new PrismaService({ url, poolSize, applicationName: 'device-relay-watch', lockTimeoutMs: 5_000 }),
     },
     {
       provide: AdvisoryLaneLocks,
@@ -49,10 +55,10 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     },
     {
       provide: LaneRepository,
-      inject: [PrismaService, LOGGER, Metrics],
-      useFactory: (prisma: PrismaService, logger: Logger, metrics: Metrics) => {
-        observeBacklog(metrics, () => readBacklog(prisma), { clock: systemClock, logger });
-        return new LaneRepository(prisma, newId('rly'));
+      inject: [SalesDatabase, PrismaService, LOGGER, Metrics],
+      useFactory: (...[lanes, watch, logger, metrics]: [SalesDatabase, PrismaService, Logger, Metrics]) => {
+        observeBacklog(metrics, () => readBacklog(watch), { clock: systemClock, logger });
+        return new LaneRepository(lanes, newId('rly'));
       },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },
@@ -79,8 +85,8 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     },
     {
       provide: PostgresSettledNotices,
-      inject: [PrismaService, LOGGER],
-      useFactory: (prisma: PrismaService, logger: Logger) => new PostgresSettledNotices(prisma, logger),
+      inject: [SalesDatabase, LOGGER],
+      useFactory: (lanes: SalesDatabase, logger: Logger) => new PostgresSettledNotices(lanes, logger),
     },
     {
       provide: DrainLane,
@@ -105,7 +111,16 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
         new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
-  exports: [LinksModule, PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks, LaneRepository, RegisterConnections],
+  exports: [
+    LinksModule,
+    SalesDatabase,
+    PrismaService,
+    LaneBell,
+    LaneListener,
+    AdvisoryLaneLocks,
+    LaneRepository,
+    RegisterConnections,
+  ],
 })
 export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private lettingGo: Promise<void> | null = null;

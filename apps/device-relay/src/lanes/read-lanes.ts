@@ -28,6 +28,11 @@ interface AttemptRow {
   refused_ago_ms: number | null;
 }
 
+export interface OverdueLanes {
+  due: string[];
+  last: string | null;
+}
+
 /**
  * What is to be done on a lane, and which lanes have something to be done. Changes nothing. What waits is read by functions of the
  * database whose plan does not depend on statistics (docs/adr/0060-lane-reads.md).
@@ -96,20 +101,36 @@ export class ReadLanes {
     return last?.is_unproven === true ? Buffer.from(last.request) : null;
   }
 
-  /** Lanes that have work, have been due for a while and are in nobody's hands: the sweeper's question. */
-  async overdueLanes(overdueMs: number, limit: number): Promise<string[]> {
-    const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
-      WITH candidates AS (
-        SELECT device_id, updated_at AS since FROM waiting_lanes()
-        UNION ALL SELECT device_id, created_at FROM open_attempts()
+  /**
+   * Of so many lanes with work that follow `after`, those that have been due for a while and are in nobody's hands: the
+   * sweeper's question. `last`: where the next read begins; null after the last lane.
+   */
+  async overdueLanes(from: { overdueMs: number; after: string; lanes: number }): Promise<OverdueLanes> {
+    const { overdueMs, after, lanes } = from;
+    const overdueSince = Prisma.sql`now() - make_interval(secs => ${overdueMs / 1_000})`;
+    const [found] = await this.prisma.$queryRaw<{ due: string[] | null; last: string | null; lanes: number }[]>`
+      WITH working AS (
+        SELECT device_id, updated_at AS since FROM waiting_lanes_after(${after}, ${lanes}::int)
+        UNION ALL
+        SELECT device_id, created_at FROM open_attempts_after(${after}, ${lanes}::int)
+      ), read AS (
+        SELECT device_id, min(since) AS since FROM working GROUP BY device_id ORDER BY device_id LIMIT ${lanes}
       )
-      SELECT DISTINCT c.device_id
-        FROM candidates c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
-       WHERE ${this.isFree()}
-         AND (l.due_at IS NULL OR l.due_at < now() - make_interval(secs => ${overdueMs / 1_000}))
-         AND greatest(c.since, l.updated_at) < now() - make_interval(secs => ${overdueMs / 1_000})
-       LIMIT ${limit}`;
-    return rows.map((row) => row.device_id);
+      SELECT (SELECT array_agg(c.device_id ORDER BY c.device_id)
+                FROM read c JOIN lanes l USING (device_id) JOIN devices d ON d.id = c.device_id
+               WHERE ${this.isFree()}
+                 AND (l.due_at IS NULL OR l.due_at < ${overdueSince}) AND l.updated_at < ${overdueSince}
+                 AND c.since < ${overdueSince}) AS due,
+             (SELECT max(device_id) FROM read) AS last, (SELECT count(*) FROM read)::int AS lanes`;
+    return { due: found?.due ?? [], last: found?.lanes === lanes ? found.last : null };
+  }
+
+  /** The device of the lane at this share of all lanes, 0 to 1; null when there is none. */
+  async laneAt(share: number): Promise<string | null> {
+    const [row] = await this.prisma.$queryRaw<{ device_id: string }[]>`
+      SELECT device_id FROM lanes ORDER BY device_id
+      OFFSET floor(${share}::float8 * (SELECT count(*) FROM lanes)) LIMIT 1`;
+    return row?.device_id ?? null;
   }
 
   /** Which of these lanes have work, are due and in nobody's hands at this moment. */

@@ -3,11 +3,13 @@ import type { Clock, Logger } from '#runtime';
 import { FollowedLanes } from './followed-lanes.js';
 import type { LaneRunner } from './lane-runner.js';
 import type { LaneRepository } from './lane.repository.js';
+import { OverdueScan } from './overdue-scan.js';
 
 const SWEEP_EVERY_MS = 1_000;
+/** The same after a sweep that found lanes: there are probably more. */
+const SWEEP_AGAIN_MS = 200;
 /** A lane is the bell's for this long before it counts as forgotten. */
 const OVERDUE_MS = 2_000;
-const LANES_PER_SWEEP = 200;
 /** Between two looks at the lanes that are followed; one statement for all of them, and none while there are none. */
 const LOOK_EVERY_MS = 150;
 
@@ -20,6 +22,7 @@ export class Sweeper {
   /** Lanes found so far, for metrics: it should hardly ever rise. */
   found = 0;
   readonly followed: FollowedLanes;
+  private readonly scan: OverdueScan;
   private readonly abort = new AbortController();
   private running: Promise<void> | null = null;
 
@@ -30,6 +33,7 @@ export class Sweeper {
     clock: Clock,
   ) {
     this.followed = new FollowedLanes(() => clock.monotonicMs());
+    this.scan = new OverdueScan(lanes, OVERDUE_MS);
   }
 
   start(): void {
@@ -45,8 +49,8 @@ export class Sweeper {
     const { signal } = this.abort;
     while (!signal.aborted) {
       try {
-        await this.sweep();
-        await this.lookAfterFollowed(SWEEP_EVERY_MS * jitter());
+        const found = await this.sweep();
+        await this.lookAfterFollowed((found > 0 ? SWEEP_AGAIN_MS : SWEEP_EVERY_MS) * jitter());
       } catch (error) {
         this.logger.error({ err: error }, 'sweep failed');
         await this.pause(SWEEP_EVERY_MS * jitter());
@@ -71,16 +75,18 @@ export class Sweeper {
     await delay(ms, undefined, { signal: this.abort.signal, ref: false }).catch(() => 'stopped');
   }
 
-  private async sweep(): Promise<void> {
-    const free = Math.min(this.runner.freePlaces, LANES_PER_SWEEP);
-    if (free <= 0) return;
-    const deviceIds = await this.lanes.overdueLanes(OVERDUE_MS, free);
+  /** @returns how many lanes it found */
+  private async sweep(): Promise<number> {
+    const free = this.runner.freePlaces;
+    if (free <= 0) return 0;
+    const deviceIds = await this.scan.next(free);
     this.found += deviceIds.length;
     // Not awaited: one dead register must not hold up the next sweep.
     for (const deviceId of deviceIds) {
       this.followed.follow(deviceId);
       void this.runner.wake(deviceId);
     }
+    return deviceIds.length;
   }
 }
 

@@ -1,9 +1,9 @@
-import { hostname } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { PrismaService } from '#database';
 import { relayIdentityOf } from '#link';
 import type { LocalApiTransport } from '#local-api';
-import { CidrSet, newId, systemClock, type Logger, type Metrics } from '#runtime';
+import { CidrSet, newId, SettingsError, systemClock, type Logger, type Metrics } from '#runtime';
 import type { RelaySettings } from '../settings.js';
 import { ForwardAuth } from './forward-auth.js';
 import { ForwardDesk } from './forward-desk.js';
@@ -12,9 +12,7 @@ import { LinkDoor } from './link-door.js';
 import { LinkNotices } from './link-notices.js';
 import { LinkSessions } from './link-sessions.js';
 import { LinkRepository, type LinkHost } from './link.repository.js';
-
-/** The links' own connections: a thousand registers that come back together must not take the lanes' from them. */
-const POOL_SIZE = 4;
+import { ownUrlOf } from './own-url.js';
 
 interface LinkParts {
   prisma: PrismaService;
@@ -86,11 +84,11 @@ export class Links {
 }
 
 export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Logger): Links {
-  const { DATABASE_URL, SECRETS_KEY, LINK_PUBLIC_URL, RELAY_URL, RELAY_PORT, TRUSTED_PROXIES } = settings;
-  const relayUrl = RELAY_URL ?? `http://${hostname()}:${RELAY_PORT}`;
-  const host = { relayId: newId('rly'), relayUrl };
+  const { DATABASE_URL, LINK_POOL_SIZE, SECRETS_KEY, LINK_PUBLIC_URL, TRUSTED_PROXIES } = settings;
+  const host = { relayId: newId('rly'), relayUrl: relayUrlOf(settings) };
+  // Of their own: a thousand registers that come back together must not take the lanes' connections from them.
   const prisma = new PrismaService({
-    ...{ url: DATABASE_URL, poolSize: POOL_SIZE, applicationName: 'device-relay-links', lockTimeoutMs: 5_000 },
+    ...{ url: DATABASE_URL, poolSize: LINK_POOL_SIZE, applicationName: 'device-relay-links', lockTimeoutMs: 5_000 },
   });
   const handshakes = metrics.counter({
     name: 'link_handshakes_total',
@@ -121,4 +119,13 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
       count: (outcome) => handshakes.inc({ outcome }),
     }),
   });
+}
+
+/** @throws SettingsError when RELAY_URL is not set, and the machine has several addresses */
+function relayUrlOf({ RELAY_URL, RELAY_PORT }: RelaySettings): string {
+  if (RELAY_URL !== undefined) return RELAY_URL;
+  const own = ownUrlOf(networkInterfaces(), RELAY_PORT);
+  if (own.kind === 'one') return own.url;
+  const fault = `must be set: other relays may reach only one of this machine's addresses (${own.addresses.join(', ')})`;
+  throw new SettingsError([{ key: 'RELAY_URL', fault }]);
 }

@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { JobDatabase, SalesDatabase } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
+import { AuditTrail } from '../audit/audit-trail.js';
+import { AuditedChange } from '../audit/audited-change.js';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -11,7 +13,7 @@ import { CatalogNotices } from './catalog-notices.js';
 import { CatalogWords } from './catalog-words.js';
 import { ChangeProduct } from './change-product.js';
 import { CheckProducts } from './check-products.js';
-import { CommitSync } from './commit-sync.js';
+import { CommitSync, LONG_CHANGE } from './commit-sync.js';
 import { ExportProducts } from './files/export-products.js';
 import { CatalogFilesController } from './files/files.controller.js';
 import { ImportJobs } from './files/import-jobs.js';
@@ -34,8 +36,8 @@ import { UpsertProducts } from './upsert-products.js';
     MerchantRules,
     {
       provide: GoodsCatalog,
-      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: PrismaService, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
+      inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: SalesDatabase, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
         new GoodsCatalog(prisma, { databaseUrl: DATABASE_URL }, logger),
     },
     CatalogWords,
@@ -49,6 +51,11 @@ import { UpsertProducts } from './upsert-products.js';
     SearchProducts,
     CatalogChanges,
     ResolveItems,
+    {
+      provide: LONG_CHANGE,
+      inject: [JobDatabase, AuditTrail],
+      useFactory: (jobs: JobDatabase, trail: AuditTrail) => new AuditedChange(jobs, trail),
+    },
     CommitSync,
     SyncCatalog,
     ImportProducts,

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import type { Logger } from '#runtime';
-import { AuditedChange } from '../audit/audited-change.js';
+import type { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { LOGGER } from '../tokens.js';
 import { CatalogNotices } from './catalog-notices.js';
@@ -15,6 +15,8 @@ export type SyncCounts = Record<WriteResult | 'archived', number>;
 const PRODUCTS_PER_STATEMENT = 500;
 /** A million products take minutes. */
 const TIMEOUT_MS = 30 * 60_000;
+/** An {@link AuditedChange} on connections whose statements may take as long. */
+export const LONG_CHANGE = Symbol('audited change of many minutes');
 
 /**
  * Makes a synchronisation the catalogue: one transaction, whatever its size. Readers see the catalogue before or after, and
@@ -26,7 +28,7 @@ export class CommitSync {
   private readonly running = new Map<string, Promise<void>>();
 
   constructor(
-    private readonly changes: AuditedChange,
+    @Inject(LONG_CHANGE) private readonly changes: AuditedChange,
     private readonly notices: CatalogNotices,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CATALOG_CHANGED_CHANNEL, ChannelListener, Prisma, PrismaService, StatementGroup } from '#database';
+import { CATALOG_CHANGED_CHANNEL, ChannelListener, Prisma, SalesDatabase, StatementGroup } from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
 import { growingCache, type Logger } from '#runtime';
 import { ALL_MERCHANTS } from './catalog-notices.js';
@@ -91,7 +91,7 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
   private readonly channel: ChannelListener;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     { databaseUrl }: { databaseUrl: string },
     logger: Logger,
   ) {

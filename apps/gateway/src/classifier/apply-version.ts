@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, JobDatabase } from '#database';
 import { ALL_MERCHANTS, CatalogNotices } from '../catalog/catalog-notices.js';
 import { RunLost, type ImportKind, type ImportRun } from './import-runs.js';
 import { lockVersions, writeVersion, type WrittenVersion } from './write-version.js';
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 20 * 60_000;
 @Injectable()
 export class ApplyVersion {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: JobDatabase,
     private readonly notices: CatalogNotices,
   ) {}
 

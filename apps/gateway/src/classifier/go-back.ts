@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, JobDatabase } from '#database';
 import { AuditTrail } from '../audit/audit-trail.js';
 import type { Caller } from '../audit/caller.js';
 import { ALL_MERCHANTS, CatalogNotices } from '../catalog/catalog-notices.js';
@@ -37,7 +37,7 @@ const TIMEOUT_MS = 20 * 60_000;
 export class GoBack {
   constructor(
     private readonly runs: ImportRuns,
-    private readonly prisma: PrismaService,
+    private readonly prisma: JobDatabase,
     private readonly trail: AuditTrail,
     private readonly notices: CatalogNotices,
   ) {}

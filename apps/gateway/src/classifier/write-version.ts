@@ -25,10 +25,12 @@ const ENDED_AT_MOST_ONE_OF = 10;
 /** Skus that an event names; the list has all. */
 const SKUS_PER_EVENT = 100;
 
-/** Only one version is written at a time. Held to the transaction's end. */
+/** The beginning of a transaction that may take many minutes: only one version is written at a time. */
 export async function lockVersions(tx: Prisma.TransactionClient): Promise<void> {
   await tx.$executeRaw`SET LOCAL statement_timeout = 0`;
   await tx.$executeRaw`SET LOCAL lock_timeout = '60s'`;
+  // It may take minutes until merchants' events are written, and an old transaction may not write its first one.
+  await tx.$executeRaw`INSERT INTO events (id, merchant_id, type, subject_id, data) SELECT '', '', '', '', '{}' WHERE false`;
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(${VERSION_LOCK}::int4, 0)`;
 }
 

@@ -1,5 +1,5 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { JobDatabase, PrismaService, SalesDatabase } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import { CatalogModule } from '../catalog/catalog.module.js';
@@ -24,17 +24,16 @@ import { TerminalCommands } from './terminal-commands.js';
 @Module({})
 export class CliModule {
   static create(settings: GatewaySettings, logger: Logger): DynamicModule {
-    const { DATABASE_URL: url } = settings;
+    const database = { url: settings.DATABASE_URL, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 };
     return {
       module: CliModule,
       imports: [AuditModule, CatalogModule, ClassifierModule],
       providers: [
         { provide: SETTINGS_TOKEN, useValue: settings },
         { provide: LOGGER, useValue: logger },
-        {
-          provide: PrismaService,
-          useFactory: () => new PrismaService({ url, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 }),
-        },
+        { provide: PrismaService, useFactory: () => new PrismaService(database) },
+        { provide: SalesDatabase, useExisting: PrismaService },
+        { provide: JobDatabase, useFactory: () => new JobDatabase(database) },
         Merchants,
         Clients,
         CreateClient,
@@ -48,7 +47,7 @@ export class CliModule {
         TerminalCommands,
         Cli,
       ],
-      exports: [SETTINGS_TOKEN, LOGGER, PrismaService],
+      exports: [SETTINGS_TOKEN, LOGGER, PrismaService, SalesDatabase, JobDatabase],
     };
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import type { FiscalField, VatRule } from '#fiscal-domain';
 import { LaneWork, type Work } from './lane-work.js';
 import { PlaceDirectory, type DeviceRow, type Place, type PlaceQuery } from './place-directory.js';
@@ -68,7 +68,7 @@ export class ChooseDevice {
   private turn = 0;
 
   constructor(
-    prisma: PrismaService,
+    prisma: SalesDatabase,
     private readonly directory: PlaceDirectory,
   ) {
     this.work = new LaneWork(prisma);

@@ -1,4 +1,4 @@
-import { Prisma, StatementGroup, type PrismaService } from '#database';
+import { Prisma, StatementGroup, type SalesDatabase } from '#database';
 import { growingCache } from '#runtime';
 
 /** Receipts that are known to be on their way to a device. */
@@ -21,7 +21,7 @@ export class LaneWork {
   private readonly counted = growingCache<string, Counted>(MAX_DEVICES);
   private readonly counts = new StatementGroup((ids: readonly string[]) => this.count(ids));
 
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   /** One object per device, whichever places lead to it, so that a burst is spread as if every count were fresh. */
   of(deviceId: string): Work {

@@ -1,5 +1,5 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChannelListener, PLACES_CHANGED_CHANNEL, Prisma, PrismaService, type DeviceReading } from '#database';
+import { ChannelListener, PLACES_CHANGED_CHANNEL, Prisma, SalesDatabase, type DeviceReading } from '#database';
 import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { NotifiedCache } from './notified-cache.js';
@@ -108,7 +108,7 @@ export class PlaceDirectory implements OnApplicationBootstrap, OnApplicationShut
   private readonly channel: ChannelListener;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     { databaseUrl, ages = AGES_MS }: { databaseUrl: string; ages?: Ages },
     logger: Logger,
   ) {

@@ -1,17 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
+import { EventHorizon } from './event-horizon.js';
 import type { EventRow } from './event-row.js';
 
 type Reader = Pick<Prisma.TransactionClient, '$queryRaw'>;
 
 /**
  * A merchant's events without gaps. They are read in the order of the transactions that wrote them, and only before the
- * oldest one still in flight: whatever commits later stands behind everything that has been read
+ * oldest one still in flight that may write some: whatever commits later stands behind everything that has been read
  * (docs/adr/0026-order-of-events.md).
  */
 @Injectable()
 export class EventReader {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly horizon: EventHorizon,
+  ) {}
 
   /**
    * @param after position of the event after which to go on; 0 = from the beginning. It must be one of the merchant's: its
@@ -24,7 +28,7 @@ export class EventReader {
        WHERE e.merchant_id = ${merchantId}
          AND (e.transaction_id, e.position)
              > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = ${after}::bigint), '0'::xid8), ${after}::bigint)
-         AND e.transaction_id < (SELECT events_readable_below(pg_snapshot_xmin(pg_current_snapshot())))
+         AND e.transaction_id < ${this.horizon.limit}
        ORDER BY e.transaction_id, e.position LIMIT ${limit}`;
   }
 

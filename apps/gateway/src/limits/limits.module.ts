@@ -6,7 +6,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { AddressLimit } from './address-limit.js';
 import { ClientLimit, type Buckets } from './client-limit.js';
 import { FailedLogins, FailedTokens } from './failed-logins.js';
-import type { Rate } from './rate.js';
+import { DEFAULT_CLIENT_LIMIT, type Rate } from './rate.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { MemoryBuckets } from './token-bucket.js';
 import { TokenLimit } from './token-limit.js';
@@ -27,7 +27,8 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
     {
       provide: ClientLimit,
       inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
-      useFactory: ({ CLIENT_LIMIT }: GatewaySettings, open: OpenBuckets) => new ClientLimit(open(CLIENT_LIMIT)),
+      useFactory: ({ CLIENT_LIMIT }: GatewaySettings, open: OpenBuckets) =>
+        new ClientLimit(CLIENT_LIMIT === DEFAULT_CLIENT_LIMIT ? ownBuckets(CLIENT_LIMIT) : open(CLIENT_LIMIT)),
     },
     {
       provide: FailedLogins,
@@ -61,8 +62,8 @@ function openRedis(
   { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT }: GatewaySettings,
   logger: Logger,
 ): Redis | null {
-  const limits = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT];
-  const isLimited = limits.some((rate) => rate !== null);
+  const shared = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT].filter((rate) => rate !== DEFAULT_CLIENT_LIMIT);
+  const isLimited = shared.some((rate) => rate !== null);
   if (QUEUE_URL === undefined || !isLimited) return null;
   const redis = new Redis(QUEUE_URL, {
     // A request waits for its count no longer than this, and not at all while the connection is away.
@@ -77,7 +78,11 @@ function openRedis(
 function bucketsIn(redis: Redis | null, logger: Logger): OpenBuckets {
   return (rate) => {
     if (rate === null) return null;
-    const own = new MemoryBuckets(rate, systemClock);
-    return { rate, buckets: redis ? new RedisBuckets(redis, rate, own, logger) : own };
+    const own = ownBuckets(rate);
+    return redis ? { rate, buckets: new RedisBuckets(redis, rate, own.buckets, logger) } : own;
   };
+}
+
+function ownBuckets(rate: Rate): { rate: Rate; buckets: MemoryBuckets } {
+  return { rate, buckets: new MemoryBuckets(rate, systemClock) };
 }

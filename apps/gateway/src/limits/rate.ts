@@ -5,6 +5,12 @@ export interface Rate {
 }
 
 /**
+ * For who has set none: less than one gateway can accept, more than a national chain sells. Counted by each gateway for itself,
+ * so that it costs no call to Redis.
+ */
+export const DEFAULT_CLIENT_LIMIT: Rate = { requests: 5_000, seconds: 5 };
+
+/**
  * Reads `600/60` (600 requests in 60 seconds) or `off`.
  * @throws Error whose message completes "… must be …"
  */

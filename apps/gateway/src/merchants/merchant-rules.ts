@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService, StatementGroup } from '#database';
+import { SalesDatabase, StatementGroup } from '#database';
 import { readMerchantSettings, type MerchantSettings } from './merchant-settings.js';
 
 /** What a receipt of a merchant is held to. */
@@ -22,7 +22,7 @@ export class MerchantRules {
   });
   private readonly rows = new StatementGroup((ids: readonly string[]) => this.read(ids));
 
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   async of(merchantId: string): Promise<ReceiptTerms> {
     return this.settings.get(merchantId) ?? (await this.settings.forceFetch(merchantId));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import type { AuthenticationKey } from './client-assertion.js';
 
 export interface ClientRow {
@@ -34,7 +34,7 @@ export interface LiveTokenRow {
 /** OAuth clients and tokens in PostgreSQL. Times are the database's: all instances agree on what has expired. */
 @Injectable()
 export class OauthRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   async findClient(id: string): Promise<ClientRow | null> {
     const rows = await this.prisma.$queryRaw<ClientRow[]>`

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { instrumentOwner, PrismaService, type Prisma } from '#database';
+import { instrumentOwner, SalesDatabase, type Prisma } from '#database';
 import { isWithoutMoney, type Instrument, type PaymentFlow, type PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { Problem, seal } from '#runtime';
@@ -24,7 +24,7 @@ const UNTAKEN: ReadonlySet<PaymentState> = new Set(['created', 'pending', 'reser
 @Injectable()
 export class ChangePayment {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly worker: PaymentWorker,
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}

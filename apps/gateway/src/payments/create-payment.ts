@@ -2,8 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
 import { paymeCheckoutLink, tiyinToSom, type Instrument, type NextAction } from '#payments';
 import { newId, Problem, seal } from '#runtime';
+import { callerGone } from '../http/caller-gone.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
+import { isLost, outcomeUnclear } from '../receipts/outcome-unclear.js';
 import type { PaymentBody } from '../receipts/receipt-body.js';
 import { ReceiptRepository, type StoredIdentity } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
@@ -44,7 +46,11 @@ export class CreatePayment {
     const prepared = await this.preparing.prepare(command.merchantId, command.body);
     const payment = this.newPayment(prepared, command.body.payment);
     const receipt = newReceipt(identity, prepared.route, prepared.document);
-    if (!(await this.payments.insert(receipt, payment))) {
+    if (command.isCallerGone?.() === true) throw callerGone();
+    const isNew = await this.payments.insert(receipt, payment).catch((error: unknown) => {
+      throw isLost(error) ? outcomeUnclear(error) : error;
+    });
+    if (!isNew) {
       const taken = await this.findReplay(identity);
       if (taken) return taken;
       throw new Problem('idempotency_in_progress', 'The same request is still being written; ask again shortly.');

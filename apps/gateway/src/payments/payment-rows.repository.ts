@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, SalesDatabase } from '#database';
 import type { PaymentFlow, PaymentState } from '#payments';
 import { newId } from '#runtime';
 import type { PageRequest } from '../http/paging.js';
@@ -36,7 +36,7 @@ const COLUMNS = Prisma.sql`
 /** Payments as the API writes and reads them. */
 @Injectable()
 export class PaymentRows {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   /**
    * Receipt, payment and event in one statement: all of them or, where the key or the external id is taken, nothing.

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LEDGER_REFUND, Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
+import { LEDGER_REFUND, Prisma, SalesDatabase, SURPLUS_OPERATION } from '#database';
 import { newId } from '#runtime';
 import {
   assertPaymentMove,
@@ -72,7 +72,7 @@ export class PaymentRepository {
   private readonly leaseSeconds: number;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     @Inject(PAYMENT_TIMING) { leaseSeconds }: PaymentTiming,
   ) {
     this.leaseSeconds = leaseSeconds;

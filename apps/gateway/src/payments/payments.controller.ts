@@ -2,6 +2,7 @@ import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } fro
 import { IsBoolean, Matches } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Problem } from '#runtime';
+import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
@@ -60,6 +61,7 @@ export class PaymentsController {
       ...{ merchantId: client.merchantId, clientId: client.clientId, body },
       idempotencyKey: readIdempotencyKey(headers['idempotency-key'], client),
       waitSeconds: waitSeconds(headers['prefer']),
+      isCallerGone: callerOf(reply.request),
     };
     const { row, replayed } = await this.collecting.execute(command, 'payments');
     if (replayed) reply.header('Idempotency-Replayed', 'true');

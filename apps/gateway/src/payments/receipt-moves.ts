@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { isUniqueViolation, Prisma, SalesDatabase, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
 import { parseTashkentCompact, type LocalExtraInfo } from '#fiscal-domain';
 import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
@@ -19,7 +19,7 @@ export interface Released {
  */
 @Injectable()
 export class ReceiptMoves {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   /** awaiting_payment → accepted, with a place in its lane from this moment. @returns whether this call did it */
   async release(tx: Tx, receiptId: string, released: Released): Promise<boolean> {

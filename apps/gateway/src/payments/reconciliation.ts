@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService, SURPLUS_OPERATION } from '#database';
+import { Prisma, ReportDatabase, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
@@ -62,7 +62,7 @@ const WITHOUT_MONEY = Prisma.sql`('voided', 'refunded', 'declined', 'expired', '
  */
 @Injectable()
 export class Reconciliation {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: ReportDatabase) {}
 
   async list(merchantId: string, { limit, afterId }: PageRequest): Promise<Disagreement[]> {
     const rows = await this.prisma.$queryRaw<Row[]>(disagreementsOf(merchantId, { limit, afterId }));

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { SalesDatabase, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
 import { newId, Problem } from '#runtime';
 import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 
@@ -13,7 +13,7 @@ import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 @Injectable()
 export class CancelReceipt {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly receipts: ReceiptRepository,
   ) {}
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BodyValidationPipe, Problem, problemOf, type Logger } from '#runtime';
+import type { IsCallerGone } from '../http/caller-gone.js';
 import { LOGGER } from '../tokens.js';
 import { CreateReceipt } from './create-receipt.js';
 import { answerFor } from './receipt-answer.js';
@@ -10,6 +11,7 @@ export interface BatchCommand {
   merchantId: string;
   clientId: string;
   receipts: readonly object[];
+  isCallerGone?: IsCallerGone;
 }
 
 /** What POST /v1/receipts would have answered for one receipt; both `row` and `problem` for one that its register refused. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import { canonicalJson, newId, Problem, sha256 } from '#runtime';
 import type { Route } from '../devices/choose-device.js';
+import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
 import { PrepareReceipt } from './prepare-receipt.js';
@@ -18,6 +19,8 @@ export interface CreateReceiptCommand {
   body: ReceiptBody;
   /** How long the caller wants to wait for the register; 0 = not at all. */
   waitSeconds: number;
+  /** Absent where a program of ours asks. */
+  isCallerGone?: IsCallerGone;
 }
 
 export interface CreatedReceipt {
@@ -58,7 +61,7 @@ export class CreateReceipt {
     const row = newReceipt(identity, route, document);
     const waiter = this.settled.watch(row.id);
     try {
-      const stored = storedOrThrow(await this.acceptor.accept(row));
+      const stored = storedOrThrow(await this.acceptor.accept(row, command.isCallerGone));
       this.recent.remember(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
       this.lanes.ring(route.deviceId, row.id);

@@ -1,6 +1,7 @@
 import { Body, Controller, Headers, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { BodyLimit, preferredLanguage, type ProblemDocument } from '#runtime';
+import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
@@ -87,7 +88,8 @@ export class ReceiptDraftsController {
     @Req() request: FastifyRequest,
   ): Promise<{ data: BatchEntry[] }> {
     const { merchantId, clientId } = client;
-    const results = await this.createBatch.execute({ merchantId, clientId, receipts: body.receipts });
+    const isCallerGone = callerOf(request);
+    const results = await this.createBatch.execute({ merchantId, clientId, receipts: body.receipts, isCallerGone });
     return {
       data: results.map(({ externalId, status, row, problem, replayed }) => ({
         external_id: externalId,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from '#database';
+import { LEDGER_REFUND, Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
 import type { FiscalField, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 
 /** A receipt ready to be written: everything decided but its lane place, which the database draws. */
@@ -83,7 +83,7 @@ interface IdentityRow {
 
 @Injectable()
 export class ReceiptRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   /**
    * Writes all rows in one statement and returns the new ones: id → created_at. Rows whose key or external id exists are

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Answers } from '#runtime';
+import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { insufficientScope } from '../http/bearer-problems.js';
@@ -42,6 +43,7 @@ export class ReceiptsController {
       idempotencyKey: readIdempotencyKey(headers['idempotency-key'], client),
       body,
       waitSeconds: waitSeconds(headers['prefer']),
+      isCallerGone: callerOf(reply.request),
     };
     const isOnline = body.payment.method === 'online';
     const created = isOnline ? await this.collect(client, command) : await this.createReceipt.execute(command);

@@ -1,13 +1,14 @@
-import { Module } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { SalesDatabase } from '#database';
 import { LaneBell } from '#queue';
-import { deriveKey, type Logger } from '#runtime';
+import { deriveKey, Metrics, type Logger } from '#runtime';
 import { CatalogModule } from '../catalog/catalog.module.js';
 import { ChooseDevice } from '../devices/choose-device.js';
 import { PlaceDirectory } from '../devices/place-directory.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { AcceptReceipts } from './accept-receipts.js';
+import { observeAccepting } from './accept-metrics.js';
+import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
 import { CancelReceipt } from './cancel-receipt.js';
 import { ComposeDocument } from './compose-document.js';
 import { CreateBatch } from './create-batch.js';
@@ -27,11 +28,16 @@ import { SettledReceipts } from './settled-receipts.js';
     ChooseDevice,
     {
       provide: PlaceDirectory,
-      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: PrismaService, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
+      inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: SalesDatabase, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
         new PlaceDirectory(prisma, { databaseUrl: DATABASE_URL }, logger),
     },
     ComposeDocument,
+    {
+      provide: ACCEPT_LIMITS,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ ACCEPT_MAX_WAITING: maxWaiting }: GatewaySettings) => ({ maxWaiting }),
+    },
     AcceptReceipts,
     PrepareReceipt,
     RecentRequests,
@@ -57,6 +63,7 @@ import { SettledReceipts } from './settled-receipts.js';
     },
   ],
   exports: [
+    AcceptReceipts,
     ReceiptRepository,
     ReceiptUrls,
     ReceiptWait,
@@ -69,7 +76,16 @@ import { SettledReceipts } from './settled-receipts.js';
     SettledReceipts,
   ],
 })
-export class ReceiptsModule {}
+export class ReceiptsModule implements OnModuleInit {
+  constructor(
+    private readonly accepting: AcceptReceipts,
+    private readonly metrics: Metrics,
+  ) {}
+
+  onModuleInit(): void {
+    observeAccepting(this.metrics, this.accepting);
+  }
+}
 
 function receiptUrls({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings): ReceiptUrls {
   const older = [...SECRETS_KEY.keys.keys()].filter((keyId) => keyId !== SECRETS_KEY.active);

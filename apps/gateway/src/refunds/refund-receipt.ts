@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { PrismaService, REFUND_OPERATION, type Prisma } from '#database';
+import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../catalog/goods-catalog.js';
+import { callerGone, type IsCallerGone } from '../http/caller-gone.js';
 import { CALLBACK_SECRET_MISSING } from '../receipts/callback-fault.js';
 import { acceptedRow } from '../receipts/accepted-row.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
+import { isLost, outcomeUnclear } from '../receipts/outcome-unclear.js';
 import { ReceiptRepository, type ReceiptRow, type StoredIdentity } from '../receipts/receipt.repository.js';
 import { ReceiptWait } from '../receipts/receipt-wait.js';
 import { composeRefund, lostByRegister, refundViolations } from './compose-refund.js';
@@ -23,6 +25,8 @@ export interface RefundCommand {
   body: RefundBody;
   /** How long the caller wants to wait for the register; 0 = not at all. */
   waitSeconds: number;
+  /** Absent where a program of ours asks. */
+  isCallerGone?: IsCallerGone;
 }
 
 export interface CreatedRefund {
@@ -59,7 +63,7 @@ export class RefundReceipt {
   private readonly turns = new OneAtATime();
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly refunds: RefundRepository,
     private readonly receipts: ReceiptRepository,
     private readonly catalog: GoodsCatalog,
@@ -94,14 +98,18 @@ export class RefundReceipt {
   }
 
   private async store(command: RefundCommand, identity: StoredIdentity, around: Around): Promise<Stored> {
+    let mayBeStored = false;
     try {
       return await this.write(command, identity, around).catch(async (error: unknown) => {
         if (!isDatabaseUnavailable(error)) throw error;
         // The COMMIT may have arrived. Ask once more before 503 is said of a row that may be on disk.
+        mayBeStored = isLost(error);
         await delay(RECONNECT_PAUSE_MS);
         return this.write(command, identity, around);
       });
     } catch (error) {
+      const isUndecided = isDatabaseUnavailable(error) || isDatabaseBusy(error);
+      if (isLost(error) || (mayBeStored && isUndecided)) throw outcomeUnclear(error);
       if (isDatabaseUnavailable(error)) throw error;
       // A replay is never refused by a rule that may have changed since: what is stored decides before what was found wrong.
       const known = await this.findKnown(identity, around);
@@ -110,7 +118,8 @@ export class RefundReceipt {
     }
   }
 
-  private write(command: RefundCommand, identity: StoredIdentity, around: Around): Promise<Stored> {
+  private async write(command: RefundCommand, identity: StoredIdentity, around: Around): Promise<Stored> {
+    if (command.isCallerGone?.() === true) throw callerGone();
     return this.prisma.$transaction((tx) => this.writeLocked(tx, command, { identity, around }), {
       timeout: TRANSACTION_TIMEOUT_MS,
       maxWait: MAX_WAIT_MS,

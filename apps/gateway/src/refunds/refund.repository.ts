@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LEDGER_REFUND, Prisma, PrismaService, type StoredReceiptDocument } from '#database';
+import { LEDGER_REFUND, Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
 import {
   knownFiscalFields,
   type FiscalField,
@@ -53,7 +53,7 @@ export interface SellingDevice {
 
 @Injectable()
 export class RefundRepository {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: SalesDatabase) {}
 
   /** Until the end of the transaction nobody else refunds anything of this sale. */
   async lockSale(tx: Tx, saleId: string): Promise<LockedSale | null> {

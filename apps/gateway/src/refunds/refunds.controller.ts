@@ -2,6 +2,7 @@ import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { formatQuantity, leftOf, thousandths, type LineLeft } from '#fiscal-domain';
 import { Answers, Takes } from '#runtime';
+import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
@@ -52,6 +53,7 @@ export class RefundsController {
       idempotencyKey: readIdempotencyKey(one(headers['idempotency-key']), client),
       body: optionalBody(body, RefundBody),
       waitSeconds: waitSeconds(one(headers['prefer'])),
+      isCallerGone: callerOf(reply.request),
     });
     if (replayed) reply.header('Idempotency-Replayed', 'true');
     const answer = answerFor(row);

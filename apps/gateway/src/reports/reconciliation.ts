@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, ReportDatabase } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
 import { systemClock } from '#runtime';
 import { snakeCased } from '../devices/snake-cased.js';
@@ -49,7 +49,7 @@ const MAX_LOOKS = 10;
  */
 @Injectable()
 export class Reconciliation {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: ReportDatabase) {}
 
   /** Newest first. With `show=different` a page may hold fewer than asked for, and more follow: the cursor tells. */
   async report(merchantId: string, query: ReconciliationQuery): Promise<Page<ReconciliationView>> {

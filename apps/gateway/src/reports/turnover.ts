@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, ReportDatabase } from '#database';
 import { Problem, systemClock } from '#runtime';
 import { periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
 
@@ -42,7 +42,7 @@ interface Row {
  */
 @Injectable()
 export class Turnover {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(private readonly prisma: ReportDatabase) {}
 
   /** @throws Problem 422 for a period that cannot be, or whose sums JSON cannot carry */
   async report(merchantId: string, query: TurnoverQuery): Promise<TurnoverView> {

@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type PrismaService } from '#database';
+import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type SalesDatabase } from '#database';
 import { open, weaknessOf, type Keyring, type Logger } from '#runtime';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
@@ -60,7 +60,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
   private generation = 0;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly options: { databaseUrl: string; keyring: Keyring },
     private readonly logger: Logger,
   ) {

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { SalesDatabase } from '#database';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import type { GatewaySettings } from '../settings.js';
@@ -17,8 +17,8 @@ import { UsedNonces } from './used-nonces.js';
     ClockDrift,
     {
       provide: SigningKeys,
-      inject: [PrismaService, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: PrismaService, { DATABASE_URL, SECRETS_KEY }: GatewaySettings, logger: Logger) =>
+      inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
+      useFactory: (prisma: SalesDatabase, { DATABASE_URL, SECRETS_KEY }: GatewaySettings, logger: Logger) =>
         new SigningKeys(prisma, { databaseUrl: DATABASE_URL, keyring: SECRETS_KEY }, logger),
     },
     SignatureGate,

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { MAX_GROUPED_ROWS, Prisma, PrismaService, StatementPump } from '#database';
+import { MAX_GROUPED_ROWS, Prisma, SalesDatabase, StatementPump } from '#database';
 import { isDatabaseUnavailable, Problem, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 
@@ -39,7 +39,7 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

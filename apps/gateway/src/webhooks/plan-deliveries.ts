@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
+import { EventHorizon } from '../events/event-horizon.js';
 import { wants } from '../events/event-patterns.js';
 import { LOGGER } from '../tokens.js';
 import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
@@ -52,6 +53,7 @@ export class PlanDeliveries {
 
   constructor(
     private readonly prisma: PrismaService,
+    private readonly horizon: EventHorizon,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -91,7 +93,7 @@ export class PlanDeliveries {
          SELECT FROM events e
           WHERE e.merchant_id = m.id
             AND (e.transaction_id, e.position) > (coalesce(b.transaction_id, '0'::xid8), coalesce(c.position, 0))
-            AND e.transaction_id < (SELECT events_readable_below(pg_snapshot_xmin(pg_current_snapshot())))
+            AND e.transaction_id < ${this.horizon.limit}
           LIMIT 1) AS news
        WHERE m.id > ${this.after}
        ORDER BY m.id LIMIT ${MERCHANTS_AT_ONCE}`;
@@ -114,7 +116,7 @@ export class PlanDeliveries {
         SELECT id, merchant_id, url, events, created_at FROM webhook_endpoints
          WHERE merchant_id = ANY(${cursors.map((cursor) => cursor.merchant_id)}::text[]) AND kind = 'endpoint'
            AND disabled_at IS NULL AND deleted_at IS NULL`;
-      const batch = await readBatch(tx, { cursors, endpoints, limit });
+      const batch = await readBatch(tx, { cursors, endpoints, limit, below: this.horizon.limit });
       const callbacks = await this.callbackEndpoints(tx, batch.events);
       await insertDeliveries(
         tx,
@@ -169,7 +171,7 @@ interface Batch {
 /** Of merchants without endpoints only events of receipts with a `callback_url` leave the database, and each one's last. */
 async function readBatch(
   tx: Prisma.TransactionClient,
-  { cursors, endpoints, limit }: { cursors: readonly Cursor[]; endpoints: readonly Endpoint[]; limit: number },
+  { cursors, endpoints, limit, below }: { cursors: readonly Cursor[]; endpoints: readonly Endpoint[]; limit: number; below: Prisma.Sql },
 ): Promise<Batch> {
   const listening = new Set(endpoints.map((endpoint) => endpoint.merchant_id));
   const asked = cursors.map(({ merchant_id: merchantId, position }) => ({
@@ -186,7 +188,7 @@ async function readBatch(
           WHERE e.merchant_id = c.merchant_id
             AND (e.transaction_id, e.position)
                 > (coalesce((SELECT b.transaction_id FROM events b WHERE b.position = c.position), '0'::xid8), c.position)
-            AND e.transaction_id < (SELECT events_readable_below(pg_snapshot_xmin(pg_current_snapshot())))
+            AND e.transaction_id < ${below}
           ORDER BY e.transaction_id, e.position LIMIT ${limit}::int4) AS e
     )
     SELECT b.merchant_id, b.position, b.id, b.type, b.subject_id, b.created_at, b.of, b.is_last,

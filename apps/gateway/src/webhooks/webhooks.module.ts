@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { GuardedFetch, OutgoingGuard } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
+import { EventsModule } from '../events/events.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN, WEBHOOK_GUARD } from '../tokens.js';
 import { ClearDeliveries } from './clear-deliveries.js';
@@ -18,7 +19,7 @@ import { WebhooksController } from './webhooks.controller.js';
 
 /** Tells others what has happened: endpoints, deliveries, callbacks (docs/webhooks.md). */
 @Module({
-  imports: [AuditModule],
+  imports: [AuditModule, EventsModule],
   controllers: [WebhooksController],
   providers: [
     WebhookSecrets,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { PrismaService } from '#database';
+import { JobDatabase } from '#database';
 import { createLogger, parseKeyring, systemClock } from '#runtime';
 import { AuditTrail } from '../../audit/audit-trail.js';
 import { CatalogNotices } from '../../catalog/catalog-notices.js';
@@ -16,13 +16,13 @@ const logger = createLogger('cli', 'error', { write: () => undefined });
 /** What the command line's `classifier load` and `back` are made of, with connections of its own. */
 export class ClassifierRig {
   private constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: JobDatabase,
     private readonly goBack: GoBack,
     private readonly loader: LoadClassifier,
   ) {}
 
   static on(url: string): ClassifierRig {
-    const prisma = new PrismaService({ url, poolSize: 2, applicationName: 'rig', lockTimeoutMs: 5_000 });
+    const prisma = new JobDatabase({ url, poolSize: 2, applicationName: 'rig', lockTimeoutMs: 5_000 });
     const runs = new ImportRuns(prisma);
     const notices = new CatalogNotices(prisma, logger);
     const drafts = new Drafts(prisma, new CatalogWords(prisma));

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Controller, Get, Global, Module, type Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { PrismaService } from '#database';
+import { PrismaService, SalesDatabase } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { createFastifyNestApp, createLogger, Metrics, newId, parseKeyring, type Cidr } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
@@ -101,8 +101,9 @@ export class OauthGateway {
           useFactory: () =>
             new PrismaService({ url: databaseUrl, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
         },
+        { provide: SalesDatabase, useExisting: PrismaService },
       ],
-      exports: [SETTINGS_TOKEN, LOGGER, Metrics, PrismaService],
+      exports: [SETTINGS_TOKEN, LOGGER, Metrics, PrismaService, SalesDatabase],
     })
     class SharedModule {}
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { credentialsOwner, isUniqueViolation, Prisma, PrismaService } from '#database';
+import { credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
 import { newId, open, OutgoingGuard, parseCidr, Problem, seal, type ProblemError } from '#runtime';
 import type { ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -58,7 +58,7 @@ export class ProviderAccounts {
   });
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly changes: AuditedChange,
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {

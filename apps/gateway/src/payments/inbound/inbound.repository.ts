@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma, type StoredReceiptDocument } from '#database';
+import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
 import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
 import { extraInfoOf } from '../extra-info.js';
@@ -76,7 +76,7 @@ const MAX_STATEMENT = 50_000;
 @Injectable()
 export class InboundRepository {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly payments: PaymentRepository,
     private readonly receipts: ReceiptMoves,
     private readonly seals: CallbackSeal,

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Prisma, PrismaService, StatementGroup } from '#database';
+import { Prisma, SalesDatabase, StatementGroup } from '#database';
 import { PAYME_LIFETIME_MS } from '#payments';
 import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
@@ -62,7 +62,7 @@ export class PaymeGroups {
   private readonly performing = new StatementGroup((group: readonly Performance[]) => this.performAll(group));
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly prisma: SalesDatabase,
     private readonly seals: CallbackSeal,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}

@@ -1,0 +1,17 @@
+import type { Metrics } from '#runtime';
+import type { EventHorizon } from './event-horizon.js';
+
+/** What holds up the feed of events, and what soon may. */
+export function observeEvents(metrics: Metrics, horizon: EventHorizon): void {
+  metrics.gauge(
+    {
+      name: 'database_oldest_transaction_seconds',
+      help: 'For how long the oldest writing transaction of the whole server has been in flight',
+    },
+    (gauge) => gauge.set(horizon.oldestTransactionMs / 1_000),
+  );
+  metrics.gauge(
+    { name: 'events_held_up_seconds', help: 'For how long readers of events have waited for the same transaction' },
+    (gauge) => gauge.set(horizon.heldUpMs / 1_000),
+  );
+}

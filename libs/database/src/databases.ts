@@ -1,0 +1,38 @@
+import { PrismaService, type DatabaseSettings } from './prisma.service.js';
+
+/*
+ * Pools by purpose (docs/adr/0055-pools-by-purpose.md): what takes long cannot take the connections of what must not wait.
+ * `PrismaService` itself is the pool of everything that is none of these.
+ */
+
+/**
+ * Statements that a sale waits for: tokens, routing, goods, accepting, payments, and in a relay the lanes. None of them takes
+ * long, so that a connection on which nothing comes is noticed within seconds.
+ */
+export class SalesDatabase extends PrismaService {
+  constructor(settings: DatabaseSettings) {
+    super({ statementTimeoutMs: 3_000, maxWaiting: 5_000, ...settings });
+  }
+}
+
+/** Sums over many receipts: few at the same time, each on one processor. */
+export class ReportDatabase extends PrismaService {
+  constructor(settings: DatabaseSettings) {
+    super({
+      statementTimeoutMs: 30_000,
+      maxWaiting: 32,
+      parameters: { max_parallel_workers_per_gather: 0 },
+      ...settings,
+    });
+  }
+}
+
+/**
+ * Transactions of minutes that a person has ordered: commits of catalogues, versions of the classification register. The server
+ * does not bound their statements, and neither does the client: only the kernel notices here that a connection is lost.
+ */
+export class JobDatabase extends PrismaService {
+  constructor(settings: DatabaseSettings) {
+    super({ statementTimeoutMs: 0, idleInTransactionMs: 60_000, ...settings });
+  }
+}

@@ -1,0 +1,126 @@
+// Promise: a connection to PostgreSQL that says nothing any more is given up within seconds, and what was sent over it and never arrived never will.
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDatabaseUnavailable, isNotSent } from '#runtime';
+import { freePorts } from '../../runtime/src/testing/free-ports.js';
+import { TcpProxy } from '../../../test/system/tcp-proxy.js';
+import { Prisma } from './generated/client.js';
+import { PrismaService } from './prisma.service.js';
+import { createTestDatabase, type TestDatabase } from './testing/index.js';
+
+/** Goal: everything is served again within five seconds; the rest is for a busy machine. */
+const SOON_MS = 15_000;
+
+let database: TestDatabase;
+let proxy: TcpProxy;
+let prisma: PrismaService;
+let direct: PrismaService;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const url = new URL(database.url);
+  const port = await freePorts(1);
+  proxy = new TcpProxy(port, Number(url.port));
+  await proxy.listen();
+  url.port = String(port);
+  const settings = { poolSize: 4, lockTimeoutMs: 400, statementTimeoutMs: 1_000 };
+  prisma = new PrismaService({ url: url.href, applicationName: 'silent', ...settings });
+  direct = new PrismaService({ url: database.url, applicationName: 'direct', ...settings });
+});
+
+afterAll(async () => {
+  await prisma?.$disconnect();
+  await direct?.$disconnect();
+  await proxy?.close();
+  await database?.drop();
+});
+
+async function within<T>(work: Promise<T>, ms = SOON_MS): Promise<T> {
+  const limit = new AbortController();
+  const late = delay(ms, 'late' as const, { signal: limit.signal });
+  try {
+    const first = await Promise.race([work.then((value) => ({ value })), late]);
+    if (first === 'late') throw new Error(`not within ${ms} ms`);
+    return first.value;
+  } finally {
+    limit.abort();
+    await late.catch(() => undefined);
+  }
+}
+
+/** As many statements at once as the pool has connections: all of them are open afterwards. */
+async function fillPool(): Promise<void> {
+  await Promise.all(Array.from({ length: 4 }, () => prisma.queryHot(Prisma.sql`SELECT pg_sleep(0.05)`)));
+}
+
+test('a statement on a silent connection fails; the idle connections beside it are not tried one after the other', async () => {
+  await fillPool();
+  proxy.deafen();
+  await within(expect(prisma.queryHot(Prisma.sql`SELECT 1`)).rejects.toThrow(/PostgreSQL/));
+  for (let nth = 0; nth < 6; nth += 1) {
+    expect(await within(prisma.queryHot<{ one: number }>(Prisma.sql`SELECT 1 AS one`))).toEqual([{ one: 1 }]);
+  }
+});
+
+test('also through Prisma, in a transaction and outside of one', async () => {
+  await fillPool();
+  const transaction = prisma.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT 1`;
+    proxy.deafen();
+    await tx.$queryRaw`SELECT 2`;
+  });
+  await within(expect(transaction).rejects.toThrow());
+  await fillPool();
+  proxy.deafen();
+  await within(expect(prisma.merchant.count()).rejects.toThrow());
+  expect(await within(prisma.merchant.count())).toBeGreaterThanOrEqual(0);
+});
+
+test('slow is not silent: a statement may take as long as the server lets it, and a large result as long as it comes', async () => {
+  const slow = prisma.queryHot<{ n: number }>(Prisma.sql`SELECT 1 AS n FROM pg_sleep(0.9)`);
+  expect(await within(slow)).toHaveLength(1);
+  const large = await within(prisma.queryHot(Prisma.sql`SELECT repeat('x', 100000) FROM generate_series(1, 300)`));
+  expect(large).toHaveLength(300);
+});
+
+test('what a frozen connection held back is never carried out once the statement has failed', async () => {
+  await fillPool();
+  proxy.freeze();
+  const insert = prisma.queryHot(Prisma.sql`
+    INSERT INTO merchants (id, code, name, tin) VALUES ('mer_frozen', 'frozen', 'Frozen', '123456789')`);
+  await within(expect(insert).rejects.toThrow());
+  // The reset overtakes what it takes back: as soon as it is there, nothing is left.
+  while (proxy.heldBack > 0) await delay(5);
+  proxy.thaw();
+  await within(fillPool());
+  expect(await direct.$queryRaw`SELECT id FROM merchants WHERE id = 'mer_frozen'`).toEqual([]);
+});
+
+test('one more than may wait for a connection is refused at once, and nothing of it was sent; through Prisma, too', async () => {
+  const settings = { poolSize: 1, maxWaiting: 1, lockTimeoutMs: 400, applicationName: 'narrow' };
+  const narrow = new PrismaService({ url: database.url, ...settings });
+  const first = narrow.queryHot(Prisma.sql`SELECT pg_sleep(0.5)`);
+  const second = narrow.queryHot(Prisma.sql`SELECT 1`);
+  const refused = await Promise.all(
+    [
+      narrow.queryHot(Prisma.sql`SELECT 1`),
+      narrow.merchant.count(),
+      narrow.$transaction((tx) => tx.merchant.count()),
+    ].map((statement) =>
+      statement.then(
+        () => null,
+        (error: unknown) => ({ unavailable: isDatabaseUnavailable(error), notSent: isNotSent(error) }),
+      ),
+    ),
+  );
+  expect(refused).toEqual(refused.map(() => ({ unavailable: true, notSent: true })));
+  await Promise.all([first, second]);
+  await narrow.$disconnect();
+});
+
+test('the server ends what a client left behind: a transaction that does nothing, a session whose host is gone', async () => {
+  const [settings] = await prisma.queryHot<Record<string, string>>(Prisma.sql`
+    SELECT current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('statement_timeout') AS statement,
+           current_setting('lock_timeout') AS lock, current_setting('tcp_user_timeout') AS unacknowledged,
+           current_setting('tcp_keepalives_idle') AS keepalive`);
+  expect(settings).toEqual({ idle: '5s', statement: '1s', lock: '400ms', unacknowledged: '8000', keepalive: '5' });
+});

@@ -1,0 +1,145 @@
+import { Socket } from 'node:net';
+import pg from 'pg';
+
+/** A statement was under way, and for so long not one byte of its answer came. */
+export class SilentConnection extends Error {
+  override readonly name = 'SilentConnection';
+
+  constructor(silenceMs: number) {
+    super(`Connection terminated: PostgreSQL has sent nothing for ${silenceMs} ms while a statement was under way`);
+  }
+}
+
+/** Between the server's end of a statement and the client's: its error is on the way. */
+const ANSWER_MS = 500;
+
+/** How long nothing may come while a statement is under way that the server ends after so long. */
+export function silenceAfter(statementTimeoutMs: number): number {
+  return statementTimeoutMs + ANSWER_MS;
+}
+
+export interface WatchedConfig extends pg.ClientConfig {
+  /** How long the server may say nothing while a statement is under way; longer than it lets a statement take. Unset: for ever. */
+  silenceMs?: number;
+  /** Called when the connection is given up, with the time (`performance.now()`) since which nothing came. */
+  onSilent?: (sinceMs: number) => void;
+}
+
+/** A statement that is under way on a connection beside a silent one is answered within this time, or its connection is silent, too. */
+const SUSPECT_MS = 500;
+
+/**
+ * A connection to PostgreSQL that does not wait for ever (docs/adr/0054-silent-connections.md). The kernel gives up a
+ * connection whose packets vanish after a quarter of an hour, and Node.js cannot set TCP_USER_TIMEOUT: so the connection is
+ * reset when a statement is under way and nothing comes. Reset, not closed: what the kernel has not delivered is thrown
+ * away and cannot arrive later, when its caller has been answered.
+ */
+export class WatchedClient extends pg.Client {
+  private silenceMs: number;
+  private readonly onSilent: (sinceMs: number) => void;
+  private readonly socket: Socket;
+  private timer: NodeJS.Timeout | null = null;
+  private busy = false;
+  /** When the last byte is known to have come, by `performance.now()`. */
+  private heardMs = performance.now();
+  private bytesHeard = 0;
+  /** When the connection is given up, unless something comes. */
+  private deadlineMs = Infinity;
+
+  constructor(config: WatchedConfig = {}) {
+    const socket = new Socket();
+    super({ ...config, stream: () => socket });
+    this.socket = socket;
+    this.silenceMs = config.silenceMs ?? Infinity;
+    this.onSilent = config.onSilent ?? ((): void => undefined);
+    // A session may say several times that it is lost; an 'error' without a listener ends the process.
+    this.on('error', () => undefined);
+    this.on('drain', () => {
+      this.busy = false;
+      this.readProgress();
+    });
+    this.once('end', () => clearTimeout(this.timer ?? undefined));
+  }
+
+  /** Whether an answer is expected. */
+  get isBusy(): boolean {
+    return this.busy;
+  }
+
+  /** Overloaded in `pg`: the result of a call is what its caller knows it to be. */
+  override query(...call: unknown[]): never {
+    if (!this.busy) {
+      this.busy = true;
+      this.deadlineMs = performance.now() + this.silenceMs;
+      if (this.timer === null) this.schedule();
+    }
+    return (super.query as (...call: unknown[]) => never)(...call);
+  }
+
+  /** From now on the server lets a statement take so long, and the connection counts as silent soon after it. */
+  async limitStatements(timeoutMs: number): Promise<void> {
+    await (this.query(`SET statement_timeout = ${timeoutMs}`) as Promise<unknown>);
+    this.silenceMs = silenceAfter(timeoutMs);
+  }
+
+  /**
+   * Another connection has been silent since then. If this one has, too, it is given up: at once when it is idle, or when a
+   * statement that is under way has no answer very soon.
+   */
+  suspect(sinceMs: number): void {
+    this.readProgress();
+    if (this.heardMs > sinceMs) return;
+    if (!this.busy) return this.reset();
+    this.deadlineMs = Math.min(this.deadlineMs, performance.now() + SUSPECT_MS);
+    this.schedule();
+  }
+
+  private schedule(): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    if (this.deadlineMs === Infinity) return;
+    this.timer = setTimeout(() => this.check(), this.deadlineMs - performance.now()).unref();
+  }
+
+  private check(): void {
+    this.timer = null;
+    // A process that was stopped or very busy runs its timers first: what has arrived meanwhile is read before judging.
+    if (this.busy) setImmediate(() => this.judge());
+  }
+
+  private judge(): void {
+    if (!this.busy) return;
+    if (this.readProgress()) this.deadlineMs = performance.now() + this.silenceMs;
+    if (performance.now() < this.deadlineMs) return this.schedule();
+    const sinceMs = this.heardMs;
+    this.reset();
+    this.onSilent(sinceMs);
+  }
+
+  /** @returns whether more has come than was known */
+  private readProgress(): boolean {
+    // With TLS the stream is another one than the socket.
+    const { bytesRead } = this.connection.stream as Socket;
+    if (bytesRead === this.bytesHeard) return false;
+    this.bytesHeard = bytesRead;
+    this.heardMs = performance.now();
+    return true;
+  }
+
+  private reset(): void {
+    const { stream } = this.connection;
+    const error = new SilentConnection(Math.round(performance.now() - this.heardMs));
+    if (this.host.startsWith('/')) this.socket.destroy();
+    else this.socket.resetAndDestroy();
+    this.connection.emit('error', error);
+    stream.destroy();
+  }
+}
+
+/** What a session has beside the driver's own. */
+export type WatchedSession = pg.Client & Pick<WatchedClient, 'isBusy' | 'limitStatements'>;
+
+/** One session, not connected yet. */
+export function watchedSession(config: WatchedConfig): WatchedSession {
+  return new WatchedClient(config);
+}

@@ -1,0 +1,61 @@
+import pg from 'pg';
+import { sessionConfig, type SessionSettings } from './session.js';
+import { WatchedClient, type WatchedConfig } from './watched-client.js';
+
+export interface PoolSettings extends SessionSettings {
+  size: number;
+  /** Statements and transactions that may wait for a connection; one more is refused at once. */
+  maxWaiting: number;
+}
+
+/** Every connection is taken, and as many wait for one as may: nothing of the statement has left the process. */
+export class PoolExhausted extends Error {
+  override readonly name = 'PoolExhausted';
+
+  constructor() {
+    super('Too many statements wait for a connection to the database');
+  }
+}
+
+type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
+
+/**
+ * Connections for one purpose. One that turns out to be silent takes with it all that have been so since, and all that are
+ * idle: the others are most likely cut off in the same way, and trying each in turn would take as many deadlines.
+ */
+export class WatchedPool extends pg.Pool {
+  private readonly watched = new Set<WatchedClient>();
+  private readonly inUse = new Set<pg.ClientBase>();
+
+  constructor(private readonly settings: PoolSettings) {
+    const config: pg.PoolConfig & WatchedConfig = {
+      ...sessionConfig(settings),
+      max: settings.size,
+      Client: WatchedClient,
+      onSilent: (sinceMs) => this.dropSilent(sinceMs),
+    };
+    super(config);
+    // An idle connection that is lost is replaced by the pool; without a listener its error would end the process.
+    this.on('error', () => undefined);
+    this.on('connect', (client) => this.watched.add(client as unknown as WatchedClient));
+    this.on('remove', (client) => this.watched.delete(client as unknown as WatchedClient));
+    this.on('acquire', (client) => this.inUse.add(client));
+    this.on('release', (_error, client) => this.inUse.delete(client));
+  }
+
+  override connect(callback?: ConnectCallback): never {
+    if (this.waitingCount < this.settings.maxWaiting)
+      return (super.connect as (callback?: ConnectCallback) => never)(callback);
+    const error = new PoolExhausted();
+    if (!callback) return Promise.reject(error) as never;
+    callback(error, undefined, () => undefined);
+    return undefined as never;
+  }
+
+  private dropSilent(sinceMs: number): void {
+    for (const client of this.watched) {
+      // Within a transaction nothing may be expected at this moment: its next statement shows what the connection is worth.
+      if (!this.inUse.has(client) || client.isBusy) client.suspect(sinceMs);
+    }
+  }
+}
