@@ -4,16 +4,7 @@ export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFam
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseBusy, isDatabaseUnavailable } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, sealedWith, type Keyring } from './envelope.js';
-export {
-  AcceptsFile,
-  AcceptsForm,
-  BodyLimit,
-  createFastifyNestApp,
-  FILE_MEDIA_TYPES,
-  stopFastifyNestApp,
-  type HttpAppOptions,
-  type RootModule,
-} from './fastify-app.js';
+export { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions, type RootModule } from './fastify-app.js';
 export { closePromptly } from './prompt-closing.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { growingCache } from './growing-cache.js';
@@ -47,6 +38,7 @@ export {
 } from './problem.js';
 export { textOfProblem } from './problem-texts.js';
 export { redact, scrubText } from './redaction.js';
+export { AcceptsFile, AcceptsForm, addToRouteConfig, BodyLimit, FILE_MEDIA_TYPES } from './route-config.js';
 export { runProgram } from './run-program.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 export {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { normaliseText } from '#fiscal-domain';
 import { BodyValidationPipe, Problem, type ProblemError } from '#runtime';
 import { checkProduct, type CheckedProduct } from './check-product.js';
 import { GoodsCatalog } from './goods-catalog.js';
@@ -54,7 +55,7 @@ function refuseRepeated(items: readonly Shaped[]): Shaped[] {
   return items.map((item, index) => {
     if (item.kind === 'rejected') return item;
     const { sku } = item.input;
-    const key = sku.normalize('NFC');
+    const key = normaliseText(sku);
     const first = firsts.get(key);
     if (first === undefined) {
       firsts.set(key, index);

@@ -41,7 +41,7 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
         new FailedTokens(open(FAILED_TOKEN_LIMIT)),
     },
   ],
-  exports: [ClientLimit, FailedLogins, FailedTokens],
+  exports: [AddressLimit, ClientLimit, FailedLogins, FailedTokens],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}
