@@ -1,6 +1,6 @@
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { jsonFault, MAX_JSON_DEPTH, type JsonFault } from './json-bounds.js';
+import { jsonFault, MAX_ENTRIES, MAX_FIELDS, MAX_JSON_DEPTH, type JsonFault } from './json-bounds.js';
 import { inNfc, mayNeedNfc } from './nfc.js';
 import { Problem } from './problem.js';
 import { FILE_MEDIA_TYPES } from './route-config.js';
@@ -52,12 +52,15 @@ function finish(make: () => unknown, done: (error: Error | null, body?: unknown)
   done(null, made);
 }
 
+const BOUNDS: Readonly<Record<JsonFault, { code: 'too_deep' | 'too_many'; detail: string }>> = {
+  too_deep: { code: 'too_deep', detail: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` },
+  too_many_entries: { code: 'too_many', detail: `A list of the body has more than ${MAX_ENTRIES} entries.` },
+  too_many_fields: { code: 'too_many', detail: `An object of the body has more than ${MAX_FIELDS} fields.` },
+  too_many_values: { code: 'too_many', detail: 'The body has more than one value for each four of its bytes.' },
+};
+
 function problemOfBounds(fault: JsonFault): Problem {
-  const detail =
-    fault === 'too_deep'
-      ? `The body is nested deeper than ${String(MAX_JSON_DEPTH)} levels.`
-      : 'The body has more values than one for each four of its bytes.';
-  return Problem.fromErrors([{ pointer: '', code: fault, detail }]);
+  return Problem.fromErrors([{ pointer: '', ...BOUNDS[fault] }]);
 }
 
 function jsonExpected(): Problem {

@@ -1,5 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationArguments } from 'class-validator';
+import { MAX_ENTRIES } from './json-bounds.js';
 
 type Class = new () => object;
 type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -108,6 +109,7 @@ function instanceOf(type: Class, fields: ReadonlyMap<string, Field>, value: unkn
       if (given === null) instance[name] = null;
       continue;
     }
+    if (Array.isArray(given) && given.length > MAX_ENTRIES) return null;
     for (const check of field.checks) if (!check(given, source)) return null;
     const kept = field.nested === null ? flat(given) : nestedIn(field.nested, given);
     if (kept === null) return null;

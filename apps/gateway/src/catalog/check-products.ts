@@ -10,6 +10,9 @@ export type CheckedItem =
   | { kind: 'ok'; sku: string; product: CheckedProduct; warnings: ProblemError[] }
   | { kind: 'rejected'; sku: string | null; errors: ProblemError[]; warnings: ProblemError[] };
 
+/** Named for each product: a batch can have a thousand of them. */
+const MAX_FAULTS = 20;
+
 type Shaped = { kind: 'ok'; input: ProductInput } | { kind: 'rejected'; sku: string | null; errors: ProblemError[] };
 
 /** Products as they came, held against the rules of shape and the classification register, each for itself. */
@@ -39,7 +42,7 @@ export class CheckProducts {
       };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      return { kind: 'rejected', sku: skuOf(value), errors: [...error.errors] };
+      return { kind: 'rejected', sku: skuOf(value), errors: error.errors.slice(0, MAX_FAULTS) };
     }
   }
 }
