@@ -14,6 +14,7 @@ import { closePromptly } from './prompt-closing.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
+import { refuseTinyChunks } from './tiny-chunks.js';
 import { leaveUnreadBodies } from './unread-bodies.js';
 import { BodyValidationPipe } from './validation-problem.js';
 
@@ -107,6 +108,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
   });
   const stopping = closePromptly(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
+    refuseTinyChunks(request.raw);
     void reply.headers(always).header(REQUEST_ID_HEADER, request.id);
     // Answers of the API are somebody's own; handlers may say otherwise.
     if (request.routeOptions.url?.startsWith('/v1/')) void reply.header('cache-control', 'no-store');

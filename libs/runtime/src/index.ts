@@ -5,6 +5,7 @@ export { systemClock, type Clock } from './clock.js';
 export { isDatabaseBusy, isDatabaseUnavailable } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, sealedWith, type Keyring } from './envelope.js';
 export { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions, type RootModule } from './fastify-app.js';
+export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
 export { closePromptly } from './prompt-closing.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { growingCache } from './growing-cache.js';
@@ -60,5 +61,6 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { startThread, type ThreadOptions } from './start-thread.js';
 export { stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { BodyValidationPipe, validationProblem } from './validation-problem.js';

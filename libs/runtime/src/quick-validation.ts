@@ -1,6 +1,6 @@
-import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationArguments } from 'class-validator';
 import { MAX_ENTRIES } from './json-bounds.js';
+import { nestedTypeOf } from './known-shape.js';
 
 type Class = new () => object;
 type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -62,9 +62,8 @@ function compileField({ type, name, rules, outer }: FieldRules): Field | null {
     if (rule.validateIf !== undefined || hasGroups(rule)) return null;
     if (rule.type === 'conditionalValidation' && rule.name === 'isOptional') field.isOptional = true;
     else if (rule.type === 'nestedValidation') {
-      // What @Type names can only be asked by using it.
-      const probe = new Map(Object.entries(plainToInstance(type, { [name]: {} }))).get(name) as object;
-      field.nested = probe.constructor === Object ? null : quickValidationOf(probe.constructor as Class, outer);
+      const nestedType = nestedTypeOf(type, name);
+      field.nested = nestedType && quickValidationOf(nestedType, outer);
       if (field.nested === null) return null;
     } else if (rule.type === 'customValidation') {
       const check = compileCheck(rule);

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { Writable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 
 /** An unread body of no more than this is taken from the connection, which stays open. */
@@ -11,6 +12,11 @@ const LINGER_MS = 1_000;
  * the connection; here a long one, or one of unknown length, is not read any further and its connection ends a moment later.
  */
 export function leaveUnreadBodies(fastify: FastifyInstance): void {
+  fastify.addHook('onSend', ({ raw }, _reply, _payload, done) => {
+    // Somebody reads it who never asks for more: what Node.js would otherwise do at the end of the answer.
+    if (!raw.complete && raw.readableFlowing === null && !isShort(raw)) raw.pipe(neverReady());
+    done();
+  });
   fastify.addHook('onResponse', ({ raw }, _reply, done) => {
     if (!raw.complete && !isShort(raw)) endSoon(raw);
     done();
@@ -22,9 +28,12 @@ function isShort({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] === undefined && Number(length ?? 0) <= DISCARDED_BYTES;
 }
 
-function endSoon(request: IncomingMessage): void {
-  const { socket } = request;
-  socket.pause();
+/** Takes one piece, and does not say that it is done with it. */
+function neverReady(): Writable {
+  return new Writable({ highWaterMark: 1, write: () => undefined });
+}
+
+function endSoon({ socket }: IncomingMessage): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   timer.unref();
   socket.once('close', () => clearTimeout(timer));

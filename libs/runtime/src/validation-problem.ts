@@ -2,6 +2,7 @@ import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/c
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { MAX_ENTRIES, MAX_FIELDS } from './json-bounds.js';
+import { knownShape } from './known-shape.js';
 import { pointerTo, Problem, type ProblemError } from './problem.js';
 import { quickValidationOf } from './quick-validation.js';
 import { keepValidationMetadata } from './validation-metadata.js';
@@ -85,11 +86,18 @@ export class BodyValidationPipe implements PipeTransform {
     if (right !== null) return right;
     if (type === 'body') refuseOddBody(value);
     else if (typeof value === 'object' && value !== null) refuseTooMany(value, []);
-    const instance: unknown = plainToInstance(metatype, value ?? {});
-    const violations = validateSync(instance as object, VALIDATOR);
-    if (violations.length > 0) throw validationProblem(violations);
-    return instance;
+    const given = value ?? {};
+    validInstance(metatype, knownShape(metatype as new () => object, given));
+    return validInstance(metatype, given);
   }
+}
+
+/** @throws Problem 422 */
+function validInstance(metatype: new () => unknown, value: object): unknown {
+  const instance: unknown = plainToInstance(metatype, value);
+  const violations = validateSync(instance as object, VALIDATOR);
+  if (violations.length > 0) throw validationProblem(violations);
+  return instance;
 }
 
 function refuseOddBody(value: unknown): void {
