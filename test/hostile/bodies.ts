@@ -64,6 +64,14 @@ export const HOSTILE: Readonly<Record<string, Body>> = {
   'slashes alone': texted('/'),
 };
 
+/** Where no byte of a body is parsed its content makes no difference; these have cost most where it did. */
+export const UNREAD: Readonly<Record<string, Body>> = Object.fromEntries(
+  ['one run of combining marks', 'empty lists', 'lists in lists without end', 'short names without end'].map((what) => [
+    what,
+    HOSTILE[what] ?? HARMLESS,
+  ]),
+);
+
 /** The same for a field that a route really has. */
 export function hostileIn(field: string): Readonly<Record<string, Body>> {
   const frame = { open: `{"${field}":[`, close: ']}', most: 1_000 };

@@ -2,7 +2,7 @@ import { WebSocket } from 'ws';
 import { LINK_PROTOCOL } from '#link';
 import { apiDescription, type Operation } from '../api/api-document.js';
 import type { TestSystem } from '../system/system.js';
-import { HARMLESS, HOSTILE, hostileIn, type Body } from './bodies.js';
+import { HARMLESS, HOSTILE, hostileIn, UNREAD, type Body } from './bodies.js';
 import { chunkedRequest, send, sendRaw } from './sending.js';
 
 const KIB = 1_024;
@@ -35,7 +35,7 @@ export function openEntries({ system, accountPath }: HostileTargets): Entry[] {
   const gateway = system.gatewayUrls[0] ?? '';
   const relay = system.relayUrls[0] ?? '';
   const json = (place: string, bytes: number, call: { url?: string; method: string; path: string }): Entry => ({
-    ...{ place, bytes, harmless: HARMLESS, hostile: HOSTILE, isAuthenticated: false, isPadded: true },
+    ...{ place, bytes, harmless: HARMLESS, hostile: UNREAD, isAuthenticated: false, isPadded: true },
     program: call.url === relay ? 'relay' : 'gateway',
     send: (text) =>
       send(call.url ?? gateway, { ...call, headers: { 'content-type': 'application/json' }, body: Buffer.from(text) }),
@@ -45,7 +45,7 @@ export function openEntries({ system, accountPath }: HostileTargets): Entry[] {
     json('an unknown path', 4 * MIB, { method: 'POST', path: '/no/such/path' }),
     json('a method that a path does not have', 4 * MIB, { method: 'POST', path: '/healthz' }),
     json('the token endpoint, as JSON', 16 * KIB, { method: 'POST', path: '/oauth/token' }),
-    json('a provider’s callback', 64 * KIB, { method: 'POST', path: accountPath }),
+    { ...json('a provider’s callback', 64 * KIB, { method: 'POST', path: accountPath }), hostile: HOSTILE },
     json('the relay, an unknown path', 4 * MIB, { url: relay, method: 'POST', path: '/link' }),
     json('the relay, calls handed over, as JSON', 2 * MIB, {
       url: relay,

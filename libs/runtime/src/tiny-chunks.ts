@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** So many chunks of a body may be of any size. */
-const FREE_CHUNKS = 1_000;
+const FREE_CHUNKS = 100;
 /** What chunks beyond those must have on average: Node.js spends as long on a chunk of one byte as on thousands of bytes. */
 const MIN_AVERAGE_BYTES = 16;
 

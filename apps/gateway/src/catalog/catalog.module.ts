@@ -4,6 +4,7 @@ import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
+import { ScratchModule } from '../sheets/scratch.module.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { CatalogChanges } from './catalog-changes.js';
 import { CatalogController } from './catalog.controller.js';
@@ -28,7 +29,7 @@ import { UpsertProducts } from './upsert-products.js';
 
 /** Each merchant's goods: kept, found, synchronised. */
 @Module({
-  imports: [AuditModule],
+  imports: [AuditModule, ScratchModule],
   controllers: [CatalogController, SyncsController, CatalogFilesController],
   providers: [
     MerchantRules,

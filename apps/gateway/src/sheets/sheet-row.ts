@@ -18,8 +18,8 @@ export class UnreadableFile extends Error {
 export const MAX_CELL_LENGTH = 65_536;
 /** More than any table of ours has. */
 export const MAX_COLUMNS = 200;
-/** Of all its cells together. */
-export const MAX_ROW_BYTES = 1024 ** 2;
+/** Of all cells of a row, or of a line: the largest product of the catalogue has half of it. */
+export const MAX_ROW_BYTES = 256 * 1024;
 /** Named for each row: a cell of a few bytes can be a fault, and there may be millions of them. */
 const MAX_FAULTS = 10;
 

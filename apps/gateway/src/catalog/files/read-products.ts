@@ -26,7 +26,7 @@ export interface OpenedProducts {
 
 const ROWS_PER_BATCH = 1_000;
 /** Of all cells of a batch: a thousand rows as large as rows may be would not fit into memory. */
-const CHARACTERS_PER_BATCH = 1024 ** 2;
+const CHARACTERS_PER_BATCH = 512 * 1024;
 /** Of one line of JSON: a product has a few dozen. */
 const MAX_VALUES = 2_000;
 
