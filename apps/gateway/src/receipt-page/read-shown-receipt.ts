@@ -40,7 +40,7 @@ export class ReadShownReceipt {
       SELECT merchant_id, ${RECEIPT_COLUMNS} FROM receipts WHERE id = ${id} ${mine}`;
     if (!row) return null;
     const [seller, related] = await Promise.all([this.sellerOf(row), this.relatedTo(row)]);
-    return shownReceipt(row, { url: this.urls.urlOf(row.id), seller, related });
+    return shownReceipt(row, { merchantId: row.merchant_id, url: this.urls.urlOf(row.id), seller, related });
   }
 
   private async sellerOf(row: OwnedRow): Promise<Seller> {

@@ -34,6 +34,7 @@ export interface ShownRegistration {
 /** A receipt as its buyer may see it: nothing about the buyer, nothing that the caller noted beside it. */
 export interface ShownReceipt {
   id: string;
+  merchantId: string;
   /** Its public page. */
   url: string;
   status: ReceiptStatus;
@@ -50,7 +51,10 @@ export interface ShownReceipt {
   related: readonly RelatedReceipt[];
 }
 
-export function shownReceipt(row: ReceiptRow, around: Pick<ShownReceipt, 'url' | 'seller' | 'related'>): ShownReceipt {
+export function shownReceipt(
+  row: ReceiptRow,
+  around: Pick<ShownReceipt, 'merchantId' | 'url' | 'seller' | 'related'>,
+): ShownReceipt {
   const { lines, payment, totalTiyin, vatTotalTiyin } = row.document;
   return {
     ...{ id: row.id, status: row.status, type: row.type, createdAt: row.created_at, ...around },
