@@ -1,4 +1,5 @@
 import eslint from '@eslint/js';
+import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /** A suppression without its reason is a puzzle for the next reader. */
@@ -28,6 +29,11 @@ const restrictedSyntax = [
   { selector: `${inConstructor}[params.length>6]`, message: 'At most six collaborators: split the class.' },
   { selector: 'ExportDefaultDeclaration', message: 'No default exports: one name everywhere.' },
 ];
+/** Its cost grows with the square of a run of marks. */
+const normalising = {
+  selector: 'CallExpression[callee.property.name="normalize"]',
+  message: 'Normalise with normaliseText (libs/fiscal-domain), which refuses what would take seconds.',
+};
 const barrel = {
   selector: ':matches(ExportAllDeclaration, ExportNamedDeclaration[source])',
   message: 'Re-exports hide cycles: only the index.ts of a lib has them.',
@@ -77,6 +83,21 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
     },
+  },
+  {
+    // What programs run on the texts of strangers.
+    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
+    },
+  },
+  {
+    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**', 'libs/fiscal-domain/src/text.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax, normalising, barrel] },
   },
   { files: ['**/index.ts'], rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax] } },
   { files: ['apps/*/src/**/settings.ts'], rules: { 'no-restricted-properties': 'off' } },

@@ -31,7 +31,7 @@ Every refusal of the API below \`/v1\` is an RFC 9457 document (\`application/pr
 \`\`\`
 
 - \`code\` is for programs, \`detail\` for people; only \`code\` is stable. With several faults it is the code of the first one.
-- \`errors\` names every fault at once. \`pointer\` is an RFC 6901 pointer into the body you sent, counted from 0; \`""\` is the
+- \`errors\` names every fault at once, the first hundred of them. \`pointer\` is an RFC 6901 pointer into the body you sent, counted from 0; \`""\` is the
   whole body. \`rule\` is the name of the rule in the specification of the local fiscal API.
 - \`retryable\` says whether the same request can succeed later. Send it again with the same \`Idempotency-Key\`, after the
   seconds of the \`Retry-After\` header where there is one.

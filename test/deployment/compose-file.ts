@@ -13,10 +13,13 @@ export interface ComposeService {
   stop_grace_period?: string;
   profiles?: string[];
   user?: string;
+  tmpfs?: string[];
+  volumes?: string[];
 }
 
 export interface ComposeFile {
   services: Record<string, ComposeService>;
+  volumes?: Record<string, unknown>;
 }
 
 /** docker-compose.yml with its anchors merged; `${…}` stays as written. */

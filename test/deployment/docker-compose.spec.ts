@@ -67,3 +67,12 @@ test('the programs run as an ordinary user and nothing they need is left out of 
     expect(copied.some((source) => script.startsWith(`${source}/`))).toBe(true);
   }
 });
+
+test('what may be as large as a disk is kept on one: /tmp is memory, and small', () => {
+  for (const [name, { tmpfs }] of ours)
+    expect([name, tmpfs]).toEqual([name, [expect.stringMatching(/^\/tmp:size=\d{1,3}m$/)]]);
+  const { environment, volumes } = compose.services['gateway'] ?? {};
+  expect(environment).toMatchObject({ SCRATCH_DIR: '/scratch' });
+  expect(volumes).toContain('scratch:/scratch');
+  expect(Object.keys(compose.volumes ?? {})).toContain('scratch');
+});

@@ -41,6 +41,9 @@ const LINTED: [string, string, string][] = [
   ['suppression.ts', '// eslint-disable-next-line no-console\nconsole.log(1);', 'house/suppression-needs-reason'],
   ['idle-suppression.ts', '// eslint-disable-next-line no-console -- why\nexport const a = 1;', 'null'],
   ['ts-ignore.ts', '// @ts-ignore\nexport const a: number = 1;', '@typescript-eslint/ban-ts-comment'],
+  ['backtracking.ts', String.raw`export const r = /^(a+)+$/;`, 'regexp/no-super-linear-backtracking'],
+  ['moving.ts', String.raw`export const r = /a+$/;`, 'regexp/no-super-linear-move'],
+  ['normalising.ts', "export const n = (text: string): string => text.normalize('NFC');", 'no-restricted-syntax'],
   ['non-null.ts', 'export const f = (a?: string): string => a!;', '@typescript-eslint/no-non-null-assertion'],
 ];
 

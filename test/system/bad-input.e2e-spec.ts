@@ -154,10 +154,16 @@ describe('who calls', () => {
       () => send(['authorization', authorization], { path: `/v1/receipts?access_token=${authorization.slice(7)}` }),
     ],
     [
-      'the token in the body',
+      'the token in the body, which nothing reads before there is one in the header',
+      401,
+      'unauthenticated',
+      () => send([], { body: textOf(sale({ access_token: authorization.slice(7) })) }),
+    ],
+    [
+      'the token in the body and in the header',
       400,
       'invalid_request',
-      () => send([], { body: textOf(sale({ access_token: authorization.slice(7) })) }),
+      () => send(['authorization', authorization], { body: textOf(sale({ access_token: authorization.slice(7) })) }),
     ],
   ])('%s → %d %s', async (_what, status, code, request) => {
     await expectRefused(await expectNothingStored(request), { status, code });

@@ -53,7 +53,7 @@ function invalid(reason: Extract<QuantityResult, { kind: 'invalid' }>['reason'])
 /** Shortest decimal text: 1005 → "1.005", 2000 → "2". */
 export function formatQuantity(quantity: Thousandths): string {
   const digits = String(quantity).padStart(4, '0');
-  const decimals = digits.slice(-3).replace(/0+$/, '');
+  const decimals = digits.slice(-3).replace(/(?<!0)0+$/, '');
   const whole = digits.slice(0, -3);
   return decimals === '' ? whole : `${whole}.${decimals}`;
 }

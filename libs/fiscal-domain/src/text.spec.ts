@@ -1,6 +1,6 @@
 // Promise: no text reaches the database or a receipt that would break it, and a product is found however its name was typed.
 import fc from 'fast-check';
-import { labelProblem, nameKey, normaliseText, textProblem, truncateUtf8, utf8Length } from './text.js';
+import { isStreamSafe, labelProblem, nameKey, normaliseText, textProblem, truncateUtf8, utf8Length } from './text.js';
 
 describe('textProblem', () => {
   test.each([
@@ -31,6 +31,34 @@ describe('textProblem', () => {
     expect(labelProblem('0104780012345678215abc\u001d93XyZ1')).toBeNull();
     expect(labelProblem('01\u001e')).toBe('control');
     expect(labelProblem('01\u001d\u0000')).toBe('nul');
+  });
+});
+
+describe('runs of combining marks', () => {
+  const run = (marks: number): string => `a${'\u0301\u0316'.repeat(marks / 2)}`;
+
+  test('up to thirty are a text, more are not', () => {
+    expect([30, 32].map((marks) => textProblem(run(marks)))).toEqual([null, 'marks']);
+    expect(textProblem(run(30).repeat(100))).toBeNull();
+    expect(isStreamSafe('\u{1d165}'.repeat(30))).toBe(true);
+    expect(isStreamSafe(`ab${'\u{1d165}'.repeat(31)}`)).toBe(false);
+  });
+
+  test('a text with more is neither normalised nor made a key of', () => {
+    for (const text of [run(40), `${run(20)}\u200b${run(20).slice(1)}`]) {
+      expect(nameKey(text)).toBe(text.replaceAll('\u200b', ''));
+    }
+    expect(normaliseText(run(40))).toBe(run(40));
+  });
+
+  test('every character that normalising sorts is counted', () => {
+    for (let code = 0; code <= 0x1ffff; code += 1) {
+      if (code >= 0xd800 && code <= 0xdfff) continue;
+      const character = String.fromCodePoint(code);
+      // U+0345 has the highest combining class: whatever has one is sorted before it.
+      const isSorted = `a\u0345${character}`.normalize('NFD') !== `a\u0345${character.normalize('NFD')}`;
+      if (isSorted && isStreamSafe(character.repeat(31))) throw new Error(`U+${code.toString(16)} is not counted`);
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-export type TextProblem = 'nul' | 'control' | 'lone_surrogate';
+export type TextProblem = 'nul' | 'control' | 'lone_surrogate' | 'marks';
 
 /**
  * The first thing in a text that no receipt may carry: NUL and lone surrogates fail in PostgreSQL, control characters
@@ -17,6 +17,10 @@ export function labelProblem(text: string): TextProblem | null {
 const SUSPECT = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff]/;
 
 function firstProblem(text: string, groupSeparatorAllowed: boolean): TextProblem | null {
+  return characterProblem(text, groupSeparatorAllowed) ?? (isStreamSafe(text) ? null : 'marks');
+}
+
+function characterProblem(text: string, groupSeparatorAllowed: boolean): TextProblem | null {
   if (!SUSPECT.test(text)) return null;
   for (const character of text) {
     const code = character.codePointAt(0) ?? 0;
@@ -28,9 +32,29 @@ function firstProblem(text: string, groupSeparatorAllowed: boolean): TextProblem
   return null;
 }
 
-/** NFC, the form in which all text is stored. */
+/** Of the Stream-Safe Text Format (UAX #15 §13): no language needs more combining marks on one letter. */
+const MAX_MARKS_IN_ROW = 30;
+/** Beyond Latin, Greek, Cyrillic, Armenian and punctuation, none of which has a mark: a quick look that most texts pass. */
+const MAY_BE_MARK = /[^\u0000-\u02ff\u0370-\u0482\u048a-\u058f\u2000-\u20cf\u2100-\u2bff]/;
+const MARKS = /\p{M}+/gu;
+
+/**
+ * Whether a text has no more than 30 combining marks in a row. Normalising sorts each run of marks, at a cost that grows with the
+ * square of its length: seconds for a few hundred kilobytes.
+ */
+export function isStreamSafe(text: string): boolean {
+  if (text.length <= MAX_MARKS_IN_ROW || !MAY_BE_MARK.test(text)) return true;
+  for (const [marks] of text.matchAll(MARKS)) {
+    // One mark has two code units at most.
+    if (marks.length > 2 * MAX_MARKS_IN_ROW) return false;
+    if (marks.length > MAX_MARKS_IN_ROW && Array.from(marks).length > MAX_MARKS_IN_ROW) return false;
+  }
+  return true;
+}
+
+/** NFC, the form in which all text is stored. A text that is not stream-safe, which is never stored, stays as it is. */
 export function normaliseText(text: string): string {
-  return text.normalize('NFC');
+  return isStreamSafe(text) ? text.normalize('NFC') : text;
 }
 
 /** Cyrillic letters that look like a Latin one in lower or upper case (В/B, М/M, Н/H, Т/T only in upper case). */
@@ -50,9 +74,11 @@ const CYRILLIC_LETTER = new RegExp(`[${CYRILLIC_LOOK_ALIKES}]`, 'gu');
  * script do not matter. Only for comparing, never for showing. Applying it twice changes nothing.
  */
 export function nameKey(text: string): string {
+  const visible = text.replace(INVISIBLE, '');
+  // No name that is kept is like this; without its invisible characters a run of marks may have become longer.
+  if (!isStreamSafe(visible)) return visible;
   return (
-    text
-      .replace(INVISIBLE, '')
+    visible
       .normalize('NFC')
       .toLowerCase()
       // Decomposed, so that ё meets ë by the look-alike of its base letter.

@@ -38,7 +38,7 @@ export class HttpTransport implements LocalApiTransport {
         method,
         host: hostname.replace(/^\[(.*)\]$/, '$1'),
         port: port === '' ? undefined : Number(port),
-        path: `${pathname.replace(/\/+$/, '')}${path}`,
+        path: `${pathname.replace(/(?<!\/)\/+$/, '')}${path}`,
         ...(this.lookup && { lookup: this.lookup }),
         headers: { ...headers, ...(body && { 'Content-Length': String(body.length) }) },
       },

@@ -6,11 +6,12 @@ import { Body, Controller, Get, Headers, Ip, Module, Post, Req, type OnModuleDes
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IsInt } from 'class-validator';
 import { parseCidr, type Cidr } from './cidr.js';
-import { AcceptsForm, createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions } from './fastify-app.js';
+import { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions } from './fastify-app.js';
 import { HealthModule } from './health.js';
 import { createLogger } from './logger.js';
 import { Metrics, MetricsModule } from './metrics.js';
 import { Problem, type ProblemDocument } from './problem.js';
+import { AcceptsForm } from './route-config.js';
 
 class Sum {
   @IsInt()

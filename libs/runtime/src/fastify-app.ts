@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, RouteConfig, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { addBodyParsers, FORM_LIMIT_BYTES } from './body-parsers.js';
 import type { Cidr } from './cidr.js';
 import { answerClientError } from './client-error.js';
 import { NestLogger, type Logger } from './logger.js';
 import type { Metrics } from './metrics.js';
-import { inNfc, mayNeedNfc } from './nfc.js';
-import { ProblemFilter, sendProblem } from './problem-filter.js';
+import { noRouteProblem, ProblemFilter, sendProblem } from './problem-filter.js';
 import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
 import { closePromptly } from './prompt-closing.js';
@@ -15,7 +15,9 @@ import { hasSeveralHosts } from './raw-headers.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
-import { BodyValidationPipe, EMPTY_BODY } from './validation-problem.js';
+import { refuseTinyChunks } from './tiny-chunks.js';
+import { leaveUnreadBodies } from './unread-bodies.js';
+import { BodyValidationPipe } from './validation-problem.js';
 
 export interface HttpAppOptions {
   logger: Logger;
@@ -32,9 +34,6 @@ export interface HttpAppOptions {
   keepAliveTimeoutMs?: number;
 }
 
-const FORM_MEDIA_TYPE = 'application/x-www-form-urlencoded';
-const FORM_LIMIT_BYTES = 16 * 1024;
-
 /** Nest's root module as `NestFactory.create` takes it. */
 export type RootModule = Parameters<typeof NestFactory.create>[0];
 
@@ -49,15 +48,14 @@ export async function createFastifyNestApp(
   const routes = new RouteTable();
   const adapter = createAdapter(options);
   addHooks(adapter.getInstance<FastifyInstance>(), routes, options);
-  setMediaTypes(adapter);
-  addFileParsers(adapter.getInstance<FastifyInstance>());
+  addBodyParsers(adapter);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLogger(options.logger),
     rawBody: true,
     abortOnError: false,
     return503OnClosing: false,
   });
-  app.useGlobalFilters(new ProblemFilter(options.logger, (path) => routes.methodsOf(path)));
+  app.useGlobalFilters(new ProblemFilter(options.logger, (url) => routes.methodsOf(url)));
   app.useGlobalPipes(new BodyValidationPipe());
   return app;
 }
@@ -100,58 +98,6 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
   });
 }
 
-/** Bodies are JSON; forms only where a route asks for them, as URLSearchParams; nothing else. */
-function setMediaTypes(adapter: FastifyAdapter): void {
-  const fastify = adapter.getInstance<FastifyInstance>();
-  fastify.removeContentTypeParser('text/plain');
-  const readJson = fastify.getDefaultJsonParser('error', 'error');
-  adapter.useBodyParser('application/json', true, {}, (request, body, done) => {
-    const text = body?.toString('utf8') ?? '';
-    if (text === '') done(null, EMPTY_BODY);
-    else if (!mayNeedNfc(text)) void readJson(request, text, done);
-    else void readJson(request, text, (error, parsed?: unknown) => done(error, error ? undefined : inNfc(parsed)));
-  });
-  adapter.useBodyParser(FORM_MEDIA_TYPE, true, { bodyLimit: FORM_LIMIT_BYTES }, (request, body, done) => {
-    const config: object = request.routeOptions.config;
-    if ('acceptsForm' in config && config.acceptsForm === true) {
-      done(null, new URLSearchParams(body?.toString('utf8')));
-    } else {
-      done(new Problem('unsupported_media_type', 'Send the body as application/json.'), undefined);
-    }
-  });
-}
-
-/** Media types of files; each only where a route asks for it. */
-export const FILE_MEDIA_TYPES = {
-  csv: 'text/csv',
-  jsonl: 'application/x-ndjson',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-} as const;
-
-function addFileParsers(fastify: FastifyInstance): void {
-  const mediaTypes = Object.values(FILE_MEDIA_TYPES);
-  fastify.addContentTypeParser(mediaTypes, (request, payload, done) => {
-    const config: object = request.routeOptions.config;
-    if ('acceptsFile' in config) done(null, payload);
-    else done(new Problem('unsupported_media_type', 'Send the body as application/json.'), undefined);
-  });
-}
-
-/** On a handler: its body is `application/x-www-form-urlencoded`, parsed to URLSearchParams (also repeated names). */
-export function AcceptsForm(): MethodDecorator {
-  return RouteConfig({ acceptsForm: true });
-}
-
-/** On a handler: its body may be larger, or must be smaller, than others. Not beside AcceptsForm. */
-export function BodyLimit(bodyLimitBytes: number): MethodDecorator {
-  return RouteConfig({ bodyLimitBytes });
-}
-
-/** On a handler: its body is a file of one of FILE_MEDIA_TYPES, handed over as the stream that it arrives in, of any size. */
-export function AcceptsFile(): MethodDecorator {
-  return RouteConfig({ acceptsFile: true });
-}
-
 function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHttpsOutside }: HttpAppOptions): void {
   const always = isHttpsOutside === true ? { ...SECURITY_HEADERS, ...STRICT_TRANSPORT } : SECURITY_HEADERS;
   fastify.addHook('onRoute', (route) => {
@@ -159,12 +105,14 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     const config: object = route.config ?? {};
     if ('bodyLimitBytes' in config && typeof config.bodyLimitBytes === 'number')
       route.bodyLimit = config.bodyLimitBytes;
+    else if ('acceptsForm' in config) route.bodyLimit = FORM_LIMIT_BYTES;
   });
   const stopping = closePromptly(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
+    refuseTinyChunks(request.raw);
     void reply.headers(always).header(REQUEST_ID_HEADER, request.id);
     // Answers of the API are somebody's own; handlers may say otherwise.
-    if (request.url.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
+    if (request.routeOptions.url?.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
     if (stopping.isClosing()) {
       sendProblem(reply, new Problem('shutting_down'), request.id);
       return;
@@ -177,6 +125,12 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     if (encoding === undefined || encoding.toLowerCase() === 'identity') done();
     else refuseEncoding(request, reply);
   });
+  // After every check that needs no body, before the first byte of it: what leads nowhere is not parsed.
+  fastify.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.is404) sendProblem(reply, noRouteProblem(routes.methodsOf(request.url)), request.id);
+    else done(null, payload);
+  });
+  leaveUnreadBodies(fastify);
   if (!metrics) return;
   fastify.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';

@@ -4,16 +4,8 @@ export { addressGroup, CidrSet, parseCidr, type Cidr, type CidrParse, type IpFam
 export { systemClock, type Clock } from './clock.js';
 export { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
 export { deriveKey, EnvelopeError, open, parseKeyring, seal, sealedWith, type Keyring } from './envelope.js';
-export {
-  AcceptsFile,
-  AcceptsForm,
-  BodyLimit,
-  createFastifyNestApp,
-  FILE_MEDIA_TYPES,
-  stopFastifyNestApp,
-  type HttpAppOptions,
-  type RootModule,
-} from './fastify-app.js';
+export { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions, type RootModule } from './fastify-app.js';
+export { FairSlots, type FairSlotsOptions, type ReleaseSlot } from './fair-slots.js';
 export { closePromptly } from './prompt-closing.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { growingCache } from './growing-cache.js';
@@ -48,6 +40,7 @@ export {
 export { textOfProblem } from './problem-texts.js';
 export { hasSeveralHosts } from './raw-headers.js';
 export { redact, scrubText } from './redaction.js';
+export { AcceptsFile, AcceptsForm, addToRouteConfig, BodyLimit, FILE_MEDIA_TYPES } from './route-config.js';
 export { runProgram } from './run-program.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 export {
@@ -70,6 +63,7 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { startThread, type ThreadOptions } from './start-thread.js';
 export { stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { BodyValidationPipe, validationProblem } from './validation-problem.js';
 export { isWeakEd25519, weaknessOf, weaknessOfNewKey } from './weak-keys.js';

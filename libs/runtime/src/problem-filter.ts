@@ -9,10 +9,10 @@ import { REQUEST_ID_HEADER } from './request-id.js';
 /** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  /** @param allowedMethods methods that exist for a path, to tell 405 from 404 */
+  /** @param allowedMethods methods that exist for the path of a URL, to tell 405 from 404 */
   constructor(
     private readonly logger: Logger,
-    private readonly allowedMethods: (path: string) => readonly string[],
+    private readonly allowedMethods: (url: string) => readonly string[],
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -28,11 +28,7 @@ export class ProblemFilter implements ExceptionFilter {
   private problemFor(error: unknown, request: FastifyRequest): Problem {
     // Handlers throw Problem('not_found'); Nest's own exception means that no route fits.
     if (!(error instanceof NotFoundException)) return problemOf(error);
-    const path = request.url.split('?', 1)[0] ?? '';
-    const methods = this.allowedMethods(path);
-    if (methods.length === 0) return new Problem('not_found', 'There is no such path.');
-    const allow = methods.join(', ');
-    return new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
+    return noRouteProblem(this.allowedMethods(request.url));
   }
 
   private log(problem: Problem, error: unknown, request: FastifyRequest): void {
@@ -45,6 +41,13 @@ export class ProblemFilter implements ExceptionFilter {
     if (problem.status >= 500) this.logger.error({ ...fields, err: error }, 'request failed');
     else this.logger.debug({ ...fields, detail: problem.detail }, 'request refused');
   }
+}
+
+/** Of a request that no route fits. @param methods those that its path has */
+export function noRouteProblem(methods: readonly string[]): Problem {
+  if (methods.length === 0) return new Problem('not_found', 'There is no such path.');
+  const allow = methods.join(', ');
+  return new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
 }
 
 /** Answers with the problem; also for places that run before Nest's filters. */

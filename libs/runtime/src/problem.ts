@@ -4,6 +4,9 @@ import { textOfProblem, type ProblemFacts } from './problem-texts.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
+/** Faults that an answer lists: a small request can have many thousands. */
+const MAX_ERRORS = 100;
+
 /** One fault of the request. */
 export interface ProblemError {
   /** RFC 6901 pointer into the body, 0-based; `''` is the whole body. */
@@ -47,6 +50,8 @@ export class Problem extends Error {
   private readonly kind: ProblemKind;
   /** `detail` is no more than what `errors` say. */
   private sumsUpErrors = false;
+  /** Faults that there are, also those that are not listed. */
+  private readonly faults: number;
 
   /** @param detail one sentence for the caller's developer; nothing secret */
   constructor(
@@ -57,7 +62,8 @@ export class Problem extends Error {
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = PROBLEMS[code];
     this.status = this.kind.status;
-    this.errors = options.errors ?? [];
+    this.faults = options.errors?.length ?? 0;
+    this.errors = options.errors?.slice(0, MAX_ERRORS) ?? [];
     const { retryAfterSeconds } = this.kind;
     this.headers = {
       ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
@@ -86,7 +92,7 @@ export class Problem extends Error {
       type: `urn:fiscal-gateway:problem:${this.code}`,
       title: this.kind.title,
       status: this.status,
-      detail: first && this.sumsUpErrors ? summary(first, errors.length - 1, language) : this.detail,
+      detail: first && this.sumsUpErrors ? summary(first, this.faults - 1, language) : this.detail,
       code: this.code,
       retryable: this.kind.retryable,
       request_id: requestId,

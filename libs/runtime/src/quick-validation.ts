@@ -1,5 +1,6 @@
-import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage, type ValidationArguments } from 'class-validator';
+import { MAX_ENTRIES } from './json-bounds.js';
+import { nestedTypeOf } from './known-shape.js';
 
 type Class = new () => object;
 type Metadata = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
@@ -61,9 +62,8 @@ function compileField({ type, name, rules, outer }: FieldRules): Field | null {
     if (rule.validateIf !== undefined || hasGroups(rule)) return null;
     if (rule.type === 'conditionalValidation' && rule.name === 'isOptional') field.isOptional = true;
     else if (rule.type === 'nestedValidation') {
-      // What @Type names can only be asked by using it.
-      const probe = new Map(Object.entries(plainToInstance(type, { [name]: {} }))).get(name) as object;
-      field.nested = probe.constructor === Object ? null : quickValidationOf(probe.constructor as Class, outer);
+      const nestedType = nestedTypeOf(type, name);
+      field.nested = nestedType && quickValidationOf(nestedType, outer);
       if (field.nested === null) return null;
     } else if (rule.type === 'customValidation') {
       const check = compileCheck(rule);
@@ -108,6 +108,7 @@ function instanceOf(type: Class, fields: ReadonlyMap<string, Field>, value: unkn
       if (given === null) instance[name] = null;
       continue;
     }
+    if (Array.isArray(given) && given.length > MAX_ENTRIES) return null;
     for (const check of field.checks) if (!check(given, source)) return null;
     const kept = field.nested === null ? flat(given) : nestedIn(field.nested, given);
     if (kept === null) return null;

@@ -11,6 +11,9 @@ test('finds the methods of fixed, parametric and wildcard paths', () => {
   expect(routes.methodsOf('/v1/receipts')).toEqual(['GET', 'HEAD', 'POST']);
   expect(routes.methodsOf('/v1/receipts/rcp_1')).toEqual(['GET']);
   expect(routes.methodsOf('/docs/x/y.css')).toEqual(['GET']);
+  expect(routes.methodsOf('/%761/recei%70ts?x=/v1')).toEqual(['GET', 'HEAD', 'POST']);
+  expect(routes.methodsOf('HTTP://host:1/v1/receipts/a#b?c')).toEqual(['GET']);
+  expect(routes.methodsOf('/v1%2Freceipts')).toEqual([]);
   for (const path of ['/v1/receipts/', '/v1/receipts/a/b', '/v1', '/', '/aXb'])
     expect(routes.methodsOf(path)).toEqual([]);
 });

@@ -14,7 +14,9 @@ export class RouteTable {
     for (const name of typeof method === 'string' ? [method] : method) methods.add(name);
   }
 
-  methodsOf(path: string): readonly string[] {
+  /** @param url as the request line has it: escaped letters and the absolute form are read as the router reads them */
+  methodsOf(url: string): readonly string[] {
+    const path = decodeURI(url.split(/[?#]/, 1)[0] ?? '').replace(/^https?:\/\/[^/]*/i, '');
     const found = this.routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]);
     return [...new Set(found)].sort();
   }

@@ -1,6 +1,8 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
+import { MAX_ENTRIES, MAX_FIELDS } from './json-bounds.js';
+import { knownShape } from './known-shape.js';
 import { pointerTo, Problem, type ProblemError } from './problem.js';
 import { quickValidationOf } from './quick-validation.js';
 import { keepValidationMetadata } from './validation-metadata.js';
@@ -14,7 +16,6 @@ interface ConstraintContext {
 
 /** Deeper than any body of this API. */
 const MAX_DEPTH = 16;
-
 const TYPE_CONSTRAINTS = new Set([
   'isString',
   'isNumber',
@@ -84,11 +85,19 @@ export class BodyValidationPipe implements PipeTransform {
     const right = quickValidationOf(metatype as new () => object)?.(value) ?? null;
     if (right !== null) return right;
     if (type === 'body') refuseOddBody(value);
-    const instance: unknown = plainToInstance(metatype, value ?? {});
-    const violations = validateSync(instance as object, VALIDATOR);
-    if (violations.length > 0) throw validationProblem(violations);
-    return instance;
+    else if (typeof value === 'object' && value !== null) refuseTooMany(value, []);
+    const given = value ?? {};
+    validInstance(metatype, knownShape(metatype as new () => object, given));
+    return validInstance(metatype, given);
   }
+}
+
+/** @throws Problem 422 */
+function validInstance(metatype: new () => unknown, value: object): unknown {
+  const instance: unknown = plainToInstance(metatype, value);
+  const violations = validateSync(instance as object, VALIDATOR);
+  if (violations.length > 0) throw validationProblem(violations);
+  return instance;
 }
 
 function refuseOddBody(value: unknown): void {
@@ -101,9 +110,9 @@ function refuseOddBody(value: unknown): void {
 }
 
 /**
- * Three shapes that the decorators cannot refuse: a list within a list (`ValidateNested` descends into it and finds
- * nothing wrong), nesting so deep that a recursive walk would exhaust the stack, and a `constructor`, which class-transformer
- * takes for the class of a value that has none and calls.
+ * Shapes that the decorators cannot refuse, or only after they have cost too much: more fields or entries than anything here has;
+ * a list within a list (`ValidateNested` descends into it and finds nothing wrong); nesting so deep that a recursive walk would
+ * exhaust the stack; and a `constructor`, which class-transformer takes for the class of a value that has none and calls.
  */
 function refuseOddNesting(body: unknown): void {
   const waiting: { value: unknown; path: readonly (string | number)[] }[] = [{ value: body, path: [] }];
@@ -114,6 +123,7 @@ function refuseOddNesting(body: unknown): void {
       const detail = `The body is nested deeper than ${String(MAX_DEPTH)} levels.`;
       throw Problem.fromErrors([{ pointer: pointerTo(path), code: 'too_deep', detail }]);
     }
+    refuseTooMany(value, path);
     const isList = Array.isArray(value);
     for (const [key, child] of Object.entries(value)) {
       if (key === 'constructor' && path.length > 0) {
@@ -128,6 +138,14 @@ function refuseOddNesting(body: unknown): void {
       waiting.push({ value: child, path: [...path, key] });
     }
   }
+}
+
+function refuseTooMany(value: object, path: readonly (string | number)[]): void {
+  const isList = Array.isArray(value);
+  const count = isList ? value.length : Object.keys(value).length;
+  if (count <= (isList ? MAX_ENTRIES : MAX_FIELDS)) return;
+  const detail = isList ? `a list has ${MAX_ENTRIES} entries at most` : `an object has ${MAX_FIELDS} fields at most`;
+  throw Problem.fromErrors([{ pointer: pointerTo(path), code: 'too_many', detail }]);
 }
 
 function errorsOf(violation: ValidationError, parents: readonly string[]): ProblemError[] {

@@ -116,7 +116,7 @@ function describeHandler(type, name) {
     status: Reflect.getMetadata(HTTP_CODE_METADATA, handler) ?? (isPost ? 201 : 200),
     answers: Reflect.getMetadata('answers', handler) ?? null,
     setsStatusItself: argument(ARGUMENT.response) !== undefined,
-    scopes: of('scopes'),
+    scopes: config.scopes ?? null,
     filters: (of(EXCEPTION_FILTERS_METADATA) ?? []).map((/** @type {{ name: string }} */ filter) => filter.name),
     takesForm: config.acceptsForm === true,
     body: classOf(ARGUMENT.body) ?? of('takes'),

@@ -25,15 +25,22 @@ export class ForwardAuth {
     return [keyId, time, nonce, this.mac({ keyId, time, nonce, relayId, body }).toString('base64url')].join('.');
   }
 
+  /** Null: its body decides; else why it is refused whatever the body is. */
+  refusalOfHead(header: string | undefined): 'malformed' | 'expired' | null {
+    const [keyId = '', time = '', , , ...rest] = (header ?? '').split('.');
+    if (rest.length > 0 || !/^\d{1,15}$/.test(time) || !this.keyring.keys.has(keyId)) return 'malformed';
+    return Math.abs(this.clock.now().getTime() - Number(time)) > LIFETIME_MS ? 'expired' : null;
+  }
+
   /** Null: right; else why not. A call that was accepted once is refused the second time. */
   refusalOf(header: string | undefined, relayId: string, body: Buffer): string | null {
-    const [keyId = '', time = '', nonce = '', mac = '', ...rest] = (header ?? '').split('.');
-    if (rest.length > 0 || !/^\d{1,15}$/.test(time) || !this.keyring.keys.has(keyId)) return 'malformed';
+    const refusal = this.refusalOfHead(header);
+    if (refusal !== null) return refusal;
+    const [keyId = '', time = '', nonce = '', mac = ''] = (header ?? '').split('.');
     const given = Buffer.from(mac, 'base64url');
     const right = this.mac({ keyId, time, nonce, relayId, body });
     if (given.length !== right.length || !timingSafeEqual(given, right)) return 'wrong';
     const nowMs = this.clock.now().getTime();
-    if (Math.abs(nowMs - Number(time)) > LIFETIME_MS) return 'expired';
     this.forget(nowMs);
     if (this.seen.has(nonce)) return 'replayed';
     this.seen.set(nonce, nowMs + 2 * LIFETIME_MS);

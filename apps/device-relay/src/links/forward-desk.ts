@@ -34,7 +34,14 @@ export class ForwardDesk {
   attach(fastify: FastifyInstance): void {
     void fastify.register((scope, _options, done) => {
       const options = { parseAs: 'buffer' as const, bodyLimit: MAX_MESSAGE_BYTES };
+      scope.removeAllContentTypeParsers();
       scope.addContentTypeParser(FORWARD_MEDIA_TYPE, options, (_request, body, parsed) => parsed(null, body));
+      // What proves nothing whatever its body is, is refused before the body is read.
+      scope.addHook('onRequest', (request, reply, next) => {
+        const refusal = this.auth.refusalOfHead(proofOf(request));
+        if (refusal === null) next();
+        else this.refuse(request, reply, refusal);
+      });
       scope.post(FORWARD_PATH, { bodyLimit: MAX_MESSAGE_BYTES }, (request, reply) => this.take(request, reply));
       done();
     });
@@ -42,15 +49,16 @@ export class ForwardDesk {
 
   private async take(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const header = request.headers[FORWARD_AUTH_HEADER];
-    const refusal = this.auth.refusalOf(typeof header === 'string' ? header : undefined, this.relayId, body);
-    if (refusal !== null) {
-      this.logger.warn({ reason: refusal, address: request.ip }, 'a call handed in without a right to it');
-      sendProblem(reply, new Problem('unauthenticated', 'Only relays of this installation hand calls in.'), request.id);
-      return reply;
-    }
+    const refusal = this.auth.refusalOf(proofOf(request), this.relayId, body);
+    if (refusal !== null) return this.refuse(request, reply, refusal);
     const frame = decodeFrame(body);
     return reply.type(FORWARD_MEDIA_TYPE).send(frame ? await this.answer(frame) : said(NOT_READABLE));
+  }
+
+  private refuse(request: FastifyRequest, reply: FastifyReply, reason: string): FastifyReply {
+    this.logger.warn({ reason, address: request.ip }, 'a call handed in without a right to it');
+    sendProblem(reply, new Problem('unauthenticated', 'Only relays of this installation hand calls in.'), request.id);
+    return reply;
   }
 
   private async answer(frame: Frame): Promise<Buffer> {
@@ -117,6 +125,11 @@ export class ForwardDesk {
     const request: TransportRequest = { ...head, confirmed, body: head.method === 'GET' ? null : body };
     return link.open(request);
   }
+}
+
+function proofOf({ headers }: FastifyRequest): string | undefined {
+  const header = headers[FORWARD_AUTH_HEADER];
+  return typeof header === 'string' ? header : undefined;
 }
 
 type LinkOpen = NonNullable<ReturnType<LinkSessions['held']>>['open'];

@@ -6,6 +6,7 @@ import { AuditTrail } from '../audit/audit-trail.js';
 import { AuditedChange } from '../audit/audited-change.js';
 import { MerchantRules } from '../merchants/merchant-rules.js';
 import type { GatewaySettings } from '../settings.js';
+import { ScratchModule } from '../sheets/scratch.module.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { CatalogChanges } from './catalog-changes.js';
 import { CatalogController } from './catalog.controller.js';
@@ -30,7 +31,7 @@ import { UpsertProducts } from './upsert-products.js';
 
 /** Each merchant's goods: kept, found, synchronised. */
 @Module({
-  imports: [AuditModule],
+  imports: [AuditModule, ScratchModule],
   controllers: [CatalogController, SyncsController, CatalogFilesController],
   providers: [
     MerchantRules,

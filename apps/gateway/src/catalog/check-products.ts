@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { normaliseText } from '#fiscal-domain';
 import { BodyValidationPipe, Problem, type ProblemError } from '#runtime';
 import { checkProduct, type CheckedProduct } from './check-product.js';
 import { GoodsCatalog } from './goods-catalog.js';
@@ -8,6 +9,9 @@ import { ProductInput } from './product-input.js';
 export type CheckedItem =
   | { kind: 'ok'; sku: string; product: CheckedProduct; warnings: ProblemError[] }
   | { kind: 'rejected'; sku: string | null; errors: ProblemError[]; warnings: ProblemError[] };
+
+/** Named for each product: a batch can have a thousand of them. */
+const MAX_FAULTS = 20;
 
 type Shaped = { kind: 'ok'; input: ProductInput } | { kind: 'rejected'; sku: string | null; errors: ProblemError[] };
 
@@ -38,7 +42,7 @@ export class CheckProducts {
       };
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      return { kind: 'rejected', sku: skuOf(value), errors: [...error.errors] };
+      return { kind: 'rejected', sku: skuOf(value), errors: error.errors.slice(0, MAX_FAULTS) };
     }
   }
 }
@@ -54,7 +58,7 @@ function refuseRepeated(items: readonly Shaped[]): Shaped[] {
   return items.map((item, index) => {
     if (item.kind === 'rejected') return item;
     const { sku } = item.input;
-    const key = sku.normalize('NFC');
+    const key = normaliseText(sku);
     const first = firsts.get(key);
     if (first === undefined) {
       firsts.set(key, index);

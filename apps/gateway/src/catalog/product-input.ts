@@ -144,5 +144,7 @@ function nameFault(name: unknown): string | null {
   if (typeof name !== 'string') return 'name must be a text';
   if (name.trim() === '') return 'name must not be empty';
   if (name.length > MAX_NAME_LENGTH) return `name must have at most ${MAX_NAME_LENGTH} characters`;
-  return textProblem(name) === null ? null : 'name must not contain control characters or broken Unicode';
+  return textProblem(name) === null
+    ? null
+    : 'name must not contain control characters, broken Unicode or long runs of marks';
 }

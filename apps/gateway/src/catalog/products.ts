@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
+import { normaliseText } from '#fiscal-domain';
 import { Problem } from '#runtime';
 import { notFound } from '../http/own-id.js';
 import { PRODUCT_COLUMNS, productView, type ProductRow, type ProductView } from './product-view.js';
@@ -21,7 +22,7 @@ export class Products {
     // PostgreSQL takes no NUL, also not to compare.
     if (sku.includes('\0')) throw notFound('product');
     const [row] = await this.prisma.$queryRaw<ProductRow[]>`
-      SELECT ${COLUMNS} FROM products WHERE merchant_id = ${merchantId} AND sku = ${sku.normalize('NFC')}`;
+      SELECT ${COLUMNS} FROM products WHERE merchant_id = ${merchantId} AND sku = ${normaliseText(sku)}`;
     if (!row) throw new Problem('not_found', 'There is no product with this sku.');
     return row;
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { nameKey } from '#fiscal-domain';
+import { nameKey, normaliseText } from '#fiscal-domain';
 import type { Page } from '../http/paging.js';
 import { isText, readCursor, writeCursor } from './cursors.js';
 import { productView, type ProductRow, type ProductView } from './product-view.js';
@@ -60,7 +60,7 @@ export class SearchProducts {
   }
 
   private async exact(merchantId: string, text: string): Promise<Prisma.Sql | null> {
-    const typed = text.trim().normalize('NFC');
+    const typed = normaliseText(text.trim());
     const key = nameKey(text);
     const rows = await this.prisma.$queryRaw<{ sku: string }[]>`
       (SELECT sku FROM products WHERE merchant_id = ${merchantId} AND sku = ${typed})

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { sha256, type Clock } from '#runtime';
 import { endsWithinLine, readLines } from '../sheets/lines.js';
+import type { ScratchFolders } from '../sheets/scratch-folders.js';
 import { UnreadableFile, type SheetRow } from '../sheets/sheet-row.js';
 import { readXlsx } from '../sheets/xlsx-reader.js';
 import { ApplyVersion } from './apply-version.js';
@@ -65,6 +64,7 @@ export class LoadClassifier {
     private readonly drafts: Drafts,
     private readonly apply: ApplyVersion,
     private readonly clock: Clock,
+    private readonly scratch: ScratchFolders,
   ) {}
 
   /** @param source a URL, or a file's path @throws what is nobody's fault but ours */
@@ -73,7 +73,7 @@ export class LoadClassifier {
     const claimed = await this.runs.claim(kind, source, { unattended });
     if (claimed.kind !== 'claimed') return claimed;
     const { run } = claimed;
-    const folder = await mkdtemp(join(tmpdir(), 'classifier-'));
+    const folder = await this.scratch.make();
     try {
       return await this.runs.whileAlive(run, async () => {
         await new Load({ run, folder, runs: this.runs, drafts: this.drafts, clock: this.clock }, options).read();
@@ -82,7 +82,7 @@ export class LoadClassifier {
     } catch (error) {
       return await this.outcomeOf(run, error);
     } finally {
-      await rm(folder, { recursive: true, force: true });
+      await this.scratch.remove(folder);
     }
   }
 
@@ -169,7 +169,7 @@ class Load {
   ): Promise<void> {
     let columns: ReturnType<typeof columnsOf> = null;
     let titles = 0;
-    for await (const row of readXlsx(path, (share) => (this.share = share))) {
+    for await (const row of readXlsx(path, (share) => (this.share = share), this.parts.folder)) {
       if (columns) {
         if (row.cells.every((cell) => cell === null)) continue;
         const reading = readWorkbookRow(row, columns, language);

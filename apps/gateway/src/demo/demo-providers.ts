@@ -75,5 +75,5 @@ async function store(
     update: data,
     create: { id, merchantId, provider, name: `Demo ${provider}`, ...data },
   });
-  return { ...account, url: `${settings.PUBLIC_URL.replace(/\/+$/, '')}/v1/providers/${provider}/${id}` };
+  return { ...account, url: `${settings.PUBLIC_URL.replace(/(?<!\/)\/+$/, '')}/v1/providers/${provider}/${id}` };
 }

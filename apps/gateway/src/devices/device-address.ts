@@ -34,7 +34,7 @@ export class DeviceAddress {
           'base_url leads outside the networks that the operator allows for registers',
         );
       case 'allowed':
-        return `${verdict.url.origin}${verdict.url.pathname.replace(/\/+$/, '')}`;
+        return `${verdict.url.origin}${verdict.url.pathname.replace(/(?<!\/)\/+$/, '')}`;
     }
   }
 }

@@ -14,7 +14,7 @@ export class ApiDescription {
 
   constructor(@Inject(SETTINGS_TOKEN) { PUBLIC_URL }: Pick<GatewaySettings, 'PUBLIC_URL'>) {
     const written = readFileSync(join(projectFolder(), 'docs', 'openapi.json'), 'utf8');
-    this.text = written.replaceAll(PLACEHOLDER, PUBLIC_URL.replace(/\/+$/, ''));
+    this.text = written.replaceAll(PLACEHOLDER, PUBLIC_URL.replace(/(?<!\/)\/+$/, ''));
   }
 }
 

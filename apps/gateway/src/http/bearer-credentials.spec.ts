@@ -1,8 +1,7 @@
 // Promise: a token is taken from exactly one Authorization header and from nowhere else.
-import { readBearerCredentials, type BearerCredentials } from './bearer-credentials.js';
+import { hasAccessToken, readBearerCredentials, type BearerCredentials } from './bearer-credentials.js';
 
-const read = (headers: string[], elsewhere: { query?: unknown; body?: unknown } = {}): BearerCredentials =>
-  readBearerCredentials(headers, { query: {}, body: undefined, ...elsewhere });
+const read = (headers: string[], query: unknown = {}): BearerCredentials => readBearerCredentials(headers, query);
 
 test.each([
   [['Authorization', 'Bearer abc.DEF-1_2~3+/=='], { kind: 'token', token: 'abc.DEF-1_2~3+/==' }],
@@ -38,7 +37,9 @@ test.each([
 
 test('a token in query or body is refused, also beside a good header', () => {
   const good = ['Authorization', 'Bearer abc'];
-  expect(read(good, { query: { access_token: 'x' } })).toMatchObject({ kind: 'malformed' });
-  expect(read(good, { body: { access_token: 'x' } })).toMatchObject({ kind: 'malformed' });
-  expect(read([], { query: { access_token: 'x' } })).toMatchObject({ kind: 'malformed' });
+  expect(read(good, { access_token: 'x' })).toMatchObject({ kind: 'malformed' });
+  expect(read([], { access_token: 'x' })).toMatchObject({ kind: 'malformed' });
+  expect([{ access_token: 'x' }, {}, undefined, null, 'access_token', []].map(hasAccessToken)).toEqual([
+    ...[true, false, false, false, false, false],
+  ]);
 });

@@ -28,11 +28,11 @@ export class BearerStrategy extends PassportStrategy(Strategy, 'bearer') {
 
   /** Passport's entry. Its types speak of Express; the guard hands Fastify's request in. */
   override authenticate(request: unknown): void {
-    const { raw, query, body } = request as FastifyRequest;
+    const { raw, query } = request as FastifyRequest;
     // Passport lays these on the strategy right before this call, for this request only; the next request's overwrite
     // them while our token is still being looked up. They are taken now, or this client would answer that request.
     const { success, fail, error } = this as unknown as PassportActions;
-    const credentials = readBearerCredentials(raw.rawHeaders, { query, body });
+    const credentials = readBearerCredentials(raw.rawHeaders, query);
     switch (credentials.kind) {
       case 'none':
         fail(noCredentials());

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup, Problem, sendProblem, systemClock } from '#runtime';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addressGroup, Problem, systemClock } from '#runtime';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { tellLimit, tooManyRequests } from './limit-headers.js';
@@ -17,25 +16,19 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
  * have an address, and its address must not have asked too often. Counted in this process alone, so that it costs nothing.
  */
 @Injectable()
-export class AddressLimit implements OnModuleInit {
+export class AddressLimit {
   private readonly rate: Rate | null;
   private readonly buckets: MemoryBuckets | null;
 
-  constructor(
-    private readonly server: HttpAdapterHost,
-    @Inject(SETTINGS_TOKEN) { ADDRESS_LIMIT }: Pick<GatewaySettings, 'ADDRESS_LIMIT'>,
-  ) {
+  constructor(@Inject(SETTINGS_TOKEN) { ADDRESS_LIMIT }: Pick<GatewaySettings, 'ADDRESS_LIMIT'>) {
     this.rate = ADDRESS_LIMIT;
     this.buckets = ADDRESS_LIMIT && new MemoryBuckets(ADDRESS_LIMIT, systemClock);
   }
 
-  onModuleInit(): void {
-    const fastify = this.server.httpAdapter.getInstance<FastifyInstance>();
-    fastify.addHook('onRequest', (request, reply, done) => {
-      const refusal = PROBES.has(request.routeOptions.url ?? '') ? null : this.refusalOf(request, reply);
-      if (refusal) sendProblem(reply, refusal, request.id);
-      else done();
-    });
+  /** @throws Problem 403 ip_not_allowed, 429 too_many_requests */
+  check(request: FastifyRequest, reply: FastifyReply): void {
+    const refusal = PROBES.has(request.routeOptions.url ?? '') ? null : this.refusalOf(request, reply);
+    if (refusal) throw refusal;
   }
 
   private refusalOf(request: FastifyRequest, reply: FastifyReply): Problem | null {

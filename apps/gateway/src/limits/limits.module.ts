@@ -48,7 +48,7 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
       useFactory: ({ TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) => new TokenLimit(open(TOKEN_LIMIT)),
     },
   ],
-  exports: [ClientLimit, FailedLogins, FailedTokens, TokenLimit],
+  exports: [AddressLimit, ClientLimit, FailedLogins, FailedTokens, TokenLimit],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}

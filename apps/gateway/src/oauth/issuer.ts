@@ -8,7 +8,7 @@ export interface Issuer {
 }
 
 export function issuerOf(publicUrl: string): Issuer {
-  const issuer = publicUrl.replace(/\/+$/, '');
+  const issuer = publicUrl.replace(/(?<!\/)\/+$/, '');
   return {
     issuer,
     tokenEndpoint: `${issuer}/oauth/token`,

@@ -198,12 +198,15 @@ describe('a guarded route', () => {
   test('a token in query or body is refused', async () => {
     const token = await tokenOf(await makeClient(['receipts:write', 'catalog:write', 'receipts:read']));
     await expectRefusal(await fetch(`${base}/v1/mine?access_token=${token}`), 400, 'invalid_request');
-    const response = await fetch(`${base}/v1/both`, {
-      method: 'POST',
-      body: JSON.stringify({ access_token: token }),
-      headers: { 'content-type': 'application/json' },
-    });
-    await expectRefusal(response, 400, 'invalid_request');
+    const withBody = (headers: Record<string, string>): Promise<Response> =>
+      fetch(`${base}/v1/both`, {
+        method: 'POST',
+        body: JSON.stringify({ access_token: token }),
+        headers: { 'content-type': 'application/json', ...headers },
+      });
+    await expectRefusal(await withBody({ authorization: `Bearer ${token}` }), 400, 'invalid_request');
+    // Alone it is no token: the body of an unauthenticated request is not read.
+    await expectRefusal(await withBody({}), 401, 'unauthenticated');
   });
 
   test('unknown, expired and revoked tokens: 401 invalid_token', async () => {

@@ -4,7 +4,9 @@ import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessGuard } from '../http/access.guard.js';
 import { AddressGate } from '../http/address-gate.js';
+import { Authenticate } from '../http/authenticate.js';
 import { BearerStrategy } from '../http/bearer.strategy.js';
+import { RequestGate } from '../http/request-gate.js';
 import { LimitsModule } from '../limits/limits.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { SigningModule } from '../signing/signing.module.js';
@@ -38,6 +40,8 @@ import { TokenController } from './token.controller.js';
     IntrospectToken,
     ExpiredTokens,
     BearerStrategy,
+    Authenticate,
+    RequestGate,
     { provide: APP_GUARD, useClass: AccessGuard },
   ],
   exports: [AccessTokens],

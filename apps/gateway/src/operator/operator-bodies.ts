@@ -41,7 +41,10 @@ function IsReason(): PropertyDecorator {
 
 /** With a time zone: a register's wall clock alone would be five hours off. */
 function IsMoment(): PropertyDecorator {
-  const rules = [IsISO8601({ strict: true, strictSeparator: true }), Matches(/T.*(Z|[+-]\d{2}:\d{2})$/)];
+  const rules = [
+    IsISO8601({ strict: true, strictSeparator: true }),
+    Matches(/^[^T]{8,16}T[\d:.,]+(?:Z|[+-]\d{2}:\d{2})$/),
+  ];
   return (target, property) => rules.forEach((rule) => rule(target, property));
 }
 

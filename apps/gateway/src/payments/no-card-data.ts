@@ -25,7 +25,8 @@ export class NoCardData implements OnModuleInit {
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preValidation', (request, _reply, done) => {
-      const isLookedAt = request.url.startsWith(API_PATH) && !request.url.startsWith(PROVIDER_PATH);
+      const { url = '' } = request.routeOptions;
+      const isLookedAt = url.startsWith(API_PATH) && !url.startsWith(PROVIDER_PATH);
       const faults = isLookedAt ? cardDataIn(request.body) : [];
       done(faults.length > 0 ? Problem.fromErrors(faults) : undefined);
     });

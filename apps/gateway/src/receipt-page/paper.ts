@@ -1,3 +1,5 @@
+import { normaliseText } from '#fiscal-domain';
+
 /** Characters of a line. */
 export const PAPER_COLUMNS = [32, 42, 48] as const;
 export type PaperColumns = (typeof PAPER_COLUMNS)[number];
@@ -24,8 +26,7 @@ export function paperSize(columns: PaperColumns): PaperSize {
 /** Text as it can be printed: no control characters, which neither paper nor XML can hold. */
 export function printable(text: string): string {
   return (
-    text
-      .normalize('NFC')
+    normaliseText(text)
       .replace(/\p{Surrogate}/gu, '\ufffd')
       // The separator within marking codes, as a character that no such code has.
       .replaceAll('\u001d', '|')

@@ -43,6 +43,6 @@ export class PrintReceipt {
     if (format === 'text') return receiptText(lines, columns);
     const title = `${rows.seller.name}: ${rows.title} ${receipt.registration?.receiptSeq ?? ''}`.trim();
     const createdAt = receipt.registration?.registeredAt ?? receipt.createdAt;
-    return this.press.print({ format, language, title, createdAt, columns, lines });
+    return this.press.print({ merchantId: receipt.merchantId, format, language, title, createdAt, columns, lines });
   }
 }

@@ -304,6 +304,25 @@ describe('on paper', () => {
     expect((await mine(id, '?format=pdf')).status).toBe(200);
   });
 
+  test('200 for every document of a merchant while the pictures of another one are requested without pause', async () => {
+    const merchantId = await gateway.createMerchant();
+    const other = await gateway.createToken(merchantId, ['receipts:read']);
+    const othersReceipt = await store({ merchantId });
+    let isOver = false;
+    const refusals = new Set<number>();
+    const flood = Array.from({ length: 20 }, async () => {
+      while (!isOver) refusals.add((await mine(id, '?format=png')).status);
+    });
+    const statuses: number[] = [];
+    for (let asked = 0; asked < 20; asked += 1) {
+      statuses.push((await mine(othersReceipt, '?format=pdf', other)).status);
+    }
+    isOver = true;
+    await Promise.all(flood);
+    expect(statuses).toEqual(Array<number>(20).fill(200));
+    expect(refusals).toEqual(new Set([200, 503]));
+  });
+
   test('the sums of the basket, as the buyer reads them', async () => {
     const text = (await mine(id, '?format=text&lang=uz')).text;
     const sum = (tiyin: number): string => (tiyin / 100).toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ' ');

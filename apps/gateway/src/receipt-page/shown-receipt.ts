@@ -38,6 +38,7 @@ export interface ShownRegistration {
 /** A receipt as its buyer may see it: nothing about the buyer, nothing that the caller noted beside it. */
 export interface ShownReceipt {
   id: string;
+  merchantId: string;
   /** Its public page. */
   url: string;
   status: ReceiptStatus;
@@ -61,7 +62,10 @@ export interface ShownReceipt {
 }
 
 /** What stands around the row of a receipt. */
-export interface Around extends Pick<ShownReceipt, 'url' | 'seller' | 'cashier' | 'related' | 'packageNames' | 'asOf'> {
+export interface Around extends Pick<
+  ShownReceipt,
+  'merchantId' | 'url' | 'seller' | 'cashier' | 'related' | 'packageNames' | 'asOf'
+> {
   /** Where the register itself did not say. */
   observedShift: number | null;
 }

@@ -79,6 +79,7 @@ function textFault(text: string): string | null {
     nul: 'must not contain the NUL character',
     control: 'must not contain control characters',
     lone_surrogate: 'must be well-formed Unicode',
+    marks: 'must not contain more than 30 combining marks in a row',
   }[problem];
 }
 

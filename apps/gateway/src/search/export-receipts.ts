@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PageReader, PrismaService, type PageReaderOptions } from '#database';
-import { Problem, type Logger } from '#runtime';
+import { FairSlots, Problem, type Logger } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import type { ReceiptRow } from '../receipts/receipt.repository.js';
@@ -16,7 +16,7 @@ import { ascendingPageStatement, pageStatement, type PageEnd } from './search-re
 import { cellsOf, COLUMNS } from './spreadsheet-cells.js';
 
 /** At the same time in this process: each holds a connection for as long as its reader takes. */
-const MAX_EXPORTS = 4;
+const EXPORTS = { total: 6, perKey: 2 };
 /** Receipts in memory per export; one may have 500 lines. */
 const PAGE_SIZE = 200;
 /** A reader that takes nothing for so long has gone. */
@@ -36,7 +36,7 @@ const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(HEAD));
 @Injectable()
 export class ExportReceipts implements OnModuleDestroy {
   private readonly running = new Set<Readable>();
-  private opening = 0;
+  private readonly slots = new FairSlots(EXPORTS);
 
   constructor(
     private readonly prisma: PrismaService,
@@ -47,16 +47,19 @@ export class ExportReceipts implements OnModuleDestroy {
 
   /** The first page is there when this resolves: what can go wrong with the query is answered as a problem. */
   async open(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
-    if (this.running.size + this.opening >= MAX_EXPORTS) {
+    const release = this.slots.tryTake(filter.merchantId);
+    if (!release) {
       throw new Problem('too_many_requests', 'Too many exports are running; try again later.', {
         headers: { 'Retry-After': '10' },
       });
     }
-    this.opening += 1;
     try {
-      return await this.begin(filter, format);
-    } finally {
-      this.opening -= 1;
+      const stream = await this.begin(filter, format);
+      stream.once('close', release);
+      return stream;
+    } catch (error) {
+      release();
+      throw error;
     }
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { isId } from '#fiscal-domain';
+import { isId, normaliseText } from '#fiscal-domain';
 import { Problem } from '#runtime';
 import { pageRequest, type Page } from '../http/paging.js';
 import { readTimestamp } from '../http/query-rules.js';
@@ -45,7 +45,7 @@ export class SearchReceipts {
     const sumOf = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text));
     return {
       merchantId,
-      externalId: query.external_id?.normalize('NFC') ?? null,
+      externalId: query.external_id === undefined ? null : normaliseText(query.external_id),
       status: query.status ?? null,
       type: query.type ?? null,
       deviceId: query.device_id ?? null,

@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse';
-import { decodeUtf8, MAX_CELL_LENGTH, UnreadableFile, type SheetRow } from './sheet-row.js';
+import { Readable } from 'node:stream';
+import { CsvBounds } from './csv-bounds.js';
+import { addFault, decodeUtf8, MAX_CELL_LENGTH, UnreadableFile, type SheetRow } from './sheet-row.js';
 import type { Cell } from './xlsx-writer.js';
 
-/** A record that is longer ends the reading: somebody forgot a quote, or means no good. */
-const MAX_RECORD_BYTES = 32 * 1024 ** 2;
 const DELIMITERS = [';', ',', '\t'];
 
 /**
@@ -21,12 +21,12 @@ export async function* readCsv(path: string): AsyncGenerator<SheetRow, void, und
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
-    max_record_size: MAX_RECORD_BYTES,
     info: true,
   });
   const file = createReadStream(path, { start });
-  file.once('error', (error) => parser.destroy(error));
-  file.pipe(parser);
+  const bounded = Readable.from(boundedChunks(file, delimiter), { objectMode: false });
+  bounded.once('error', (error) => parser.destroy(error));
+  bounded.pipe(parser);
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
       yield rowOf(record, info.lines);
@@ -39,6 +39,11 @@ export async function* readCsv(path: string): AsyncGenerator<SheetRow, void, und
   }
 }
 
+async function* boundedChunks(file: AsyncIterable<Buffer>, delimiter: string): AsyncGenerator<Buffer, void, undefined> {
+  const bounds = new CsvBounds(delimiter.charCodeAt(0));
+  for await (const chunk of file) yield* bounds.take(chunk);
+}
+
 interface CsvRecord {
   /** Bytes; an empty cell is a text. */
   record: (Buffer | '')[];
@@ -46,18 +51,18 @@ interface CsvRecord {
 }
 
 function rowOf(record: CsvRecord['record'], number: number): SheetRow {
-  const faults: string[] = [];
-  const cells = record.map((bytes, column) => {
+  const row: SheetRow = { number, cells: [], faults: [] };
+  row.cells = record.map((bytes, column) => {
     if (bytes === '') return null;
     if (bytes.length > MAX_CELL_LENGTH) {
-      faults.push(`column ${column + 1} is longer than ${MAX_CELL_LENGTH} bytes`);
+      addFault(row, `column ${column + 1} is longer than ${MAX_CELL_LENGTH} bytes`);
       return null;
     }
     const text = decodeUtf8(bytes);
-    if (text === null) faults.push(`column ${column + 1} is not encoded in UTF-8`);
+    if (text === null) addFault(row, `column ${column + 1} is not encoded in UTF-8`);
     return text === null || text === '' ? null : plain(text);
   });
-  return { number, cells, faults };
+  return row;
 }
 
 /** The separator, and where the text begins: after the mark of UTF-8, if there is one. */

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { decodeUtf8, type SheetRow } from './sheet-row.js';
+import { decodeUtf8, MAX_ROW_BYTES, type SheetRow } from './sheet-row.js';
 
 const NEWLINE = 0x0a;
 
 /** The lines of a text file, one cell each; one that is too long or no UTF-8 is a fault of its own. Empty ones are left out. */
 export async function* readLines(
   path: string,
-  { maxLineBytes = 1024 * 1024 }: { maxLineBytes?: number } = {},
+  { maxLineBytes = MAX_ROW_BYTES }: { maxLineBytes?: number } = {},
 ): AsyncGenerator<SheetRow, void, undefined> {
   let number = 0;
   let line: Buffer[] = [];

@@ -1,17 +1,18 @@
+import { tmpdir } from 'node:os';
 import type { Readable } from 'node:stream';
 import { types } from 'node:util';
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
-import { MAX_CELL_LENGTH, UnreadableFile, type SheetRow } from './sheet-row.js';
+import { addFault, MAX_CELL_LENGTH, MAX_COLUMNS, MAX_ROW_BYTES, UnreadableFile, type SheetRow } from './sheet-row.js';
+import { TextTable } from './text-table.js';
 
-/** What a workbook may unpack to. Sheets are streamed, so this bounds time; texts are kept, so theirs bounds memory. */
+/** What a workbook may unpack to. Sheets are streamed, so this bounds time; texts are kept in a file, so theirs bounds disk. */
 const MAX_SHEET_BYTES = 4 * 1024 ** 3;
 const MAX_TEXTS_BYTES = 256 * 1024 ** 2;
 const MAX_ENTRIES = 1_000;
 /** Packed a thousandfold means that somebody wants it so; real sheets reach a tenth of this. */
 const MAX_RATIO = 250;
 const RATIO_COUNTS_FROM_BYTES = 10 * 1024 ** 2;
-const MAX_COLUMNS = 200;
 /** Ten times as many as a spreadsheet program can write. */
 const MAX_ROW_NUMBER = 10_485_760;
 
@@ -19,29 +20,30 @@ const SHARED_TEXTS = 'xl/sharedStrings.xml';
 const SHEET = /^xl\/worksheets\/[^/]+\.xml$/;
 
 /**
- * The rows of a workbook's first sheet, streamed: memory holds the workbook's table of shared texts and one row.
+ * The rows of a workbook's first sheet, streamed: memory holds one row; the workbook's shared texts are in a file.
  * Cells are texts; numbers come as they are written in the file. Formulas are faults of their row: what they would
  * come to depends on who opens the file.
- * @param onShare told with each piece how much of the sheet was read, from 0 to 1
+ * @param onShare called with each piece: how much of the sheet was read, from 0 to 1
+ * @param folder where the shared texts are kept meanwhile
  * @throws UnreadableFile
  */
 export async function* readXlsx(
   path: string,
   onShare: (share: number) => void = () => undefined,
+  folder = tmpdir(),
 ): AsyncGenerator<SheetRow, void, undefined> {
   const zip = await opened(path);
+  const shared = new TextTable(folder);
   try {
-    const entries = await entriesOf(zip);
-    const sheets = [...entries.keys()].filter((name) => SHEET.test(name)).sort(byNumber);
-    const sheet = entries.get(sheets[0] ?? '');
+    const { sheet, texts } = await entriesOf(zip);
     if (!sheet) throw new UnreadableFile('The file is a ZIP archive without a worksheet, no XLSX workbook.');
-    const texts = entries.get(SHARED_TEXTS);
-    const shared = texts ? await sharedTexts(await contentOf(zip, texts, MAX_TEXTS_BYTES)) : [];
+    if (texts) await readSharedTexts(await contentOf(zip, texts, MAX_TEXTS_BYTES), shared);
     const size = Math.max(sheet.uncompressedSize, 1);
     yield* rowsOf(await contentOf(zip, sheet, MAX_SHEET_BYTES), shared, (bytes) => onShare(bytes / size));
   } catch (error) {
     throw readable(error);
   } finally {
+    shared.close();
     zip.close();
   }
 }
@@ -55,15 +57,25 @@ function opened(path: string): Promise<ZipFile> {
   });
 }
 
-function entriesOf(zip: ZipFile): Promise<Map<string, Entry>> {
+interface Parts {
+  /** The first one. */
+  sheet?: Entry;
+  texts?: Entry;
+}
+
+/** Only what is read: an archive's list of contents can be larger than the archive. */
+function entriesOf(zip: ZipFile): Promise<Parts> {
   if (zip.entryCount > MAX_ENTRIES) throw new UnreadableFile('The workbook has too many parts.');
-  const entries = new Map<string, Entry>();
+  const parts: Parts = {};
   return new Promise((resolve, reject) => {
     zip.on('entry', (entry: Entry) => {
-      entries.set(entry.fileName, entry);
+      const { fileName } = entry;
+      if (fileName === SHARED_TEXTS) parts.texts = entry;
+      else if (SHEET.test(fileName) && (!parts.sheet || byNumber(fileName, parts.sheet.fileName) < 0))
+        parts.sheet = entry;
       zip.readEntry();
     });
-    zip.once('end', () => resolve(entries));
+    zip.once('end', () => resolve(parts));
     zip.once('error', reject);
     zip.readEntry();
   });
@@ -85,8 +97,7 @@ function byNumber(a: string, b: string): number {
   return Number(/\d+/.exec(a)?.[0] ?? 0) - Number(/\d+/.exec(b)?.[0] ?? 0) || (a < b ? -1 : 1);
 }
 
-async function sharedTexts(stream: Readable): Promise<string[]> {
-  const texts: string[] = [];
+async function readSharedTexts(stream: Readable, texts: TextTable): Promise<void> {
   const parser = new SaxesParser({ position: false, xmlns: false });
   const text = new CellText();
   let isPhonetic = false;
@@ -99,10 +110,9 @@ async function sharedTexts(stream: Readable): Promise<string[]> {
   parser.on('closetag', ({ name }) => {
     if (local(name) === 't') text.isOpen = false;
     else if (local(name) === 'rPh') isPhonetic = false;
-    else if (local(name) === 'si') texts.push(text.take());
+    else if (local(name) === 'si') texts.add(text.take());
   });
   await feed(stream, parser);
-  return texts;
 }
 
 /** Text of one cell, gathered up to the bound. */
@@ -132,7 +142,7 @@ class CellText {
 
 async function* rowsOf(
   stream: Readable,
-  shared: readonly string[],
+  shared: TextTable,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<SheetRow, void, undefined> {
   const reader = new RowReader(shared);
@@ -156,10 +166,11 @@ class RowReader {
   private row: SheetRow | null = null;
   private last = 0;
   private column = 0;
+  private rowLength = 0;
   private type = '';
   private readonly text = new CellText();
 
-  constructor(private readonly shared: readonly string[]) {
+  constructor(private readonly shared: TextTable) {
     this.parser.on('opentag', (tag: SaxesTagPlain) => this.open(tag));
     this.parser.on('text', (part) => this.text.add(part));
     this.parser.on('closetag', ({ name }) => this.closeTag(local(name)));
@@ -185,6 +196,7 @@ class RowReader {
         this.last = rowNumber(attributes['r'], this.last);
         this.row = { number: this.last, cells: [], faults: [] };
         this.column = -1;
+        this.rowLength = 0;
         return;
       case 'c':
         this.column = attributes['r'] === undefined ? this.column + 1 : columnOf(attributes['r']);
@@ -192,7 +204,7 @@ class RowReader {
         this.text.clear();
         return;
       case 'f':
-        this.row?.faults.push(`column ${this.column + 1} holds a formula; put its value there`);
+        if (this.row) addFault(this.row, `column ${this.column + 1} holds a formula; put its value there`);
         return;
       case 'v':
       case 't':
@@ -212,21 +224,26 @@ class RowReader {
   private closeCell(): void {
     const { row, column, text } = this;
     if (!row) return;
-    if (text.isTooLong) row.faults.push(`column ${column + 1} is longer than ${MAX_CELL_LENGTH} characters`);
+    if (text.isTooLong) addFault(row, `column ${column + 1} is longer than ${MAX_CELL_LENGTH} characters`);
     const value = text.isTooLong ? '' : text.take();
     if (column >= MAX_COLUMNS || value === '') return;
     while (row.cells.length < column) row.cells.push(null);
-    row.cells[column] = this.valueOf(value, row);
+    const cell = this.valueOf(value, row);
+    // One shared text can stand in every cell.
+    this.rowLength += cell?.length ?? 0;
+    if (this.rowLength > MAX_ROW_BYTES)
+      throw new UnreadableFile(`Row ${row.number} has more than ${MAX_ROW_BYTES} characters.`);
+    row.cells[column] = cell;
   }
 
   private valueOf(value: string, row: SheetRow): string | null {
     switch (this.type) {
       case 's':
-        return this.shared[Number(value)] ?? null;
+        return this.shared.get(Number(value));
       case 'b':
         return value === '1' ? 'true' : 'false';
       case 'e':
-        row.faults.push(`column ${this.column + 1} holds the error ${value}`);
+        addFault(row, `column ${this.column + 1} holds the error ${value.slice(0, 20)}`);
         return value;
       case 'n':
         return plainNumber(value);

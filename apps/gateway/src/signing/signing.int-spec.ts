@@ -223,7 +223,7 @@ describe('policies', () => {
     await becomes(201, async () => rig.send(await rig.signed(rig.newBranch(client), mended)));
   });
 
-  test('the signature is looked at before the scope, and after the token', async () => {
+  test('the token comes first, then the scope, then the signature, which needs the body', async () => {
     const client = await rig.createClient(['catalog:read']);
     const signer = await rig.signerFor(client, 'ed25519', await rig.createClient(['clients:admin', 'catalog:read']));
     await isRequired(client);
@@ -231,6 +231,7 @@ describe('policies', () => {
       403,
       'insufficient_scope',
     ]);
+    expect(outcome(await rig.send(rig.newBranch(client)))).toEqual([403, 'insufficient_scope']);
     const stolen = { ...client, token: 'fgw_at_nonsense' };
     expect(outcome(await rig.send(await rig.signed(rig.newBranch(stolen), signer)))).toEqual([401, 'invalid_token']);
   });

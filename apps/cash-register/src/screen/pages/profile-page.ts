@@ -25,7 +25,7 @@ export const journalFile: Page = ({ register: { journal, module } }) => ({
 
 /** The printed receipt, for showing and printing. */
 export const receiptPage: Page = ({ register }, visit) => {
-  const seq = /(\d+)\/?(?:\?|$)/.exec(visit.request.url)?.[1];
+  const seq = /(?<!\d)(\d+)\/?(?:\?|$)/.exec(visit.request.url)?.[1];
   const entry = register.journal.findBySeq(Number(seq));
   if (!entry) return errorPage(visit, 404, 'not_found');
   const html = register.receipts.journalResponse(entry).receiptHtml ?? '';

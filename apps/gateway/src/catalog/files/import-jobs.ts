@@ -1,14 +1,13 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { newId, Problem, problemOf, type Logger } from '#runtime';
+import { FairSlots, newId, Problem, problemOf, type Logger } from '#runtime';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
+import { isDiskFull, ScratchFolders } from '../../sheets/scratch-folders.js';
 import { UnreadableFile } from '../../sheets/sheet-row.js';
 import { LOGGER } from '../../tokens.js';
 import { ImportProducts, type ImportCounts, type ImportMode, type RejectedRow } from './import-products.js';
@@ -26,6 +25,13 @@ export interface ImportView {
   finished_at: string | null;
 }
 
+interface ImportedFile {
+  path: string;
+  format: FileFormat;
+  mode: ImportMode;
+  scratch: string;
+}
+
 interface ImportRow {
   id: string;
   format: FileFormat;
@@ -41,7 +47,12 @@ interface ImportRow {
 
 /** Bounds disk and processor, not memory. */
 const MAX_FILE_BYTES = 2 * 1024 ** 3;
-const MAX_RUNNING = 2;
+/** Files on this disk, from the first byte to the end of their import: each merchant's share, and one for whoever has none. */
+const FILES = { total: 16, perKey: 4 };
+/** Files that are read at the same time; the others wait in turn, merchant by merchant. Each takes memory of its own. */
+const READERS = { total: 2, perKey: 1, waitingPerKey: FILES.perKey };
+/** How often a waiting or slow import says that it is alive; after five minutes of silence it counts as dead. */
+const ALIVE_EVERY_MS = 60_000;
 
 /**
  * Files that are sent to the API: kept on disk until they are worked through, by the gateway that received them. One that
@@ -49,11 +60,13 @@ const MAX_RUNNING = 2;
  */
 @Injectable()
 export class ImportJobs {
-  private running = 0;
+  private readonly files = new FairSlots(FILES);
+  private readonly readers = new FairSlots(READERS);
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly importProducts: ImportProducts,
+    private readonly scratch: ScratchFolders,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -66,19 +79,24 @@ export class ImportJobs {
     body: Readable,
     { format, mode, waitMs }: { format: FileFormat; mode: ImportMode; waitMs: number },
   ): Promise<ImportView> {
-    if (this.running >= MAX_RUNNING) throw new Problem('import_busy');
-    this.running += 1;
-    const folder = await mkdtemp(join(tmpdir(), 'catalog-import-'));
+    const release = this.files.tryTake(caller.merchantId);
+    if (!release) throw new Problem('import_busy');
     const id = newId('imp');
+    let folder: string | null = null;
     let work: Promise<Problem | null> | null = null;
+    const leave = async (): Promise<void> => {
+      release();
+      if (folder !== null) await this.scratch.remove(folder);
+    };
     try {
+      folder = await this.scratch.make();
       const path = join(folder, 'file');
-      await pipeline(body, bounded(MAX_FILE_BYTES), createWriteStream(path));
+      await this.keep(body, path);
       await this.prisma.$executeRaw`
         INSERT INTO catalog_imports (id, merchant_id, format, mode) VALUES (${id}, ${caller.merchantId}, ${format}, ${mode})`;
-      work = this.work(caller, id, { path, format, mode }).finally(() => this.leave(folder));
+      work = this.inTurn(caller, id, { path, format, mode, scratch: folder }).finally(leave);
     } finally {
-      if (work === null) await this.leave(folder);
+      if (work === null) await leave();
     }
     let timer: NodeJS.Timeout | undefined;
     const waited = new Promise<null>((resolve) => (timer = setTimeout(resolve, waitMs, null)));
@@ -108,12 +126,37 @@ export class ImportJobs {
     return row;
   }
 
+  private async keep(body: Readable, path: string): Promise<void> {
+    try {
+      await pipeline(body, bounded(MAX_FILE_BYTES), createWriteStream(path));
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      throw new Problem('service_unavailable', 'There is no room for the file.', { cause: error });
+    }
+  }
+
+  /** Never throws, as `work`. */
+  private async inTurn(caller: Caller, id: string, file: ImportedFile): Promise<Problem | null> {
+    const alive = setInterval(() => void this.sayAlive(id), ALIVE_EVERY_MS);
+    alive.unref();
+    const work = (): Promise<Problem | null> => this.work(caller, id, file);
+    try {
+      return await this.readers.run(caller.merchantId, work, () => new Error('more imports wait than there are files'));
+    } finally {
+      clearInterval(alive);
+    }
+  }
+
+  private async sayAlive(id: string): Promise<void> {
+    try {
+      await this.prisma.$executeRaw`UPDATE catalog_imports SET seen_at = now() WHERE id = ${id} AND state = 'running'`;
+    } catch (error) {
+      this.logger.warn({ err: error, import_id: id }, 'an import could not say that it is alive');
+    }
+  }
+
   /** Never throws: what goes wrong stands in the row, too. @returns what went wrong */
-  private async work(
-    caller: Caller,
-    id: string,
-    file: { path: string; format: FileFormat; mode: ImportMode },
-  ): Promise<Problem | null> {
+  private async work(caller: Caller, id: string, file: ImportedFile): Promise<Problem | null> {
     try {
       const counts = await this.importProducts.execute(caller, file, {
         columns: async (names) => {
@@ -154,11 +197,6 @@ export class ImportJobs {
     await this.prisma.$executeRaw`
       UPDATE catalog_imports SET state = ${state}::catalog_import_state, error = ${error}, finished_at = now()
       WHERE id = ${id}`;
-  }
-
-  private async leave(folder: string): Promise<void> {
-    this.running -= 1;
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

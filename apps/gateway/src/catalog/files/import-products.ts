@@ -1,9 +1,12 @@
+import { tmpdir } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../audit/caller.js';
 import { SyncCatalog } from '../sync-catalog.js';
 import { UpsertProducts } from '../upsert-products.js';
+import { UnreadableFile } from '../../sheets/sheet-row.js';
 import type { FileFormat } from './product-table.js';
-import { openProducts, type FileProduct, type ProductFile } from './read-products.js';
+import { ProductsFile } from './products-file.js';
+import type { FileProduct } from './read-products.js';
 
 /** `full`: what is not in the file is archived, and nothing changes before all of it was read. */
 export type ImportMode = 'upsert' | 'full';
@@ -32,9 +35,11 @@ export interface ImportSink {
   progress(counts: ImportCounts, share: number | null): Promise<void> | void;
 }
 
-const ROWS_PER_BATCH = 1_000;
-/** Of all cells of a batch: a thousand rows as large as rows may be would not fit into memory. */
-const CHARACTERS_PER_BATCH = 4 * 1024 ** 2;
+/** Rows of one file that are handed back; who sends so many wrong ones has sent the wrong file. */
+const MAX_REJECTED_ROWS = 50_000;
+const MAX_REJECTED_CHARACTERS = 64 * 1024 ** 2;
+/** Of all reasons of one row. */
+const MAX_REASONS_LENGTH = 2_000;
 /** The commit of a full import is waited for as long as it takes. */
 const COMMIT_WAIT_MS = 40 * 60_000;
 
@@ -43,7 +48,7 @@ interface BatchResult {
   errors: readonly { pointer: string; detail: string }[];
 }
 
-/** Takes the products of a file, batch by batch: memory holds one batch. Rows that are rejected are handed back. */
+/** Takes the products of a file, batch by batch: memory holds one. Rows that are rejected are handed back. */
 @Injectable()
 export class ImportProducts {
   constructor(
@@ -54,13 +59,26 @@ export class ImportProducts {
   /** @throws UnreadableFile when it cannot be read on: in mode `upsert` what was read before stays taken */
   async execute(
     caller: Caller,
-    file: { path: string; format: FileFormat; mode: ImportMode },
+    file: { path: string; format: FileFormat; mode: ImportMode; scratch?: string },
     sink: ImportSink,
   ): Promise<ImportCounts> {
-    const opened = await openProducts(file.path, file.format);
-    await sink.columns(opened.columns);
+    const { path, format, scratch = tmpdir() } = file;
+    const opened = await ProductsFile.open({ path, format, scratch });
+    try {
+      await sink.columns(opened.columns);
+      return await this.take(caller, { opened, mode: file.mode }, sink);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  private async take(
+    caller: Caller,
+    { opened, mode }: { opened: ProductsFile; mode: ImportMode },
+    sink: ImportSink,
+  ): Promise<ImportCounts> {
     const counts: ImportCounts = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, archived: 0 };
-    if (file.mode === 'upsert') {
+    if (mode === 'upsert') {
       const upsert = async (values: unknown[]): Promise<BatchResult[]> =>
         (await this.upsert.execute(caller, values)).results;
       await this.eachBatch(opened, counts, sink, upsert);
@@ -81,26 +99,22 @@ export class ImportProducts {
   }
 
   private async eachBatch(
-    file: ProductFile,
+    file: ProductsFile,
     counts: ImportCounts,
     sink: ImportSink,
     take: (values: unknown[]) => Promise<BatchResult[]>,
   ): Promise<void> {
-    let batch: FileProduct[] = [];
     let characters = 0;
-    const finish = async (): Promise<void> => {
+    for await (const batch of file.batches()) {
       const rejected = await takeBatch(batch, counts, take);
       if (rejected.length > 0) await sink.rejected(rejected);
-      await sink.progress(counts, file.share());
-      batch = [];
-      characters = 0;
-    };
-    for await (const row of file.rows) {
-      batch.push(row);
-      for (const cell of row.cells) characters += cell?.length ?? 0;
-      if (batch.length >= ROWS_PER_BATCH || characters >= CHARACTERS_PER_BATCH) await finish();
+      await sink.progress(counts, file.share);
+      for (const { cells } of rejected) for (const cell of cells) characters += cell?.length ?? 0;
+      if (counts.rejected > MAX_REJECTED_ROWS || characters > MAX_REJECTED_CHARACTERS)
+        throw new UnreadableFile(
+          `So much of the file is wrong that it was not read beyond row ${batch.at(-1)?.number ?? 0}.`,
+        );
     }
-    if (batch.length > 0) await finish();
   }
 }
 
@@ -122,7 +136,7 @@ async function takeBatch(
     }
     counts.rejected += 1;
     const reasons = result ? result.errors.map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`) : row.faults;
-    rejected.push({ number: row.number, cells: row.cells, reasons: reasons.join('; ') });
+    rejected.push({ number: row.number, cells: row.cells, reasons: reasons.join('; ').slice(0, MAX_REASONS_LENGTH) });
   }
   return rejected;
 }

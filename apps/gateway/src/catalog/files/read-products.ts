@@ -2,7 +2,8 @@ import { readCsv } from '../../sheets/csv.js';
 import { readLines } from '../../sheets/lines.js';
 import { UnreadableFile, type SheetRow } from '../../sheets/sheet-row.js';
 import { readXlsx } from '../../sheets/xlsx-reader.js';
-import { inputOfRow, readHeadings, REASONS_COLUMN, type FileFormat } from './product-table.js';
+import { inputOfRow, readHeadings, REASONS_COLUMN } from './product-table.js';
+import type { ReadingJob } from './products-file.js';
 
 /** A row of a file, as the API would be sent it. */
 export interface FileProduct {
@@ -15,7 +16,7 @@ export interface FileProduct {
   faults: string[];
 }
 
-export interface ProductFile {
+export interface OpenedProducts {
   /** Names of the columns; none in JSON lines. */
   columns: string[];
   rows: AsyncIterable<FileProduct>;
@@ -23,18 +24,39 @@ export interface ProductFile {
   share(): number | null;
 }
 
+const ROWS_PER_BATCH = 1_000;
+/** Of all cells of a batch: a thousand rows as large as rows may be would not fit into memory. */
+const CHARACTERS_PER_BATCH = 512 * 1024;
+/** Of one line of JSON: a product has a few dozen. */
+const MAX_VALUES = 2_000;
+
 /** Opens a file of products. Rows are read as they are asked for. @throws UnreadableFile also while rows are read */
-export async function openProducts(path: string, format: FileFormat): Promise<ProductFile> {
+export async function openProducts({ path, format, scratch }: ReadingJob): Promise<OpenedProducts> {
   let share: number | null = null;
   const opened = { share: () => share };
   if (format === 'jsonl') return { ...opened, columns: [], rows: jsonProducts(path) };
-  const rows = format === 'csv' ? readCsv(path) : readXlsx(path, (read) => (share = read));
+  const rows = format === 'csv' ? readCsv(path) : readXlsx(path, (read) => (share = read), scratch);
   const first = await rows.next();
   if (first.done) throw new UnreadableFile('The file is empty.');
   if (first.value.faults.length > 0)
     throw new UnreadableFile(`The first row cannot be read: ${first.value.faults.join('; ')}.`);
   const columns = readHeadings(first.value);
   return { ...opened, columns, rows: tableProducts(rows, columns) };
+}
+
+/** As many rows together as are worth a statement, and fit into memory. */
+export async function* batchesOf(rows: AsyncIterable<FileProduct>): AsyncGenerator<FileProduct[], void, undefined> {
+  let batch: FileProduct[] = [];
+  let characters = 0;
+  for await (const row of rows) {
+    batch.push(row);
+    for (const cell of row.cells) characters += cell?.length ?? 0;
+    if (batch.length < ROWS_PER_BATCH && characters < CHARACTERS_PER_BATCH) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 async function* tableProducts(
@@ -59,6 +81,7 @@ async function* jsonProducts(path: string): AsyncGenerator<FileProduct, void, un
 function valueOf(line: string): { value: unknown; faults: string[] } {
   try {
     const value: unknown = JSON.parse(line);
+    if (hasMany(value)) return { value: null, faults: [`the line has more than ${MAX_VALUES} values`] };
     if (typeof value !== 'object' || value === null) return { value, faults: [] };
     // Of a rejected row that comes back.
     return { value: Object.fromEntries(Object.entries(value).filter(([key]) => key !== REASONS_COLUMN)), faults: [] };
@@ -66,4 +89,17 @@ function valueOf(line: string): { value: unknown; faults: string[] } {
     if (error instanceof SyntaxError) return { value: null, faults: ['the line is not JSON'] };
     throw error;
   }
+}
+
+/** Also what is nested deep has many: each level is one more. */
+function hasMany(value: unknown): boolean {
+  const waiting = [value];
+  let seen = 0;
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    seen += 1;
+    if (seen > MAX_VALUES) return true;
+    if (typeof next === 'object' && next !== null)
+      for (const inner of Object.values(next) as unknown[]) waiting.push(inner);
+  }
+  return false;
 }

@@ -8,6 +8,7 @@ import { ApplyVersion } from '../apply-version.js';
 import { Drafts } from '../drafts.js';
 import { GoBack, type BackOutcome } from '../go-back.js';
 import { ImportRuns, type ImportKind } from '../import-runs.js';
+import { ScratchFolders } from '../../sheets/scratch-folders.js';
 import { LoadClassifier, type LoadOutcome } from '../load-classifier.js';
 
 const OPERATOR = { actor: 'cli', address: null, requestId: 'cmd_1' };
@@ -30,7 +31,7 @@ export class ClassifierRig {
     return new ClassifierRig(
       prisma,
       new GoBack(runs, prisma, trail, notices),
-      new LoadClassifier(runs, drafts, new ApplyVersion(prisma, notices), systemClock),
+      new LoadClassifier(runs, drafts, new ApplyVersion(prisma, notices), systemClock, new ScratchFolders({}, logger)),
     );
   }
 

@@ -220,7 +220,7 @@ export class ProviderAccounts {
 }
 
 export function callbackUrl(publicUrl: string, provider: string, accountId: string): string {
-  return `${publicUrl.replace(/\/+$/, '')}/v1/providers/${provider}/${accountId}`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}/v1/providers/${provider}/${accountId}`;
 }
 
 function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWhole: boolean): ProblemError[] {

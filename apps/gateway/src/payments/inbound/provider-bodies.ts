@@ -32,7 +32,7 @@ export class ProviderBodies implements OnModuleInit {
       done(null, {});
     });
     fastify.addHook('preParsing', (request, _reply, payload, done) => {
-      if (request.url.startsWith(PROVIDER_PATH)) request.headers['content-type'] = AS_IT_CAME;
+      if (request.routeOptions.url?.startsWith(PROVIDER_PATH) === true) request.headers['content-type'] = AS_IT_CAME;
       done(null, payload);
     });
   }

@@ -71,6 +71,7 @@ export function shown(more: Partial<ShownReceipt> = {}): ShownReceipt {
   return {
     ...{
       id,
+      merchantId: newId('mer'),
       url: new ReceiptUrls('https://gateway.test', randomBytes(32)).urlOf(id),
       status: 'registered',
       type: 'sale',

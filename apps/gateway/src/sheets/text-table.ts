@@ -1,0 +1,91 @@
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Of so many texts one has its place in memory; the others are found from it. */
+const TEXTS_PER_MARK = 8;
+/** What is gathered before it is written. */
+const PIECE_BYTES = 64 * 1024;
+/** What is read ahead. */
+const WINDOW_BYTES = 16 * 1024;
+const LENGTH_BYTES = 4;
+
+/**
+ * Texts by their number, kept in a file: the shared texts of a large workbook are a hundred megabytes and more. Memory holds half a
+ * byte for each of them and two pieces of the file. Add all of them, then `get` them; mostly in order, which needs few reads.
+ */
+export class TextTable {
+  count = 0;
+  private readonly folder: string;
+  private readonly file: number;
+  private marks = new Float64Array(1_024);
+  private pending: Buffer[] = [];
+  private pendingBytes = 0;
+  private written = 0;
+  private window = { start: 0, bytes: Buffer.alloc(0) };
+
+  /** @param parent where its file is made */
+  constructor(parent: string) {
+    this.folder = mkdtempSync(join(parent, 'texts-'));
+    this.file = openSync(join(this.folder, 'texts'), 'w+', 0o600);
+  }
+
+  add(text: string): void {
+    if (this.count % TEXTS_PER_MARK === 0) this.mark();
+    this.count += 1;
+    const bytes = Buffer.allocUnsafe(LENGTH_BYTES + Buffer.byteLength(text));
+    bytes.writeUInt32LE(bytes.length - LENGTH_BYTES);
+    bytes.write(text, LENGTH_BYTES);
+    this.pending.push(bytes);
+    this.pendingBytes += bytes.length;
+    if (this.pendingBytes >= PIECE_BYTES) this.flush();
+  }
+
+  /** Null: there is no such text. */
+  get(index: number): string | null {
+    if (!Number.isSafeInteger(index) || index < 0 || index >= this.count) return null;
+    this.flush();
+    let at = this.marks[Math.floor(index / TEXTS_PER_MARK)] ?? 0;
+    for (let skipped = index % TEXTS_PER_MARK; skipped > 0; skipped -= 1) at += LENGTH_BYTES + this.lengthAt(at);
+    const length = this.lengthAt(at);
+    return this.bytesAt(at + LENGTH_BYTES, length).toString('utf8');
+  }
+
+  close(): void {
+    closeSync(this.file);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private mark(): void {
+    const at = this.count / TEXTS_PER_MARK;
+    if (at === this.marks.length) {
+      const larger = new Float64Array(2 * at);
+      larger.set(this.marks);
+      this.marks = larger;
+    }
+    this.marks[at] = this.written + this.pendingBytes;
+  }
+
+  private flush(): void {
+    if (this.pendingBytes === 0) return;
+    writeSync(this.file, Buffer.concat(this.pending));
+    this.written += this.pendingBytes;
+    this.pending = [];
+    this.pendingBytes = 0;
+  }
+
+  private lengthAt(at: number): number {
+    return this.bytesAt(at, LENGTH_BYTES).readUInt32LE();
+  }
+
+  /** Valid until the next call. */
+  private bytesAt(at: number, length: number): Buffer {
+    const { start, bytes } = this.window;
+    if (at < start || at + length > start + bytes.length) {
+      const piece = Buffer.allocUnsafe(Math.max(length, WINDOW_BYTES));
+      const read = readSync(this.file, piece, 0, piece.length, at);
+      this.window = { start: at, bytes: piece.subarray(0, read) };
+    }
+    const from = at - this.window.start;
+    return this.window.bytes.subarray(from, from + length);
+  }
+}

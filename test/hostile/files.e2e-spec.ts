@@ -1,0 +1,88 @@
+// Promise: whatever file a merchant sends, it costs that import at most: the gateway keeps running, answers others, and needs little more memory.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { FILE_MEDIA_TYPES } from '#runtime';
+import { startSystem, type TestSystem } from '../system/system.js';
+import { HOSTILE_FILES, type HostileFile } from './files.js';
+import { CAN_MEASURE } from './processor-time.js';
+
+const MAX_GROWTH_MIB = 60;
+
+let system: TestSystem;
+let token = '';
+
+beforeAll(async () => {
+  system = await startSystem({ relays: 0, scopes: ['catalog:write', 'catalog:read'] });
+  token = await system.client.fetchToken();
+});
+afterAll(() => system?.stop());
+
+interface Sent {
+  status: number;
+  state: string;
+  reason: string;
+  answerBytes: number;
+}
+
+async function send(format: HostileFile['format'], bytes: Buffer): Promise<Sent> {
+  const base = system.gatewayUrls[0] ?? '';
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${base}/v1/catalog/imports`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': FILE_MEDIA_TYPES[format] },
+    body: new Uint8Array(bytes),
+  });
+  let text = await response.text();
+  let view = JSON.parse(text) as { id: string; state: string; error?: string; detail?: string };
+  while (view.state === 'running') {
+    await delay(100);
+    text = await (await fetch(`${base}/v1/catalog/imports/${view.id}`, { headers })).text();
+    view = JSON.parse(text) as typeof view;
+  }
+  return {
+    status: response.status,
+    state: view.state,
+    reason: view.detail ?? view.error ?? '',
+    answerBytes: text.length,
+  };
+}
+
+/** Of the gateway, MiB. */
+function memory(field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${system.gateways[0]?.pid ?? 0}/status`, 'utf8');
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1_024;
+}
+
+/** From now on the peak is counted anew (Linux). */
+function forgetPeak(): void {
+  writeFileSync(`/proc/${system.gateways[0]?.pid ?? 0}/clear_refs`, '5');
+}
+
+/** What an ordinary import needs is there when the rest is measured. */
+async function warmUp(): Promise<void> {
+  const row = (at: number): string => `w-${at},01905001001000001,Хлеб ${at},1500001,12\n`;
+  const file = `sku,spic,name_ru,package_code,vat_percent\n${Array.from({ length: 3_000 }, (_, at) => row(at)).join('')}`;
+  for (let round = 0; round < 4; round += 1) expect((await send('csv', Buffer.from(file))).state).toBe('done');
+  // As large as the hostile ones: what comes over a connection is cleared away some dozens of megabytes at a time.
+  const large = file + `,,,,${' '.repeat(50_000)}\n`.repeat(1_200);
+  expect((await send('csv', Buffer.from(large))).state).toBe('done');
+}
+
+test('no file ends the gateway or keeps its memory, and each is answered with a reason', async () => {
+  await warmUp();
+  const rest = CAN_MEASURE ? memory('VmRSS') : 0;
+  const { pid } = system.gateways[0] ?? {};
+  const grown: string[] = [];
+  for (const { what, format, bytes } of HOSTILE_FILES) {
+    const file = await bytes();
+    if (CAN_MEASURE) forgetPeak();
+    const { status, state, reason, answerBytes } = await send(format, file);
+    const growth = CAN_MEASURE ? memory('VmHWM') - rest : 0;
+    if (growth > MAX_GROWTH_MIB) grown.push(`${what}: ${growth.toFixed(0)} MiB`);
+    expect([what, answerBytes < 4_096, system.gateways[0]?.pid]).toEqual([what, true, pid]);
+    if (status === 422) expect(reason).not.toBe('');
+    else expect([what, state]).toEqual([what, 'done']);
+  }
+  expect(grown).toEqual([]);
+  await warmUp();
+}, 900_000);
