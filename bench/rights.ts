@@ -102,6 +102,7 @@ class ReceiptLife {
     const registration = {
       ...{ terminalId: TERMINAL, receiptSeq: this.sequence, fiscalSign: '123456789012', ofdSent: true, ofdError: null },
       ...{ verificationUrl: 'https://ofd.soliq.uz/check?t=UZ000000000001', transactionTimeMs: Date.now() },
+      ...{ recordedFields: [], shiftNumber: null },
     };
     const closed = await this.moves.closeRegistered({
       ...{ attemptId, deviceId: DEVICE, registration, evidence: 'answer', lastKnown: null },

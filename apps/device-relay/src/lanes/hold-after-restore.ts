@@ -38,13 +38,6 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
   }
 }
 
-/** Another timeline alone: transactions are numbered on from where the copy was. */
-function isSameCluster(before: string | undefined, identity: string): boolean {
-  const [cluster, , table] = (before ?? '').split('/');
-  const [clusterNow, , tableNow] = identity.split('/');
-  return cluster === clusterNow && table === tableNow;
-}
-
 async function hold(client: pg.Client): Promise<{ devices: number; receipts: number }> {
   const waiting = await client.query<WaitingReceipt>(
     `SELECT r.id AS receipt_id, r.device_id FROM receipts r JOIN devices d ON d.id = r.device_id

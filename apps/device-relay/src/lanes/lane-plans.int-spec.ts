@@ -195,7 +195,8 @@ describe.each(MISLEADING)('%s', (_name, statistics) => {
     for (const name of Object.keys(costs)) delete costs[name];
     const failover = new FailoverRepository(prisma);
     for (let round = 0; round < 10; round += 1) {
-      expect(await costOf('overdueLanes', () => lane.overdueLanes(0, 200))).toHaveLength(LANES);
+      const sweep = { overdueMs: 0, after: '', lanes: 200 };
+      expect((await costOf('overdueLanes', () => lane.overdueLanes(sweep))).due).toHaveLength(LANES);
       expect(await costOf('devicesAway', () => failover.devicesAway(50))).toEqual(['dev_other_0']);
     }
     expect(dearerThan(LANES * PER_LANE)).toEqual([]);

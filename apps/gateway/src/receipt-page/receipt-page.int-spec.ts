@@ -166,7 +166,9 @@ describe('the number of the shift', () => {
   async function storeShift(terminalId: string, openedAt: Date, closedAt: Date | null, isSeen = true): Promise<void> {
     const { prisma } = gateway;
     const id = newId('sht');
-    await prisma.shift.create({ data: { id, deviceId: 'dev_1', terminalId, number: 9, openedAt, closedAt } });
+    await prisma.shift.create({
+      data: { id, merchantId: gateway.merchantId, deviceId: 'dev_1', terminalId, number: 9, openedAt, closedAt },
+    });
     if (isSeen && closedAt) await prisma.zReport.create({ data: { shiftId: id, totals: {}, ofdStatus: 'sent' } });
   }
 

@@ -3,11 +3,13 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { createLogger, newId } from '#runtime';
+import { EventHorizon } from '../events/event-horizon.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 
 let database: TestDatabase;
 let prisma: PrismaService;
 let owner: pg.Client;
+const LOG = createLogger('test', 'silent');
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -26,7 +28,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const planner = (): PlanDeliveries => new PlanDeliveries(prisma, createLogger('test', 'silent'));
+const planner = (): PlanDeliveries => new PlanDeliveries(prisma, new EventHorizon(prisma, LOG), LOG);
 
 /** @returns their ids, sorted */
 async function merchants(count: number): Promise<string[]> {

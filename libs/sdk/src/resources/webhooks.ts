@@ -6,6 +6,8 @@ import { verifyWebhook } from '../webhook-signature.js';
 
 export type Webhook = Schema<'WebhookView'>;
 export type NewWebhook = Schema<'NewWebhookView'>;
+/** `secret` is there when the address has moved to another origin. */
+export type ChangedWebhook = Schema<'ChangedWebhookView'>;
 
 export class Webhooks {
   constructor(private readonly api: Api) {}
@@ -27,7 +29,7 @@ export class Webhooks {
   }
 
   /** `enabled: true` sends what had waited. */
-  change(id: string, body: Schema<'WebhookPatch'>, options?: CallOptions): Promise<Webhook> {
+  change(id: string, body: Schema<'WebhookPatch'>, options?: CallOptions): Promise<ChangedWebhook> {
     return this.api.request('PATCH', '/v1/webhooks/{id}', { path: { id }, body }, options);
   }
 
