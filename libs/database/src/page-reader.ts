@@ -1,6 +1,8 @@
 import pg from 'pg';
 import type { Prisma } from './generated/client.js';
 import { INT8_AS_BIGINT } from './column-types.js';
+import { sessionConfig } from './session.js';
+import { watchedSession } from './watched-client.js';
 
 export interface PageReaderOptions {
   databaseUrl: string;
@@ -37,19 +39,17 @@ export class PageReader<Row extends object> {
     options: PageReaderOptions,
     statement: PageStatement<Row>,
   ): Promise<PageReader<Row>> {
-    const client = new pg.Client({
-      connectionString: options.databaseUrl,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-      statement_timeout: options.statementTimeoutMs,
+    const client = watchedSession({
+      ...sessionConfig({
+        url: options.databaseUrl,
+        applicationName: options.applicationName,
+        statementTimeoutMs: options.statementTimeoutMs,
+        parameters: { idle_session_timeout: Math.floor(options.idleTimeoutMs) },
+      }),
       types: INT8_AS_BIGINT,
     });
-    // The next call that reads fails with it; without a listener the loss of an idle connection would end the process.
-    client.on('error', () => undefined);
     try {
       await client.connect();
-      await client.query(`SET idle_session_timeout = ${Math.floor(options.idleTimeoutMs)}`);
       return new PageReader<Row>(client, options.pageSize, statement);
     } catch (error) {
       await closeQuietly(client);

@@ -81,7 +81,7 @@ export function readOptions(options: ClientOptions): Settings {
     throw new UsageError('A page in a browser must hold no secret: pass a function that brings a token.');
   }
   return {
-    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    baseUrl: withoutTrailingSlashes(options.baseUrl),
     credentials,
     signing,
     retry: { ...DEFAULT_RETRY, ...retry },
@@ -91,4 +91,10 @@ export function readOptions(options: ClientOptions): Settings {
     // Called as a method of something else, the browser's own refuses to work.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
   };
+}
+
+function withoutTrailingSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end -= 1;
+  return url.slice(0, end);
 }

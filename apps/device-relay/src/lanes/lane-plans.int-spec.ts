@@ -129,7 +129,7 @@ async function workLane(grip: LaneGrip): Promise<void> {
         registration: registrationOf(index),
       }),
     rejected: (attemptId: string) =>
-      lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null } as never, {}, grip),
+      lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null }, {}, grip),
     'not registered': (attemptId: string) => lane.closeNotRegistered(attemptId, {}, grip),
     unknown: (attemptId: string) => lane.closeUnknown(attemptId, { why: 'x' }, { mustSettle: false }),
   };

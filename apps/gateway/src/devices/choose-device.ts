@@ -99,7 +99,10 @@ export class ChooseDevice {
     return found.isClosed ? { kind: 'no_device' } : this.routed(place, this.candidate(found));
   }
 
-  private async prefer({ merchantId, needs }: RouteQuery, place: Place & { branchId: string }): Promise<Device | undefined> {
+  private async prefer(
+    { merchantId, needs }: RouteQuery,
+    place: Place & { branchId: string },
+  ): Promise<Device | undefined> {
     this.turn = (this.turn + 1) % Number.MAX_SAFE_INTEGER;
     const now = Date.now();
     const seen = new Map<string, Device>();

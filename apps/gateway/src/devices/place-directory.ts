@@ -1,5 +1,6 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { ChannelListener, PLACES_CHANGED_CHANNEL, Prisma, SalesDatabase, type DeviceReading } from '#database';
+import type { SalesDatabase } from '#database';
+import { ChannelListener, PLACES_CHANGED_CHANNEL, Prisma, type DeviceReading } from '#database';
 import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { NotifiedCache } from './notified-cache.js';

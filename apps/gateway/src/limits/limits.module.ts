@@ -62,7 +62,9 @@ function openRedis(
   { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT }: GatewaySettings,
   logger: Logger,
 ): Redis | null {
-  const shared = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT].filter((rate) => rate !== DEFAULT_CLIENT_LIMIT);
+  const shared = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT].filter(
+    (rate) => rate !== DEFAULT_CLIENT_LIMIT,
+  );
   const isLimited = shared.some((rate) => rate !== null);
   if (QUEUE_URL === undefined || !isLimited) return null;
   const redis = new Redis(QUEUE_URL, {

@@ -51,7 +51,13 @@ export class ReadShownReceipt {
       this.relatedTo(row),
       this.packagesOf(row.document.lines),
     ]);
-    return shownReceipt(row, { merchantId: row.merchant_id, url: this.urls.urlOf(row.id), ...around, related, packageNames });
+    return shownReceipt(row, {
+      merchantId: row.merchant_id,
+      url: this.urls.urlOf(row.id),
+      ...around,
+      related,
+      packageNames,
+    });
   }
 
   private async around(row: OwnedRow): Promise<Pick<Around, 'seller' | 'cashier' | 'asOf' | 'observedShift'>> {

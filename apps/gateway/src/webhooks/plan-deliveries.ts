@@ -171,7 +171,12 @@ interface Batch {
 /** Of merchants without endpoints only events of receipts with a `callback_url` leave the database, and each one's last. */
 async function readBatch(
   tx: Prisma.TransactionClient,
-  { cursors, endpoints, limit, below }: { cursors: readonly Cursor[]; endpoints: readonly Endpoint[]; limit: number; below: Prisma.Sql },
+  {
+    cursors,
+    endpoints,
+    limit,
+    below,
+  }: { cursors: readonly Cursor[]; endpoints: readonly Endpoint[]; limit: number; below: Prisma.Sql },
 ): Promise<Batch> {
   const listening = new Set(endpoints.map((endpoint) => endpoint.merchant_id));
   const asked = cursors.map(({ merchant_id: merchantId, position }) => ({
