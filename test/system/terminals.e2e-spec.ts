@@ -250,7 +250,7 @@ test('a register that becomes another merchant’s terminal later is stopped bef
 });
 
 test.each([
-  ['knows receipts by their keys', {}],
+  ['has idempotency keys', {}],
   // Its request sleeps on the way, for longer than its merchant's relay waits and less than the settle time.
   ['has no extensions', { REGISTER_EXTENSIONS: '0' }],
 ])(
@@ -301,7 +301,7 @@ test.each([
       ({ body }) => body.status === 'registered',
     );
 
-    // What was in hand is registered once or not at all, and its merchant is told nothing that is not true.
+    // What was in hand is registered once or not at all, and what its merchant reads is true.
     const decided = await until(
       'it has come to rest',
       () => statusOf(inHand),
@@ -316,7 +316,7 @@ test.each([
     expect(documents).toHaveLength(last.body.fiscal?.receipt_seq ?? 0);
     const ofSeller = documents.length - 1;
     expect(isKeyed ? [2, 3] : [3]).toContain(ofSeller);
-    // The new merchant's lane waited until nothing of the old one could arrive: nobody else seems to sell there.
+    // The new merchant's lane waited until nothing of the old one could arrive: the register seems to be its own.
     const [{ sharing } = { sharing: '' }] = await sql<{ sharing: string }>(
       system.database,
       "SELECT profile ->> 'sharing' AS sharing FROM devices WHERE id = $1",
