@@ -224,6 +224,26 @@ test('a false register that was first: its true owner proves the terminal, sells
   expect(await sellAll(owner, device.id, 2)).toEqual(registered(2, 7));
 });
 
+test('numbers 1 to 5 that a false register took: the true one registers its own 1 to 5, none is ever unknown', async () => {
+  const terminal = newTerminal();
+  const [thief, owner] = [await shop(), await shop()];
+  const [falseTill, till] = [await startTill(terminal, await noOfd()), await startTill(terminal, system.ofdUrl)];
+  const { body: taken } = await thief.register(falseTill.url, falseTill.apiKey);
+  expect(await sellAll(thief, taken.id, 5)).toEqual(registered(5));
+  await leave(thief, taken.id);
+
+  const given = cli('terminal', 'give', terminal, '--merchant', owner.merchant.merchantId, '--reason', 'its contract');
+  expect([given.status, given.stderr]).toEqual([0, '']);
+  const { body: device } = await owner.register(till.url, till.apiKey);
+  expect(device.state).toBe('online');
+  expect(await sellAll(owner, device.id, 5)).toEqual(registered(5));
+
+  const shown = await owner.ask('GET', `/v1/operator/unknown?limit=10`);
+  expect([shown.status, shown.body.data]).toEqual([200, []]);
+  expect((await owner.eventTypes()).filter((type) => type.includes('unknown'))).toEqual([]);
+  expect((await documentsAtOfd(terminal)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+});
+
 test('a register that becomes another merchant’s terminal later is stopped before anything is sent', async () => {
   const terminal = newTerminal();
   const [thief, owner] = [await shop(), await shop()];
