@@ -27,7 +27,8 @@ async function refusalOf(client: pg.Client, statement: string, values: unknown[]
     await client.query(statement, values);
     return null;
   } catch (error) {
-    return error instanceof pg.DatabaseError ? (error.code ?? 'no code') : Promise.reject(error as Error);
+    if (error instanceof pg.DatabaseError) return error.code ?? 'no code';
+    throw error;
   } finally {
     await client.query('ROLLBACK');
   }

@@ -17,16 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet?.stop());
 
-async function register(more: Record<string, unknown> = {}): Promise<string> {
-  const relay = fleet.answerTasks(({ device_id }) => fleet.introduction(fleet.terminalOf(device_id)));
-  try {
-    const { status, body } = await fleet.ask('POST', '/v1/devices', fleet.deviceBody(more));
-    expect({ status, body }).toMatchObject({ status: 201 });
-    return body.id;
-  } finally {
-    await relay.stop();
-  }
-}
+const register = (more: Record<string, unknown> = {}): Promise<string> => fleet.register(more);
 
 async function countDevices(): Promise<number> {
   return fleet.gateway.prisma.device.count({ where: { merchantId: fleet.merchantId } });
@@ -224,73 +215,6 @@ describe('changing', () => {
     const records = await fleet.gateway.audited(id);
     expect(JSON.stringify(records)).not.toContain('right');
     expect((await fleet.gateway.events(id)).map(({ type }) => type)).toEqual(['device.online', 'device.online']);
-  });
-});
-
-describe('a changed address', () => {
-  const OTHER = 'http://127.0.0.2:8765';
-
-  test('422 secret_required without the key; no relay is asked and nothing changes', async () => {
-    const id = await register();
-    const before = await fleet.gateway.prisma.device.findUniqueOrThrow({ where: { id } });
-    const relay = fleet.answerTasks(() => fleet.introduction(fleet.terminalOf(id)));
-    const refused = await fleet.ask('PATCH', `/v1/devices/${id}`, { base_url: OTHER });
-    await relay.stop();
-    expect(refused).toMatchObject({
-      status: 422,
-      body: { code: 'secret_required', errors: [{ pointer: '/api_key' }] },
-    });
-    expect(relay.asked).toEqual([]);
-    expect(await fleet.gateway.prisma.device.findUniqueOrThrow({ where: { id } })).toEqual(before);
-  });
-
-  test('200 with the key in the same call: it is tried with that key and no other', async () => {
-    const id = await register();
-    const { apiKeySealed: stored } = await fleet.gateway.prisma.device.findUniqueOrThrow({ where: { id } });
-    let params: { baseUrl?: string; apiKeySealed?: string } = {};
-    const relay = fleet.answerTasks((task) => {
-      params = task.params as typeof params;
-      return fleet.introduction(fleet.terminalOf(id));
-    });
-    const moved = await fleet.ask('PATCH', `/v1/devices/${id}`, { base_url: OTHER, api_key: 'entered-again' });
-    await relay.stop();
-    expect(moved).toMatchObject({ status: 200, body: { base_url: OTHER } });
-    expect(params.baseUrl).toBe(OTHER);
-    expect(params.apiKeySealed).not.toBe(Buffer.from(stored).toString('base64'));
-    const row = await fleet.gateway.prisma.device.findUniqueOrThrow({ where: { id } });
-    expect(Buffer.from(row.apiKeySealed).toString('base64')).toBe(params.apiKeySealed);
-  });
-
-  test('200 for the same address in another spelling, without the key', async () => {
-    const id = await register();
-    const relay = fleet.answerTasks(() => fleet.introduction(fleet.terminalOf(id)));
-    const same = await fleet.ask('PATCH', `/v1/devices/${id}`, { base_url: `${REGISTER_URL}/` });
-    await relay.stop();
-    expect(same).toMatchObject({ status: 200, body: { base_url: REGISTER_URL } });
-  });
-
-  test('a key is never kept beside an address that another call has set meanwhile', async () => {
-    const id = await register();
-    const seen: unknown[] = [];
-    const relay = fleet.answerTasks(({ params }) => {
-      seen.push(params);
-      return null;
-    });
-    const renewed = fleet.ask('PATCH', `/v1/devices/${id}`, { api_key: 'for-the-old-address' });
-    await until(() => seen.length > 0, 'the relay is asked');
-    await relay.stop();
-    const { prisma } = fleet.gateway;
-    await prisma.device.update({ where: { id }, data: { baseUrl: OTHER } });
-    await prisma.$executeRaw`
-      UPDATE device_tasks SET state = 'done', result = ${JSON.stringify(fleet.introduction(fleet.terminalOf(id)))}::jsonb
-       WHERE device_id = ${id} AND state <> 'done'`;
-    await prisma.$executeRaw`
-      SELECT pg_notify('device_task_done', id) FROM device_tasks WHERE device_id = ${id}`;
-    const before = await prisma.device.findUniqueOrThrow({ where: { id } });
-    expect(seen).toMatchObject([{ baseUrl: REGISTER_URL }]);
-    expect(await renewed).toMatchObject({ status: 503, body: { code: 'service_unavailable' } });
-    const after = await prisma.device.findUniqueOrThrow({ where: { id } });
-    expect(after.apiKeySealed).toEqual(before.apiKeySealed);
   });
 });
 

@@ -107,6 +107,18 @@ export class FleetFixture {
     return `UZ${deviceId.slice(-12).toUpperCase()}`;
   }
 
+  /** @returns the id of a device that was registered through the API */
+  async register(more: Record<string, unknown> = {}): Promise<string> {
+    const relay = this.answerTasks(({ device_id }) => this.introduction(this.terminalOf(device_id)));
+    try {
+      const { status, body } = await this.ask('POST', '/v1/devices', this.deviceBody(more));
+      expect({ status, body }).toMatchObject({ status: 201 });
+      return body.id;
+    } finally {
+      await relay.stop();
+    }
+  }
+
   /** What an inspection learns when all is well. */
   introduction(terminalId: string): DeviceTaskResult {
     const business = { name: 'M', tin: '300000000', phone: '', legalAddress: '', actualAddress: '' };
