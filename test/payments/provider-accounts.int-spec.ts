@@ -7,38 +7,38 @@ import { paymentsFixture } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
 
-interface Heard {
+interface ReceivedRequest {
   headers: IncomingHttpHeaders;
   body: string;
 }
 
 /** Somebody else's server: keeps what it is sent, and answers nothing that a provider would. */
 class ForeignListener {
-  readonly heard: Heard[] = [];
+  readonly received: ReceivedRequest[] = [];
   private constructor(
     private readonly server: Server,
     readonly url: string,
   ) {}
 
   static async start(host: string): Promise<ForeignListener> {
-    const heard: Heard[] = [];
+    const received: ReceivedRequest[] = [];
     const server = createServer((request, response) => {
       let body = '';
       request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
       request.on('end', () => {
-        heard.push({ headers: request.headers, body });
+        received.push({ headers: request.headers, body });
         const location = redirectTo === null ? {} : { location: redirectTo };
         response.writeHead(redirectTo === null ? 500 : 307, { connection: 'close', ...location }).end();
       });
     });
     await new Promise<void>((resolve) => server.listen(0, host, resolve));
     const listener = new ForeignListener(server, `http://${host}:${String((server.address() as AddressInfo).port)}`);
-    Object.assign(listener, { heard });
+    Object.assign(listener, { received });
     return listener;
   }
 
   get everything(): string {
-    return JSON.stringify(this.heard);
+    return JSON.stringify(this.received);
   }
 
   stop(): Promise<void> {
@@ -87,28 +87,28 @@ describe.each(PROVIDERS)('%s', (provider, secrets, others, payment) => {
     ]);
     expect(await rowOf(provider)).toEqual(before);
     await fixture.pay(payment);
-    expect(foreign.heard).toEqual([]);
+    expect(foreign.received).toEqual([]);
   });
 
   it('422 address_not_allowed for a host that the operator does not list, also with the secret', async () => {
     const answer = await patch(provider, { api_url: `${unlisted.url}/x`, ...secrets });
     expect([answer.status, answer.body.code]).toEqual([422, 'address_not_allowed']);
     expect(answer.body.detail).toContain('PROVIDER_HOSTS');
-    expect(unlisted.heard).toEqual([]);
+    expect(unlisted.received).toEqual([]);
   });
 
   it('200 with the secret in the same call, and only that one goes to the new address', async () => {
     const before = await rowOf(provider);
     expect((await patch(provider, { api_url: `${foreign.url}/x`, ...others })).status).toBe(200);
     await fixture.pay(payment);
-    expect(foreign.heard.length).toBeGreaterThan(0);
+    expect(foreign.received.length).toBeGreaterThan(0);
     const [[, old] = []] = Object.entries(secrets);
     expect(foreign.everything).not.toContain(old);
     await fixture.gateway.prisma.providerAccount.update({
       where: { id: before.id },
       data: { settings: before.settings as object, credentialsSealed: new Uint8Array(before.credentialsSealed) },
     });
-    foreign.heard.length = 0;
+    foreign.received.length = 0;
   });
 
   it('200 for the same address again, and for everything else, without the secret', async () => {
@@ -129,11 +129,11 @@ it('a redirect is not followed', async () => {
   redirectTo = `${unlisted.url}/x`;
   await fixture.pay({ provider: 'payme', token: 'token-0001' });
   redirectTo = null;
-  expect(foreign.heard.length).toBeGreaterThan(0);
-  expect(unlisted.heard).toEqual([]);
+  expect(foreign.received.length).toBeGreaterThan(0);
+  expect(unlisted.received).toEqual([]);
   const data = { settings: before.settings as object, credentialsSealed: new Uint8Array(before.credentialsSealed) };
   await fixture.gateway.prisma.providerAccount.update({ where: { id: before.id }, data });
-  foreign.heard.length = 0;
+  foreign.received.length = 0;
 });
 
 it('422 secret_required for another page of payment too, and for each secret that is set', async () => {
@@ -157,7 +157,7 @@ it('an address that was stored before its host was unlisted is not called', asyn
     },
     (outcomes) => outcomes.includes('PROVIDER_HOSTS'),
   );
-  expect(unlisted.heard).toEqual([]);
+  expect(unlisted.received).toEqual([]);
   await fixture.gateway.prisma.providerAccount.update({ where, data: { settings } });
 });
 

@@ -78,14 +78,23 @@ test('what cannot work is refused with the reason, and leaves nothing behind', a
   await nothingIsLeft();
 });
 
-test('a terminal that is live elsewhere is refused without a word about where', async () => {
-  // The other merchant's first sale tells his device which terminal it is.
+test('201 claimed_elsewhere for a terminal that another merchant holds: not a word about whose, and no receipts', async () => {
+  // Its first sale says which terminal the other merchant's device is.
   const sold = await system.client.post('/v1/receipts', system.client.saleOf(0));
   expect(sold.status).toBe(201);
-  const taken = await admin.ask('POST', '/v1/devices', device(0));
-  expect(taken).toMatchObject({ status: 422, body: { code: 'device_terminal_taken' } });
-  expect(JSON.stringify(taken.body)).not.toContain(system.merchant.tills[0]?.deviceId);
-  expect(JSON.stringify(taken.body)).not.toContain(system.merchant.merchantId);
+  const claimed = await admin.ask('POST', '/v1/devices', device(0));
+  expect(claimed).toMatchObject({ status: 201, body: { state: 'claimed_elsewhere' } });
+  const { id } = claimed.body;
+  expect(id).not.toBe(system.merchant.tills[0]?.deviceId);
+  expect(JSON.stringify(claimed.body)).not.toContain(system.merchant.tills[0]?.deviceId);
+  expect(JSON.stringify(claimed.body)).not.toContain(system.merchant.merchantId);
+  const cashier = { code: 'claimed', name: 'C', branch_id: 'main' };
+  expect((await admin.ask('POST', '/v1/cashiers', cashier)).status).toBe(201);
+  const sale = { items: [{ name: merchant.goods[0], price: 112_000, qty: 1 }], payment: { method: 'cash' } };
+  const refused = await admin.ask('POST', '/v1/receipts', { ...sale, cashier_id: 'claimed', device_id: id });
+  expect(refused.body.code).toBe('no_device');
+  expect((await system.client.post('/v1/receipts', system.client.saleOf(0))).status).toBe(201);
+  await sql(system.database, 'UPDATE devices SET deleted_at = now() WHERE id = $1', [id]);
   await nothingIsLeft();
 });
 

@@ -224,6 +224,26 @@ test('a false register that was first: its true owner proves the terminal, sells
   expect(await sellAll(owner, device.id, 2)).toEqual(registered(2, 7));
 });
 
+test('numbers 1 to 5 that a false register took: the true one registers its own 1 to 5, none is ever unknown', async () => {
+  const terminal = newTerminal();
+  const [thief, owner] = [await shop(), await shop()];
+  const [falseTill, till] = [await startTill(terminal, await noOfd()), await startTill(terminal, system.ofdUrl)];
+  const { body: taken } = await thief.register(falseTill.url, falseTill.apiKey);
+  expect(await sellAll(thief, taken.id, 5)).toEqual(registered(5));
+  await leave(thief, taken.id);
+
+  const given = cli('terminal', 'give', terminal, '--merchant', owner.merchant.merchantId, '--reason', 'its contract');
+  expect([given.status, given.stderr]).toEqual([0, '']);
+  const { body: device } = await owner.register(till.url, till.apiKey);
+  expect(device.state).toBe('online');
+  expect(await sellAll(owner, device.id, 5)).toEqual(registered(5));
+
+  const shown = await owner.ask('GET', `/v1/operator/unknown?limit=10`);
+  expect([shown.status, shown.body.data]).toEqual([200, []]);
+  expect((await owner.eventTypes()).filter((type) => type.includes('unknown'))).toEqual([]);
+  expect((await documentsAtOfd(terminal)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+});
+
 test('a register that becomes another merchant’s terminal later is stopped before anything is sent', async () => {
   const terminal = newTerminal();
   const [thief, owner] = [await shop(), await shop()];
@@ -250,7 +270,7 @@ test('a register that becomes another merchant’s terminal later is stopped bef
 });
 
 test.each([
-  ['knows receipts by their keys', {}],
+  ['has idempotency keys', {}],
   // Its request sleeps on the way, for longer than its merchant's relay waits and less than the settle time.
   ['has no extensions', { REGISTER_EXTENSIONS: '0' }],
 ])(
@@ -301,7 +321,7 @@ test.each([
       ({ body }) => body.status === 'registered',
     );
 
-    // What was in hand is registered once or not at all, and its merchant is told nothing that is not true.
+    // What was in hand is registered once or not at all, and what its merchant reads is true.
     const decided = await until(
       'it has come to rest',
       () => statusOf(inHand),
@@ -316,7 +336,7 @@ test.each([
     expect(documents).toHaveLength(last.body.fiscal?.receipt_seq ?? 0);
     const ofSeller = documents.length - 1;
     expect(isKeyed ? [2, 3] : [3]).toContain(ofSeller);
-    // The new merchant's lane waited until nothing of the old one could arrive: nobody else seems to sell there.
+    // The new merchant's lane waited until nothing of the old one could arrive: the register seems to be its own.
     const [{ sharing } = { sharing: '' }] = await sql<{ sharing: string }>(
       system.database,
       "SELECT profile ->> 'sharing' AS sharing FROM devices WHERE id = $1",

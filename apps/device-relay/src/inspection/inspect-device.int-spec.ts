@@ -183,3 +183,19 @@ test('a device that waited for its link is admitted, or blocked with the reason,
   expect(await admit.execute(silent)).toMatchObject({ code: 'unreachable' });
   expect(await prisma.device.findUnique({ where: { id: silent } })).toMatchObject({ state: 'unreachable' });
 });
+
+test('a device that dialled in is admitted, and gets nothing, where another merchant holds its terminal', async () => {
+  const admit = new AdmitLinkedDevice(inspector, rows, createLogger('relay', 'silent'));
+  const holder = newId('mer');
+  await prisma.merchant.create({ data: { id: holder, code: holder, name: 'H', tin: '300000000' } });
+  const terminalId = 'UZ000000000009';
+  await prisma.terminal.create({ data: { terminalId, merchantId: holder, proof: 'challenge' } });
+  answers['/fm/info'] = answer(200, { ...INFO, terminalId }, EXPIRES);
+  const id = await device({ state: 'unreachable', stateReason: 'waiting for enrolment' });
+  expect(await admit.executeIfWaiting(id)).toMatchObject({ kind: 'ok' });
+  expect(await prisma.device.findUnique({ where: { id } })).toMatchObject({
+    ...{ state: 'claimed_elsewhere', stateReason: expect.stringContaining('another merchant'), terminalId },
+  });
+  const events = await prisma.event.findMany({ where: { OR: [{ subjectId: id }, { merchantId: holder }] } });
+  expect(events.map(({ type }) => type).sort()).toEqual(['device.claimed_elsewhere', 'device.terminal_contested']);
+});

@@ -18,7 +18,8 @@ const WAITING_FOR_ENROLMENT = 'waiting for enrolment';
 
 /**
  * POST /v1/devices. A register that is called is asked who it is before it becomes a device; until then its row has no
- * `registered_at` and nobody else sees it. One whose terminal another merchant holds is `claimed_elsewhere` and gets nothing. A gateway that dies in between leaves such a row, which TriedOutDevices clears.
+ * `registered_at` and no other caller sees it. A gateway that dies in between leaves such a row, which TriedOutDevices
+ * clears. A register whose terminal another merchant holds becomes a device that is `claimed_elsewhere` and gets nothing.
  * A register that dials in is known at once and waits for its enrolment.
  */
 @Injectable()

@@ -168,6 +168,13 @@ describe('not registered, while the lane has not settled', () => {
   });
 });
 
+test('200 though a false register of another merchant has left this sequence of this terminal', async () => {
+  const attempt = await fixture.createAttempt();
+  await fixture.createRowsOfFalseRegister(attempt.terminalId, [101, 102, 103, 104, 105]);
+  const { status, body } = await resolve(attempt.attemptId, registered(attempt));
+  expect([status, body.receipt.status, body.receipt.fiscal?.receipt_seq]).toEqual([200, 'registered', 101]);
+});
+
 describe('refused, and nothing has changed:', () => {
   let attempt: TestAttempt;
   let before: string;

@@ -114,3 +114,12 @@ test('the surplus must be another document, its own and nobody else’s', async 
   }
   expect(await fixture.world()).toBe(before);
 });
+
+test('200 though a false register of another merchant has left both sequences', async () => {
+  const attempt = await fixture.createAttempt();
+  const { terminalId } = attempt;
+  await fixture.createRowsOfFalseRegister(terminalId, [101, 102]);
+  const surplus = { receipt_seq: 102, fiscal_sign: SIGN, verification_url: link(terminalId, 102, SIGN) };
+  const { status, body } = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
+  expect([status, body.receipt.status, body.receipt.fiscal?.receipt_seq]).toEqual([200, 'registered', 101]);
+});

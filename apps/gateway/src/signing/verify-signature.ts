@@ -24,7 +24,7 @@ export type SignatureRefusal =
   'signature_missing' | 'signature_invalid' | 'signature_expired' | 'digest_mismatch' | 'component_missing';
 
 export type SignatureVerdict =
-  /** By this key; whether it was used before, only the nonce tells. `aheadSeconds`: the signer's clock against ours. */
+  /** By this key; the nonce alone says whether it was used before. `aheadSeconds`: the signer's clock against ours. */
   | { kind: 'valid'; keyId: string; nonce: string; aheadSeconds: number }
   /** `aheadSeconds`: the client signed it, only the times are wrong. */
   | { kind: 'refused'; code: SignatureRefusal; detail: string; aheadSeconds?: number };

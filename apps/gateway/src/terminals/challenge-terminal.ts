@@ -18,7 +18,7 @@ export interface ChallengeView {
 }
 
 /**
- * POST /v1/devices/{id}/terminal-challenge: a word that only this merchant knows. A receipt with it, registered on the module
+ * POST /v1/devices/{id}/terminal-challenge: a word that is drawn for this merchant. A receipt with it, registered on the module
  * itself, is found by its link at the tax office, and nowhere else: what the register says of itself proves nothing.
  */
 @Injectable()

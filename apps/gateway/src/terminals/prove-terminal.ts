@@ -16,7 +16,7 @@ interface OpenChallenge {
   word: string;
 }
 
-/** Looks at the OFD for one challenge; documents arrive there after minutes, not after seconds. */
+/** Requests to the OFD for one challenge; documents arrive there after minutes, not after seconds. */
 const MAX_TRIES = 60;
 
 /**
@@ -51,7 +51,7 @@ export class ProveTerminal {
     for (const id of awake) this.bell.ring(id);
   }
 
-  /** Counted before the OFD is asked: nobody's gateway is a way to ask it without end. */
+  /** Counted before the OFD is asked: the gateway is no way to ask it without end. */
   private async openChallenge(merchantId: string, deviceId: string): Promise<OpenChallenge> {
     const [known] = await this.prisma.$queryRaw<(OpenChallenge & { tries: number })[]>`
       UPDATE terminal_challenges c SET tries = least(c.tries + 1, ${MAX_TRIES + 1}::int4)

@@ -63,18 +63,6 @@ export class FleetFixture {
     return { merchantId, token: await this.gateway.createToken(merchantId, ['devices:admin', 'receipts:write']) };
   }
 
-  /** Registers a device whose register answers. @returns its id */
-  async register(more: Record<string, unknown> = {}): Promise<string> {
-    const relay = this.answerTasks(({ device_id: id }) => this.introduction(this.terminalOf(id)));
-    try {
-      const { status, body } = await this.ask('POST', '/v1/devices', this.deviceBody(more));
-      expect({ status, body }).toMatchObject({ status: 201 });
-      return body.id;
-    } finally {
-      await relay.stop();
-    }
-  }
-
   /** Answers tasks as a relay would, until it is told to stop. @returns the stop, and what was asked */
   answerTasks(
     answer: (task: { id: string; device_id: string; kind: string; params: unknown }) => DeviceTaskResult | null,
@@ -117,6 +105,18 @@ export class FleetFixture {
 
   terminalOf(deviceId: string): string {
     return `UZ${deviceId.slice(-12).toUpperCase()}`;
+  }
+
+  /** @returns the id of a device that was registered through the API */
+  async register(more: Record<string, unknown> = {}): Promise<string> {
+    const relay = this.answerTasks(({ device_id }) => this.introduction(this.terminalOf(device_id)));
+    try {
+      const { status, body } = await this.ask('POST', '/v1/devices', this.deviceBody(more));
+      expect({ status, body }).toMatchObject({ status: 201 });
+      return body.id;
+    } finally {
+      await relay.stop();
+    }
   }
 
   /** What an inspection learns when all is well. */

@@ -200,6 +200,18 @@ export class OperatorFixture {
     return id;
   }
 
+  /** What a register of another merchant has left that said it was this terminal: sales, and a deleted device. */
+  async createRowsOfFalseRegister(terminalId: string, sequences: readonly number[]): Promise<void> {
+    const merchantId = await this.createMerchant();
+    const { deviceId } = await this.createDevice({ merchantId });
+    for (const receiptSeq of sequences) {
+      const fiscal = { receiptSeq, sign: '012345678901' };
+      await this.createReceipt(merchantId, { deviceId, terminalId }, { status: 'registered', fiscal });
+    }
+    const data = { terminalId, deletedAt: new Date() };
+    await this.prisma.device.update({ where: { id: deviceId }, data });
+  }
+
   /** Everything that a decision could change, as one text: equal before and after a refusal. */
   async world(): Promise<string> {
     const tables = ['attempts', 'receipts', 'lanes', 'devices', 'events', 'audit_records'];

@@ -1,9 +1,7 @@
-// Promise: the key of a register goes to the address that it was entered with, and to no other.
+// Promise: a register's key is only ever sent to the address that it was entered for.
 import 'reflect-metadata';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { FleetFixture, REGISTER_URL } from './testing/fleet-fixture.js';
-
-const OTHER = 'http://127.0.0.2:8765';
 
 let fleet: FleetFixture;
 
@@ -12,6 +10,8 @@ beforeAll(async () => {
 });
 
 afterAll(() => fleet?.stop());
+
+const OTHER = 'http://127.0.0.2:8765';
 
 test('422 secret_required without the key; no relay is asked and nothing changes', async () => {
   const id = await fleet.register();
