@@ -42,6 +42,7 @@ const MOVING: Readonly<Record<string, readonly string[]>> = {
   receipts: [
     ...['status', 'updated_at', 'device_id', 'lane_place', 'dispatch_before', 'extra_info', 'rejection'],
     ...['terminal_id', 'receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at', 'evidence'],
+    ...['recorded_fields', 'shift_number'],
     ...['ofd_status', 'ofd_deadline_at', 'ofd_sent_at', 'ofd_error', 'ofd_alerts'],
   ],
   attempts: ['state', 'closed_at', 'outcome'],
@@ -92,6 +93,7 @@ describe('a registered receipt', () => {
   const REGISTERED = {
     ...{ terminal_id: 'UZ000000000001', receipt_seq: 7, fiscal_sign: '123456789012', evidence: 'answer' },
     ...{ verification_url: 'https://ofd.soliq.uz/check?t=UZ000000000001', registered_at: '2026-11-20T10:00:00Z' },
+    ...{ recorded_fields: ['commission'], shift_number: 41 },
   };
 
   /** @param more other values of its fiscal fields */
@@ -100,8 +102,9 @@ describe('a registered receipt', () => {
     const fields = { ...REGISTERED, receipt_seq: Math.floor(Math.random() * 1e12), ...more };
     await programs.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, document, total_tiyin,
-                             vat_total_tiyin, terminal_id, receipt_seq, fiscal_sign, evidence, verification_url, registered_at)
-       VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', 'sale', 'registered', $2, 112000, 12000, $3, $4, $5, $6, $7, $8)`,
+                             vat_total_tiyin, terminal_id, receipt_seq, fiscal_sign, evidence, verification_url, registered_at,
+                             recorded_fields, shift_number)
+       VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', 'sale', 'registered', $2, 112000, 12000, $3, $4, $5, $6, $7, $8, $9, $10)`,
       [id, JSON.stringify(sampleDocument()), ...Object.values(fields)],
     );
     return id;
@@ -114,6 +117,8 @@ describe('a registered receipt', () => {
     ['verification_url', `'https://elsewhere.example'`],
     ['registered_at', `'2026-11-21T10:00:00Z'`],
     ['evidence', `'operator'`],
+    ['recorded_fields', `'{seller}'`],
+    ['shift_number', '42'],
   ];
 
   test.each([...OTHERS, ...OTHERS.map(([column]): [string, string] => [column, 'NULL'])])(
