@@ -20,3 +20,6 @@ GRANT UPDATE (status, updated_at, device_id, lane_place, dispatch_before, extra_
 GRANT UPDATE (state, closed_at, outcome) ON attempts TO :app_role;
 -- A copy that was put back may hold events of transactions that this server has not reached (hold-after-restore.ts).
 GRANT UPDATE (transaction_id) ON events TO :app_role;
+
+-- Who holds a terminal is given from one merchant to another, never forgotten.
+REVOKE DELETE, TRUNCATE ON terminals FROM :app_role;
