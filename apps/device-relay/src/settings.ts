@@ -22,6 +22,8 @@ export const SETTINGS = {
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   TRUSTED_PROXIES: cidrList().default([]),
+  RELAY_LANE_PLACES: integer({ min: 1, max: 10_000 }).default(200),
+  RELAY_LANES_ASIDE: integer({ min: 0, max: 50_000 }).default(4_000),
   HEALTH_POLL_MS: integer({ min: 100, max: 3_600_000 }).default(60_000),
   HEALTH_POLL_CONCURRENCY: integer({ min: 1, max: 2_000 }).default(200),
   OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),

@@ -1,9 +1,11 @@
 import { sameReading } from '#fiscal-domain';
 import type { Clock } from '#runtime';
+import type { Later, Place } from '../places.js';
 import { checkRegister } from './check-register.js';
 import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { DeviceStateName, LaneGrip, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
+import { patientRegister } from './patient-register.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
 import type { SettleLane } from './settle-lane.js';
@@ -28,11 +30,22 @@ const IDENTITY_TTL_MS = 60_000;
 const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
 const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled']);
 
+/** Where the drain runs: the place that it holds while its register answers. */
+export interface DrainPlace {
+  place: Place;
+  later: Later;
+}
+
 export interface LaneWork {
   sender: SendReceipt;
   resolver: ResolveAttempt;
   settler: SettleLane;
   setbacks: LaneSetbacks;
+}
+
+interface HeldDrain {
+  grip: LaneGrip;
+  place: DrainPlace | null;
 }
 
 /** Works one lane off, serially, under its lock (docs/architecture.md). */
@@ -53,14 +66,15 @@ export class DrainLane {
     this.stopping = true;
   }
 
-  async drain(deviceId: string): Promise<Drained> {
+  /** Without a place: bounded by nothing. */
+  async drain(deviceId: string, place: DrainPlace | null = null): Promise<Drained> {
     const lockNumber = await this.store.lockNumberOf(deviceId);
     if (lockNumber === null) return { kind: 'idle' };
     const grip = await this.locks.tryTake(lockNumber);
     if (!grip) return { kind: 'busy' };
     let drained: Drained;
     try {
-      drained = await this.drainHeld(deviceId, grip);
+      drained = await this.drainHeld(deviceId, { grip, place });
     } finally {
       await grip.release();
     }
@@ -70,13 +84,14 @@ export class DrainLane {
     return after && isDue(after) && !this.stopping ? { kind: 'more' } : drained;
   }
 
-  private async drainHeld(deviceId: string, grip: LaneGrip): Promise<Drained> {
+  private async drainHeld(deviceId: string, held: HeldDrain): Promise<Drained> {
+    const { grip } = held;
     let receipts = 0;
     for (let rereads = 0; rereads < MAX_REREADS; rereads += 1) {
       const snapshot = await this.store.read(deviceId, RECEIPTS_PER_READ);
       if (!snapshot || !isDue(snapshot) || this.stopping) return { kind: 'idle' };
       const before = receipts;
-      const step = await this.workOff(snapshot, grip, () => {
+      const step = await this.workOff(snapshot, held, () => {
         receipts += 1;
         return receipts >= MAX_RECEIPTS;
       });
@@ -89,9 +104,10 @@ export class DrainLane {
   }
 
   /** The open attempt if there is one, else the receipts that were read, in order. */
-  private async workOff(snapshot: LaneSnapshot, grip: LaneGrip, isEnough: () => boolean): Promise<Step> {
+  private async workOff(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
     const { device, openAttempt } = snapshot;
-    const lane = this.takeInHand(snapshot, grip);
+    const { grip } = held;
+    const lane = this.takeInHand(snapshot, held);
     if (openAttempt) {
       this.checkedAt.delete(device.id);
       return this.work.resolver.resolve(lane, openAttempt, 'left open by a process that is gone');
@@ -113,12 +129,12 @@ export class DrainLane {
     return { kind: 'next' };
   }
 
-  private takeInHand(snapshot: LaneSnapshot, grip: LaneGrip): LaneInHand {
+  private takeInHand(snapshot: LaneSnapshot, { grip, place }: HeldDrain): LaneInHand {
     const { device, lastKnown, calibration, failures } = snapshot;
     const register = this.registers.of(device);
     return {
       device,
-      register,
+      register: place ? patientRegister(register, place.place, place.later) : register,
       grip,
       baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
       lastKnown,

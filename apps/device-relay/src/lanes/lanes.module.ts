@@ -21,8 +21,6 @@ import { readBacklog } from './read-backlog.js';
 import { PostgresSettledNotices } from './settled-notices.js';
 import { Sweeper } from './sweeper.js';
 
-/** Lanes drained at the same time by one relay; each holds a call to a register, not a thread. */
-const CONCURRENCY = 200;
 /** How long a call in hand may take to end when the relay is asked to stop; after that its attempt stays open. */
 const STOP_DEADLINE_MS = 7_000;
 
@@ -93,9 +91,17 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     },
     {
       provide: LaneRunner,
-      inject: [DrainLane, LaneBell, LOGGER],
-      useFactory: (drain: DrainLane, bell: LaneBell, logger: Logger) =>
-        new LaneRunner(drain, { concurrency: CONCURRENCY, ringAgain: (deviceId) => bell.ring(deviceId) }, logger),
+      inject: [DrainLane, LaneBell, SETTINGS_TOKEN, LOGGER],
+      useFactory: (...[drain, bell, settings, logger]: [DrainLane, LaneBell, RelaySettings, Logger]) =>
+        new LaneRunner(
+          drain,
+          {
+            places: settings.RELAY_LANE_PLACES,
+            aside: settings.RELAY_LANES_ASIDE,
+            ringAgain: (deviceId) => bell.ring(deviceId),
+          },
+          logger,
+        ),
     },
     LinkedLanes,
     {
@@ -117,6 +123,7 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
     private readonly sweeper: Sweeper,
     private readonly registers: RegisterConnections,
     @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(SETTINGS_TOKEN) private readonly settings: RelaySettings,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -125,7 +132,7 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
       this.sweeper.followed.heard(deviceId);
       return this.runner.wake(deviceId);
     };
-    this.listener.start(wake, { concurrency: CONCURRENCY });
+    this.listener.start(wake, { concurrency: this.settings.RELAY_LANE_PLACES });
     this.sweeper.start();
   }
 

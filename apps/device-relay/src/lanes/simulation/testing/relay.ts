@@ -8,7 +8,8 @@ import { SimulatedProcess } from './process.js';
 
 const SWEEP_EVERY_MS = 1_000;
 const OVERDUE_MS = 2_000;
-const CONCURRENCY = 200;
+/** Few, so that silent registers are set aside and lanes wait for places. */
+const BOUNDS = { places: 3, aside: 4 };
 
 export interface RelayParts {
   server: DatabaseServer;
@@ -42,7 +43,7 @@ export class SimulatedRelay {
       const timer = time.after(afterMs, () => this.process.enter(run));
       return () => timer.cancel();
     };
-    this.runner = new LaneRunner(drainLane, { concurrency: CONCURRENCY, ringAgain: parts.ringAgain, later }, logger);
+    this.runner = new LaneRunner(drainLane, { ...BOUNDS, ringAgain: parts.ringAgain, later }, logger);
     this.sweepAfter(chance.between(0, SWEEP_EVERY_MS));
   }
 
