@@ -27,7 +27,9 @@ export async function benchLaneLocks({ rounds, seconds }: { rounds: number; seco
   const owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();
   try {
-    await owner.query('CREATE TABLE lane_leases (lane int PRIMARY KEY, holder text, until timestamptz) WITH (fillfactor = 50)');
+    await owner.query(
+      'CREATE TABLE lane_leases (lane int PRIMARY KEY, holder text, until timestamptz) WITH (fillfactor = 50)',
+    );
     await owner.query('INSERT INTO lane_leases SELECT generate_series(1, $1)', [LANES]);
     await owner.query('GRANT ALL ON lane_leases TO PUBLIC');
     const ways: [string, Way][] = [
@@ -58,7 +60,11 @@ export async function benchLaneLocks({ rounds, seconds }: { rounds: number; seco
         await line.close();
         const title = `${name}, ${roundTripMs} ms`;
         figures.push({ name: `lanes taken and released: ${title}`, value: median(rates), unit: 'lanes/s' });
-        figures.push({ name: `processor time of the relay: ${title}`, value: (user + system) / total, unit: 'µs/lane' });
+        figures.push({
+          name: `processor time of the relay: ${title}`,
+          value: (user + system) / total,
+          unit: 'µs/lane',
+        });
         figures.push({ name: `transaction ids: ${title}`, value: (xidAfter - xidBefore) / total, unit: 'a lane' });
         figures.push({ name: `log: ${title}`, value: (walAfter - walBefore) / total, unit: 'bytes/lane' });
       }
@@ -105,7 +111,11 @@ function sessions(count: number): Way {
         return client;
       }),
     );
-    const of = (lane: number): pg.Client => clients[lane % count]!;
+    const of = (lane: number): pg.Client => {
+      const client = clients[lane % count];
+      if (!client) throw new Error('no sessions');
+      return client;
+    };
     return {
       take: async (lane) => {
         const query = { name: 'take', text: 'SELECT pg_try_advisory_lock($1, $2) AS locked', values: [SPACE, lane] };

@@ -25,6 +25,9 @@ export function sharedEnvironment(env, dataDir, secrets) {
     PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8',
     PAYMENTS_SIM_ACCOUNTS: path.join(dataDir, 'payments-sim', 'accounts.json'),
     FM_MIN_INTERVAL_MS: '0',
+    // Ctrl-C shall not take a minute; what a relay leaves open the next start resolves.
+    STOP_DEADLINE_MS: '4000',
+    STOP_LISTENER_AFTER_MS: '0',
     ...withoutEmpty(env),
     DATA_DIR: dataDir,
   };
@@ -38,10 +41,9 @@ export function sharedEnvironment(env, dataDir, secrets) {
  */
 export function programEnvironment(program, shared, { databases, secrets }) {
   const dataDir = shared['DATA_DIR'] ?? '';
-  if (!program.needsDatabase) {
-    return { REGISTER_API_KEY: secrets.register_api_key, ...shared, DATA_DIR: path.join(dataDir, program.name) };
-  }
-  return databases === null ? shared : { ...shared, DATABASE_URL: databases.databaseUrl };
+  const own = { ...shared, DATA_DIR: path.join(dataDir, program.name) };
+  if (!program.needsDatabase) return { REGISTER_API_KEY: secrets.register_api_key, ...own };
+  return databases === null ? own : { ...own, DATABASE_URL: databases.databaseUrl };
 }
 
 /**

@@ -11,6 +11,7 @@ export interface ComposeService {
   environment?: Record<string, string>;
   healthcheck?: { test?: string[]; disable?: boolean };
   stop_grace_period?: string;
+  volumes?: string[];
   profiles?: string[];
   user?: string;
 }

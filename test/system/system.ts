@@ -89,6 +89,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     LINK_PUBLIC_URL: `ws://127.0.0.1:${programPort + gatewayCount}/link`,
+    STOP_LISTENER_AFTER_MS: '0',
+    DATA_DIR: join(folder, 'programs'),
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,
   };

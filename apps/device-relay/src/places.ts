@@ -103,11 +103,13 @@ export class Places {
   }
 }
 
+export interface PlaceInUse {
+  place: Place;
+  later: Later;
+}
+
 /** Sets the work aside while this call is not answered. */
-export async function asideWhileSilent<T>(
-  { place, later }: { place: Place; later: Later },
-  call: () => Promise<T>,
-): Promise<T> {
+export async function asideWhileSilent<T>({ place, later }: PlaceInUse, call: () => Promise<T>): Promise<T> {
   const cancel = later(SILENT_AFTER_MS, () => void place.setAside());
   try {
     return await call();

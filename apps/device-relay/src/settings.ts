@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseTimeOfDay } from '#fiscal-domain';
 import {
   cidrList,
@@ -6,6 +7,7 @@ import {
   oneOf,
   parsed,
   parseKeyring,
+  path,
   port,
   readSettings,
   url,
@@ -28,6 +30,9 @@ export const SETTINGS = {
   HEALTH_POLL_CONCURRENCY: integer({ min: 1, max: 2_000 }).default(200),
   OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),
   SHIFT_CLOSE_AT: parsed(timeOfDay).default('23:50'),
+  DATA_DIR: path().default(resolve('.data/relay')),
+  STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
+  STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };

@@ -41,6 +41,8 @@ export const SETTINGS = {
   PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),
   PAYMENT_LOOK_MS: integer({ min: 50, max: 60_000 }).default(1_000),
   AUDIT_HEAD_FILE: path().optional(),
+  STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
+  STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

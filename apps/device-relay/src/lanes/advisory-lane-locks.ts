@@ -32,7 +32,9 @@ class Session {
   /** Resolves when the session is lost or given up. */
   readonly over: Promise<void>;
   private settleOver: () => void = () => undefined;
-  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), { maxStatements: 1 });
+  private readonly requests = new StatementGroup<LockRequest, boolean>((group) => this.ask(group), {
+    maxStatements: 1,
+  });
 
   constructor(readonly client: pg.Client) {
     this.over = new Promise((resolve) => (this.settleOver = resolve));

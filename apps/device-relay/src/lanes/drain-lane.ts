@@ -1,6 +1,6 @@
 import { sameReading } from '#fiscal-domain';
 import type { Clock } from '#runtime';
-import type { Later, Place } from '../places.js';
+import { asideWhileSilent, type PlaceInUse } from '../places.js';
 import { checkRegister } from './check-register.js';
 import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
@@ -30,12 +30,6 @@ const IDENTITY_TTL_MS = 60_000;
 const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
 const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled']);
 
-/** Where the drain runs: the place that it holds while its register answers. */
-export interface DrainPlace {
-  place: Place;
-  later: Later;
-}
-
 export interface LaneWork {
   sender: SendReceipt;
   resolver: ResolveAttempt;
@@ -45,7 +39,7 @@ export interface LaneWork {
 
 interface HeldDrain {
   grip: LaneGrip;
-  place: DrainPlace | null;
+  place: PlaceInUse | null;
 }
 
 /** Works one lane off, serially, under its lock (docs/architecture.md). */
@@ -67,7 +61,7 @@ export class DrainLane {
   }
 
   /** Without a place: bounded by nothing. */
-  async drain(deviceId: string, place: DrainPlace | null = null): Promise<Drained> {
+  async drain(deviceId: string, place: PlaceInUse | null = null): Promise<Drained> {
     const lockNumber = await this.store.lockNumberOf(deviceId);
     if (lockNumber === null) return { kind: 'idle' };
     const grip = await this.locks.tryTake(lockNumber);
@@ -78,10 +72,10 @@ export class DrainLane {
     } finally {
       await grip.release();
     }
-    if (drained.kind !== 'idle') return drained;
+    if (drained.kind !== 'idle' || this.stopping) return drained;
     // A receipt committed between our last look and the release found the lane busy: its bell rang in vain.
     const after = await this.store.read(deviceId, 1);
-    return after && isDue(after) && !this.stopping ? { kind: 'more' } : drained;
+    return after && isDue(after) ? { kind: 'more' } : drained;
   }
 
   private async drainHeld(deviceId: string, held: HeldDrain): Promise<Drained> {
@@ -134,12 +128,14 @@ export class DrainLane {
     const register = this.registers.of(device);
     return {
       device,
-      register: place ? patientRegister(register, place.place, place.later) : register,
+      register: place ? patientRegister(register, place) : register,
       grip,
       baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
       lastKnown,
       calibration,
       failures,
+      patiently: (wait) => (place ? asideWhileSilent(place, wait) : wait()),
+      isStopping: () => this.stopping,
     };
   }
 

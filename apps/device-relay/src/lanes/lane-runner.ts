@@ -92,7 +92,8 @@ export class LaneRunner {
     let drained: Drained = { kind: 'idle' };
     const place = await this.places.enter();
     try {
-      if (place) drained = await this.drainLane.drain(deviceId, { place: noticed(place, whenAside), later: this.later });
+      if (place)
+        drained = await this.drainLane.drain(deviceId, { place: noticed(place, whenAside), later: this.later });
     } catch (error) {
       // The database is away or refuses: what was begun is an open attempt, the sweeper comes back to it.
       this.logger.error({ err: error, device_id: deviceId }, 'lane failed');

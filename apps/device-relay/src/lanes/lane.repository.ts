@@ -27,8 +27,7 @@ export class LaneRepository implements LaneStore {
 
   openAttempt: LaneStore['openAttempt'] = (intent) => this.attempts.openAttempt(intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) => this.attempts.closeRegistered(close);
-  recordLateAnswer: LaneStore['recordLateAnswer'] = (attemptId, registration) =>
-    this.attempts.recordLateAnswer(attemptId, registration);
+  recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => this.attempts.recordLateAnswer(answer);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
     this.attempts.closeRejected(attemptId, rejection, evidence, grip);
   closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, grip) =>

@@ -1,8 +1,8 @@
 import { isUniqueViolation, Prisma, type PrismaService } from '#database';
-import type { Registration, Rejection } from '#fiscal-domain';
+import type { Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { isHeld, jsonOrNull } from './lane-sql.js';
-import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer } from './ports.js';
+import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer, LateRegistration } from './ports.js';
 
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on (docs/watch.md). */
 const OFD_FUSE_HOURS = 48;
@@ -158,17 +158,17 @@ export class MoveAttempts {
        WHERE id = ${attemptId} AND state = 'open'`;
   }
 
-  async recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer> {
+  async recordLateAnswer(answer: LateRegistration): Promise<LateAnswer> {
     try {
-      return await this.completeOrProve(attemptId, registration);
+      return await this.completeOrProve(answer);
     } catch (error) {
       // receipts_one_per_registration: the answer names what another receipt holds, one of the two is not true.
       if (!isUniqueViolation(error)) throw error;
-      return this.suspectDuplicate(attemptId, registration);
+      return this.suspectDuplicate(answer);
     }
   }
 
-  private async suspectDuplicate(attemptId: string, registration: Registration): Promise<LateAnswer> {
+  private async suspectDuplicate({ receiptId, registration }: LateRegistration): Promise<LateAnswer> {
     const { terminalId, receiptSeq, fiscalSign } = registration;
     await this.prisma.$executeRaw`
       INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -176,28 +176,26 @@ export class MoveAttempts {
              CASE r.type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.duplicate_suspected', r.id,
              jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
                                 'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
-        FROM receipts r JOIN attempts a ON a.receipt_id = r.id WHERE a.id = ${attemptId}`;
+        FROM receipts r WHERE r.id = ${receiptId}`;
     return 'duplicate_suspected';
   }
 
-  private async completeOrProve(attemptId: string, registration: Registration): Promise<LateAnswer> {
+  private async completeOrProve({ receiptId, deviceId, registration }: LateRegistration): Promise<LateAnswer> {
     const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
     const [row] = await this.prisma.$queryRaw<{ late: LateAnswer }[]>`
-      WITH attempt AS (
-        SELECT receipt_id FROM attempts WHERE id = ${attemptId}
-      ), completed AS (
+      WITH completed AS (
         UPDATE receipts r SET fiscal_sign = coalesce(r.fiscal_sign, ${fiscalSign}),
                               verification_url = coalesce(r.verification_url, ${verificationUrl}), updated_at = now()
-          FROM attempt WHERE r.id = attempt.receipt_id AND r.status = 'registered'
+         WHERE r.id = ${receiptId} AND r.status = 'registered'
            AND r.terminal_id = ${terminalId} AND r.receipt_seq = ${receiptSeq}
         RETURNING r.id
       ), proved AS (
         UPDATE receipts r
-           SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq},
-               fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
+           SET status = 'registered', updated_at = now(), device_id = ${deviceId}, terminal_id = ${terminalId},
+               receipt_seq = ${receiptSeq}, fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
                registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
                ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
-          FROM attempt WHERE r.id = attempt.receipt_id AND r.status IN ('unknown', 'accepted')
+         WHERE r.id = ${receiptId} AND r.status IN ('unknown', 'accepted')
         RETURNING r.id
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -206,9 +204,10 @@ export class MoveAttempts {
                CASE WHEN EXISTS (SELECT FROM proved) THEN '.registered' ELSE '.duplicate_suspected' END, r.id,
                jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
                                   'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
-          FROM receipts r JOIN attempt ON r.id = attempt.receipt_id WHERE NOT EXISTS (SELECT FROM completed)
+          FROM receipts r WHERE r.id = ${receiptId} AND NOT EXISTS (SELECT FROM completed)
       )
-      SELECT CASE WHEN EXISTS (SELECT FROM completed) THEN 'same' WHEN EXISTS (SELECT FROM proved) THEN 'proved'
+      SELECT CASE WHEN NOT EXISTS (SELECT FROM receipts WHERE id = ${receiptId}) THEN 'no_receipt'
+                  WHEN EXISTS (SELECT FROM completed) THEN 'same' WHEN EXISTS (SELECT FROM proved) THEN 'proved'
                   ELSE 'duplicate_suspected' END AS late`;
     return row?.late ?? 'duplicate_suspected';
   }

@@ -1,9 +1,9 @@
-import { asideWhileSilent, type Later, type Place } from '../places.js';
+import { asideWhileSilent, type PlaceInUse } from '../places.js';
 import type { PreparedReceipt, Register } from './ports.js';
 
 /** A register that holds its lane's place only while it answers: a silent one hinders no other lane. */
-export function patientRegister(register: Register, place: Place, later: Later): Register {
-  const patiently = <T>(call: () => Promise<T>): Promise<T> => asideWhileSilent({ place, later }, call);
+export function patientRegister(register: Register, place: PlaceInUse): Register {
+  const patiently = <T>(call: () => Promise<T>): Promise<T> => asideWhileSilent(place, call);
   return {
     status: () => patiently(() => register.status()),
     fmInfo: () => patiently(() => register.fmInfo()),

@@ -112,8 +112,11 @@ export interface LaneStore {
    * sequence, so the register lies; nothing was changed.
    */
   closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
-  /** An answer that came after a successor had closed the attempt: completes, proves or contradicts what he found. */
-  recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer>;
+  /**
+   * An answer whose attempt is closed already, or is not known here because the database was put back from a copy: completes,
+   * proves or contradicts what was found meanwhile.
+   */
+  recordLateAnswer(answer: LateRegistration): Promise<LateAnswer>;
   /**
    * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
    * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
@@ -159,13 +162,22 @@ export interface CloseRegistered {
   lastKnown: LastKnown | null;
 }
 
+export interface LateRegistration {
+  receiptId: string;
+  /** The register that has told it. */
+  deviceId: string;
+  registration: Registration;
+}
+
 export type LateAnswer =
   /** The same registration; a missing sign is completed. */
   | 'same'
   /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
   | 'proved'
   /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must look. */
-  | 'duplicate_suspected';
+  | 'duplicate_suspected'
+  /** This database does not know the receipt. */
+  | 'no_receipt';
 
 /** A lane lock in hand. */
 export interface LaneGrip {

@@ -13,12 +13,10 @@ import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
-import type { CloseRegistered, LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { CloseRegistered, LaneStore, LateAnswer, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { TakeBaseline } from './take-baseline.js';
-
-/** Pauses between tries to record what the register has answered. */
-const RECORD_AGAIN_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 15_000] as const;
 
 interface Sent {
   attempt: OpenAttempt;
@@ -31,6 +29,7 @@ export interface LaneParts {
   setbacks: LaneSetbacks;
   baselines: TakeBaseline;
   notices: SettledNotices;
+  answers: RecordAnswer;
 }
 
 /**
@@ -44,7 +43,7 @@ export class SendReceipt {
   constructor(
     private readonly store: LaneStore,
     private readonly parts: LaneParts,
-    private readonly tools: { clock: Clock; logger: Logger; pause: (ms: number) => Promise<void> },
+    private readonly tools: { clock: Clock; logger: Logger },
   ) {}
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
@@ -133,11 +132,12 @@ export class SendReceipt {
       baseline,
       lastKnown,
     };
-    const closed = await this.closeRegistered(close);
-    if (closed === 'sequence_taken') {
+    const recorded = await this.parts.answers.record(lane, { receiptId: attempt.receiptId, close });
+    if (recorded.kind === 'kept') return { kind: 'stop' };
+    if (recorded.kind === 'sequence_taken') {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
     }
-    if (closed === 'already_closed') return this.recordLate(lane, { attempt, answer }, close);
+    if (recorded.kind === 'late') return this.noteLate(lane, { attempt, answer }, recorded.late);
     this.parts.notices.tell(attempt.receiptId);
     lane.baseline = baseline;
     lane.lastKnown = lastKnown;
@@ -146,25 +146,8 @@ export class SendReceipt {
     return { kind: 'next' };
   }
 
-  /**
-   * The answer is in hand and cannot be had again from a register without keys: a database that is away for seconds must
-   * not make the receipt unknown. Whoever took the lane over meanwhile is met by `already_closed`.
-   */
-  private async closeRegistered(close: CloseRegistered): ReturnType<LaneStore['closeRegistered']> {
-    for (const pauseMs of RECORD_AGAIN_MS) {
-      try {
-        return await this.store.closeRegistered(close);
-      } catch (error) {
-        this.tools.logger.error({ err: error, attempt_id: close.attemptId }, 'registered, but not recorded yet');
-        await this.tools.pause(pauseMs);
-      }
-    }
-    return this.store.closeRegistered(close);
-  }
-
-  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without hearing of it. */
-  private async recordLate(lane: LaneInHand, { attempt }: Sent, { registration }: CloseRegistered): Promise<Step> {
-    const late = await this.store.recordLateAnswer(attempt.id, registration);
+  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without noticing. */
+  private noteLate(lane: LaneInHand, { attempt }: Sent, late: LateAnswer): Step {
     const level = late === 'same' ? 'info' : 'error';
     this.tools.logger[level](
       { device_id: lane.device.id, attempt_id: attempt.id, late },
@@ -194,6 +177,8 @@ export class SendReceipt {
 
   private resolveUnclear(lane: LaneInHand, { attempt }: Sent, reason: string): Promise<Step> {
     this.tools.logger.warn({ device_id: lane.device.id, attempt_id: attempt.id, reason }, 'unclear answer');
+    // The next relay resolves it; its deadline is a new one.
+    if (lane.isStopping()) return Promise.resolve({ kind: 'stop' });
     return this.parts.resolver.resolve(lane, attempt, reason);
   }
 

@@ -93,7 +93,7 @@ export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () =
     read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
-    recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
+    recordLateAnswer: (answer) => send(() => ledger.recordLateAnswer(answer)),
     closeRejected: (attemptId, rejection, evidence, grip) =>
       send(() => ledger.closeRejected(attemptId, rejection, evidence, grip)),
     closeNotRegistered: (attemptId, evidence, grip) => send(() => ledger.closeNotRegistered(attemptId, evidence, grip)),
