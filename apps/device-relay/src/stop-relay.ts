@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { stopFastifyNestApp, Stopping } from '#runtime';
+import { endsWithin, stopFastifyNestApp, Stopping } from '#runtime';
 import { LanesModule } from './lanes/lanes.module.js';
 import { Links } from './links/links.js';
+import { RestoreModule } from './restore/restore.module.js';
 import type { RelaySettings } from './settings.js';
 import { TasksModule } from './tasks/tasks.module.js';
 import { WatchModule } from './watch.module.js';
@@ -22,6 +23,7 @@ export async function stopRelay(
     app.get(LanesModule).end(STOP_DEADLINE_MS),
     app.get(WatchModule).end(STOP_DEADLINE_MS),
     app.get(TasksModule).end(STOP_DEADLINE_MS),
+    endsWithin(app.get(RestoreModule).end(), STOP_DEADLINE_MS),
     delay(Math.min(STOP_LISTENER_AFTER_MS, STOP_DEADLINE_MS)),
   ]);
   await app.get(Links, { strict: false }).drain(endMs - performance.now());

@@ -1,6 +1,7 @@
 // Promise: what waits for a register that stays away goes to another, in order, and is never sent by both.
 import type { Watch } from '../watch.js';
 import { LaneRepository } from '../lanes/lane.repository.js';
+import type { LaneGrip } from '../lanes/ports.js';
 import { BASELINE } from '../lanes/testing/lane-rows.js';
 import { WatchRig } from '../testing/watch-rig.js';
 import { FailoverRepository } from './failover.repository.js';
@@ -141,8 +142,14 @@ test.each([
 });
 
 describe('against the intent to send', () => {
+  let grip: LaneGrip;
+  beforeAll(async () => {
+    const { started } = await rig.one('SELECT pg_postmaster_start_time()::text AS started');
+    const held = { isHeld: () => true, release: () => Promise.resolve() };
+    grip = { lockNumber: 0, backendPid: 0, serverStartedAt: String(started), ...held };
+  });
   const intent = (receiptId: string, deviceId: string, attemptId: string) => ({
-    ...{ attemptId, receiptId, deviceId, baseline: BASELINE, request: Buffer.from('bytes') },
+    ...{ attemptId, receiptId, deviceId, baseline: BASELINE, request: Buffer.from('bytes'), grip },
   });
 
   test('the mover holds the row first: the intent waits, and finds nothing to send', async () => {

@@ -1,5 +1,4 @@
-import type { Prisma } from '#database';
-import { type PrismaService } from '#database';
+import { FROM_COPY, type Prisma, type PrismaService } from '#database';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { FUSE_ALARM_MS } from '../health/device-state.js';
@@ -81,12 +80,12 @@ export class FailoverRepository {
   /**
    * Locked until the move. Refunds go to the terminal that sold. Whatever was tried before must be known not to have
    * left: not a byte sent, or a refusal to the first sending. An operator's "send again" and what counters or repetitions
-   * proved was proven for this register alone.
+   * proved was proven for this register alone. Of a receipt that is older than a restore nothing is known.
    */
   private async movable(tx: Tx, deviceId: string): Promise<string[]> {
     const rows = await tx.$queryRaw<{ id: string }[]>`
       SELECT r.id FROM receipts r
-       WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND r.type <> 'refund'
+       WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND r.type <> 'refund' AND NOT ${FROM_COPY}
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id
                             AND (a.state <> 'not_registered'
                                  OR coalesce(a.outcome -> 'answer' ->> 'kind', '') NOT IN ('not_sent', 'refused')))
@@ -104,7 +103,8 @@ export class FailoverRepository {
         SELECT lane_place, row_number() OVER (ORDER BY lane_place) AS place
           FROM (SELECT nextval('lane_place_seq') AS lane_place FROM generate_series(1, ${moves.length}::int)) s
       ), moved AS (
-        UPDATE receipts r SET device_id = p.device_id, lane_place = n.lane_place, updated_at = now()
+        UPDATE receipts r SET device_id = p.device_id, lane_place = n.lane_place, updated_at = now(),
+                              moved_from = array_append(r.moved_from, r.device_id)
           FROM planned p JOIN drawn n USING (place)
          WHERE r.id = p.receipt_id AND r.status = 'accepted' AND r.device_id = ${from}
         RETURNING r.id, r.merchant_id, r.device_id, p.event_id

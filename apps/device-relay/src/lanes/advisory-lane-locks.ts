@@ -28,6 +28,7 @@ const TAKE_AND_RELEASE = `
  */
 class Session {
   backendPid = 0;
+  serverStartedAt = '';
   alive = false;
   /** Resolves when the session is lost or given up. */
   readonly over: Promise<void>;
@@ -114,6 +115,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     return {
       lockNumber,
       backendPid: session.backendPid,
+      serverStartedAt: session.serverStartedAt,
       isHeld: () => session.alive,
       release: async () => {
         try {
@@ -163,8 +165,11 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     });
     await client.connect();
     await client.query('SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3');
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const { rows } = await client.query<{ pid: number; started: string }>(
+      'SELECT pg_backend_pid() AS pid, pg_postmaster_start_time()::text AS started',
+    );
     session.backendPid = rows[0]?.pid ?? 0;
+    session.serverStartedAt = rows[0]?.started ?? '';
     await this.prepare(client);
     session.alive = true;
     this.session = session;

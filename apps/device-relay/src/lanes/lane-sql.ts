@@ -9,6 +9,14 @@ export function jsonOrNull(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
+/**
+ * The statement runs on the server on which the lane lock was taken, by the start of its postmaster: a relay may reach a
+ * promoted standby while its lock session still hangs on the server that is gone.
+ */
+export function isOnServerOf({ serverStartedAt }: LaneGrip): Prisma.Sql {
+  return Prisma.sql`pg_postmaster_start_time() = ${serverStartedAt}::timestamptz`;
+}
+
 /** The lane lock is still this session's, by the database's own word. */
 export function isHeld({ backendPid, lockNumber }: LaneGrip): Prisma.Sql {
   return Prisma.sql`

@@ -28,6 +28,7 @@ export class LaneRepository implements LaneStore {
   openAttempt: LaneStore['openAttempt'] = (intent) => this.attempts.openAttempt(intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) => this.attempts.closeRegistered(close);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => this.attempts.recordLateAnswer(answer);
+  holdFromCopy: LaneStore['holdFromCopy'] = (receiptId) => this.attempts.holdFromCopy(receiptId);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
     this.attempts.closeRejected(attemptId, rejection, evidence, grip);
   closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, grip) =>

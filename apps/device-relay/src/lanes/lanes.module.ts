@@ -135,7 +135,10 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
         new Sweeper(lanes, runner, logger, systemClock),
     },
   ],
-  exports: [LinksModule, PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks, LaneRepository, RegisterConnections],
+  exports: [
+    ...[LinksModule, PrismaService, LaneBell, LaneListener, AdvisoryLaneLocks, LaneRepository, RegisterConnections],
+    PostgresSettledNotices,
+  ],
 })
 export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private ending: Promise<void> | null = null;

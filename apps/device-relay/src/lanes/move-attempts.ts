@@ -1,8 +1,17 @@
 import { isUniqueViolation, Prisma, type PrismaService } from '#database';
 import type { Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
-import { isHeld, jsonOrNull } from './lane-sql.js';
-import type { AttemptEvidence, CloseRegistered, Intent, LaneGrip, LateAnswer, LateRegistration } from './ports.js';
+import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
+import { isHeld, isOnServerOf, jsonOrNull } from './lane-sql.js';
+import type {
+  AttemptEvidence,
+  CloseRegistered,
+  Intent,
+  LaneGrip,
+  LaneStore,
+  LateAnswer,
+  LateRegistration,
+} from './ports.js';
 
 /** Registration + 48 h: the fuse after which a fiscal module refuses to go on (docs/watch.md). */
 const OFD_FUSE_HOURS = 48;
@@ -18,23 +27,24 @@ export class MoveAttempts {
    * Withdrawn: it may not be sent any more. A hold that has run out, and a refund whose module is no longer the one in this
    * register (only the one that sold can take it back), become `cancelled` here and now.
    */
-  async openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'> {
+  async openAttempt(intent: Intent): ReturnType<LaneStore['openAttempt']> {
     const { terminalId } = intent.baseline;
+    const here = isOnServerOf(intent.grip);
     const misplaced = Prisma.sql`
       (type = 'refund' AND ${terminalId}::text IS NOT NULL
        AND coalesce(document #>> '{refundInfo,terminalId}', ${terminalId}) <> ${terminalId})`;
     try {
-      const opened = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
+      const [opened] = await this.prisma.queryHot<{ opened: boolean; is_here: boolean }>(Prisma.sql`
         WITH moved AS (
           UPDATE receipts r SET status = 'sending', updated_at = now()
-           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted' AND ${here}
              AND (dispatch_before IS NULL OR dispatch_before > now()) AND NOT ${misplaced}
              AND NOT EXISTS (SELECT FROM receipts before WHERE before.device_id = ${intent.deviceId}
                                 AND before.status = 'accepted' AND before.lane_place < r.lane_place)
           RETURNING id
         ), held AS (
           UPDATE receipts SET status = 'cancelled', updated_at = now()
-           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted'
+           WHERE id = ${intent.receiptId} AND device_id = ${intent.deviceId} AND status = 'accepted' AND ${here}
              AND (dispatch_before <= now() OR ${misplaced})
           RETURNING id, merchant_id, type, dispatch_before
         ), told AS (
@@ -43,19 +53,30 @@ export class MoveAttempts {
                  jsonb_build_object('receipt_id', id, 'reason', CASE WHEN dispatch_before <= now()
                    THEN 'the payment hold ran out' ELSE 'the fiscal module that sold is no longer in this register' END)
             FROM held
-        )
+        ), opened AS (
         INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id)
         SELECT ${intent.attemptId}, id, ${intent.deviceId},
                1 + (SELECT coalesce(max(number), 0) FROM attempts a WHERE a.receipt_id = moved.id),
                'open', ${JSON.stringify(intent.baseline)}::jsonb, ${intent.request}, ${this.relayId}
           FROM moved
-        RETURNING id`);
-      return opened.length === 1 ? 'opened' : 'withdrawn';
+        RETURNING id
+        )
+        SELECT EXISTS (SELECT FROM opened) AS opened, ${here} AS is_here`);
+      if (opened?.opened) return 'opened';
+      return opened?.is_here ? 'withdrawn' : 'lane_not_held';
     } catch (error) {
       // attempts_one_open_per_device: the statement was rolled back whole, the receipt is still accepted.
       if (isUniqueViolation(error)) return 'lane_occupied';
       throw error;
     }
+  }
+
+  async holdFromCopy(receiptId: string): Promise<boolean> {
+    return this.prisma.$transaction(async (tx) => {
+      const sql: Sql = <Row>(text: string, values: readonly unknown[]) => tx.$queryRawUnsafe<Row[]>(text, ...values);
+      const held = await holdReceipts(sql, await readFleet(sql, receiptId), [receiptId]);
+      return held.length > 0;
+    });
   }
 
   async closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'> {
@@ -168,19 +189,24 @@ export class MoveAttempts {
     }
   }
 
-  private async suspectDuplicate({ receiptId, registration }: LateRegistration): Promise<LateAnswer> {
+  private async suspectDuplicate({
+    receiptId,
+    registration,
+    evidence = 'answer',
+  }: LateRegistration): Promise<LateAnswer> {
     const { terminalId, receiptSeq, fiscalSign } = registration;
     await this.prisma.$executeRaw`
       INSERT INTO events (id, merchant_id, type, subject_id, data)
       SELECT ${newId('evt')}, r.merchant_id,
              CASE r.type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.duplicate_suspected', r.id,
              jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
-                                'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
+                                'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)
         FROM receipts r WHERE r.id = ${receiptId}`;
     return 'duplicate_suspected';
   }
 
-  private async completeOrProve({ receiptId, deviceId, registration }: LateRegistration): Promise<LateAnswer> {
+  private async completeOrProve(late: LateRegistration): Promise<LateAnswer> {
+    const { receiptId, deviceId, registration, evidence = 'answer' } = late;
     const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
     const [row] = await this.prisma.$queryRaw<{ late: LateAnswer }[]>`
       WITH completed AS (
@@ -193,7 +219,7 @@ export class MoveAttempts {
         UPDATE receipts r
            SET status = 'registered', updated_at = now(), device_id = ${deviceId}, terminal_id = ${terminalId},
                receipt_seq = ${receiptSeq}, fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
-               registered_at = ${new Date(registration.transactionTimeMs)}, evidence = 'answer', ofd_status = 'pending',
+               registered_at = ${new Date(registration.transactionTimeMs)}, evidence = ${evidence}::evidence, ofd_status = 'pending',
                ofd_deadline_at = ${new Date(registration.transactionTimeMs)}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS})
          WHERE r.id = ${receiptId} AND r.status IN ('unknown', 'accepted')
         RETURNING r.id
@@ -203,7 +229,7 @@ export class MoveAttempts {
                CASE r.type WHEN 'refund' THEN 'refund' ELSE 'receipt' END ||
                CASE WHEN EXISTS (SELECT FROM proved) THEN '.registered' ELSE '.duplicate_suspected' END, r.id,
                jsonb_build_object('receipt_id', r.id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
-                                  'fiscal_sign', ${fiscalSign}::text, 'evidence', 'answer')
+                                  'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)
           FROM receipts r WHERE r.id = ${receiptId} AND NOT EXISTS (SELECT FROM completed)
       )
       SELECT CASE WHEN NOT EXISTS (SELECT FROM receipts WHERE id = ${receiptId}) THEN 'no_receipt'

@@ -60,6 +60,8 @@ export interface WaitingReceipt {
   extraInfo?: LocalExtraInfo | null;
   /** An earlier attempt ended without proof (a person sent it again): only its key keeps it from being doubled. */
   mayBeRegistered: boolean;
+  /** It is older than a restore of the database, and no register has been compared for it. */
+  isFromCopy?: boolean;
 }
 
 /** Everything a drain needs to know, read in one go under the lane lock. */
@@ -92,6 +94,7 @@ export interface Intent {
   deviceId: string;
   baseline: Baseline;
   request: Buffer;
+  grip: LaneGrip;
 }
 
 /** Why the attempt ended as it did; stored beside it for support and operators. */
@@ -104,14 +107,20 @@ export interface LaneStore {
   /**
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
-   * ran out), or no longer the first of its lane. `lane_occupied`: an attempt is open.
+   * ran out), or no longer the first of its lane. `lane_occupied`: an attempt is open. `lane_not_held`: this is another server
+   * than the one on which the lane lock is held.
    */
-  openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'>;
+  openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied' | 'lane_not_held'>;
   /**
    * `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds this terminal's
    * sequence, so the register lies; nothing was changed.
    */
   closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
+  /**
+   * A receipt that is older than a restore becomes `unknown` where another register may have it, or its own one cannot be
+   * asked by key. False: its own register answers for it.
+   */
+  holdFromCopy(receiptId: string): Promise<boolean>;
   /**
    * An answer whose attempt is closed already, or is not known here because the database was put back from a copy: completes,
    * proves or contradicts what was found meanwhile.
@@ -167,6 +176,8 @@ export interface LateRegistration {
   /** The register that has told it. */
   deviceId: string;
   registration: Registration;
+  /** `answer` unless its journal was asked for it. */
+  evidence?: 'answer' | 'journal';
 }
 
 export type LateAnswer =
@@ -184,6 +195,8 @@ export interface LaneGrip {
   readonly lockNumber: number;
   /** Server process that holds it, as pg_locks shows it. */
   readonly backendPid: number;
+  /** When the server was started that holds it: another one, such as a promoted standby, does not know the lock. */
+  readonly serverStartedAt: string;
   /** False as soon as this process knows that the session is gone. */
   isHeld(): boolean;
   release(): Promise<void>;

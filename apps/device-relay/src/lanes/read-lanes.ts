@@ -1,4 +1,4 @@
-import { Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
+import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
 import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
@@ -73,8 +73,11 @@ export class ReadLanes {
                WHERE a.device_id = d.id AND a.state = 'open') AS attempt,
              (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info,
                                 'mayBeRegistered', EXISTS (
-                                SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT})) ORDER BY w.lane_place)
-                FROM (SELECT id, document, extra_info, lane_place FROM receipts
+                                SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT}) OR w.is_from_copy,
+                                'isFromCopy', w.is_from_copy AND NOT EXISTS (
+                                SELECT FROM restore_checks c, database_identity i
+                                 WHERE c.receipt_id = w.id AND c.restored_at = i.changed_at)) ORDER BY w.lane_place)
+                FROM (SELECT id, document, extra_info, lane_place, ${FROM_COPY} AS is_from_copy FROM receipts r
                        WHERE device_id = d.id AND status = 'accepted'
                        ORDER BY lane_place LIMIT ${receipts}) w) AS waiting
         FROM devices d JOIN lanes l ON l.device_id = d.id

@@ -48,6 +48,11 @@ export class SendReceipt {
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
+    // Accepted after the lanes were held, out of a payment that the copy had as open.
+    if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
+      this.parts.notices.tell(receipt.id);
+      return { kind: 'reread' };
+    }
     const { profile, takesExtraInfo = false } = lane.device;
     const extraInfo = takesExtraInfo ? (receipt.extraInfo ?? null) : null;
     const request = Buffer.from(JSON.stringify(toLocalReceipt(document, profile.vatRule, extraInfo)));
@@ -71,13 +76,15 @@ export class SendReceipt {
     const isIntentFresh = beginSendGuard(this.tools.clock);
     const attemptId = newId('att');
     const { baseline } = lane;
-    const intent = { attemptId, receiptId: receipt.id, deviceId: lane.device.id, baseline, request };
+    const intent = { attemptId, receiptId: receipt.id, deviceId: lane.device.id, baseline, request, grip: lane.grip };
     const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
       prepared.call.abandon();
       throw error;
     });
     if (opened !== 'opened') {
       prepared.call.abandon();
+      // The lock session notices by itself, and its successor takes no lane before it has looked at the new server.
+      if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
       // What was read before is no longer true: going on with it could send the receipts behind it first.
       if (opened === 'withdrawn') this.parts.notices.tell(receipt.id);
       return { kind: 'reread' };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { PrismaService, RECEIPT_SETTLED_CHANNEL, FROM_COPY, UNPROVEN_ATTEMPT } from '#database';
 import { newId, Problem } from '#runtime';
 import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 
@@ -37,6 +37,7 @@ export class CancelReceipt {
         UPDATE receipts r SET status = 'cancelled', updated_at = now()
          WHERE r.id = ${id} AND r.merchant_id = ${merchantId} AND r.status = 'accepted'
            AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
+           AND NOT ${FROM_COPY}
         RETURNING r.id, r.merchant_id, r.type
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)

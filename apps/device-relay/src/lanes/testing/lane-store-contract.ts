@@ -47,7 +47,8 @@ export function laneStoreContract(rig: LaneStoreRig): void {
   const intend = (receiptId: string, store = rig.ours) => {
     attempts += 1;
     const attemptId = `att_c${attempts}`;
-    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from(receiptId) };
+    const request = Buffer.from(receiptId);
+    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request, grip: rig.grip() };
     return store.openAttempt(intent).then((opened) => ({ opened, attemptId }));
   };
   const sending = async (): Promise<{ receiptId: string; attemptId: string }> => {

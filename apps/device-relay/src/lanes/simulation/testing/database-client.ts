@@ -92,6 +92,7 @@ export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () =
     lockNumberOf: (deviceId) => Promise.resolve(ledger.lockNumberOf(deviceId)),
     read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
+    holdFromCopy: () => Promise.resolve(false),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (answer) => send(() => ledger.recordLateAnswer(answer)),
     closeRejected: (attemptId, rejection, evidence, grip) =>
@@ -166,6 +167,7 @@ export class SimulatedLocks implements LaneLocks {
     return {
       lockNumber,
       backendPid: session.pid,
+      serverStartedAt: '',
       isHeld: () => session.alive,
       release: async () => {
         await this.ask(session, () => locks.get(lockNumber) === session.pid && locks.delete(lockNumber));
