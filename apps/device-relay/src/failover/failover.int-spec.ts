@@ -141,6 +141,22 @@ test.each([
   expect(await lanes()).toEqual({ [where]: [id] });
 });
 
+test('older than a restore of the database: it stays where its key is known; where it came from is noted on the others', async () => {
+  await rig.addDevice('dev_1', AWAY);
+  await rig.addDevice('dev_2');
+  const old = await rig.accept('dev_1');
+  await rig.sql.query(`INSERT INTO database_identity (identity, changed_at) VALUES ('x', now())
+                       ON CONFLICT (id) DO UPDATE SET changed_at = now()`);
+  const fresh = await rig.accept('dev_1');
+  await rig.sql.query(`UPDATE receipts SET created_at = now() - interval '1 s' WHERE id = $1`, [old]);
+  await rig.sql.query(`UPDATE receipts SET created_at = now() + interval '1 s' WHERE id = $1`, [fresh]);
+  await goesAway('dev_1');
+  await after(5_000);
+  expect(await lanes()).toEqual({ dev_1: [old], dev_2: [fresh] });
+  expect(await rig.one('SELECT moved_from FROM receipts WHERE id = $1', fresh)).toEqual({ moved_from: ['dev_1'] });
+  await rig.sql.query('UPDATE database_identity SET changed_at = NULL');
+});
+
 describe('against the intent to send', () => {
   let grip: LaneGrip;
   beforeAll(async () => {

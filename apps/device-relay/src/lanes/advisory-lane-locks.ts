@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
-import { StatementGroup } from '#database';
+import { LANE_LOCK_SESSIONS, StatementGroup } from '#database';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
 
@@ -17,10 +17,16 @@ interface LockRequest {
   release: boolean;
 }
 
-/** Taking and releasing lanes in one statement. A lane is in a group once: it is released before it is taken again. */
+/**
+ * Taking and releasing lanes in one statement. A lane is in a group once: it is released before it is taken again. While a
+ * person holds all lanes (npm run cli -- restore begin) none is taken.
+ */
 const TAKE_AND_RELEASE = `
-  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane) ELSE pg_try_advisory_lock($1, w.lane) END AS done
-    FROM unnest($2::int[], $3::bool[]) AS w(lane, release)`;
+  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane)
+                      WHEN held.all_lanes THEN false
+                      ELSE pg_try_advisory_lock($1, w.lane) END AS done
+    FROM unnest($2::int[], $3::bool[]) AS w(lane, release),
+         (SELECT EXISTS (SELECT FROM database_identity WHERE lanes_held_at IS NOT NULL) AS all_lanes) held`;
 
 /**
  * One statement at a time takes and releases all lanes that wait for it: the connection takes no more than one, and its
@@ -152,7 +158,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private async connectUntilLost(): Promise<void> {
     const client = new pg.Client({
       connectionString: this.settings.databaseUrl,
-      application_name: 'device-relay-locks',
+      application_name: LANE_LOCK_SESSIONS,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,

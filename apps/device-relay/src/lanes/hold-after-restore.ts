@@ -1,6 +1,7 @@
 import type pg from 'pg';
+import { RESTORED } from '#database';
 import { newId, type Logger } from '#runtime';
-import { holdReceipts, readFleet, WHY, type Sql } from '../restore/hold-receipts.js';
+import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
 
 /**
  * Another cluster (pg_dump into a new one, pg_upgrade), another timeline (point-in-time recovery, a promoted standby) or
@@ -38,7 +39,7 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
     if (before !== identity) {
       await client.query(NOTE_CHANGE, [identity]);
       const held = await hold(client);
-      logger.error({ before, identity, ...held }, WHY);
+      logger.error({ before, identity, ...held }, RESTORED);
     }
     await client.query('COMMIT');
   } catch (error) {
@@ -71,7 +72,7 @@ async function stopKeyless(sql: Sql): Promise<number> {
         AND (terminal_id IS NOT NULL
              OR EXISTS (SELECT FROM receipts r WHERE r.device_id = d.id AND r.status IN ('accepted', 'sending')))
      RETURNING id`,
-    [WHY],
+    [RESTORED],
   );
   const ids = devices.map(({ id }) => id);
   await sql(

@@ -215,6 +215,16 @@ describe('closing as registered', () => {
   });
 });
 
+describe('a promoted standby that the relay reaches while its lock session hangs on the server that is gone', () => {
+  test('no intent is written there: that server does not know the lane lock', async () => {
+    const receiptId = await rows.createReceipt();
+    const elsewhere = { ...rows.grip, serverStartedAt: '2026-01-02 03:04:05.678901+00' };
+    expect(await rows.ours.openAttempt({ ...rows.intent(receiptId), grip: elsewhere })).toBe('lane_not_held');
+    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'accepted' });
+    expect(await rows.ours.openAttempt(rows.intent(receiptId))).toBe('opened');
+  });
+});
+
 describe('an answer that comes after the attempt was closed', () => {
   const late = (receiptId: string, more: Partial<Registration> = {}): LateRegistration => {
     return { receiptId, deviceId: rows.deviceId, registration: { ...REGISTRATION, ...more } };

@@ -155,6 +155,7 @@ export class ReadLanes {
   private isFree(): Prisma.Sql {
     return Prisma.sql`
       d.state NOT IN ('disabled', 'replaced')
+      AND NOT EXISTS (SELECT FROM database_identity WHERE lanes_held_at IS NOT NULL)
       AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
            OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
       AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}

@@ -1,11 +1,9 @@
+import { HELD_BY_RESTORE, RESTORED } from '#database';
 import { newId } from '#runtime';
 import { MOST_REGISTERS, Reach, type FleetDevice } from './reach.js';
 
 /** Runs one statement of a transaction that the caller has begun. */
 export type Sql = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>;
-
-export const HELD_BY = 'restore';
-export const WHY = 'the database was put back from a copy: what was registered after the copy is not known here';
 
 /** Rows of one statement. */
 const BATCH = 2_000;
@@ -79,16 +77,16 @@ async function hold(sql: Sql, holds: readonly Hold[]): Promise<void> {
      SELECT h.attempt_id, r.id, r.device_id,
             1 + (SELECT coalesce(max(a.number), 0) FROM attempts a WHERE a.receipt_id = r.id), 'unknown',
             coalesce(l.baseline, '{"terminalId": null, "journalId": null, "sequence": null, "reading": null}'),
-            '', '${HELD_BY}', now(), jsonb_build_object('why', $3::text)
+            '', '${HELD_BY_RESTORE}', now(), jsonb_build_object('why', $3::text)
        FROM unnest($1::text[], $2::text[]) AS h(receipt_id, attempt_id)
        JOIN receipts r ON r.id = h.receipt_id JOIN lanes l ON l.device_id = r.device_id`,
-    [made.map(({ receiptId }) => receiptId), made.map(({ attemptId }) => attemptId), WHY],
+    [made.map(({ receiptId }) => receiptId), made.map(({ attemptId }) => attemptId), RESTORED],
   );
   await sql(
     `UPDATE attempts SET state = 'unknown', closed_at = now(),
                          outcome = coalesce(outcome, '{}'::jsonb) || jsonb_build_object('why', $2::text)
       WHERE id = ANY($1::text[]) AND state = 'open'`,
-    [holds.filter(({ isOpen }) => isOpen).map(({ attemptId }) => attemptId), WHY],
+    [holds.filter(({ isOpen }) => isOpen).map(({ attemptId }) => attemptId), RESTORED],
   );
   await sql(
     `WITH held AS (
@@ -105,7 +103,7 @@ async function hold(sql: Sql, holds: readonly Hold[]): Promise<void> {
       holds.map(({ receiptId }) => receiptId),
       holds.map(({ attemptId }) => attemptId),
       holds.map(() => newId('evt')),
-      WHY,
+      RESTORED,
     ],
   );
   await noteChecks(sql, holds);

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, PrismaService, RESTORED } from '#database';
 import { newId } from '#runtime';
-import { WHY } from './hold-receipts.js';
 
 export interface ClaimedCheck {
   id: bigint;
@@ -131,7 +130,7 @@ export class RestoreChecksRepository {
     await tx.$executeRaw`
       WITH moved AS (
         UPDATE devices SET state = 'online', state_reason = NULL, state_since = now()
-         WHERE id = ${deviceId} AND state = 'replaced' AND state_reason = ${WHY}
+         WHERE id = ${deviceId} AND state = 'replaced' AND state_reason = ${RESTORED}
         RETURNING id, merchant_id
       )
       INSERT INTO events (id, merchant_id, type, subject_id, data)

@@ -1,0 +1,8 @@
+/** `attempts.relay_id` of an attempt that nobody made: it stands for what may have happened after a copy of the database. */
+export const HELD_BY_RESTORE = 'restore';
+
+/** `devices.state_reason` of a register that stands still because the database was put back from a copy. */
+export const RESTORED = 'the database was put back from a copy: what was registered after the copy is not known here';
+
+/** `application_name` of the sessions that hold the lane locks of relays. */
+export const LANE_LOCK_SESSIONS = 'device-relay-locks';
