@@ -60,7 +60,7 @@ function whyNot({ status, type }: ReceiptRow): string {
     case 'registered':
       return type === 'sale' ? 'It is registered; refund it instead.' : 'It is registered.';
     case 'accepted':
-      return 'An earlier attempt may have reached the register; it waits to be sent under the same key.';
+      return 'It may have reached the register before; it waits to be sent under the same key.';
     case 'sending':
     case 'unknown':
       return 'It has left for the register, which may have it.';
