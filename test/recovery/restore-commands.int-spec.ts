@@ -28,6 +28,30 @@ let locks: AdvisoryLaneLocks;
 const run = (...args: string[]): Promise<Record<string, unknown>> =>
   app.get(Cli).run(args) as Promise<Record<string, unknown>>;
 
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  folder = mkdtempSync(join(tmpdir(), 'fiscal-restore-'));
+  writeFileSync(join(folder, 'ofd.csv'), 'terminal;seq\n');
+  evidence = ['--evidence', join(folder, 'ofd.csv')];
+  app = await NestFactory.createApplicationContext(CliModule.create(testGatewaySettings(rows.database), logger), {
+    logger: new NestLogger(logger),
+  });
+  locks = new AdvisoryLaneLocks(
+    { databaseUrl: rows.database.url, beforeUse: (client) => holdAfterRestore(client, logger) },
+    logger,
+  );
+});
+afterAll(async () => {
+  await locks?.onApplicationShutdown();
+  await app?.close();
+  await rows?.stop();
+  rmSync(folder, { recursive: true });
+});
+beforeEach(async () => {
+  await rows.clear();
+  await rows.sql.query('DELETE FROM restore_checks; DELETE FROM database_identity');
+});
+
 /** A register without keys, which has sold. */
 async function keyless(id: string, profile = {}): Promise<void> {
   if (id !== 'dev_1') await rows.createDevice(id);

@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { isUniqueViolation, Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, FROM_COPY, UNPROVEN_ATTEMPT } from '#database';
+import {
+  isUniqueViolation,
+  Prisma,
+  PrismaService,
+  RECEIPT_SETTLED_CHANNEL,
+  FROM_COPY,
+  UNPROVEN_ATTEMPT,
+} from '#database';
 import { parseTashkentCompact, type LocalExtraInfo } from '#fiscal-domain';
 import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
