@@ -28,7 +28,7 @@ export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATIO
 export { HELD_BY_RESTORE, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
-export { isUniqueViolation } from './sql-errors.js';
+export { isNotAllowed, isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { credentialsOwner, instrumentOwner } from './payment-columns.js';

@@ -9,3 +9,10 @@ export function isUniqueViolation(error: unknown): boolean {
     error.code === 'P2002' || /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)
   );
 }
+
+/** SQLSTATE 42501: the role may not do this. */
+export function isNotAllowed(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === '42501';
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
+  return /42501|permission denied/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`);
+}

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LANE_LOCK_SESSIONS, PrismaService, RESTORED, type Prisma } from '#database';
+import { isNotAllowed, LANE_LOCK_SESSIONS, PrismaService, RESTORED, type Prisma } from '#database';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 
@@ -38,18 +38,28 @@ export class HoldLanes {
   ) {}
 
   /** Also where no change of the database's identity shows: a snapshot of the disk that was put back. */
-  async begin(program: Program, reason: string): Promise<{ relays: number }> {
+  async begin(program: Program, reason: string): Promise<{ relays: number | 'restart_them' }> {
     const by = `${program.actor}: ${reason}`;
     await this.prisma.$executeRaw`
       INSERT INTO database_identity (identity, lanes_held_at, lanes_held_by) VALUES (${ANNOUNCED}, now(), ${by})
       ON CONFLICT (id) DO UPDATE SET identity = excluded.identity, lanes_held_at = coalesce(database_identity.lanes_held_at, now()),
                                      lanes_held_by = excluded.lanes_held_by`;
     await this.record(program, 'lanes.hold', reason);
-    // Each relay begins a session anew, and looks at the database before it takes a lane.
-    const ended = await this.prisma.$queryRaw<{ ended: boolean }[]>`
-      SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
-       WHERE datname = current_database() AND application_name = ${LANE_LOCK_SESSIONS}`;
-    return { relays: ended.length };
+    return { relays: await this.endLockSessions() };
+  }
+
+  /** Each relay begins a session anew, and looks at the database before it takes a lane. */
+  private async endLockSessions(): Promise<number | 'restart_them'> {
+    try {
+      const ended = await this.prisma.$queryRaw<{ ended: boolean }[]>`
+        SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = ${LANE_LOCK_SESSIONS}`;
+      return ended.length;
+    } catch (error) {
+      // The relays use another role than this command: they are held, and look at the database at their next start.
+      if (isNotAllowed(error)) return 'restart_them';
+      throw error;
+    }
   }
 
   /** @returns whether they were held */
