@@ -1,4 +1,5 @@
-// Promise: a receipt that failover moved after the copy was made is registered once, also when its first register comes back.
+// Promise: a receipt that failover moved after the copy was made, or after a standby lost its line, is registered once, also
+// when its first register comes back.
 import { jest } from '@jest/globals';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { sql } from '../system/database.js';
@@ -7,7 +8,7 @@ import { documentsAtOfd } from '../system/outside-world.js';
 import { startSystem, type TestSystem } from '../system/system.js';
 import { TcpProxy } from '../system/tcp-proxy.js';
 import { until } from '../system/until.js';
-import { byTimeTravel, type WayBack } from './ways-back.js';
+import { byPromotion, byTimeTravel, type WayBack } from './ways-back.js';
 
 jest.setTimeout(300_000);
 
@@ -26,8 +27,8 @@ async function connectFirst(): Promise<void> {
   await first.listen();
 }
 
-beforeAll(async () => {
-  way = await byTimeTravel();
+async function begin(start: () => Promise<WayBack>): Promise<void> {
+  way = await start();
   system = await startSystem({ database: way.database, env: { HEALTH_POLL_MS: '500' } });
   firstPort = await freePorts(1);
   shop = await startMoreRegisters(system, {
@@ -39,8 +40,8 @@ beforeAll(async () => {
       return [`http://127.0.0.1:${firstPort}`, b];
     },
   });
-});
-afterAll(async () => {
+}
+afterEach(async () => {
   await shop?.program.end();
   await first?.close();
   await system?.stop();
@@ -70,7 +71,11 @@ const registered = (id: string): Promise<Row | null> =>
     (row) => row?.status === 'registered',
   );
 
-test('accepted at A, copied, moved to B and registered there, put back, A returns: one document', async () => {
+test.each([
+  ['a copy is put back', byTimeTravel],
+  ['an asynchronous standby is promoted', byPromotion],
+])('%s: accepted at A, moved to B and registered there, A returns: one document', async (_name, start) => {
+  await begin(start);
   const { client } = shop;
   const [a, b] = client.merchant.tills;
   for (const till of [0, 1]) {
