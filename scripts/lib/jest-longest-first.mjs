@@ -12,6 +12,7 @@ const LONG = [
   'test/screen/whole-path.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',
+  'test/recovery/restore-after-failover.e2e-spec.ts',
   'test/system/operations.e2e-spec.ts',
   'test/system/queue-outage.e2e-spec.ts',
   'test/api/no-secrets.int-spec.ts',

@@ -23,7 +23,7 @@ let rows: LaneRows;
 let app: INestApplicationContext;
 let folder: string;
 let evidence: string[];
-let locks: AdvisoryLaneLocks;
+let locks: AdvisoryLaneLocks | null = null;
 
 const run = (...args: string[]): Promise<Record<string, unknown>> =>
   app.get(Cli).run(args) as Promise<Record<string, unknown>>;
@@ -36,21 +36,32 @@ beforeAll(async () => {
   app = await NestFactory.createApplicationContext(CliModule.create(testGatewaySettings(rows.database), logger), {
     logger: new NestLogger(logger),
   });
-  locks = new AdvisoryLaneLocks(
-    { databaseUrl: rows.database.url, beforeUse: (client) => holdAfterRestore(client, logger) },
-    logger,
-  );
 });
 afterAll(async () => {
-  await locks?.onApplicationShutdown();
   await app?.close();
   await rows?.stop();
   rmSync(folder, { recursive: true });
+});
+afterEach(async () => {
+  await locks?.onApplicationShutdown();
+  locks = null;
 });
 beforeEach(async () => {
   await rows.clear();
   await rows.sql.query('DELETE FROM restore_checks; DELETE FROM database_identity');
 });
+
+/** Of a relay that uses this role. */
+async function lockSession(databaseUrl: string): Promise<AdvisoryLaneLocks> {
+  const session = new AdvisoryLaneLocks(
+    { databaseUrl, beforeUse: (client) => holdAfterRestore(client, logger) },
+    logger,
+  );
+  locks = session;
+  session.onApplicationBootstrap();
+  await until('the session is there', () => session.isConnected, Boolean);
+  return session;
+}
 
 /** A register without keys, which has sold. */
 async function keyless(id: string, profile = {}): Promise<void> {
@@ -77,13 +88,12 @@ const actions = async (): Promise<string[]> =>
     ({ action }) => action,
   );
 
-test('begin: no lane is taken from then on, relays look at the database anew; end: they go on', async () => {
+test('begin: no lane is taken from then on, relays compare the identity of the database anew; end: they go on', async () => {
   await keyless('dev_1');
   const id = await rows.createReceipt();
-  locks.onApplicationBootstrap();
-  await until('the session is there', () => locks.isConnected, Boolean);
+  const session = await lockSession(rows.database.url);
   const number = (await rows.ours.lockNumberOf('dev_1'))!;
-  const before = (await locks.tryTake(number))!;
+  const before = (await session.tryTake(number))!;
   expect(before).not.toBeNull();
 
   expect(await run('restore', 'begin', ...REASON)).toMatchObject({ relays: 1, lanes_held_since: expect.any(String) });
@@ -101,19 +111,37 @@ test('begin: no lane is taken from then on, relays look at the database anew; en
   expect(status).toMatchObject({ devices_stopped: 1, receipts_held: 1, receipts_for_a_person: 1 });
   expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['replaced', 'unknown']);
   await before.release();
-  await until('the next session is there', () => locks.isConnected, Boolean);
-  expect(await locks.tryTake(number)).toBeNull();
+  await until('the next session is there', () => session.isConnected, Boolean);
+  expect(await session.tryTake(number)).toBeNull();
   await rows.sql.query(`UPDATE devices SET state = 'online'; UPDATE receipts SET status = 'accepted'`);
   const overdue = { overdueMs: -60_000, after: '', lanes: 10 };
   expect((await rows.ours.overdueLanes(overdue)).due).toEqual([]);
 
   expect(await run('restore', 'end', ...REASON)).toMatchObject({ released: true, lanes_held_since: null });
   expect((await rows.ours.overdueLanes(overdue)).due).toEqual(['dev_1']);
-  const after = await locks.tryTake(number);
+  const after = await session.tryTake(number);
   expect(after).not.toBeNull();
   await after?.release();
   expect(await run('restore', 'end', ...REASON)).toMatchObject({ released: false });
   expect((await actions()).slice(-2)).toEqual(['lanes.hold', 'lanes.release']);
+});
+
+test('begin: a lane that is in hand writes no intent, also where the session of its relay cannot be ended', async () => {
+  await rows.sql.query(`UPDATE devices SET journal_id = 'j', terminal_id = 'UZ1' WHERE id = 'dev_1'`);
+  const id = await rows.createReceipt();
+  await rows.holdLane();
+  // A role that the command may not end, as where relays have one of their own.
+  const session = await lockSession(rows.database.adminUrl);
+  expect(await run('restore', 'begin', ...REASON)).toMatchObject({ relays: 'restart_them', is_compared: false });
+  expect(await rows.ours.openAttempt(rows.intent(id))).toBe('lane_not_held');
+  await run('restore', 'end', ...REASON);
+  // That session was there before: nothing has been held yet.
+  const number = (await rows.ours.lockNumberOf('dev_1'))!;
+  expect([session.isConnected, await session.tryTake(number)]).toEqual([true, null]);
+  expect(await rows.ours.openAttempt(rows.intent(id))).toBe('lane_not_held');
+  await holdAfterRestore(rows.sql, logger);
+  expect(await rows.ours.openAttempt(rows.intent(id))).toBe('opened');
+  await rows.session.end();
 });
 
 test('resolve: many decisions of a file, with what was compared beside each; those that are refused are named', async () => {

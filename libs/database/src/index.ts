@@ -25,7 +25,7 @@ export { Prisma } from './generated/client.js';
 export { SnapshotCursor, type SnapshotOptions } from './snapshot-cursor.js';
 export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
-export { HELD_BY_RESTORE, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
+export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isNotAllowed, isUniqueViolation } from './sql-errors.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
-import { LANE_LOCK_SESSIONS, StatementGroup } from '#database';
+import { HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, StatementGroup } from '#database';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
 
@@ -26,7 +26,7 @@ const TAKE_AND_RELEASE = `
                       WHEN held.all_lanes THEN false
                       ELSE pg_try_advisory_lock($1, w.lane) END AS done
     FROM unnest($2::int[], $3::bool[]) AS w(lane, release),
-         (SELECT EXISTS (SELECT FROM database_identity WHERE lanes_held_at IS NOT NULL) AS all_lanes) held`;
+         (SELECT EXISTS (${HOLD_OF_ALL_LANES}) AS all_lanes) held`;
 
 /**
  * One statement at a time takes and releases all lanes that wait for it: the connection takes no more than one, and its

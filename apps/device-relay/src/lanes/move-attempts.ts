@@ -2,7 +2,7 @@ import { isUniqueViolation, Prisma, type PrismaService } from '#database';
 import type { Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
-import { isHeld, isOnServerOf, jsonOrNull } from './lane-sql.js';
+import { isHeld, isOnServerOf, jsonOrNull, LANES_GO } from './lane-sql.js';
 import type {
   AttemptEvidence,
   CloseRegistered,
@@ -29,7 +29,7 @@ export class MoveAttempts {
    */
   async openAttempt(intent: Intent): ReturnType<LaneStore['openAttempt']> {
     const { terminalId } = intent.baseline;
-    const here = isOnServerOf(intent.grip);
+    const here = Prisma.sql`(${isOnServerOf(intent.grip)} AND ${LANES_GO})`;
     const misplaced = Prisma.sql`
       (type = 'refund' AND ${terminalId}::text IS NOT NULL
        AND coalesce(document #>> '{refundInfo,terminalId}', ${terminalId}) <> ${terminalId})`;

@@ -3,7 +3,7 @@ import type { Baseline, Calibration } from '#fiscal-domain';
 import { laneDeviceOf, type LaneDeviceRow } from '../devices/lane-device.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 import type { DueLane } from './followed-lanes.js';
-import { SETTLE_GRACE_SECONDS } from './lane-sql.js';
+import { LANES_GO, SETTLE_GRACE_SECONDS } from './lane-sql.js';
 import type { LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
 
 interface SnapshotRow extends LaneDeviceRow {
@@ -155,7 +155,7 @@ export class ReadLanes {
   private isFree(): Prisma.Sql {
     return Prisma.sql`
       d.state NOT IN ('disabled', 'replaced')
-      AND NOT EXISTS (SELECT FROM database_identity WHERE lanes_held_at IS NOT NULL)
+      AND ${LANES_GO}
       AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
            OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
       AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}

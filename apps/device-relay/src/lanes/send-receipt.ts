@@ -83,7 +83,7 @@ export class SendReceipt {
     });
     if (opened !== 'opened') {
       prepared.call.abandon();
-      // The lock session notices by itself, and its successor takes no lane before it has looked at the new server.
+      // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
       if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
       // What was read before is no longer true: going on with it could send the receipts behind it first.
       if (opened === 'withdrawn') this.parts.notices.tell(receipt.id);

@@ -257,6 +257,9 @@ describe('cancelling', () => {
       INSERT INTO database_identity (identity, changed_at) VALUES ('x', now() + interval '1 s')
       ON CONFLICT (id) DO UPDATE SET changed_at = excluded.changed_at`;
     expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
+    // `restore begin`, and no relay has seen it yet.
+    await prisma.$executeRaw`UPDATE database_identity SET identity = 'announced', changed_at = NULL`;
+    expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
     await prisma.$executeRaw`DELETE FROM database_identity`;
     expect(outcome(await cancel(id))).toBe('200 cancelled');
   });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { isNotAllowed, LANE_LOCK_SESSIONS, PrismaService, RESTORED, type Prisma } from '#database';
+import { ANNOUNCED, isNotAllowed, LANE_LOCK_SESSIONS, PrismaService, RESTORED, type Prisma } from '#database';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 
@@ -22,9 +22,6 @@ export interface RestoreStatus {
   /** Registers that have not answered yet, with how many held receipts wait for each. */
   waiting_for: { device_id: string; state: string; receipts: number }[];
 }
-
-/** What stands in `database_identity.identity` from `restore begin` until a relay has looked. */
-const ANNOUNCED = 'announced';
 
 /**
  * A person who puts a copy back holds all lanes until he has compared what he wants to compare: relays take no lane lock, so
