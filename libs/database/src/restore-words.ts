@@ -1,4 +1,4 @@
-/** `attempts.relay_id` of an attempt that nobody made: it stands for what may have happened after a copy of the database. */
+/** `attempts.relay_id` of an attempt without a sending: it stands for what may have happened after a copy of the database. */
 export const HELD_BY_RESTORE = 'restore';
 
 /** `devices.state_reason` of a register that stands still because the database was put back from a copy. */

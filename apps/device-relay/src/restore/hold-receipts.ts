@@ -41,7 +41,7 @@ export async function readFleet(sql: Sql, receiptId: string | null = null): Prom
 /**
  * Makes receipts unknown that another register than their own may have, or that their own cannot be asked for by key, and
  * notes which registers are to be compared. Each has an attempt for a person to decide: the one that was open when the copy
- * was made, else one that nobody made.
+ * was made, else one without a sending.
  *
  * @param receiptIds null: all that are accepted or being sent
  * @returns those that are held now

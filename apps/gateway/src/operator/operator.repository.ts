@@ -138,7 +138,7 @@ export class OperatorRepository {
   }
 
   /**
-   * Of each receipt that waits in this lane without any attempt and is older than a restore, an attempt that nobody made: the
+   * Of each receipt that waits in this lane without any attempt and is older than a restore, an attempt without a sending: the
    * old module may have registered it after the copy was taken.
    */
   async attemptsForCopied(tx: Tx, deviceId: string): Promise<{ id: string; receiptId: string }[]> {

@@ -27,7 +27,7 @@ export interface HeldReceipt {
 
 const PAGE = 500;
 
-/** Receipts that a restore holds and that nobody has decided. */
+/** Receipts that a restore holds and that are not decided yet. */
 @Injectable()
 export class HeldReceipts {
   constructor(private readonly prisma: PrismaService) {}

@@ -11,7 +11,7 @@ export interface RestoreStatus {
   lanes_held_by: string | null;
   /** When the database was last found to be another one than before. */
   restored_at: string | null;
-  /** False: no relay has looked at this database since `restore begin`; what is to be held is held by the first that does. */
+  /** False: no relay has compared the identity of this database since `restore begin`; the first that does holds what has to be held. */
   is_compared: boolean;
   /** Registers without keys that stand still since the restore. */
   devices_stopped: number;
@@ -24,7 +24,7 @@ export interface RestoreStatus {
 }
 
 /**
- * A person who puts a copy back holds all lanes until he has compared what he wants to compare: relays take no lane lock, so
+ * A person who puts a copy back holds all lanes until everything is compared: relays take no lane lock and write no intent, so
  * that nothing goes to any register. The comparison of registers, which only reads, goes on.
  */
 @Injectable()
@@ -45,7 +45,7 @@ export class HoldLanes {
     return { relays: await this.endLockSessions() };
   }
 
-  /** Each relay begins a session anew, and looks at the database before it takes a lane. */
+  /** Each relay begins a session anew, and compares the database's identity before it takes a lane. */
   private async endLockSessions(): Promise<number | 'restart_them'> {
     try {
       const ended = await this.prisma.$queryRaw<{ ended: boolean }[]>`
@@ -53,7 +53,7 @@ export class HoldLanes {
          WHERE datname = current_database() AND application_name = ${LANE_LOCK_SESSIONS}`;
       return ended.length;
     } catch (error) {
-      // The relays use another role than this command: they are held, and look at the database at their next start.
+      // The relays use another role than this command: they take no lane, and compare the database's identity at their next start.
       if (isNotAllowed(error)) return 'restart_them';
       throw error;
     }

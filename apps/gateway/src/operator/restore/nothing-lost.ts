@@ -11,7 +11,7 @@ export interface GivenBack {
   merchant_id: string;
   devices: number;
   receipts: number;
-  /** Were being sent to registers without keys when the copy was made: what became of them nobody can know but the register. */
+  /** Were being sent to registers without keys when the copy was made: what became of them only the register knows. */
   left_for_a_person: number;
 }
 
