@@ -111,7 +111,11 @@ function sessions(count: number): Way {
         return client;
       }),
     );
-    const of = (lane: number): pg.Client => clients[lane % count] as pg.Client;
+    const of = (lane: number): pg.Client => {
+      const client = clients[lane % count];
+      if (!client) throw new Error('no sessions');
+      return client;
+    };
     return {
       take: async (lane) => {
         const query = { name: 'take', text: 'SELECT pg_try_advisory_lock($1, $2) AS locked', values: [SPACE, lane] };

@@ -10,6 +10,8 @@ import { alternate, median, percentile } from './statistics.js';
 const TRIGGERS = { receipts: 'receipts_fiscal_fields_stay', attempts: 'attempts_registered_stay' } as const;
 const DEVICE = 'dev_bench';
 const TERMINAL = 'UZ000000000001';
+/** The session's own: no other relay is there. */
+const NO_LOCK = { lockNumber: 0, backendPid: 0, isHeld: () => true, release: () => Promise.resolve() };
 
 /**
  * What the triggers that keep fiscal fields cost PostgreSQL: the life of a receipt (accepted, intent, registered) with the
@@ -22,7 +24,8 @@ export async function benchRights({ rounds, receipts }: { rounds: number; receip
   const prisma = new PrismaService({ url: database.url, poolSize: 1, applicationName: 'bench', lockTimeoutMs: 5_000 });
   try {
     await prepare(owner);
-    const life = new ReceiptLife(prisma, owner);
+    const { rows } = await owner.query<{ at: string }>('SELECT pg_postmaster_start_time()::text AS at');
+    const life = new ReceiptLife(prisma, owner, rows[0]?.at ?? '');
     const measured = (triggers: 'ENABLE' | 'DISABLE'): (() => Promise<number>) => {
       return () => life.cost(receipts, triggers);
     };
@@ -73,6 +76,7 @@ class ReceiptLife {
   constructor(
     private readonly prisma: PrismaService,
     private readonly owner: pg.Client,
+    private readonly serverStartedAt: string,
   ) {
     this.moves = new MoveAttempts(prisma, 'rly_bench');
   }
@@ -97,7 +101,8 @@ class ReceiptLife {
               nextval('lane_place_seq'), ${DEVICE}, 'brn_bench', ${JSON.stringify(sampleDocument())}::jsonb, 112000, 12000)`;
     const baseline = { terminalId: TERMINAL, journalId: 'jrn', sequence: this.sequence - 1, reading: null };
     const request = Buffer.from(JSON.stringify(sampleDocument()));
-    const opened = await this.moves.openAttempt({ attemptId, receiptId, deviceId: DEVICE, baseline, request });
+    const grip = { ...NO_LOCK, serverStartedAt: this.serverStartedAt };
+    const opened = await this.moves.openAttempt({ attemptId, receiptId, deviceId: DEVICE, baseline, request, grip });
     if (opened !== 'opened') throw new Error(`the intent was ${opened}`);
     const registration = {
       ...{ terminalId: TERMINAL, receiptSeq: this.sequence, fiscalSign: '123456789012', ofdSent: true, ofdError: null },

@@ -15,7 +15,7 @@ REVOKE UPDATE, DELETE, TRUNCATE ON audit_records FROM :app_role;
 REVOKE UPDATE, DELETE, TRUNCATE ON receipts, attempts, events FROM :app_role;
 GRANT UPDATE (status, updated_at, device_id, lane_place, dispatch_before, extra_info, rejection,
               terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
-              recorded_fields, shift_number,
+              recorded_fields, shift_number, moved_from,
               ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, ofd_alerts) ON receipts TO :app_role;
 GRANT UPDATE (state, closed_at, outcome) ON attempts TO :app_role;
 -- A copy that was put back may hold events of transactions that this server has not reached (hold-after-restore.ts).

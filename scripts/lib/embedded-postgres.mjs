@@ -7,7 +7,7 @@ import { codeOf, lastLines, openLog, readJson, writeSecretJson } from './files.m
 import { preparePostgresBinaries, SYSTEM_FOLDER } from './postgres-binaries.mjs';
 import { createCluster, findRunningServer, killServer, spawnServer, stopServer } from './postgres-cluster.mjs';
 import { APP_ROLE, DATABASE, ensureDatabase, ensureRoles, OWNER_ROLE } from './postgres-roles.mjs';
-import { commandOf, findFreePort, isPortFree, sleep } from './processes.mjs';
+import { commandOf, isPortFree, sleep, waitUntil } from './processes.mjs';
 import { canEnter, findServiceAccount } from './service-account.mjs';
 import { UserError } from './user-error.mjs';
 
@@ -30,7 +30,7 @@ import { UserError } from './user-error.mjs';
 
 /**
  * Starts the embedded PostgreSQL of a data folder, or attaches to it when another of our programs runs it already.
- * @param {{ dataDir: string, port: number | 'any', durable?: boolean }} options `durable: false` only for throw-away data
+ * @param {{ dataDir: string, port: number, durable?: boolean }} options `durable: false` only for throw-away data
  * @returns {Promise<RunningPostgres>}
  */
 export async function startEmbeddedPostgres({ dataDir, port, durable = true }) {
@@ -45,11 +45,10 @@ export async function startEmbeddedPostgres({ dataDir, port, durable = true }) {
     // Its supervisor was killed: nobody would ever stop it, and nobody watches its log.
     await stopServer(running.pid, 10_000);
   }
-  const chosenPort = port === 'any' ? await findFreePort() : port;
-  if (!(await isPortFree(chosenPort))) {
-    throw new UserError(`Port ${chosenPort} is taken by another program; set POSTGRES_PORT to a free one.`);
+  if (!(await isPortFree(port))) {
+    throw new UserError(`Port ${port} is taken by another program; set POSTGRES_PORT to a free one.`);
   }
-  const record = makeRecord(clusterDir, chosenPort, remembered?.passwords ?? drawPasswords(durable));
+  const record = makeRecord(clusterDir, port, remembered?.passwords ?? drawPasswords(durable));
   // The passwords are on disk before a cluster exists that knows them.
   writeSecretJson(recordFile(dataDir), record);
   createCluster(cluster, record.passwords.postgres, { durable });
@@ -95,14 +94,19 @@ export async function destroyEmbeddedPostgres(dataDir) {
 }
 
 /**
- * Ends the server the way a failing machine does.
+ * Ends the server the way a failing machine does. When it returns the port is free: a backend that was just forked holds the
+ * listening socket for a moment longer than its postmaster lives.
  * @param {string} dataDir
  * @param {'SIGKILL' | 'SIGQUIT'} [how] SIGQUIT is what `pg_ctl stop -m immediate` sends
  */
 export async function killEmbeddedPostgres(dataDir, how) {
   const record = readPostgresRecord(dataDir);
   const running = record === undefined ? null : findRunningServer(record.cluster_dir);
-  if (running !== null) await killServer(running.pid, how);
+  if (record === undefined || running === null) return;
+  await killServer(running.pid, how);
+  if (!(await waitUntil(() => isPortFree(record.port), 30_000))) {
+    throw new Error(`Port ${record.port} is still held after its PostgreSQL was killed.`);
+  }
 }
 
 /** @param {string} dataDir */

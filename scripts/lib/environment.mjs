@@ -29,6 +29,9 @@ export function sharedEnvironment(env, dataDir, secrets) {
     FM_MIN_INTERVAL_MS: '0',
     // As a real module: the demo refuses what one would refuse.
     FM_PAYMENT_TOLERANCE_TIYIN: '10000',
+    // Ctrl-C shall not take a minute; what a relay leaves open the next start resolves.
+    STOP_DEADLINE_MS: '4000',
+    STOP_LISTENER_AFTER_MS: '0',
     ...withoutEmpty(env),
     DATA_DIR: dataDir,
   };
@@ -42,10 +45,9 @@ export function sharedEnvironment(env, dataDir, secrets) {
  */
 export function programEnvironment(program, shared, { databases, secrets }) {
   const dataDir = shared['DATA_DIR'] ?? '';
-  if (!program.needsDatabase) {
-    return { REGISTER_API_KEY: secrets.register_api_key, ...shared, DATA_DIR: path.join(dataDir, program.name) };
-  }
-  return databases === null ? shared : { ...shared, DATABASE_URL: databases.databaseUrl };
+  const own = { ...shared, DATA_DIR: path.join(dataDir, program.name) };
+  if (!program.needsDatabase) return { REGISTER_API_KEY: secrets.register_api_key, ...own };
+  return databases === null ? own : { ...own, DATABASE_URL: databases.databaseUrl };
 }
 
 /**

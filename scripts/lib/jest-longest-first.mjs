@@ -15,6 +15,7 @@ const LONG = [
   'test/faults/tenths-line.e2e-spec.ts',
   'test/faults/tenths-lossy.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',
+  'test/recovery/restore-after-failover.e2e-spec.ts',
   'test/system/operations.e2e-spec.ts',
   'test/system/queue-outage.e2e-spec.ts',
   'test/api/no-secrets.int-spec.ts',

@@ -160,12 +160,16 @@ export async function stopServer(pid, patienceMs) {
 }
 
 /**
+ * Ends the postmaster, and returns when it has ended: until then it holds its port.
  * @param {number} pid of the postmaster; its backends notice and end themselves
- * @param {'SIGKILL' | 'SIGQUIT'} how SIGQUIT is what `pg_ctl stop -m immediate` sends
+ * @param {'SIGKILL' | 'SIGQUIT'} how SIGQUIT is what `pg_ctl stop -m immediate` sends: the postmaster waits five seconds for
+ *   its backends, then it kills them
  */
 export async function killServer(pid, how = 'SIGKILL') {
   signal(pid, how);
-  await waitUntil(() => commandOf(pid) === '', 3_000);
+  if (await waitUntil(() => commandOf(pid) === '', 15_000)) return;
+  signal(pid, 'SIGKILL');
+  if (!(await waitUntil(() => commandOf(pid) === '', 15_000))) throw new Error(`PostgreSQL ${pid} does not end.`);
 }
 
 /**

@@ -42,19 +42,6 @@ export function isPortFree(port) {
   });
 }
 
-/** @returns {Promise<number>} a loopback port that was free a moment ago */
-export function findFreePort() {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer();
-    server.once('error', reject);
-    server.listen({ port: 0, host: '127.0.0.1' }, () => {
-      const address = server.address();
-      const port = address !== null && typeof address === 'object' ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 /** @param {number} ms */
 export function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));

@@ -13,6 +13,7 @@ import {
 import { migrate } from './migrations.mjs';
 import { ensureRoles, OWNER_ROLE, APP_ROLE } from './postgres-roles.mjs';
 import { commandOf } from './processes.mjs';
+import { reservePorts } from './reserved-ports.mjs';
 
 const PREFIX = 'fiscal-test-postgres-';
 
@@ -29,20 +30,23 @@ export const TEMPLATE = 'fiscal_template';
 
 /**
  * A throw-away PostgreSQL for one run of tests: a cluster, a port and passwords of its own, so that several runs on one
- * machine never meet.
- * @param {{ durable?: boolean, parent?: string, port?: number | 'any' }} [options] `parent`: where its folder is made, e.g. on
- *   a disk of its own
+ * machine never meet. The port is reserved until it is stopped.
+ * @param {{ durable?: boolean, parent?: string }} [options] `parent`: where its folder is made, e.g. on a disk of its own
  * @returns {Promise<TestServer>}
  */
-export async function startTestServer({ durable = false, parent = os.tmpdir(), port: wantedPort = 'any' } = {}) {
+export async function startTestServer({ durable = false, parent = os.tmpdir() } = {}) {
   await sweepAbandoned();
   const dataDir = path.join(parent, `${PREFIX}${process.pid}-${randomBytes(3).toString('hex')}`);
   fs.mkdirSync(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  const { adminUrl, port } = await startEmbeddedPostgres({ dataDir, port: wantedPort, durable });
+  const { first: port, release } = await reservePorts(1);
+  const { adminUrl } = await startEmbeddedPostgres({ dataDir, port, durable });
   return {
     adminUrl,
     migratedDatabase: () => prepareTemplate(adminUrl),
-    stop: () => destroyEmbeddedPostgres(dataDir),
+    stop: async () => {
+      await destroyEmbeddedPostgres(dataDir);
+      release();
+    },
     kill: (how) => killEmbeddedPostgres(dataDir, how),
     clusterDir: readPostgresRecord(dataDir)?.cluster_dir ?? '',
     restart: async () => {

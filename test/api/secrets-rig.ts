@@ -134,7 +134,7 @@ export class SecretsRig {
   async stop(): Promise<void> {
     const { packaged, database, redis, register, simulator, receiver } = this.parts;
     const [gateway, relay] = this.apps;
-    await relay?.get(LanesModule).letGo();
+    await relay?.get(LanesModule).end();
     await relay?.close();
     await gateway?.close();
     await Promise.all([register.close(), simulator.close(), receiver.stop(), redis?.kill()]);

@@ -42,7 +42,7 @@ const MOVING: Readonly<Record<string, readonly string[]>> = {
   receipts: [
     ...['status', 'updated_at', 'device_id', 'lane_place', 'dispatch_before', 'extra_info', 'rejection'],
     ...['terminal_id', 'receipt_seq', 'fiscal_sign', 'verification_url', 'registered_at', 'evidence'],
-    ...['recorded_fields', 'shift_number'],
+    ...['recorded_fields', 'shift_number', 'moved_from'],
     ...['ofd_status', 'ofd_deadline_at', 'ofd_sent_at', 'ofd_error', 'ofd_alerts'],
   ],
   attempts: ['state', 'closed_at', 'outcome'],

@@ -11,10 +11,10 @@ export interface ComposeService {
   environment?: Record<string, string>;
   healthcheck?: { test?: string[]; disable?: boolean };
   stop_grace_period?: string;
+  volumes?: string[];
   profiles?: string[];
   user?: string;
   tmpfs?: string[];
-  volumes?: string[];
 }
 
 export interface ComposeFile {

@@ -3,6 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
+import { readSettings, STOP_GRACE_MS } from '#runtime';
+import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
+import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
 import { readComposeFile } from './compose-file.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -39,6 +42,21 @@ test('a relay gets longer to stop than a call to a register may take', () => {
   for (const [, { stop_grace_period: period }] of ours) {
     expect(Number(/^(\d+)s$/.exec(period ?? '')?.[1])).toBeGreaterThan(deviceDeadlineS);
   }
+});
+
+test('a program has left by itself before it is killed, and keeps what it could not write', () => {
+  const given = { DATABASE_URL: 'postgresql://u@h/d', SECRETS_KEY: Buffer.alloc(32).toString('base64') };
+  for (const [name, settings] of [
+    ['gateway', readSettings(GATEWAY_SETTINGS, given)],
+    ['device-relay', readSettings(RELAY_SETTINGS, given)],
+  ] as const) {
+    const { stop_grace_period: period, environment } = compose.services[name] ?? {};
+    expect(environment?.['STOP_DEADLINE_MS']).toBeUndefined();
+    const longestS = (settings.STOP_DEADLINE_MS + STOP_GRACE_MS) / 1_000;
+    expect(Number(/^(\d+)s$/.exec(period ?? '')?.[1])).toBeGreaterThan(longestS);
+  }
+  const relay = compose.services['device-relay'];
+  expect([relay?.environment?.['DATA_DIR'], relay?.volumes]).toEqual(['/data', ['relay:/data']]);
 });
 
 test('Redis forgets nothing by itself and writes down what it is told', () => {

@@ -7,8 +7,11 @@ import {
 } from '../../apps/cash-register/src/testing/register-fixture.js';
 import { sale } from '../../apps/cash-register/src/testing/samples.js';
 import { LanesModule } from '../../apps/device-relay/src/lanes/lanes.module.js';
+import { STATUS } from '../../apps/device-relay/src/lanes/testing/register-answers.js';
+import { stopRelay } from '../../apps/device-relay/src/stop-relay.js';
 import { ForwardAuth } from '../../apps/device-relay/src/links/forward-auth.js';
 import { until } from '../system/until.js';
+import { HeldServer } from './held-server.js';
 import { LinkRig, type LinkedDevice, type TestDevice, type TestRelay } from './link-rig.js';
 
 let rig: LinkRig;
@@ -100,10 +103,35 @@ test('an end of an older link says nothing of the newer one', async () => {
 test('a relay that stops says so: nobody hands it calls any more', async () => {
   const third = await rig.startRelay();
   const device = await linkedTo(third, registers[0]!);
-  await third.app.get(LanesModule).letGo();
+  await third.app.get(LanesModule).end();
   await stopFastifyNestApp(third.app);
   expect((await presenceOf(device.id)).disconnectedAt).not.toBeNull();
   expect(await rig.clientOn(rig.relay(), device).status()).toEqual({ kind: 'unreachable', reason: 'link_absent' });
+  await third.proxy.close();
+});
+
+test('a relay that stops ends calls of others over its link first, and takes none after them', async () => {
+  const third = await rig.startRelay();
+  const slow = new HeldServer();
+  const device = await rig.linked(third, { apiKey: API_KEY, registerUrl: await slow.listen() });
+  const call = rig.clientOn(rig.relay(), device).status();
+  await until('the register has the call', () => slow.held, Boolean);
+  const stopping = stopRelay(third.app, { STOP_DEADLINE_MS: 60_000, STOP_LISTENER_AFTER_MS: 0 });
+  await until(
+    'it is not ready',
+    () => fetch(`${third.url}/readyz`),
+    ({ status }) => status === 503,
+  );
+  await until(
+    'no call is taken any more',
+    () => rig.clientOn(rig.relay(), device).business(),
+    (answer) => answer.kind === 'unreachable' && answer.reason === 'link_absent',
+  );
+  slow.answer(JSON.stringify(STATUS));
+  expect(await call).toMatchObject({ kind: 'ok' });
+  await stopping;
+  expect((await presenceOf(device.id)).disconnectedAt).not.toBeNull();
+  await slow.close();
   await third.proxy.close();
 });
 

@@ -219,13 +219,14 @@ export class LinkRig {
       ...{ LANE_POOL_SIZE: 12, WATCH_POOL_SIZE: 6, LINK_POOL_SIZE: 4 },
       // The watch looks at a register when it is asked to, not while a test cuts its link.
       ...{ HEALTH_POLL_MS: 3_600_000, HEALTH_POLL_CONCURRENCY: 1, OFD_RESEND_MS: 900_000, SHIFT_CLOSE_AT: '23:50' },
-      ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: [] },
+      ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: [], RELAY_LANE_PLACES: 200, RELAY_LANES_ASIDE: 4_000 },
+      ...{ STOP_DEADLINE_MS: 7_000, STOP_LISTENER_AFTER_MS: 0, DATA_DIR: join(this.folder, `relay-${port}`) },
     };
     const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
     await app.listen(port, '127.0.0.1');
     let stopped: Promise<void> | null = null;
     const stop = async (): Promise<void> => {
-      await app.get(LanesModule).letGo();
+      await app.get(LanesModule).end();
       await stopFastifyNestApp(app);
       await proxy.close();
     };

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
 import { joinLane } from '../../apps/device-relay/src/lanes/join-lane.js';
+import { answersInMemory } from '../../apps/device-relay/src/lanes/testing/answers-in-memory.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { INFO, NO_LINKS, SALE, STATUS } from '../../apps/device-relay/src/lanes/testing/register-answers.js';
 import { CancelReceipt } from '../../apps/gateway/src/receipts/cancel-receipt.js';
@@ -54,8 +55,10 @@ test('cancelled between the relay’s look into the lane and its intent, with no
   const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
   const registers = new RegisterConnections(keyring, guard, NO_LINKS);
   const told: string[] = [];
-  const world = { store: rows.ours, locks, registers, notices: { tell: (id: string) => void told.push(id) } };
-  const lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
+  const answers = answersInMemory(rows.ours, delay);
+  const notices = { tell: (id: string) => void told.push(id) };
+  const world = { store: rows.ours, locks, registers, notices, answers };
+  const lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
   try {
     await lane.drain(rows.deviceId);
     expect(hasCancelled).toBe(true);

@@ -18,6 +18,7 @@ import { startOwnServer, type TestDatabase } from '../../libs/database/src/testi
 import { sql } from '../system/database.js';
 import { until } from '../system/until.js';
 import { startPackaged } from './packaged-postgres.js';
+import { startStandby } from './standby.js';
 
 /** A database that can be put back to where it was when `remember` was called. */
 export interface WayBack {
@@ -113,6 +114,39 @@ export async function byTimeTravel(): Promise<WayBack> {
       await server.restart();
     },
     stop: async () => {
+      await server.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * An asynchronous standby that has lost its line to the primary when `remember` was called, and is promoted after the primary
+ * has died. It takes over the primary's address.
+ */
+export async function byPromotion(): Promise<WayBack> {
+  const server = await startOwnServer();
+  const folder = mkdtempSync(join(tmpdir(), 'fiscal-standby-'));
+  chmodSync(folder, 0o711);
+  const urls = await server.migratedDatabase();
+  const admin = new URL(server.adminUrl);
+  admin.pathname = new URL(urls.url).pathname;
+  const clusterDir = join(folder, 'data');
+  await takeBaseBackup(server, clusterDir);
+  const standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log: join(folder, 'log') });
+  return {
+    database: { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() },
+    remember: () => standby.loseLine(),
+    goBack: async () => {
+      await server.kill('SIGQUIT');
+      await standby.promote();
+      await standby.stop();
+      renameSync(server.clusterDir, join(folder, 'lost'));
+      renameSync(clusterDir, server.clusterDir);
+      await server.restart();
+    },
+    stop: async () => {
+      await standby.stop();
       await server.remove();
       rmSync(folder, { recursive: true, force: true });
     },

@@ -92,6 +92,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     LINK_PUBLIC_URL: `ws://127.0.0.1:${programPort + gatewayCount}/link`,
     // One client plays many: what it may do is measured, not limited.
     CLIENT_LIMIT: 'off',
+    STOP_LISTENER_AFTER_MS: '0',
+    DATA_DIR: join(folder, 'programs'),
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,
   };

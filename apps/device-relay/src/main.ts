@@ -1,11 +1,8 @@
 import 'reflect-metadata';
-import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNestApp, stopOnSignals } from '#runtime';
-import { LanesModule } from './lanes/lanes.module.js';
+import { createFastifyNestApp, createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
 import { RelayModule } from './relay.module.js';
 import { loadSettings } from './settings.js';
-
-/** Longer than the lanes need to let go (lanes.module.ts), shorter than an impatient supervisor. */
-const STOP_TIMEOUT_MS = 9_500;
+import { stopRelay } from './stop-relay.js';
 
 runProgram(async () => {
   const settings = loadSettings();
@@ -14,11 +11,8 @@ runProgram(async () => {
   const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
   stopOnSignals({
     logger,
-    stop: async () => {
-      await app.get(LanesModule).letGo();
-      await stopFastifyNestApp(app);
-    },
-    timeoutMs: STOP_TIMEOUT_MS,
+    stop: () => stopRelay(app, settings),
+    timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
   await app.listen(settings.RELAY_PORT, '0.0.0.0');
   logger.info({ port: settings.RELAY_PORT }, 'device-relay is ready');

@@ -5,6 +5,7 @@ import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
 import { InspectionModule } from './inspection/inspection.module.js';
 import { LanesModule } from './lanes/lanes.module.js';
+import { RestoreModule } from './restore/restore.module.js';
 import type { RelaySettings } from './settings.js';
 import { TasksModule } from './tasks/tasks.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
@@ -22,6 +23,7 @@ export class RelayModule {
         TasksModule,
         InspectionModule,
         WatchModule,
+        RestoreModule,
         HealthModule.register({
           imports: [LanesModule],
           inject: [SalesDatabase, AdvisoryLaneLocks, LaneBell],

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseTimeOfDay } from '#fiscal-domain';
 import {
   cidrList,
@@ -6,6 +7,7 @@ import {
   oneOf,
   parsed,
   parseKeyring,
+  path,
   port,
   proxyList,
   readSettings,
@@ -26,10 +28,15 @@ export const SETTINGS = {
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   TRUSTED_PROXIES: proxyList().default([]),
+  RELAY_LANE_PLACES: integer({ min: 1, max: 10_000 }).default(200),
+  RELAY_LANES_ASIDE: integer({ min: 0, max: 50_000 }).default(4_000),
   HEALTH_POLL_MS: integer({ min: 100, max: 3_600_000 }).default(60_000),
   HEALTH_POLL_CONCURRENCY: integer({ min: 1, max: 2_000 }).default(200),
   OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),
   SHIFT_CLOSE_AT: parsed(timeOfDay).default('23:50'),
+  DATA_DIR: path().default(resolve('.data/relay')),
+  STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
+  STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { LaneBell } from '#queue';
-import { Metrics, systemClock, type Logger } from '#runtime';
+import { endsWithin, Metrics, systemClock, type Logger } from '#runtime';
 import { databaseNow } from './database-now.js';
 import { RegisterConnections } from './devices/register-connections.js';
 import { CheckDevice } from './health/check-device.js';
@@ -27,9 +27,6 @@ import { joinWatch, type Watch } from './watch.js';
 
 const WATCH = Symbol('watch');
 const ROUNDS = Symbol('rounds');
-/** How long calls in hand may take to end when the relay is asked to stop; what is cut off is found by the next look. */
-const STOP_DEADLINE_MS = 5_000;
-
 type HoldDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections, LaneBell];
 type WatchDependencies = [RelaySettings, PrismaService, HoldLane, RegisterConnections, LaneBell, Logger];
 
@@ -67,12 +64,15 @@ type WatchDependencies = [RelaySettings, PrismaService, HoldLane, RegisterConnec
   ],
 })
 export class WatchModule implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  private ending: Promise<unknown> | null = null;
+
   constructor(
     @Inject(WATCH) private readonly watch: Watch,
     @Inject(ROUNDS) private readonly rounds: Periodic[],
     private readonly handlers: DeviceTaskHandlers,
     private readonly deviceMetrics: DeviceMetrics,
     @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(SETTINGS_TOKEN) private readonly settings: RelaySettings,
   ) {}
 
   onModuleInit(): void {
@@ -85,16 +85,20 @@ export class WatchModule implements OnModuleInit, OnApplicationBootstrap, Before
     for (const round of this.rounds) round.start();
   }
 
-  /** Nothing new is begun, then what is in hand. */
   async beforeApplicationShutdown(): Promise<void> {
+    await this.end(this.settings.STOP_DEADLINE_MS);
+  }
+
+  /** Nothing new is begun, then what is in hand; what is cut off is found by the next read. */
+  end(deadlineMs: number): Promise<unknown> {
+    this.ending ??= endsWithin(this.endRounds(), deadlineMs);
+    return this.ending;
+  }
+
+  private async endRounds(): Promise<void> {
     const { poller, keeper, ofd } = this.watch;
-    const deadline = new AbortController();
-    const inHand = Promise.all(this.rounds.map((round) => round.stop())).then(() =>
-      Promise.all([poller.settle(), keeper.settle(), ofd.settle()]),
-    );
-    const waiting = delay(STOP_DEADLINE_MS, undefined, { signal: deadline.signal }).catch(() => 'all ended in time');
-    await Promise.race([inHand, waiting]);
-    deadline.abort();
+    await Promise.all(this.rounds.map((round) => round.stop()));
+    await Promise.all([poller.settle(), keeper.settle(), ofd.settle()]);
   }
 }
 

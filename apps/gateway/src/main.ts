@@ -1,12 +1,8 @@
 import 'reflect-metadata';
-import { createFastifyNestApp, createLogger, Metrics, runProgram, stopFastifyNestApp, stopOnSignals } from '#runtime';
-import { DeviceTasks } from './devices/device-tasks.js';
+import { createFastifyNestApp, createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
 import { GatewayModule } from './gateway.module.js';
-import { SettledReceipts } from './receipts/settled-receipts.js';
-import { ExportReceipts } from './search/export-receipts.js';
 import { loadSettings } from './settings.js';
-
-const STOP_TIMEOUT_MS = 9_500;
+import { stopGateway } from './stop-gateway.js';
 
 runProgram(async () => {
   const settings = loadSettings();
@@ -20,13 +16,8 @@ runProgram(async () => {
   });
   stopOnSignals({
     logger,
-    stop: () => {
-      app.get(SettledReceipts, { strict: false }).releaseAll();
-      app.get(DeviceTasks, { strict: false }).releaseAll();
-      app.get(ExportReceipts, { strict: false }).abortAll();
-      return stopFastifyNestApp(app);
-    },
-    timeoutMs: STOP_TIMEOUT_MS,
+    stop: () => stopGateway(app, settings),
+    timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
   await app.listen(settings.GATEWAY_PORT, '0.0.0.0');
   logger.info({ port: settings.GATEWAY_PORT }, 'gateway is ready');

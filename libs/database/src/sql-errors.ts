@@ -17,3 +17,10 @@ export function isUniqueViolation(error: unknown): boolean {
 export function isRefusedByServer(error: unknown): boolean {
   return error instanceof pg.DatabaseError && !/^(08|57P|25P0[34])/.test(error.code ?? '08');
 }
+
+/** SQLSTATE 42501: the role may not do this. */
+export function isNotAllowed(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === '42501';
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
+  return /42501|permission denied/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`);
+}

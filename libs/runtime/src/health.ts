@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Answers } from './answers.js';
+import { Stopping } from './stopping.js';
 
 /** Something without which the program cannot do its work. */
 export interface ReadinessCheck {
@@ -66,9 +67,14 @@ async function boundedState(check: ReadinessCheck, timeoutMs: number): Promise<C
   }
 }
 
+const STOPPING: Readiness = { status: 'not_ready', checks: { stopping: { state: 'down', took_ms: 0 } } };
+
 @Controller()
 class HealthController {
-  constructor(@Inject(CHECKS) private readonly checks: readonly ReadinessCheck[]) {}
+  constructor(
+    @Inject(CHECKS) private readonly checks: readonly ReadinessCheck[],
+    private readonly stopping: Stopping,
+  ) {}
 
   /** The process runs and its event loop turns. Asks nobody else: a lost database must not restart the program. */
   @Get('healthz')
@@ -79,13 +85,13 @@ class HealthController {
   @Get('readyz')
   @Answers({ statuses: [200, 503] })
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<Readiness> {
-    const readiness = await checkReadiness(this.checks);
+    const readiness = this.stopping.isBegun ? STOPPING : await checkReadiness(this.checks);
     void reply.header('cache-control', 'no-store').status(readiness.status === 'ready' ? 200 : 503);
     return readiness;
   }
 }
 
-/** `GET /healthz` and `GET /readyz`. The factory gets the injected providers and names the checks. */
+/** `GET /healthz` and `GET /readyz`, and `Stopping`. The factory gets the injected providers and names the checks. */
 @Module({})
 export class HealthModule {
   static register(options: {
@@ -97,7 +103,8 @@ export class HealthModule {
       module: HealthModule,
       imports: options.imports ?? [],
       controllers: [HealthController],
-      providers: [{ provide: CHECKS, inject: options.inject ?? [], useFactory: options.useFactory }],
+      providers: [{ provide: CHECKS, inject: options.inject ?? [], useFactory: options.useFactory }, Stopping],
+      exports: [Stopping],
     };
   }
 }

@@ -10,6 +10,7 @@ export { closePromptly } from './prompt-closing.js';
 export { GuardedFetch, guardedRequest, type GuardedAnswer, type GuardedRequest } from './guarded-request.js';
 export { growingCache } from './growing-cache.js';
 export { canonicalJson, sha256 } from './hash.js';
+export { endsWithin, Stopping } from './stopping.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
 export { newId } from './ids.js';
 export { preferredLanguage, type Language } from './language.js';
@@ -64,6 +65,6 @@ export {
   type SettingsTable,
 } from './settings.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
-export { stopOnSignals, type ShutdownOptions } from './shutdown.js';
+export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { BodyValidationPipe, validationProblem } from './validation-problem.js';
 export { isWeakEd25519, weaknessOf, weaknessOfNewKey } from './weak-keys.js';

@@ -1,5 +1,8 @@
 import type { Logger } from './logger.js';
 
+/** From the deadline of what is in hand to the end of the process: for closing connections. */
+export const STOP_GRACE_MS = 4_000;
+
 export interface ShutdownOptions {
   logger: Logger;
   /** Stops taking work, waits for what is in hand, closes connections. */

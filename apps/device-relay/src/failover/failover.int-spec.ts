@@ -1,6 +1,7 @@
 // Promise: what waits for a register that stays away goes to another, in order, and is never sent by both.
 import type { Watch } from '../watch.js';
 import { LaneRepository } from '../lanes/lane.repository.js';
+import type { LaneGrip } from '../lanes/ports.js';
 import { BASELINE } from '../lanes/testing/lane-rows.js';
 import { WatchRig } from '../testing/watch-rig.js';
 import { FailoverRepository } from './failover.repository.js';
@@ -197,9 +198,31 @@ test.each([
   expect(await lanes()).toEqual({ [where]: [id] });
 });
 
+test('older than a restore of the database: it stays where its key is known; where it came from is noted on the others', async () => {
+  await rig.addDevice('dev_1', AWAY);
+  await rig.addDevice('dev_2');
+  const old = await rig.accept('dev_1');
+  await rig.sql.query(`INSERT INTO database_identity (identity, changed_at) VALUES ('x', now())
+                       ON CONFLICT (id) DO UPDATE SET changed_at = now()`);
+  const fresh = await rig.accept('dev_1');
+  await rig.sql.query(`UPDATE receipts SET created_at = now() - interval '1 s' WHERE id = $1`, [old]);
+  await rig.sql.query(`UPDATE receipts SET created_at = now() + interval '1 s' WHERE id = $1`, [fresh]);
+  await goesAway('dev_1');
+  await after(5_000);
+  expect(await lanes()).toEqual({ dev_1: [old], dev_2: [fresh] });
+  expect(await rig.one('SELECT moved_from FROM receipts WHERE id = $1', fresh)).toEqual({ moved_from: ['dev_1'] });
+  await rig.sql.query('UPDATE database_identity SET changed_at = NULL');
+});
+
 describe('against the intent to send', () => {
+  let grip: LaneGrip;
+  beforeAll(async () => {
+    const { started } = await rig.one('SELECT pg_postmaster_start_time()::text AS started');
+    const held = { isHeld: () => true, release: () => Promise.resolve() };
+    grip = { lockNumber: 0, backendPid: 0, serverStartedAt: String(started), ...held };
+  });
   const intent = (receiptId: string, deviceId: string, attemptId: string) => ({
-    ...{ attemptId, receiptId, deviceId, baseline: BASELINE, request: Buffer.from('bytes') },
+    ...{ attemptId, receiptId, deviceId, baseline: BASELINE, request: Buffer.from('bytes'), grip },
   });
 
   test('the mover holds the row first: the intent waits, and finds nothing to send', async () => {

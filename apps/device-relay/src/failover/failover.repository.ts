@@ -1,4 +1,4 @@
-import { Prisma, type PrismaService } from '#database';
+import { FROM_COPY, Prisma, type PrismaService } from '#database';
 import { knownFiscalFields } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
@@ -95,14 +95,14 @@ export class FailoverRepository {
    * Locked until the move. Refunds go to the terminal that sold. Whatever was tried before must be known not to have
    * left: not a byte sent, or a refusal to the first sending. An operator's "send again" and what counters or repetitions
    * proved was proven for this register alone. What would lose a field that it must not lose on each of the targets is passed by
-   * here, so that it does not hold up those behind it.
+   * here, so that it does not hold up those behind it. Of a receipt that is older than a restore nothing is known.
    */
   private async movable(tx: Tx, deviceId: string, targets: readonly Target[]): Promise<MovableReceipt[]> {
     const sets = [...new Set(targets.map(({ takes }) => JSON.stringify(takes)))];
     return tx.$queryRaw<MovableReceipt[]>`
       SELECT r.id, coalesce(r.document -> 'requiredFields', '[]') AS needs
         FROM lane_places(${deviceId}, ${COUNTED}::int) p JOIN receipts r ON r.id = p.id
-       WHERE r.device_id = ${deviceId} AND r.status::text = 'accepted' AND p.type <> 'refund'
+       WHERE r.device_id = ${deviceId} AND r.status::text = 'accepted' AND p.type <> 'refund' AND NOT ${FROM_COPY}
          AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id
                             AND (a.state <> 'not_registered'
                                  OR coalesce(a.outcome -> 'answer' ->> 'kind', '') NOT IN ('not_sent', 'refused')))
@@ -120,7 +120,8 @@ export class FailoverRepository {
         SELECT lane_place, row_number() OVER (ORDER BY lane_place) AS place
           FROM (SELECT nextval('lane_place_seq') AS lane_place FROM generate_series(1, ${moves.length}::int)) s
       ), moved AS (
-        UPDATE receipts r SET device_id = p.device_id, lane_place = n.lane_place, updated_at = now()
+        UPDATE receipts r SET device_id = p.device_id, lane_place = n.lane_place, updated_at = now(),
+                              moved_from = array_append(r.moved_from, r.device_id)
           FROM planned p JOIN drawn n USING (place)
          WHERE r.id = p.receipt_id AND r.status::text = 'accepted' AND r.device_id = ${from}
         RETURNING r.id, r.merchant_id, r.device_id, p.event_id

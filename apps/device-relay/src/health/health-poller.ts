@@ -1,9 +1,12 @@
 import type { Logger } from '#runtime';
+import { later, Places, SILENT_AFTER_MS, type Place } from '../places.js';
 import type { ClaimedPoll, HealthRepository, PollOutcome, PollWritten } from './health.repository.js';
 import type { PollDevice, PollOptions } from './poll-device.js';
 
 /** Devices taken at a time. */
 const BATCH = 100;
+/** Polls of silent registers, for each place: they wait beside the others. */
+const ASIDE_FOR_EACH_PLACE = 10;
 /** Longer than a poll can take: six calls, each with its own deadline. */
 const LEASE_MS = 120_000;
 
@@ -14,11 +17,12 @@ interface Waiting {
 }
 
 /**
- * Polls the fleet: takes what is due, asks many registers at the same time, writes what they said in groups. A register
- * that does not answer holds a place, not a thread and not its neighbours; while most places are free nobody waits.
+ * Polls the fleet: takes what is due, asks many registers at the same time, writes what they said in groups. The poll of a
+ * silent register is set aside, so that the others are polled when they are due.
  */
 export class HealthPoller {
   private readonly running = new Set<Promise<unknown>>();
+  private readonly places: Places;
   private waiting: Waiting[] = [];
   private writing = false;
 
@@ -27,14 +31,17 @@ export class HealthPoller {
     private readonly pollDevice: PollDevice,
     private readonly options: { concurrency: number; ring: (deviceId: string) => void },
     private readonly logger: Logger,
-  ) {}
+  ) {
+    const { concurrency } = options;
+    this.places = new Places({ places: concurrency, aside: concurrency * ASIDE_FOR_EACH_PLACE });
+  }
 
   /** Begins the polls that are due, as far as places are free. True: there may be more. */
   async beginDue(): Promise<boolean> {
-    const free = Math.min(this.options.concurrency - this.running.size, BATCH);
+    const free = Math.min(this.places.free, BATCH);
     if (free <= 0) return false;
     const claimed = await this.devices.claimDue(free, LEASE_MS);
-    for (const device of claimed) this.begin(device);
+    for (const device of claimed) this.begin(device, this.places.tryEnter());
     return claimed.length === free;
   }
 
@@ -55,7 +62,8 @@ export class HealthPoller {
     return written && { written, outcome };
   }
 
-  private begin(claimed: ClaimedPoll): void {
+  private begin(claimed: ClaimedPoll, place: Place | null): void {
+    const cancel = later(SILENT_AFTER_MS, () => void place?.setAside());
     const poll = this.pollDevice
       .poll(claimed)
       .then((outcome) => this.write(outcome))
@@ -63,7 +71,11 @@ export class HealthPoller {
         // Its lease ends by itself, then it is due again.
         this.logger.warn({ err: error, device_id: claimed.device.id }, 'health poll failed');
       })
-      .finally(() => this.running.delete(poll));
+      .finally(() => {
+        cancel();
+        place?.leave();
+        this.running.delete(poll);
+      });
     this.running.add(poll);
   }
 

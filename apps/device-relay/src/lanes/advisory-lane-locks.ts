@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import type pg from 'pg';
-import { sessionConfig, StatementGroup, watchedSession, type WatchedSession } from '#database';
+import {
+  HOLD_OF_ALL_LANES,
+  LANE_LOCK_SESSIONS,
+  sessionConfig,
+  StatementGroup,
+  watchedSession,
+  type WatchedSession,
+} from '#database';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
 
@@ -27,10 +34,16 @@ interface LockRequest {
   release: boolean;
 }
 
-/** Taking and releasing lanes in one statement. A lane is in a group once: it is released before it is taken again. */
+/**
+ * Taking and releasing lanes in one statement. A lane is in a group once: it is released before it is taken again. While a
+ * person holds all lanes (npm run cli -- restore begin) none is taken.
+ */
 const TAKE_AND_RELEASE = `
-  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane) ELSE pg_try_advisory_lock($1, w.lane) END AS done
-    FROM unnest($2::int[], $3::bool[]) AS w(lane, release)`;
+  SELECT w.lane, CASE WHEN w.release THEN pg_advisory_unlock($1, w.lane)
+                      WHEN held.all_lanes THEN false
+                      ELSE pg_try_advisory_lock($1, w.lane) END AS done
+    FROM unnest($2::int[], $3::bool[]) AS w(lane, release),
+         (SELECT EXISTS (${HOLD_OF_ALL_LANES}) AS all_lanes) held`;
 
 /**
  * One statement at a time takes and releases all lanes that wait for it: the connection takes no more than one, and its
@@ -38,6 +51,7 @@ const TAKE_AND_RELEASE = `
  */
 class Session {
   backend: Backend = { pid: 0, startedAt: '' };
+  serverStartedAt = '';
   alive = false;
   /** Resolves when the session is lost or given up. */
   readonly over: Promise<void>;
@@ -126,6 +140,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     return {
       lockNumber,
       backendPid: session.backend.pid,
+      serverStartedAt: session.serverStartedAt,
       isHeld: () => session.alive,
       release: async () => {
         try {
@@ -162,7 +177,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   private async connectUntilLost(): Promise<void> {
     const client = watchedSession(
       // What runs before use may take as long as it needs (hold-after-restore.ts).
-      sessionConfig({ url: this.settings.databaseUrl, applicationName: 'device-relay-locks', statementTimeoutMs: 0 }),
+      sessionConfig({ url: this.settings.databaseUrl, applicationName: LANE_LOCK_SESSIONS, statementTimeoutMs: 0 }),
     );
     const session = new Session(client);
     client.once('end', () => session.end());
@@ -171,7 +186,9 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
       session.end();
     });
     await client.connect();
-    session.backend = await ownBackend(client);
+    const { serverStartedAt, ...backend } = await ownBackend(client);
+    session.backend = backend;
+    session.serverStartedAt = serverStartedAt;
     await this.endPredecessor(client);
     await this.prepare(client);
     await client.limitStatements(STATEMENT_TIMEOUT_MS);
@@ -222,9 +239,10 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
   }
 }
 
-async function ownBackend(client: pg.Client): Promise<Backend> {
-  const { rows } = await client.query<Backend>(
-    'SELECT pid, backend_start::text AS "startedAt" FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+async function ownBackend(client: pg.Client): Promise<Backend & { serverStartedAt: string }> {
+  const { rows } = await client.query<Backend & { serverStartedAt: string }>(
+    `SELECT pid, backend_start::text AS "startedAt", pg_postmaster_start_time()::text AS "serverStartedAt"
+       FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
   );
   const [backend] = rows;
   if (!backend) throw new Error('the lock session does not see itself in pg_stat_activity');

@@ -1,10 +1,12 @@
 import { sameReading } from '#fiscal-domain';
 import type { Clock } from '#runtime';
 import { takenBy } from '../devices/lane-device.js';
+import { asideWhileSilent, type PlaceInUse } from '../places.js';
 import { checkRegister } from './check-register.js';
 import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { DeviceStateName, LaneGrip, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
+import { patientRegister } from './patient-register.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
 import type { SettleLane } from './settle-lane.js';
@@ -36,6 +38,11 @@ export interface LaneWork {
   setbacks: LaneSetbacks;
 }
 
+interface HeldDrain {
+  grip: LaneGrip;
+  place: PlaceInUse | null;
+}
+
 /** Works one lane off, serially, under its lock (docs/architecture.md). */
 export class DrainLane {
   private readonly checkedAt = new Map<string, number>();
@@ -54,30 +61,32 @@ export class DrainLane {
     this.stopping = true;
   }
 
-  async drain(deviceId: string): Promise<Drained> {
+  /** Without a place: bounded by nothing. */
+  async drain(deviceId: string, place: PlaceInUse | null = null): Promise<Drained> {
     const lockNumber = await this.store.lockNumberOf(deviceId);
     if (lockNumber === null) return { kind: 'idle' };
     const grip = await this.locks.tryTake(lockNumber);
     if (!grip) return { kind: 'busy' };
     let drained: Drained;
     try {
-      drained = await this.drainHeld(deviceId, grip);
+      drained = await this.drainHeld(deviceId, { grip, place });
     } finally {
       await grip.release();
     }
-    if (drained.kind !== 'idle') return drained;
+    if (drained.kind !== 'idle' || this.stopping) return drained;
     // A receipt committed between our last look and the release found the lane busy: its bell rang in vain.
     const after = await this.store.read(deviceId, 1);
-    return after && isDue(after) && !this.stopping ? { kind: 'more' } : drained;
+    return after && isDue(after) ? { kind: 'more' } : drained;
   }
 
-  private async drainHeld(deviceId: string, grip: LaneGrip): Promise<Drained> {
+  private async drainHeld(deviceId: string, held: HeldDrain): Promise<Drained> {
+    const { grip } = held;
     let receipts = 0;
     for (let rereads = 0; rereads < MAX_REREADS; rereads += 1) {
       const snapshot = await this.store.read(deviceId, RECEIPTS_PER_READ);
       if (!snapshot || !isDue(snapshot) || this.stopping) return { kind: 'idle' };
       const before = receipts;
-      const step = await this.workOff(snapshot, grip, () => {
+      const step = await this.workOff(snapshot, held, () => {
         receipts += 1;
         return receipts >= MAX_RECEIPTS;
       });
@@ -90,9 +99,10 @@ export class DrainLane {
   }
 
   /** The open attempt if there is one, else the receipts that were read, in order. */
-  private async workOff(snapshot: LaneSnapshot, grip: LaneGrip, isEnough: () => boolean): Promise<Step> {
+  private async workOff(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
     const { device, openAttempt } = snapshot;
-    const lane = this.takeInHand(snapshot, grip);
+    const { grip } = held;
+    const lane = this.takeInHand(snapshot, held);
     if (openAttempt) {
       this.checkedAt.delete(device.id);
       return this.work.resolver.resolve(lane, openAttempt, 'left open by a process that is gone');
@@ -114,17 +124,19 @@ export class DrainLane {
     return { kind: 'next' };
   }
 
-  private takeInHand(snapshot: LaneSnapshot, grip: LaneGrip): LaneInHand {
+  private takeInHand(snapshot: LaneSnapshot, { grip, place }: HeldDrain): LaneInHand {
     const { device, lastKnown, calibration, failures } = snapshot;
     const register = this.registers.of(device);
     return {
       device,
-      register,
+      register: place ? patientRegister(register, place) : register,
       grip,
       baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
       lastKnown,
       calibration,
       failures,
+      patiently: (wait) => (place ? asideWhileSilent(place, wait) : wait()),
+      isStopping: () => this.stopping,
     };
   }
 

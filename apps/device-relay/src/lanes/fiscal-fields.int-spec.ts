@@ -11,6 +11,7 @@ import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { joinLane } from './join-lane.js';
 import type { DrainLane } from './drain-lane.js';
+import { answersInMemory } from './testing/answers-in-memory.js';
 import { LaneRows } from './testing/lane-rows.js';
 import { INFO, NO_LINKS, RECEIPT, STATUS } from './testing/register-answers.js';
 
@@ -61,8 +62,10 @@ beforeEach(async () => {
   const loopback = parseCidr('127.0.0.0/8');
   const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
   registers = new RegisterConnections(keyring, guard, NO_LINKS);
-  const world = { store: rows.ours, locks, registers, notices: { tell: (id: string) => void notified.push(id) } };
-  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
+  const notices = { tell: (id: string) => void notified.push(id) };
+  const answers = answersInMemory(rows.ours, delay);
+  const world = { store: rows.ours, locks, registers, notices, answers };
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
 });
 
 afterEach(async () => {

@@ -1,21 +1,24 @@
 import type pg from 'pg';
+import { RESTORED } from '#database';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
+import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
 import { isSameCluster, isSameDatabase, readIdentity } from './database-identity.js';
 
-const WHY = 'the database was put back from a copy: what was registered after the copy is not known here';
-
-interface WaitingReceipt {
-  receipt_id: string;
-  device_id: string;
-}
+/** Clocks differ: nothing that the copy holds as unfinished may look newer than its restore. */
+const NOTE_CHANGE = `
+  UPDATE database_identity SET identity = $1, noted_at = now(),
+         changed_at = greatest(clock_timestamp(),
+           (SELECT max(created_at) + interval '1 millisecond' FROM receipts
+             WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')))`;
 
 /**
  * Before a relay takes its first lane on a session, and after each reconnection: is this still the database that we knew?
- * A copy that was put back calls receipts unsent that registers have long registered. Registers with keys and a journal
- * answer those with the registration that they hold. Any other register would be sold to twice, and the counters that
- * could warn look like a cashier's own sales: so these lanes stop as `replaced` until an operator adopts them, and what
- * waits in them becomes `unknown`, for a person with the register's journal to decide (docs/backup.md).
+ * A copy that was put back calls receipts unsent that registers have long registered. A register with keys and a journal
+ * answers those with the registration that it holds, but only its own: what failover has moved since the copy stands at
+ * another one. Registers without keys would be sold to twice, and the counters that could warn look like a cashier's own
+ * sales. So what may stand somewhere else becomes `unknown`, and registers without keys stop as `replaced`, until all
+ * registers that could have it have been compared, or a person has decided (docs/backup.md).
  */
 export async function holdAfterRestore(client: pg.Client, logger: Logger): Promise<void> {
   const identity = await readIdentity(client, logger);
@@ -27,9 +30,9 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
     const before = known.rows[0]?.identity;
     if (before === undefined || !isSameDatabase(before, identity)) {
       if (before === undefined || !isSameCluster(before, identity)) await planRenumbering(client);
+      await client.query(NOTE_CHANGE, [identity]);
       const held = await hold(client);
-      await client.query('UPDATE database_identity SET identity = $1, noted_at = now()', [identity]);
-      logger.error({ before, identity, ...held }, WHY);
+      logger.error({ before, identity, ...held }, RESTORED);
     } else if (before !== identity) await client.query('UPDATE database_identity SET identity = $1', [identity]);
     await client.query('COMMIT');
   } catch (error) {
@@ -39,43 +42,49 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
 }
 
 async function hold(client: pg.Client): Promise<{ devices: number; receipts: number }> {
-  const waiting = await client.query<WaitingReceipt>(
-    `SELECT r.id AS receipt_id, r.device_id FROM receipts r JOIN devices d ON d.id = r.device_id
-      WHERE r.status = 'accepted' AND d.journal_id IS NULL ORDER BY r.lane_place FOR UPDATE OF r`,
-  );
-  const devices = await client.query<{ id: string }>(
-    `UPDATE devices SET state = 'replaced', state_reason = $1, state_since = now()
-      WHERE deleted_at IS NULL AND journal_id IS NULL AND (terminal_id IS NOT NULL OR id = ANY($2)) RETURNING id`,
-    [WHY, waiting.rows.map(({ device_id: deviceId }) => deviceId)],
-  );
-  for (const { id } of devices.rows) {
-    await client.query(
-      `INSERT INTO events (id, merchant_id, type, subject_id, data)
-       SELECT $1, merchant_id, 'device.replaced', id, jsonb_build_object('device_id', id, 'reason', state_reason)
-         FROM devices WHERE id = $2`,
-      [newId('evt'), id],
-    );
-  }
-  for (const { receipt_id: receiptId } of waiting.rows) await becomeUnknown(client, receiptId);
-  return { devices: devices.rows.length, receipts: waiting.rows.length };
+  const sql: Sql = async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> =>
+    (await client.query(text, [...values])).rows as Row[];
+  const devices = await stopKeyless(sql);
+  const receipts = await holdReceipts(sql, await readFleet(sql), null);
+  return { devices, receipts: receipts.length };
 }
 
-/** With an attempt that nobody made, because that is what an operator decides about. */
-async function becomeUnknown(client: pg.Client, receiptId: string): Promise<void> {
-  await client.query(
-    `INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
-     SELECT $1, r.id, r.device_id, (SELECT count(*) + 1 FROM attempts a WHERE a.receipt_id = r.id), 'unknown',
-            coalesce(l.baseline, '{"terminalId": null, "journalId": null, "sequence": null, "reading": null}'),
-            '', 'restore', now(), jsonb_build_object('why', $3::text)
-       FROM receipts r JOIN lanes l ON l.device_id = r.device_id WHERE r.id = $2`,
-    [newId('att'), receiptId, WHY],
+/**
+ * Registers without keys stop, and their counters are compared with where the copy left them. Those of which the copy has no
+ * reading are left to a person.
+ */
+async function stopKeyless(sql: Sql): Promise<number> {
+  const devices = await sql<{ id: string }>(
+    `UPDATE devices d SET state = 'replaced', state_reason = $1, state_since = now()
+      WHERE deleted_at IS NULL AND journal_id IS NULL
+        AND (terminal_id IS NOT NULL
+             OR EXISTS (SELECT FROM receipts r WHERE r.device_id = d.id AND r.status IN ('accepted', 'sending')))
+     RETURNING id`,
+    [RESTORED],
   );
-  await client.query("UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = $1", [receiptId]);
-  await client.query(
+  const ids = devices.map(({ id }) => id);
+  await sql(
     `INSERT INTO events (id, merchant_id, type, subject_id, data)
-     SELECT $1, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.unknown', id,
-            jsonb_build_object('receipt_id', id, 'why', $3::text)
-       FROM receipts WHERE id = $2`,
-    [newId('evt'), receiptId, WHY],
+     SELECT e.event_id, d.merchant_id, 'device.replaced', d.id, jsonb_build_object('device_id', d.id, 'reason', d.state_reason)
+       FROM unnest($1::text[], $2::text[]) AS e(device_id, event_id) JOIN devices d ON d.id = e.device_id`,
+    [ids, ids.map(() => newId('evt'))],
   );
+  // Verdicts of a restore before this one say nothing about this copy.
+  await sql('DELETE FROM restore_checks WHERE attempt_id IS NULL', []);
+  await sql(
+    `UPDATE restore_checks c SET verdict = NULL, restored_at = i.changed_at, due_at = now(), answered_at = NULL, seen_at = NULL
+       FROM attempts a, database_identity i
+      WHERE a.id = c.attempt_id AND a.state = 'unknown' AND c.method = 'key' AND c.evidence IS NULL`,
+    [],
+  );
+  await sql(
+    `INSERT INTO restore_checks (device_id, method, restored_at, verdict, evidence)
+     SELECT l.device_id, 'counters', i.changed_at, CASE WHEN seen.is_read THEN NULL ELSE 'unproven' END,
+            CASE WHEN seen.is_read THEN NULL ELSE '{"why": "the copy has no reading of its counters"}'::jsonb END
+       FROM lanes l, database_identity i,
+            LATERAL (SELECT coalesce(jsonb_typeof(l.baseline -> 'reading') = 'object', false) AS is_read) seen
+      WHERE l.device_id = ANY($1::text[])`,
+    [ids],
+  );
+  return ids.length;
 }

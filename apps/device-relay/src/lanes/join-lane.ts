@@ -3,6 +3,7 @@ import { DrainLane } from './drain-lane.js';
 import { LaneSetbacks } from './lane-setbacks.js';
 import { ParkAttempt } from './park-attempt.js';
 import type { LaneLocks, LaneStore, Registers, SettledNotices } from './ports.js';
+import type { RecordAnswer } from './record-answer.js';
 import { ResolveAttempt } from './resolve-attempt.js';
 import { ResolveByCounters } from './resolve-by-counters.js';
 import { ResolveByKey } from './resolve-by-key.js';
@@ -16,19 +17,19 @@ export interface LaneWorld {
   locks: LaneLocks;
   registers: Registers;
   notices: SettledNotices;
+  answers: RecordAnswer;
 }
 
 export interface LaneTools {
   clock: Clock;
   logger: Logger;
   random: () => number;
-  pause: (ms: number) => Promise<void>;
 }
 
 /** Joins the lane's parts; the one place that knows them all. */
 export function joinLane(
-  { store, locks, registers, notices }: LaneWorld,
-  { clock, logger, random, pause }: LaneTools,
+  { store, locks, registers, notices, answers }: LaneWorld,
+  { clock, logger, random }: LaneTools,
 ): DrainLane {
   const tools = { clock, logger };
   const setbacks = new LaneSetbacks(store, random);
@@ -38,6 +39,6 @@ export function joinLane(
   const byCounters = new ResolveByCounters(store, settler, setbacks, parking, notices);
   const resolver = new ResolveAttempt(byKey, byCounters, parking);
   const baselines = new TakeBaseline(store, setbacks);
-  const sender = new SendReceipt(store, { resolver, setbacks, baselines, notices }, { ...tools, pause });
+  const sender = new SendReceipt(store, { resolver, setbacks, baselines, notices, answers }, tools);
   return new DrainLane(store, locks, registers, { sender, resolver, settler, setbacks }, clock);
 }

@@ -13,6 +13,10 @@ export interface LaneInHand {
   lastKnown: LastKnown | null;
   calibration: Calibration | null;
   failures: number;
+  /** Waits without holding the lane's place for longer than a moment. */
+  patiently<T>(wait: () => Promise<T>): Promise<T>;
+  /** This relay was asked to stop: nothing is begun any more that may be left to the next one. */
+  isStopping(): boolean;
 }
 
 export const UNKNOWN_BASELINE: Baseline = { terminalId: null, journalId: null, sequence: null, reading: null };

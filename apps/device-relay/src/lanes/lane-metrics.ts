@@ -14,6 +14,12 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener }: Pa
   metrics.gauge({ name: 'relay_free_places', help: 'Lanes that this relay could take up now' }, (gauge) =>
     gauge.set(runner.freePlaces),
   );
+  metrics.gauge({ name: 'relay_lanes_aside', help: 'Lanes in hand that wait for a silent register' }, (gauge) =>
+    gauge.set(runner.lanesAside),
+  );
+  metrics.gauge({ name: 'relay_lanes_waiting', help: 'Lanes that wait for one of this relay’s places' }, (gauge) =>
+    gauge.set(runner.lanesWaiting),
+  );
   metrics.gauge(
     {
       name: 'relay_lanes_swept',

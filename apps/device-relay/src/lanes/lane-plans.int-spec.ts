@@ -146,7 +146,9 @@ async function workLane(grip: LaneGrip): Promise<void> {
       await costOf('noteRefusal', () => lane.noteRefusal(intent.attemptId, { why: 'x' }));
       await costOf(name, () => close(intent.attemptId, round));
       if (name === 'unknown')
-        await costOf('late answer', () => lane.recordLateAnswer(intent.attemptId, registrationOf(1_000 + round)));
+        await costOf('late answer', () =>
+          lane.recordLateAnswer({ receiptId, deviceId: 'dev_1', registration: registrationOf(1_000 + round) }),
+        );
       await rows.sql.query(`UPDATE receipts SET status = 'cancelled' WHERE id = $1 AND status = 'accepted'`, [
         receiptId,
       ]);

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import type { Registration } from '#fiscal-domain';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
-import type { CloseRegistered } from './ports.js';
+import type { CloseRegistered, LateRegistration } from './ports.js';
 import { backendPidOf, BASELINE, LaneRows } from './testing/lane-rows.js';
 
 const REGISTRATION: Registration = {
@@ -218,12 +218,38 @@ describe('closing as registered', () => {
   });
 });
 
+describe('a promoted standby that the relay reaches while its lock session hangs on the server that is gone', () => {
+  test('no intent is written there: that server does not know the lane lock', async () => {
+    const receiptId = await rows.createReceipt();
+    const elsewhere = { ...rows.grip, serverStartedAt: '2026-01-02 03:04:05.678901+00' };
+    expect(await rows.ours.openAttempt({ ...rows.intent(receiptId), grip: elsewhere })).toBe('lane_not_held');
+    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'accepted' });
+    expect(await rows.ours.openAttempt(rows.intent(receiptId))).toBe('opened');
+  });
+});
+
 describe('an answer that comes after the attempt was closed', () => {
+  const late = (receiptId: string, more: Partial<Registration> = {}): LateRegistration => {
+    return { receiptId, deviceId: rows.deviceId, registration: { ...REGISTRATION, ...more } };
+  };
+
+  test('of an attempt that this database does not know proves its receipt, on the register that has told it', async () => {
+    await rows.createDevice('dev_2');
+    const receiptId = await rows.createReceipt({ deviceId: 'dev_2' });
+    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
+    expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered', device_id: rows.deviceId });
+  });
+
+  test('of a receipt that this database does not know changes nothing', async () => {
+    expect(await rows.ours.recordLateAnswer(late('rcp_lost'))).toBe('no_receipt');
+    expect(await rows.events()).toEqual([]);
+  });
+
   test('completes the sign of the same registration', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     const bare = { ...REGISTRATION, fiscalSign: null, verificationUrl: null, recordedFields: [], shiftNumber: null };
     await rows.ours.closeRegistered({ ...close(attemptId), registration: bare, evidence: 'counters' });
-    expect(await rows.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('same');
+    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('same');
     expect(await rows.receipt(receiptId)).toMatchObject({
       ...{ fiscal_sign: 'sign', evidence: 'counters', recorded_fields: ['commission'], shift_number: 7 },
     });
@@ -232,9 +258,7 @@ describe('an answer that comes after the attempt was closed', () => {
   test('with another sequence: a duplicate is suspected, nothing is overwritten', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.ours.closeRegistered(close(attemptId));
-    expect(await rows.ours.recordLateAnswer(attemptId, { ...REGISTRATION, receiptSeq: 42 })).toBe(
-      'duplicate_suspected',
-    );
+    expect(await rows.ours.recordLateAnswer(late(receiptId, { receiptSeq: 42 }))).toBe('duplicate_suspected');
     expect(await rows.receipt(receiptId)).toMatchObject({ receipt_seq: '41' });
     expect(await rows.events()).toEqual(['receipt.registered', 'receipt.duplicate_suspected']);
   });
@@ -242,7 +266,7 @@ describe('an answer that comes after the attempt was closed', () => {
   test('proves a receipt that was parked', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.ours.closeUnknown(attemptId, { why: 'parked' }, { mustSettle: false });
-    expect(await rows.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('proved');
+    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
     expect(await rows.receipt(receiptId)).toMatchObject({
       status: 'registered',
       receipt_seq: '41',
@@ -255,7 +279,7 @@ describe('an answer that comes after the attempt was closed', () => {
   test('proves a receipt that waits to be sent again, so that it is not', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.ours.closeNotRegistered(attemptId, {}, rows.grip);
-    expect(await rows.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('proved');
+    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered' });
     expect(await rows.ours.read(rows.deviceId, 10)).toMatchObject({ openAttempt: null, waiting: [] });
   });
@@ -264,7 +288,7 @@ describe('an answer that comes after the attempt was closed', () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.ours.closeNotRegistered(attemptId, {}, rows.grip);
     await rows.ours.openAttempt(rows.intent(receiptId));
-    expect(await rows.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('duplicate_suspected');
+    expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('duplicate_suspected');
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending' });
   });
 });

@@ -28,8 +28,8 @@ export class LaneRepository implements LaneStore {
 
   openAttempt: LaneStore['openAttempt'] = (intent) => this.attempts.openAttempt(intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) => this.attempts.closeRegistered(close);
-  recordLateAnswer: LaneStore['recordLateAnswer'] = (attemptId, registration) =>
-    this.attempts.recordLateAnswer(attemptId, registration);
+  recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => this.attempts.recordLateAnswer(answer);
+  holdFromCopy: LaneStore['holdFromCopy'] = (receiptId) => this.attempts.holdFromCopy(receiptId);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
     this.attempts.closeRejected(attemptId, rejection, evidence, grip);
   rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) => this.attempts.rejectUnsent(receipt, rejection);

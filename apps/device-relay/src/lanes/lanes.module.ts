@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService, SalesDatabase } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
@@ -10,23 +11,29 @@ import { Links } from '../links/links.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
+import { AnswerFiles } from './answer-files.js';
 import { DrainLane } from './drain-lane.js';
 import { observeBacklog } from './backlog-metrics.js';
 import { holdAfterRestore } from './hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneRepository } from './lane.repository.js';
-import { observeLanes } from './lane-metrics.js';
+import { LaneWork } from './lane-work.js';
 import { readBacklog } from './read-backlog.js';
+import { RecordAnswer } from './record-answer.js';
+import { ReplayAnswers } from './replay-answers.js';
 import { PostgresSettledNotices } from './settled-notices.js';
 import { Sweeper } from './sweeper.js';
 
-/** Lanes drained at the same time by one relay; each holds a call to a register, not a thread. */
-const CONCURRENCY = 200;
-/** How long a call in hand may take to end when the relay is asked to stop; after that its attempt stays open. */
-const STOP_DEADLINE_MS = 7_000;
-
-type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, Logger];
+type LaneDependencies = [
+  LaneRepository,
+  AdvisoryLaneLocks,
+  RegisterConnections,
+  PostgresSettledNotices,
+  RecordAnswer,
+  Logger,
+];
+type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Logger];
 
 /** Where the lane's parts are chosen and joined. */
 @Module({
@@ -89,21 +96,44 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
       useFactory: (lanes: SalesDatabase, logger: Logger) => new PostgresSettledNotices(lanes, logger),
     },
     {
+      provide: AnswerFiles,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ DATA_DIR }: RelaySettings) => new AnswerFiles(join(DATA_DIR, 'answers')),
+    },
+    {
+      provide: RecordAnswer,
+      inject: [LaneRepository, AnswerFiles, LOGGER],
+      useFactory: (store: LaneRepository, spool: AnswerFiles, logger: Logger) =>
+        new RecordAnswer(store, spool, { logger, pause: delay }),
+    },
+    {
+      provide: ReplayAnswers,
+      inject: [AnswerFiles, RecordAnswer, PostgresSettledNotices, LOGGER],
+      useFactory: (...[files, recorder, notices, logger]: ReplayDependencies) =>
+        new ReplayAnswers(files, recorder, notices, logger),
+    },
+    {
       provide: DrainLane,
-      inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, LOGGER],
-      useFactory: (...[store, locks, registers, notices, logger]: LaneDependencies) =>
-        joinLane(
-          { store, locks, registers, notices },
-          { clock: systemClock, logger, random: Math.random, pause: delay },
-        ),
+      inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, RecordAnswer, LOGGER],
+      useFactory: (...[store, locks, registers, notices, answers, logger]: LaneDependencies) =>
+        joinLane({ store, locks, registers, notices, answers }, { clock: systemClock, logger, random: Math.random }),
     },
     {
       provide: LaneRunner,
-      inject: [DrainLane, LaneBell, LOGGER],
-      useFactory: (drain: DrainLane, bell: LaneBell, logger: Logger) =>
-        new LaneRunner(drain, { concurrency: CONCURRENCY, ringAgain: (deviceId) => bell.ring(deviceId) }, logger),
+      inject: [DrainLane, LaneBell, SETTINGS_TOKEN, LOGGER],
+      useFactory: (...[drain, bell, settings, logger]: [DrainLane, LaneBell, RelaySettings, Logger]) =>
+        new LaneRunner(
+          drain,
+          {
+            places: settings.RELAY_LANE_PLACES,
+            aside: settings.RELAY_LANES_ASIDE,
+            ringAgain: (deviceId) => bell.ring(deviceId),
+          },
+          logger,
+        ),
     },
     LinkedLanes,
+    LaneWork,
     {
       provide: Sweeper,
       inject: [LaneRepository, LaneRunner, LOGGER],
@@ -120,32 +150,27 @@ type LaneDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections,
     AdvisoryLaneLocks,
     LaneRepository,
     RegisterConnections,
+    PostgresSettledNotices,
   ],
 })
 export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private lettingGo: Promise<void> | null = null;
+  private ending: Promise<void> | null = null;
 
   constructor(
-    private readonly listener: LaneListener,
+    private readonly work: LaneWork,
     private readonly bell: LaneBell,
-    private readonly runner: LaneRunner,
-    private readonly sweeper: Sweeper,
     private readonly registers: RegisterConnections,
     @Inject(Metrics) private readonly metrics: Metrics,
+    @Inject(SETTINGS_TOKEN) private readonly settings: RelaySettings,
   ) {}
 
   onApplicationBootstrap(): void {
-    observeLanes(this.metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
-    const wake = (deviceId: string): Promise<void> => {
-      this.sweeper.followed.heard(deviceId);
-      return this.runner.wake(deviceId);
-    };
-    this.listener.start(wake, { concurrency: CONCURRENCY });
-    this.sweeper.start();
+    this.work.observe(this.metrics);
+    this.work.start({ concurrency: this.settings.RELAY_LANE_PLACES });
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.letGo();
+    await this.end();
     this.registers.close();
     await this.bell.close();
   }
@@ -154,17 +179,9 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
    * Nothing new, then what is in hand; a call that outlives the deadline leaves its attempt open. Before the server closes,
    * because the links of registers that dialled in end with it.
    */
-  letGo(): Promise<void> {
-    this.lettingGo ??= this.endLanes();
-    return this.lettingGo;
-  }
-
-  private async endLanes(): Promise<void> {
-    await this.sweeper.stop();
-    const deadline = new AbortController();
-    const waiting = delay(STOP_DEADLINE_MS, undefined, { signal: deadline.signal }).catch(() => 'all let go in time');
-    await Promise.race([Promise.all([this.runner.stop(), this.listener.close(STOP_DEADLINE_MS)]), waiting]);
-    deadline.abort();
+  end(deadlineMs = this.settings.STOP_DEADLINE_MS): Promise<void> {
+    this.ending ??= this.work.end(deadlineMs);
+    return this.ending;
   }
 }
 

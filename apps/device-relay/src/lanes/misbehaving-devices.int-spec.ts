@@ -9,6 +9,7 @@ import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import type { DrainLane, Drained } from './drain-lane.js';
 import { joinLane } from './join-lane.js';
+import { answersInMemory } from './testing/answers-in-memory.js';
 import { LaneRows } from './testing/lane-rows.js';
 import { INFO, NO_LINKS, SALE, STATUS } from './testing/register-answers.js';
 
@@ -75,8 +76,9 @@ beforeEach(async () => {
     OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []),
     NO_LINKS,
   );
-  const world = { store: rows.ours, locks, registers, notices: { tell: () => undefined } };
-  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, pause: delay });
+  const answers = answersInMemory(rows.ours, delay);
+  const world = { store: rows.ours, locks, registers, notices: { tell: () => undefined }, answers };
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
 });
 
 afterEach(async () => {

@@ -74,6 +74,8 @@ export interface WaitingReceipt {
   extraInfo?: LocalExtraInfo | null;
   /** An earlier attempt ended without proof (a person sent it again): only its key keeps it from being doubled. */
   mayBeRegistered: boolean;
+  /** It is older than a restore of the database, and no register has been compared for it. */
+  isFromCopy?: boolean;
 }
 
 /** Everything a drain needs to know, read in one go under the lane lock. */
@@ -106,6 +108,7 @@ export interface Intent {
   deviceId: string;
   baseline: Baseline;
   request: Buffer;
+  grip: LaneGrip;
 }
 
 /** Why the attempt ended as it did; stored beside it for support and operators. */
@@ -124,15 +127,24 @@ export interface LaneStore {
    * The write-ahead intent: attempt row with the exact bytes, receipt `accepted → sending`, one transaction.
    * `withdrawn`: the receipt is no longer accepted here (cancelled, moved; cancelled by this call because its payment hold
    * ran out), or no longer the first of its lane, or another merchant holds the terminal by now. `lane_occupied`: an attempt is open.
+   * `lane_not_held`: this is another server than the one on which the lane lock is held, or a person holds all lanes.
    */
-  openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied'>;
+  openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied' | 'lane_not_held'>;
   /**
    * `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds this terminal's
    * sequence, so the register lies; nothing was changed.
    */
   closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
-  /** An answer that came after a successor had closed the attempt: completes, proves or contradicts what he found. */
-  recordLateAnswer(attemptId: string, registration: Registration): Promise<LateAnswer>;
+  /**
+   * A receipt that is older than a restore becomes `unknown` where another register may have it, or its own one cannot be
+   * asked by key. False: its own register answers for it.
+   */
+  holdFromCopy(receiptId: string): Promise<boolean>;
+  /**
+   * An answer whose attempt is closed already, or is not known here because the database was put back from a copy: completes,
+   * proves or contradicts what was found meanwhile.
+   */
+  recordLateAnswer(answer: LateRegistration): Promise<LateAnswer>;
   /**
    * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
    * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
@@ -181,19 +193,32 @@ export interface CloseRegistered {
   lastKnown: LastKnown | null;
 }
 
+export interface LateRegistration {
+  receiptId: string;
+  /** The register that has told it. */
+  deviceId: string;
+  registration: Registration;
+  /** `answer` unless its journal was asked for it. */
+  evidence?: 'answer' | 'journal';
+}
+
 export type LateAnswer =
   /** The same registration; a missing sign is completed. */
   | 'same'
   /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
   | 'proved'
   /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must look. */
-  | 'duplicate_suspected';
+  | 'duplicate_suspected'
+  /** This database does not know the receipt. */
+  | 'no_receipt';
 
 /** A lane lock in hand. */
 export interface LaneGrip {
   readonly lockNumber: number;
   /** Server process that holds it, as pg_locks shows it. */
   readonly backendPid: number;
+  /** When the server was started that holds it: another one, such as a promoted standby, does not know the lock. */
+  readonly serverStartedAt: string;
   /** False as soon as this process knows that the session is gone. */
   isHeld(): boolean;
   release(): Promise<void>;

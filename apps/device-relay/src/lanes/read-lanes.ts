@@ -1,9 +1,9 @@
-import { Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
+import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 import type { DueLane } from './followed-lanes.js';
-import { SETTLE_GRACE_SECONDS } from './lane-sql.js';
+import { LANES_GO, SETTLE_GRACE_SECONDS } from './lane-sql.js';
 import type { LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
 
 interface SnapshotRow extends LaneDeviceRow {
@@ -76,8 +76,12 @@ export class ReadLanes {
                WHERE a.id = lane_open_attempt(d.id)) AS attempt,
              (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info,
                                 'mayBeRegistered', EXISTS (
-                                SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT})) ORDER BY w.lane_place)
-                FROM lane_waiting(d.id, ${receipts}::int) w) AS waiting
+                                SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT}) OR w.is_from_copy,
+                                'isFromCopy', w.is_from_copy AND NOT EXISTS (
+                                SELECT FROM restore_checks c, database_identity i
+                                 WHERE c.receipt_id = w.id AND c.restored_at = i.changed_at)) ORDER BY w.lane_place)
+                FROM (SELECT p.*, ${FROM_COPY} AS is_from_copy
+                        FROM lane_waiting(d.id, ${receipts}::int) p JOIN receipts r ON r.id = p.id) w) AS waiting
         FROM devices d JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${deviceId}`);
     if (!row) return null;
@@ -148,6 +152,7 @@ export class ReadLanes {
   private isFree(): Prisma.Sql {
     return Prisma.sql`
       d.state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')
+      AND ${LANES_GO}
       AND (l.settling_relay IS NULL OR l.settling_relay = ${this.relayId}
            OR l.settle_until < now() - make_interval(secs => ${SETTLE_GRACE_SECONDS}))
       AND NOT EXISTS (SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = ${LANE_LOCK_SPACE}

@@ -17,12 +17,10 @@ import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
-import type { CloseRegistered, LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { CloseRegistered, LaneStore, LateAnswer, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { TakeBaseline } from './take-baseline.js';
-
-/** Pauses between tries to record what the register has answered. */
-const RECORD_AGAIN_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 15_000] as const;
 
 interface Sent {
   attempt: OpenAttempt;
@@ -35,6 +33,7 @@ export interface LaneParts {
   setbacks: LaneSetbacks;
   baselines: TakeBaseline;
   notices: SettledNotices;
+  answers: RecordAnswer;
 }
 
 /**
@@ -48,11 +47,16 @@ export class SendReceipt {
   constructor(
     private readonly store: LaneStore,
     private readonly parts: LaneParts,
-    private readonly tools: { clock: Clock; logger: Logger; pause: (ms: number) => Promise<void> },
+    private readonly tools: { clock: Clock; logger: Logger },
   ) {}
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
+    // Accepted after the lanes were held, out of a payment that the copy had as open.
+    if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
+      this.parts.notices.tell(receipt.id);
+      return { kind: 'reread' };
+    }
     const composed = await this.compose(lane, receipt);
     if (composed.kind === 'unfit') return composed.step;
     if (composed.kind === 'refused') return this.rejectUnsent(lane, receipt, composed.rejection);
@@ -77,13 +81,15 @@ export class SendReceipt {
     const isIntentFresh = beginSendGuard(this.tools.clock);
     const attemptId = newId('att');
     const { baseline } = lane;
-    const intent = { attemptId, receiptId: receipt.id, deviceId: lane.device.id, baseline, request };
+    const intent = { attemptId, receiptId: receipt.id, deviceId: lane.device.id, baseline, request, grip: lane.grip };
     const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
       prepared.call.abandon();
       throw error;
     });
     if (opened !== 'opened') {
       prepared.call.abandon();
+      // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
+      if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
       // What was read before is no longer true: going on with it could send the receipts behind it first.
       if (opened === 'withdrawn') this.parts.notices.tell(receipt.id);
       return { kind: 'reread' };
@@ -118,10 +124,15 @@ export class SendReceipt {
   }
 
   /** One statement: a crash before it leaves the receipt accepted for the next owner of the lane, who decides the same. */
-  private async rejectUnsent(lane: LaneInHand, { id: receiptId }: WaitingReceipt, rejection: Rejection): Promise<Step> {
+  private async rejectUnsent(lane: LaneInHand, receipt: WaitingReceipt, rejection: Rejection): Promise<Step> {
+    const { id: receiptId } = receipt;
     const { id: deviceId } = lane.device;
+    if (!(await this.store.rejectUnsent({ receiptId, deviceId }, rejection))) {
+      // Out of a copy of the database: it may be registered, and no other document may be sent under its key.
+      return receipt.isFromCopy ? this.parts.setbacks.retryLater(lane, rejection.detail) : { kind: 'reread' };
+    }
     this.tools.logger.warn({ device_id: deviceId, receipt_id: receiptId, rejection }, 'rejected, nothing was sent');
-    if (await this.store.rejectUnsent({ receiptId, deviceId }, rejection)) this.parts.notices.tell(receiptId);
+    this.parts.notices.tell(receiptId);
     return { kind: 'reread' };
   }
 
@@ -166,11 +177,12 @@ export class SendReceipt {
       baseline,
       lastKnown,
     };
-    const closed = await this.closeRegistered(close);
-    if (closed === 'sequence_taken') {
+    const recorded = await this.parts.answers.record(lane, { receiptId: attempt.receiptId, close });
+    if (recorded.kind === 'kept') return { kind: 'stop' };
+    if (recorded.kind === 'sequence_taken') {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
     }
-    if (closed === 'already_closed') return this.recordLate(lane, { attempt, answer }, close);
+    if (recorded.kind === 'late') return this.noteLate(lane, { attempt, answer }, recorded.late);
     this.parts.notices.tell(attempt.receiptId);
     lane.baseline = baseline;
     lane.lastKnown = lastKnown;
@@ -190,25 +202,8 @@ export class SendReceipt {
     );
   }
 
-  /**
-   * The answer is in hand and cannot be had again from a register without keys: a database that is away for seconds must
-   * not make the receipt unknown. Whoever took the lane over meanwhile is met by `already_closed`.
-   */
-  private async closeRegistered(close: CloseRegistered): ReturnType<LaneStore['closeRegistered']> {
-    for (const pauseMs of RECORD_AGAIN_MS) {
-      try {
-        return await this.store.closeRegistered(close);
-      } catch (error) {
-        this.tools.logger.error({ err: error, attempt_id: close.attemptId }, 'registered, but not recorded yet');
-        await this.tools.pause(pauseMs);
-      }
-    }
-    return this.store.closeRegistered(close);
-  }
-
-  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without hearing of it. */
-  private async recordLate(lane: LaneInHand, { attempt }: Sent, { registration }: CloseRegistered): Promise<Step> {
-    const late = await this.store.recordLateAnswer(attempt.id, registration);
+  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without noticing. */
+  private noteLate(lane: LaneInHand, { attempt }: Sent, late: LateAnswer): Step {
     const level = late === 'same' ? 'info' : 'error';
     this.tools.logger[level](
       { device_id: lane.device.id, attempt_id: attempt.id, late },
@@ -238,6 +233,8 @@ export class SendReceipt {
 
   private resolveUnclear(lane: LaneInHand, { attempt }: Sent, reason: string): Promise<Step> {
     this.tools.logger.warn({ device_id: lane.device.id, attempt_id: attempt.id, reason }, 'unclear answer');
+    // The next relay resolves it; its deadline is a new one.
+    if (lane.isStopping()) return Promise.resolve({ kind: 'stop' });
     return this.parts.resolver.resolve(lane, attempt, reason);
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import type { LocalApiTransport, Opening, TransportRequest } from '#local-api';
 import { CLOSE, RegisterLink } from '#link';
@@ -7,6 +8,8 @@ import type { LinkRepository } from './link.repository.js';
 
 /** How often each end asks the other for a sign of life. */
 export const HEARTBEAT_MS = 20_000;
+/** Between two looks whether a link's last call has ended. */
+const DRAIN_EVERY_MS = 50;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 
 const OTHER_KEY: Opening = { kind: 'not_sent', reason: 'link_of_another_key' };
@@ -21,6 +24,7 @@ export class LinkSessions {
   private readonly keyIds = new WeakMap<RegisterLink, string>();
   private readonly onLinked: ((deviceId: string) => void)[] = [];
   private beating: NodeJS.Timeout | undefined;
+  private draining = false;
 
   constructor(
     private readonly presence: LinkRepository,
@@ -66,7 +70,7 @@ export class LinkSessions {
   /** The link of this device as it is held here, with this epoch; null when it is not. */
   held(deviceId: string, epoch: bigint): RegisterLink | null {
     const link = this.links.get(deviceId);
-    return link?.isOpen && link.epoch === epoch ? link : null;
+    return link?.isOpen && link.epoch === epoch && !this.draining ? link : null;
   }
 
   /**
@@ -91,6 +95,17 @@ export class LinkSessions {
     for (const { deviceId, epoch, reason } of await this.presence.findEnded(held)) {
       const link = this.links.get(deviceId);
       if (link?.epoch === epoch) link.cut(CLOSE[reason], reason);
+    }
+  }
+
+  /** No call is taken any more; each link ends with its last call, so that its register dials another relay. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.draining = true;
+    const endMs = this.tools.clock.monotonicMs() + deadlineMs;
+    for (;;) {
+      for (const link of this.links.values()) if (link.isOpen && link.callsInFlight === 0) link.close();
+      if (this.links.size === 0 || this.tools.clock.monotonicMs() >= endMs) return;
+      await delay(DRAIN_EVERY_MS);
     }
   }
 

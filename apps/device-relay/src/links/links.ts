@@ -74,6 +74,12 @@ export class Links {
     this.parts.notices.start();
   }
 
+  /** Before the server closes: calls of other relays over links held here end, no register is let in any more. */
+  drain(deadlineMs: number): Promise<void> {
+    this.parts.door.close();
+    return this.parts.sessions.drain(deadlineMs);
+  }
+
   /** After the server has closed. */
   async stop(): Promise<void> {
     const { notices, forwarded, prisma } = this.parts;

@@ -1,6 +1,6 @@
-import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { ChannelListener, DEVICE_TASK_CHANNEL, PrismaService } from '#database';
-import { newId, type Logger } from '#runtime';
+import { endsWithin, newId, type Logger } from '#runtime';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -43,9 +43,12 @@ import { DeviceTaskRepository } from './device-task.repository.js';
   exports: [DeviceTaskHandlers],
 })
 export class TasksModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private ending: Promise<unknown> | null = null;
+
   constructor(
     private readonly runner: DeviceTaskRunner,
     private readonly listener: ChannelListener,
+    @Inject(SETTINGS_TOKEN) private readonly settings: RelaySettings,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -54,6 +57,16 @@ export class TasksModule implements OnApplicationBootstrap, BeforeApplicationShu
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    await this.end(this.settings.STOP_DEADLINE_MS);
+  }
+
+  /** Nothing new is begun, then what is in hand; what is cut off is done again by another relay. */
+  end(deadlineMs: number): Promise<unknown> {
+    this.ending ??= endsWithin(this.endTasks(), deadlineMs);
+    return this.ending;
+  }
+
+  private async endTasks(): Promise<void> {
     await this.listener.stop();
     await this.runner.stop();
   }

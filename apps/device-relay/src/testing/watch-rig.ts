@@ -217,7 +217,7 @@ export class WatchRig {
           this.locked.delete(lockNumber);
           return Promise.resolve();
         };
-        const grip: LaneGrip = { lockNumber, backendPid: 0, isHeld: () => true, release };
+        const grip: LaneGrip = { lockNumber, backendPid: 0, serverStartedAt: '', isHeld: () => true, release };
         return Promise.resolve(grip);
       },
     };

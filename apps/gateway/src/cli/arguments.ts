@@ -1,6 +1,7 @@
 import { CATALOG_USAGE } from './catalog-commands.js';
 import { CLASSIFIER_USAGE } from './classifier-commands.js';
 import { readArguments, refuseForeignOptions } from './read-arguments.js';
+import { RESTORE_USAGE } from './restore-commands.js';
 import { UsageError } from './usage-error.js';
 
 export const USAGE = `Usage:
@@ -20,6 +21,7 @@ export const USAGE = `Usage:
   terminal give TERMINAL --merchant CODE_OR_ID --reason TEXT
 ${CATALOG_USAGE}
 ${CLASSIFIER_USAGE}
+${RESTORE_USAGE}
 
 Answers are JSON. A client's secret is shown once.`;
 

@@ -1,5 +1,6 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { JobDatabase, PrismaService, SalesDatabase } from '#database';
+import { LaneBell } from '#queue';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../audit/audit.module.js';
 import { CatalogModule } from '../catalog/catalog.module.js';
@@ -10,6 +11,14 @@ import { CreateClient } from '../clients/create-client.js';
 import { RotateSecret } from '../clients/rotate-secret.js';
 import { SwitchClient } from '../clients/switch-client.js';
 import { Merchants } from '../merchants/merchants.js';
+import { AdoptDevice } from '../operator/adopt-device.js';
+import { OperatorRepository } from '../operator/operator.repository.js';
+import { ResolveAttempt } from '../operator/resolve-attempt.js';
+import { HeldReceipts } from '../operator/restore/held-receipts.js';
+import { HoldLanes } from '../operator/restore/hold-lanes.js';
+import { NothingLost } from '../operator/restore/nothing-lost.js';
+import { RefundDuplicate } from '../refunds/refund-duplicate.js';
+import { RefundRepository } from '../refunds/refund.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { GiveTerminal } from '../terminals/give-terminal.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -17,6 +26,7 @@ import { CatalogCommands } from './catalog-commands.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
+import { RestoreCommands } from './restore-commands.js';
 import { TerminalCommands } from './terminal-commands.js';
 
 /** What the command line needs of the gateway: the database and the trail, no server and no queue. */
@@ -45,6 +55,10 @@ export class CliModule {
         ClientCommands,
         GiveTerminal,
         TerminalCommands,
+        // The sweeper of any relay finds the lanes that have something to do.
+        { provide: LaneBell, useValue: { ring: () => undefined } },
+        ...[OperatorRepository, AdoptDevice, ResolveAttempt, RefundRepository, RefundDuplicate],
+        ...[HoldLanes, HeldReceipts, NothingLost, RestoreCommands],
         Cli,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService, SalesDatabase, JobDatabase],

@@ -9,6 +9,7 @@ import { checked } from './checked.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { NewMerchantInput } from './new-merchant-input.js';
+import { RestoreCommands } from './restore-commands.js';
 import { TerminalCommands } from './terminal-commands.js';
 import { UsageError } from './usage-error.js';
 
@@ -21,12 +22,14 @@ export class Cli {
     private readonly catalog: CatalogCommands,
     private readonly classifier: ClassifierCommands,
     private readonly terminals: TerminalCommands,
+    private readonly restore: RestoreCommands,
   ) {}
 
   /** @returns what is printed @throws UsageError, Problem */
   async run(args: readonly string[]): Promise<unknown> {
     if (CatalogCommands.knows(args)) return this.catalog.run(args);
     if (ClassifierCommands.knows(args)) return this.classifier.run(args);
+    if (RestoreCommands.knows(args)) return this.restore.run(args);
     const { command, values, positionals } = readCommand(args);
     const [, verb = '', ...targets] = positionals;
     if (targets.length !== (WITH_TARGET.has(command) ? 1 : 0)) throw new UsageError(USAGE);

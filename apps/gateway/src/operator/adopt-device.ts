@@ -10,8 +10,8 @@ import { OperatorRepository } from './operator.repository.js';
  * POST /v1/operator/devices/{id}/adopt: the module that was found in a device is the one that belongs there from now on.
  * All that was known of the one before is forgotten, its numbers say nothing about this one; the lane begins with who
  * it meets. An open attempt must be parked first: what its register did can no longer be found out by asking. For the
- * same reason receipts that wait, and that an earlier attempt may have registered on the old module, are held back as
- * `unknown`: under its key the old module would have known them, this one does not (docs/adr/0016-adopting-a-module.md).
+ * same reason receipts that wait, and that an earlier attempt may have registered on the old module, or that are older than a
+ * restore of the database, are held back as `unknown`: under its key the old module would have known them, this one does not (docs/adr/0016-adopting-a-module.md).
  */
 @Injectable()
 export class AdoptDevice {
@@ -22,7 +22,7 @@ export class AdoptDevice {
   ) {}
 
   /** @throws Problem 404; 409 device_not_replaced, attempt_open */
-  async execute({ caller, deviceId, reason }: DeviceCommand): Promise<void> {
+  async execute({ caller, deviceId, reason, evidence }: DeviceCommand): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const device = await lockDevice(tx, caller.merchantId, deviceId);
       refuseUnlessFree(device);
@@ -40,7 +40,7 @@ export class AdoptDevice {
       const heldBack = await this.holdBack(tx, deviceId);
       await this.rows.tellOfDevice(tx, deviceId, 'online', `adopted by an operator: ${reason}`);
       const { before, after } = recordOf(device, reason, mustSettle);
-      const record = { before, after: { ...after, held_back: heldBack } };
+      const record = { before, after: { ...after, held_back: heldBack, ...(evidence && { evidence }) } };
       return { result: null, action: 'device.adopt', targetId: deviceId, ...record };
     });
     this.bell.ring(deviceId);
@@ -48,7 +48,10 @@ export class AdoptDevice {
 
   /** @returns the receipts; each has an attempt again that a person decides */
   private async holdBack(tx: Prisma.TransactionClient, deviceId: string): Promise<string[]> {
-    const attempts = await this.rows.lockUnprovenAttempts(tx, deviceId);
+    const attempts = [
+      ...(await this.rows.lockUnprovenAttempts(tx, deviceId)),
+      ...(await this.rows.attemptsForCopied(tx, deviceId)),
+    ];
     const heldBack: string[] = [];
     for (const { id, receiptId } of attempts) {
       if (!(await this.rows.holdBack(tx, { id, receiptId }, HELD_BACK))) continue;

@@ -20,6 +20,8 @@ export interface AttemptEvidence {
   calibration: Calibration | null;
   /** Of the module that is in the device now. */
   deviceTerminalId: string | null;
+  /** Of other registers that may have it after a restore. */
+  otherTerminals?: readonly string[];
   startedAt: Date;
 }
 
@@ -53,8 +55,9 @@ export function checkRegistration(
 ): RegistrationCheck {
   const link = claim.verificationUrl === null ? null : parseVerificationLink(claim.verificationUrl);
   const faults = [...signFaults(claim, evidence.receiptType), ...timeFaults(claim, link, nowMs)];
-  const { baseline, reading, deviceTerminalId } = evidence;
-  const terminals = [baseline.terminalId, reading?.terminalId ?? null, deviceTerminalId].filter((id) => id !== null);
+  const { baseline, reading, deviceTerminalId, otherTerminals = [] } = evidence;
+  const own = [baseline.terminalId, reading?.terminalId ?? null, deviceTerminalId].filter((id) => id !== null);
+  const terminals = [...own, ...otherTerminals];
   const terminalId = link?.terminalId ?? terminals[0] ?? null;
   if (terminalId === null) {
     faults.push({

@@ -6,6 +6,14 @@ export interface DeviceCommand {
   caller: Caller;
   deviceId: string;
   reason: string;
+  /** What a person has compared, where many are decided at once. */
+  evidence?: Evidence;
+}
+
+/** A file that a decision rests on: the OFD's list, a register's journal. */
+export interface Evidence {
+  file: string;
+  sha256: string;
 }
 
 /** A device as it is before a decision about it, its row locked. */

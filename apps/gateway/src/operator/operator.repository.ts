@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { UNPROVEN_ATTEMPT, type Prisma } from '#database';
+import { FROM_COPY, HELD_BY_RESTORE, UNPROVEN_ATTEMPT, type Prisma } from '#database';
 import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import { newId } from '#runtime';
 import type { CheckedRegistration } from './check-registration.js';
@@ -25,6 +25,8 @@ export interface LockedAttempt {
   receiptStatus: ReceiptStatus;
   receiptType: ReceiptType;
   deviceTerminalId: string | null;
+  /** Of other registers that may have it after a restore, by device. */
+  otherTerminals: ReadonlyMap<string, string>;
   calibration: Calibration | null;
 }
 
@@ -71,6 +73,9 @@ export class OperatorRepository {
       SELECT d.terminal_id, l.calibration, l.must_settle FROM devices d LEFT JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${attempt.device_id}`;
     if (!receipt) return null;
+    const others = await tx.$queryRaw<{ id: string; terminal_id: string }[]>`
+      SELECT d.id, d.terminal_id FROM restore_checks c JOIN devices d ON d.id = c.device_id
+       WHERE c.attempt_id = ${attemptId} AND d.id <> ${attempt.device_id} AND d.terminal_id IS NOT NULL`;
     return {
       id: attempt.id,
       merchantId,
@@ -85,6 +90,7 @@ export class OperatorRepository {
       receiptStatus: receipt.status,
       receiptType: receipt.type,
       deviceTerminalId: device?.terminal_id ?? null,
+      otherTerminals: new Map(others.map(({ id, terminal_id: terminalId }) => [terminalId, id])),
       calibration: device?.calibration ?? null,
     };
   }
@@ -133,6 +139,28 @@ export class OperatorRepository {
     return [...lastOf].map(([receiptId, id]) => ({ id, receiptId }));
   }
 
+  /**
+   * Of each receipt that waits in this lane without any attempt and is older than a restore, an attempt without a sending: the
+   * old module may have registered it after the copy was taken.
+   */
+  async attemptsForCopied(tx: Tx, deviceId: string): Promise<{ id: string; receiptId: string }[]> {
+    const receipts = await tx.$queryRaw<{ id: string }[]>`
+      SELECT r.id FROM receipts r
+       WHERE r.device_id = ${deviceId} AND r.status = 'accepted' AND ${FROM_COPY}
+         AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
+       ORDER BY r.lane_place FOR UPDATE OF r`;
+    const made = receipts.map(({ id: receiptId }) => ({ id: newId('att'), receiptId }));
+    await tx.$executeRaw`
+      INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
+      SELECT m.attempt_id, m.receipt_id, ${deviceId},
+             1 + (SELECT coalesce(max(a.number), 0) FROM attempts a WHERE a.receipt_id = m.receipt_id), 'unknown',
+             '{"terminalId": null, "journalId": null, "sequence": null, "reading": null}'::jsonb, '', ${HELD_BY_RESTORE},
+             now(), '{}'::jsonb
+        FROM unnest(${made.map(({ id }) => id)}::text[], ${made.map(({ receiptId }) => receiptId)}::text[])
+             AS m(attempt_id, receipt_id)`;
+    return made;
+  }
+
   /** Out of its lane again, its attempt undecided; what was decided before stays to be read. False: it waits no longer. */
   async holdBack(tx: Tx, { id, receiptId }: { id: string; receiptId: string }, why: string): Promise<boolean> {
     const moved = await tx.$executeRaw`
@@ -155,12 +183,17 @@ export class OperatorRepository {
   }
 
   /** Fails with SQLSTATE 23505 when another receipt of the merchant has this sequence of the terminal. */
-  async moveToRegistered(tx: Tx, receiptId: string, registration: CheckedRegistration): Promise<boolean> {
+  async moveToRegistered(
+    tx: Tx,
+    { receiptId, deviceId }: { receiptId: string; deviceId: string },
+    registration: CheckedRegistration,
+  ): Promise<boolean> {
     const { terminalId, receiptSeq, fiscalSign, verificationUrl } = registration;
     const registeredAt = registration.registeredAt.toISOString();
     const moved = await tx.$executeRaw`
       UPDATE receipts
-         SET status = 'registered', updated_at = now(), terminal_id = ${terminalId}, receipt_seq = ${receiptSeq}::bigint,
+         SET status = 'registered', updated_at = now(), device_id = ${deviceId}, terminal_id = ${terminalId},
+             receipt_seq = ${receiptSeq}::bigint,
              fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
              registered_at = ${registeredAt}::timestamptz, evidence = 'operator', ofd_status = 'pending',
              ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int4)

@@ -7,12 +7,15 @@ import type { Caller } from '../audit/caller.js';
 import { RefundDuplicate } from '../refunds/refund-duplicate.js';
 import { checkRegistration, type CheckedRegistration } from './check-registration.js';
 import type { Decision, RegistrationClaim } from './decision.js';
+import type { Evidence } from './lock-device.js';
 import { OperatorRepository, type LockedAttempt } from './operator.repository.js';
 
 export interface ResolveAttemptCommand {
   caller: Caller;
   attemptId: string;
   decision: Decision;
+  /** What a person has compared, where many are decided at once. */
+  evidence?: Evidence;
 }
 
 export interface ResolvedAttempt {
@@ -45,13 +48,13 @@ export class ResolveAttempt {
   ) {}
 
   /** @throws Problem 404; 409 attempt_open, already_resolved, lane_unsettled, sequence_taken; 422 when it contradicts the evidence */
-  async execute({ caller, attemptId, decision }: ResolveAttemptCommand): Promise<ResolvedAttempt> {
+  async execute({ caller, attemptId, decision, evidence }: ResolveAttemptCommand): Promise<ResolvedAttempt> {
     const resolved = await this.changes
       .execute(caller, async (tx) => {
         const attempt = await this.rows.lockAttempt(tx, caller.merchantId, attemptId);
         if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
         refuseUnlessUndecided(attempt);
-        return changed(attempt, decision, await this.decide(tx, attempt, { caller, decision }));
+        return changed(attempt, decision, await this.decide(tx, attempt, { caller, decision, evidence }));
       })
       .catch((error: unknown) => {
         // receipts_one_per_registration_of_merchant: everything was rolled back.
@@ -65,13 +68,14 @@ export class ResolveAttempt {
   private async decide(
     tx: Tx,
     attempt: LockedAttempt,
-    { caller, decision }: { caller: Caller; decision: Decision },
+    { caller, decision, evidence }: Omit<ResolveAttemptCommand, 'attemptId'>,
   ): Promise<Decided> {
     const said = {
       decision: decision.kind,
       reason: decision.reason,
       actor: caller.actor,
       at: new Date().toISOString(),
+      ...(evidence && { evidence }),
     };
     if (decision.kind === 'not_registered') {
       refuseWhileUnsettled(attempt, decision);
@@ -90,9 +94,11 @@ export class ResolveAttempt {
     const isDuplicate = decision.kind === 'duplicate';
     const resolution = { ...said, ...fiscal, ...(isDuplicate && { surplus: fiscalFacts(surplus ?? registration) }) };
     await this.close(tx, attempt, 'registered', resolution);
-    if (!(await this.rows.moveToRegistered(tx, attempt.receiptId, registration))) throw alreadyResolved(attempt);
+    const { receiptId } = attempt;
+    const deviceId = deviceOf(attempt, registration);
+    if (!(await this.rows.moveToRegistered(tx, { receiptId, deviceId }, registration))) throw alreadyResolved(attempt);
     for (const named of [registration, surplus])
-      if (named) await this.rows.raiseLaneSequence(tx, attempt.deviceId, named);
+      if (named) await this.rows.raiseLaneSequence(tx, deviceOf(attempt, named), named);
     const data = { attempt_id: attempt.id, evidence: 'operator' };
     await this.rows.tellOfReceipt(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
     const after = { ...resolution, receipt_status: 'registered' };
@@ -177,10 +183,16 @@ function sequenceTaken(pointer: string, cause?: unknown): Problem {
 /** @throws Problem 422 */
 function checked(claim: RegistrationClaim, attempt: LockedAttempt, at: string): CheckedRegistration {
   const { receiptType, baseline, reading, calibration, deviceTerminalId, createdAt: startedAt } = attempt;
-  const evidence = { receiptType, baseline, reading, calibration, deviceTerminalId, startedAt };
+  const otherTerminals = [...attempt.otherTerminals.keys()];
+  const evidence = { receiptType, baseline, reading, calibration, deviceTerminalId, otherTerminals, startedAt };
   const check = checkRegistration(claim, evidence, { nowMs: Date.now(), at });
   if (check.kind === 'refused') throw Problem.fromErrors(check.faults);
   return check.registration;
+}
+
+/** Where the registration stands: after a restore it may be another register than the one of its lane. */
+function deviceOf({ otherTerminals, deviceId }: LockedAttempt, { terminalId }: CheckedRegistration): string {
+  return otherTerminals.get(terminalId) ?? deviceId;
 }
 
 function fiscalFacts(registration: CheckedRegistration): Record<string, unknown> {

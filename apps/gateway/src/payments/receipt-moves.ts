@@ -1,5 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { isUniqueViolation, Prisma, SalesDatabase, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import {
+  FROM_COPY,
+  isUniqueViolation,
+  Prisma,
+  RECEIPT_SETTLED_CHANNEL,
+  SalesDatabase,
+  UNPROVEN_ATTEMPT,
+} from '#database';
 import { parseTashkentCompact, type LocalExtraInfo } from '#fiscal-domain';
 import type { ProviderDocument } from '#payments';
 import { newId } from '#runtime';
@@ -106,7 +113,7 @@ function cancelling(receiptId: string, reason: string): Prisma.Sql {
   const moved = Prisma.sql`
     UPDATE receipts r SET status = 'cancelled', updated_at = now()
      WHERE id = ${receiptId} AND (status::text = 'awaiting_payment' OR (status::text = 'accepted' AND NOT EXISTS (
-             SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})))
+             SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT}) AND NOT ${FROM_COPY}))
     RETURNING id, merchant_id`;
   return told(moved, 'receipt.cancelled', { receipt_id: receiptId, reason });
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SalesDatabase, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
+import { FROM_COPY, SalesDatabase, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
 import { newId, Problem } from '#runtime';
 import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
 
@@ -37,6 +37,7 @@ export class CancelReceipt {
         UPDATE receipts r SET status = 'cancelled', updated_at = now()
          WHERE r.id = ${id} AND r.merchant_id = ${merchantId} AND r.status::text = 'accepted'
            AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
+           AND NOT ${FROM_COPY}
         RETURNING r.id, r.merchant_id, r.type
       ), told AS (
         INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -59,7 +60,7 @@ function whyNot({ status, type }: ReceiptRow): string {
     case 'registered':
       return type === 'sale' ? 'It is registered; refund it instead.' : 'It is registered.';
     case 'accepted':
-      return 'An earlier attempt may have reached the register; it waits to be sent under the same key.';
+      return 'It may have reached the register before; it waits to be sent under the same key.';
     case 'sending':
     case 'unknown':
       return 'It has left for the register, which may have it.';

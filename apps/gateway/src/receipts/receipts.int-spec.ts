@@ -291,6 +291,20 @@ describe('cancelling', () => {
     expect(outcome(await cancel(receiptId))).toBe('200 cancelled');
   });
 
+  test('not what is older than a restore of the database: its register may have it', async () => {
+    const id = await accept();
+    const { prisma } = fixture.gateway;
+    await prisma.$executeRaw`
+      INSERT INTO database_identity (identity, changed_at) VALUES ('x', now() + interval '1 s')
+      ON CONFLICT (id) DO UPDATE SET changed_at = excluded.changed_at`;
+    expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
+    // `restore begin`, and no relay has seen it yet.
+    await prisma.$executeRaw`UPDATE database_identity SET identity = 'announced', changed_at = NULL`;
+    expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
+    await prisma.$executeRaw`DELETE FROM database_identity`;
+    expect(outcome(await cancel(id))).toBe('200 cancelled');
+  });
+
   test('whoever waits for it need not wait longer', async () => {
     const key = { 'idempotency-key': 'waits', prefer: 'wait=50' };
     const body = fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id: 'waits' });

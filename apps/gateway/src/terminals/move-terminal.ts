@@ -24,7 +24,7 @@ const WHY_PARKED =
 /**
  * A merchant has proven that a fiscal module is its own, or the platform's operator has said so: the terminal works for it
  * from the commit on, and for no other. What keeps a registration from being doubled meanwhile is in
- * docs/adr/0051-terminals-of-merchants.md; it is done in this order:
+ * docs/adr/0064-terminals-of-merchants.md; it is done in this order:
  *
  * 1. the claim's row is locked: two who move the same terminal do it one after the other;
  * 2. open attempts on its devices become `unknown`: their register can no longer be asked in their merchant's name, and

@@ -1,5 +1,4 @@
 import { startTestServer } from '../../../../scripts/lib/test-server.mjs';
-import { freePorts } from '../../../runtime/src/testing/free-ports.js';
 
 /** A PostgreSQL that only one test file uses and may therefore stop, kill and start again. */
 export interface OwnServer {
@@ -22,9 +21,7 @@ export interface OwnServer {
  * @param parent where its folder is made, for tests that bring a disk of their own
  */
 export async function startOwnServer(parent?: string): Promise<OwnServer> {
-  // Nobody else may take its port while it is down.
-  const port = await freePorts(1);
-  const server = await startTestServer(parent === undefined ? { port } : { port, parent });
+  const server = await startTestServer(parent === undefined ? {} : { parent });
   return {
     adminUrl: server.adminUrl,
     clusterDir: server.clusterDir,

@@ -29,7 +29,7 @@ const rig: LaneStoreRig = {
     return storeOver(ledger, 'rly_others', apply);
   },
   grip: () => ({
-    ...{ lockNumber: LOCK_NUMBER, backendPid: SESSION },
+    ...{ lockNumber: LOCK_NUMBER, backendPid: SESSION, serverStartedAt: '' },
     ...{ isHeld: () => true, release: () => Promise.resolve() },
   }),
   begin: () => {

@@ -92,6 +92,17 @@ describe('registers without keys', () => {
     expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
   });
 
+  test('an answer in hand is kept for as long as the database is away', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', {});
+    stage.script.push({ fate: 'late answer' });
+    const receipt = stage.accept('dev-1');
+    stage.at(40_000, () => (stage.server.down = true));
+    stage.at(1_240_000, () => (stage.server.down = false));
+    await stage.runFor(1_500);
+    expect(receipt).toMatchObject({ status: 'registered', fiscalSign: expect.any(String) });
+  });
+
   test('a refusal that the counters contradict is no refusal', async () => {
     stage = new Stage();
     const register = stage.addDevice('dev-1', {}, EXCLUSIVE);

@@ -24,7 +24,13 @@ export class LaneRows {
   readonly ours: LaneRepository;
   readonly others: LaneRepository;
   /** Of `session`, which holds the lane lock of the device for `ours`. */
-  grip: LaneGrip = { lockNumber: 0, backendPid: 0, isHeld: () => true, release: () => Promise.resolve() };
+  grip: LaneGrip = {
+    lockNumber: 0,
+    backendPid: 0,
+    serverStartedAt: '',
+    isHeld: () => true,
+    release: () => Promise.resolve(),
+  };
   session: pg.Client;
   readonly prisma: PrismaService;
   private receipts = 0;
@@ -58,7 +64,11 @@ export class LaneRows {
     await this.session.connect();
     const lockNumber = (await this.ours.lockNumberOf(this.deviceId)) ?? 0;
     await this.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, lockNumber]);
-    this.grip = { ...this.grip, lockNumber, backendPid: await backendPidOf(this.session) };
+    const { rows } = await this.session.query<{ started: string }>(
+      'SELECT pg_postmaster_start_time()::text AS started',
+    );
+    const serverStartedAt = rows[0]?.started ?? '';
+    this.grip = { ...this.grip, lockNumber, serverStartedAt, backendPid: await backendPidOf(this.session) };
   }
 
   async stop(): Promise<void> {
@@ -112,7 +122,7 @@ export class LaneRows {
     this.attempts += 1;
     const attemptId = `att_${this.attempts}`;
     const request = Buffer.from(`bytes of ${receiptId}`);
-    return { attemptId, receiptId, deviceId: this.deviceId, baseline: BASELINE, request };
+    return { attemptId, receiptId, deviceId: this.deviceId, baseline: BASELINE, request, grip: this.grip };
   }
 
   /** A receipt that is being sent. */

@@ -1,5 +1,5 @@
 import type { Registration, Rejection } from '#fiscal-domain';
-import type { CloseRegistered, LaneGrip, LaneStore, LaneSnapshot } from '../ports.js';
+import type { CloseRegistered, LaneGrip, LaneStore, LaneSnapshot, LateRegistration } from '../ports.js';
 import { BASELINE } from './lane-rows.js';
 
 /** A lane store with what a test needs around it: rows that the gateway writes, a clock, and the lane lock in hand. */
@@ -47,7 +47,8 @@ export function laneStoreContract(rig: LaneStoreRig): void {
   const intend = (receiptId: string, store = rig.ours) => {
     attempts += 1;
     const attemptId = `att_c${attempts}`;
-    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from(receiptId) };
+    const request = Buffer.from(receiptId);
+    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request, grip: rig.grip() };
     return store.openAttempt(intent).then((opened) => ({ opened, attemptId }));
   };
   const sending = async (): Promise<{ receiptId: string; attemptId: string }> => {
@@ -167,14 +168,18 @@ export function laneStoreContract(rig: LaneStoreRig): void {
   });
 
   describe('a late answer', () => {
+    const late = (receiptId: string, registration: Registration): LateRegistration => {
+      return { receiptId, deviceId: DEVICE, registration };
+    };
+
     test('completes the same registration', async () => {
       const { receiptId, attemptId } = await sending();
       const bare = { ...REGISTRATION, fiscalSign: null, verificationUrl: null };
       await rig.ours.closeRegistered(close(attemptId, { registration: bare, evidence: 'counters' }));
-      expect(await rig.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('same');
+      expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('same');
       expect(await rig.receipt(receiptId)).toMatchObject({ fiscalSign: 'sign' });
       const other = { ...REGISTRATION, fiscalSign: 'other' };
-      expect(await rig.ours.recordLateAnswer(attemptId, other)).toBe('same');
+      expect(await rig.ours.recordLateAnswer(late(receiptId, other))).toBe('same');
       expect(await rig.receipt(receiptId)).toMatchObject({ fiscalSign: 'sign' });
     });
 
@@ -183,7 +188,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       if (before === 'unknown') await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
       else await rig.ours.closeNotRegistered(attemptId, {}, rig.grip());
       expect(await status(receiptId)).toBe(before);
-      expect(await rig.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('proved');
+      expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('proved');
       expect(await rig.receipt(receiptId)).toMatchObject({ status: 'registered', receiptSeq: 41 });
       expect(await read()).toMatchObject({ openAttempt: null, waiting: [] });
     });
@@ -192,12 +197,12 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       const first = await sending();
       await rig.ours.closeRegistered(close(first.attemptId));
       const other = { ...REGISTRATION, receiptSeq: 42 };
-      expect(await rig.ours.recordLateAnswer(first.attemptId, other)).toBe('duplicate_suspected');
+      expect(await rig.ours.recordLateAnswer(late(first.receiptId, other))).toBe('duplicate_suspected');
       expect(await rig.receipt(first.receiptId)).toMatchObject({ receiptSeq: 41 });
       const second = await sending();
       await rig.ours.closeNotRegistered(second.attemptId, {}, rig.grip());
       await intend(second.receiptId);
-      expect(await rig.ours.recordLateAnswer(second.attemptId, other)).toBe('duplicate_suspected');
+      expect(await rig.ours.recordLateAnswer(late(second.receiptId, other))).toBe('duplicate_suspected');
       expect(await status(second.receiptId)).toBe('sending');
     });
 
@@ -205,7 +210,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       await rig.ours.closeRegistered(close((await sending()).attemptId));
       const { receiptId, attemptId } = await sending();
       await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
-      expect(await rig.ours.recordLateAnswer(attemptId, REGISTRATION)).toBe('duplicate_suspected');
+      expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('duplicate_suspected');
       expect(await rig.receipt(receiptId)).toMatchObject({ status: 'unknown', receiptSeq: null });
     });
   });

@@ -11,7 +11,9 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
     const reject = (receiptId: string, deviceId = DEVICE): Promise<boolean> =>
       rig.ours.rejectUnsent({ receiptId, deviceId }, REJECTION);
     const open = (receiptId: string, attemptId: string): Promise<string> =>
-      rig.ours.openAttempt({ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from('x') });
+      rig.ours.openAttempt({
+        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from('x'), grip: rig.grip() },
+      });
     const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
 
     test('once, on its own device alone, and never sent afterwards', async () => {
@@ -37,7 +39,8 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
   describe('the bytes that may be in the register', () => {
     const open = (receiptId: string, attemptId: string): Promise<string> =>
       rig.ours.openAttempt({
-        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from(attemptId) },
+        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, grip: rig.grip() },
+        request: Buffer.from(attemptId),
       });
 
     test('are those of the last attempt, as long as nothing proves that they are not', async () => {

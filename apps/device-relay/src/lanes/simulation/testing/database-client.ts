@@ -93,8 +93,9 @@ export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () =
     read: (deviceId, receipts) => send(() => ledger.read(relayId, deviceId, receipts)),
     unprovenRequest: (receiptId) => send(() => ledger.unprovenRequest(receiptId)),
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
+    holdFromCopy: () => Promise.resolve(false),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
-    recordLateAnswer: (attemptId, registration) => send(() => ledger.recordLateAnswer(attemptId, registration)),
+    recordLateAnswer: (answer) => send(() => ledger.recordLateAnswer(answer)),
     closeRejected: (attemptId, rejection, evidence, grip) =>
       send(() => ledger.closeRejected(attemptId, rejection, evidence, grip)),
     rejectUnsent: (receipt, rejection) => send(() => ledger.rejectUnsent(receipt, rejection)),
@@ -168,6 +169,7 @@ export class SimulatedLocks implements LaneLocks {
     return {
       lockNumber,
       backendPid: session.pid,
+      serverStartedAt: '',
       isHeld: () => session.alive,
       release: async () => {
         await this.ask(session, () => locks.get(lockNumber) === session.pid && locks.delete(lockNumber));

@@ -4,7 +4,6 @@ import {
   type Baseline,
   type Calibration,
   type ReceiptStatus,
-  type Registration,
   type Rejection,
 } from '#fiscal-domain';
 import type {
@@ -15,6 +14,7 @@ import type {
   LaneGrip,
   LaneSnapshot,
   LateAnswer,
+  LateRegistration,
 } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
@@ -208,8 +208,8 @@ export class Ledger {
     return 'closed';
   }
 
-  recordLateAnswer(attemptId: string, registration: Registration): LateAnswer {
-    const receipt = this.receipts.get(this.attempts.get(attemptId)!.receiptId)!;
+  recordLateAnswer({ receiptId, registration }: LateRegistration): LateAnswer {
+    const receipt = this.receipts.get(receiptId)!;
     const { terminalId, receiptSeq, fiscalSign } = registration;
     if (receipt.status === 'registered' && receipt.terminalId === terminalId && receipt.receiptSeq === receiptSeq) {
       receipt.fiscalSign ??= fiscalSign;

@@ -2,13 +2,20 @@ import type { Logger } from '#runtime';
 import { joinLane } from '../../join-lane.js';
 import { LaneRunner } from '../../lane-runner.js';
 import type { Registers } from '../../ports.js';
+import { RecordAnswer } from '../../record-answer.js';
+import { ReplayAnswers } from '../../replay-answers.js';
 import type { DatabaseServer } from './database-client.js';
 import { laneStoreOf, SimulatedLocks } from './database-client.js';
 import { SimulatedProcess } from './process.js';
+import type { SimulatedSpool } from './spool.js';
 
 const SWEEP_EVERY_MS = 1_000;
 const OVERDUE_MS = 2_000;
-const CONCURRENCY = 200;
+const REPLAY_EVERY_MS = 10_000;
+/** Before a relay that stops is killed. */
+const SPOOL_MS = 500;
+/** Few, so that silent registers are set aside and lanes wait for places. */
+const BOUNDS = { places: 3, aside: 4 };
 
 export interface RelayParts {
   server: DatabaseServer;
@@ -16,6 +23,8 @@ export interface RelayParts {
   registersOf: (caller: SimulatedProcess) => Registers;
   ringAgain: (deviceId: string) => void;
   onCall: (relay: SimulatedRelay) => void;
+  /** Of the host that this relay runs on. */
+  spool: SimulatedSpool;
 }
 
 /** One life of a relay: the real lane code and runner in a simulated process, and a sweeper like the real one. */
@@ -23,6 +32,8 @@ export class SimulatedRelay {
   readonly process: SimulatedProcess;
   readonly locks: SimulatedLocks;
   private readonly runner: LaneRunner;
+  private readonly answers: RecordAnswer;
+  private readonly replays: ReplayAnswers;
 
   constructor(
     readonly id: string,
@@ -34,16 +45,20 @@ export class SimulatedRelay {
     this.locks = new SimulatedLocks(this.process, server);
     const store = laneStoreOf(id, this.process, server);
     const registers = parts.registersOf(this.process);
-    const world = { store, locks: this.locks, registers, notices: { tell: () => undefined } };
     const pause = (ms: number): Promise<void> =>
       this.process.external((resolve) => time.after(ms, () => resolve(undefined)));
-    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next, pause });
+    const notices = { tell: () => undefined };
+    this.answers = new RecordAnswer(store, parts.spool, { logger, pause });
+    this.replays = new ReplayAnswers(parts.spool, this.answers, notices, logger);
+    const world = { store, locks: this.locks, registers, notices, answers: this.answers };
+    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next });
     const later = (afterMs: number, run: () => void): (() => void) => {
       const timer = time.after(afterMs, () => this.process.enter(run));
       return () => timer.cancel();
     };
-    this.runner = new LaneRunner(drainLane, { concurrency: CONCURRENCY, ringAgain: parts.ringAgain, later }, logger);
+    this.runner = new LaneRunner(drainLane, { ...BOUNDS, ringAgain: parts.ringAgain, later }, logger);
     this.sweepAfter(chance.between(0, SWEEP_EVERY_MS));
+    this.replayAfter(0);
   }
 
   wake(deviceId: string): void {
@@ -52,13 +67,23 @@ export class SimulatedRelay {
 
   /** SIGTERM: what is in hand may end, the rest stays as it is. */
   stop(afterMs: number): void {
+    const { time } = this.parts.server;
     this.process.enter(() => void this.runner.stop());
-    this.parts.server.time.after(afterMs, () => this.kill());
+    time.after(Math.max(0, afterMs - SPOOL_MS), () => this.process.enter(() => this.answers.stop()));
+    time.after(afterMs, () => this.kill());
   }
 
   kill(): void {
     this.process.kill();
     this.locks.end();
+  }
+
+  private replayAfter(ms: number): void {
+    this.parts.server.time.after(ms, () => {
+      if (!this.process.alive) return;
+      this.process.enter(() => void this.replays.replay().catch(() => 'the database is away'));
+      this.replayAfter(REPLAY_EVERY_MS);
+    });
   }
 
   private sweepAfter(ms: number): void {

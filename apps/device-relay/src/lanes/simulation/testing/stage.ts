@@ -9,6 +9,7 @@ import { Promises } from './promises.js';
 import { SimulatedLine, type Scripted } from './register-line.js';
 import { RegisterModel, type RegisterKind } from './register-model.js';
 import { SimulatedRelay } from './relay.js';
+import { SimulatedSpool } from './spool.js';
 import { VirtualTime } from './virtual-time.js';
 
 const PLAIN: RegisterKind = { keyed: false, phone: false, lagMs: 1, sequenceOffset: 0, tiyinPerUnit: 1 };
@@ -25,6 +26,7 @@ export class Stage {
   readonly relays: SimulatedRelay[] = [];
   /** What happens to the next receipts on their way; the rest arrives. */
   readonly script: Scripted[] = [];
+  private readonly spool = new SimulatedSpool();
   private readonly registers = new Map<string, RegisterModel>();
   private receipts = 0;
 
@@ -109,6 +111,7 @@ export class Stage {
       }),
       ringAgain: (deviceId) => time.after(1, () => this.relays[0]!.wake(deviceId)),
       onCall: () => undefined,
+      spool: this.spool,
     });
   }
 }

@@ -12,6 +12,7 @@ import { Promises } from './promises.js';
 import { SimulatedLine, type RegisterFaults } from './register-line.js';
 import { REFUSED_DOCUMENT, RegisterModel, type RegisterKind } from './register-model.js';
 import { SimulatedRelay } from './relay.js';
+import { SimulatedSpool } from './spool.js';
 import { VirtualTime } from './virtual-time.js';
 
 interface DeviceKind extends RegisterKind {
@@ -70,6 +71,7 @@ export class World {
   readonly server: DatabaseServer;
   readonly registers = new Map<string, RegisterModel>();
   readonly relays: SimulatedRelay[] = [];
+  private readonly spools = Array.from({ length: RELAYS }, () => new SimulatedSpool());
   readonly faultKinds = new Map<string, number>();
   healed = false;
   queueDown = false;
@@ -123,6 +125,7 @@ export class World {
       registersOf: (caller) => this.registersOf(caller),
       ringAgain: (deviceId) => this.ring(deviceId),
       onCall: (relay) => mayStrike(this, relay),
+      spool: this.spools[slot]!,
     });
   }
 

@@ -1,0 +1,67 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LaneListener } from '#queue';
+import { endsWithin, type Logger, type Metrics } from '#runtime';
+import { Periodic } from '../periodic.js';
+import { LOGGER } from '../tokens.js';
+import { observeLanes } from './lane-metrics.js';
+import { LaneRunner } from './lane-runner.js';
+import { RecordAnswer } from './record-answer.js';
+import { ReplayAnswers } from './replay-answers.js';
+import { Sweeper } from './sweeper.js';
+
+/** Before the end of the deadline, for answers that cannot be written: they are left to the spool. */
+const SPOOL_MS = 3_000;
+/** How often the spool is read for answers that could not be recorded before. */
+const REPLAY_EVERY_MS = 10_000;
+
+/** What wakes lanes and what runs them, from the start of the relay to its end. */
+@Injectable()
+export class LaneWork {
+  private readonly replays: Periodic;
+  private starting: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly listener: LaneListener,
+    private readonly runner: LaneRunner,
+    private readonly sweeper: Sweeper,
+    private readonly answers: RecordAnswer,
+    private readonly replay: ReplayAnswers,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    const run = (): Promise<boolean> => replay.replay().then(() => false);
+    this.replays = new Periodic({ name: 'recording spooled answers', everyMs: REPLAY_EVERY_MS, run }, logger);
+  }
+
+  observe(metrics: Metrics): void {
+    observeLanes(metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
+  }
+
+  start(options: { concurrency: number }): void {
+    this.starting = this.begin(options);
+  }
+
+  async end(deadlineMs: number): Promise<void> {
+    await this.starting;
+    await Promise.all([this.sweeper.stop(), this.replays.stop()]);
+    const spool = setTimeout(() => this.answers.stop(), Math.max(0, deadlineMs - SPOOL_MS));
+    const inHand = Promise.all([this.runner.stop(), this.listener.close(deadlineMs)]);
+    if (!(await endsWithin(inHand, deadlineMs))) this.logger.error('lanes in hand outlived the deadline');
+    clearTimeout(spool);
+  }
+
+  /** What was in hand at the last stop comes first: a lane would settle its attempt without the answer. */
+  private async begin(options: { concurrency: number }): Promise<void> {
+    try {
+      await this.replay.replay();
+    } catch (error) {
+      this.logger.warn({ err: error }, 'spooled answers are not recorded yet');
+    }
+    const wake = (deviceId: string): Promise<void> => {
+      this.sweeper.followed.heard(deviceId);
+      return this.runner.wake(deviceId);
+    };
+    this.listener.start(wake, options);
+    this.sweeper.start();
+    this.replays.start();
+  }
+}

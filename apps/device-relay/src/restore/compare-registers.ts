@@ -1,0 +1,196 @@
+import {
+  decideRepeat,
+  describeDifference,
+  hasExtensions,
+  readingOf,
+  type CounterReading,
+  type LocalStatus,
+} from '#fiscal-domain';
+import type { LocalApiClient } from '#local-api';
+import type { Logger } from '#runtime';
+import { lookAtRegister } from '../health/look-at-register.js';
+import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
+import type { LaneDevice, LaneSnapshot, LaneStore, Register, SettledNotices } from '../lanes/ports.js';
+import { later, Places, SILENT_AFTER_MS, type Place } from '../places.js';
+import type { ClaimedCheck, RestoreChecksRepository } from './restore-checks.repository.js';
+import { standsAsCopied } from './stands-as-copied.js';
+
+/** Checks taken at a time, and registers that are asked at the same time. */
+const BATCH = 500;
+const REGISTERS = 50;
+const ASIDE = 2_000;
+/** Longer than a batch takes at one register. */
+const LEASE_MS = 300_000;
+/** While the settle time runs the register is asked this often whether it is still awake. */
+const PROBE_EVERY_MS = 10_000;
+const SILENT_RETRY_MS = 30_000;
+
+/** A register as the comparison asks it. */
+export type ComparedRegister = Register & Pick<LocalApiClient, 'findByKey'>;
+
+export interface ComparisonWorld {
+  lanes: Pick<LaneStore, 'read' | 'recordLateAnswer'>;
+  registers: { of(device: LaneDevice): ComparedRegister };
+  notices: SettledNotices;
+  ring: (deviceId: string) => void;
+}
+
+interface Compared {
+  deviceId: string;
+  snapshot: LaneSnapshot;
+  register: ComparedRegister;
+  checks: readonly ClaimedCheck[];
+}
+
+/**
+ * After a restore: asks every register that may have a held receipt. One with a journal is asked by key; of one without, the
+ * counters are compared with where the copy left them. "It does not have it" counts only when the register has answered for
+ * its settle time without a gap, because a request that was sent before the restore may be asleep there. What no register
+ * has goes back into its lane; what one has is registered; the rest is for a person (docs/adr/0017-held-after-restore.md).
+ */
+export class CompareRegisters {
+  private readonly running = new Set<Promise<void>>();
+  private readonly places = new Places({ places: REGISTERS, aside: ASIDE });
+
+  constructor(
+    private readonly checks: RestoreChecksRepository,
+    private readonly world: ComparisonWorld,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Begins what is due, as far as places are free. True: there may be more. */
+  async beginDue(): Promise<boolean> {
+    if (this.places.free === 0) return false;
+    const claimed = await this.checks.claimDue(BATCH, LEASE_MS);
+    const byDevice = new Map<string, ClaimedCheck[]>();
+    for (const check of claimed) byDevice.set(check.deviceId, [...(byDevice.get(check.deviceId) ?? []), check]);
+    for (const [deviceId, checks] of byDevice) this.begin(deviceId, checks);
+    return claimed.length === BATCH;
+  }
+
+  /** What is under way has ended. */
+  async settle(): Promise<void> {
+    while (this.running.size > 0) await Promise.allSettled(this.running);
+  }
+
+  private begin(deviceId: string, checks: readonly ClaimedCheck[]): void {
+    const work = this.inPlace(() => this.compare(deviceId, checks))
+      .catch((error: unknown) =>
+        // The lease ends by itself, then it is due again.
+        this.logger.warn({ err: error, device_id: deviceId }, 'comparison after the restore failed'),
+      )
+      .finally(() => this.running.delete(work));
+    this.running.add(work);
+  }
+
+  private async inPlace(work: () => Promise<void>): Promise<void> {
+    const place: Place | null = await this.places.enter();
+    const cancel = later(SILENT_AFTER_MS, () => void place?.setAside());
+    try {
+      await work();
+    } finally {
+      cancel();
+      place?.leave();
+    }
+  }
+
+  private async compare(deviceId: string, checks: readonly ClaimedCheck[]): Promise<void> {
+    const snapshot = await this.world.lanes.read(deviceId, 0);
+    const all = checks.map(({ id }) => id);
+    if (!snapshot) return this.checks.decide(all, 'unproven', { why: 'the device is gone' });
+    const register = this.world.registers.of(snapshot.device);
+    const look = await lookAtRegister(register, snapshot.baseline);
+    if (look.kind === 'silent' || look.kind === 'refused') return this.checks.noteSilence(all, SILENT_RETRY_MS);
+    const byKey = checks.filter(({ receiptId }) => receiptId !== null);
+    const compared = { deviceId, snapshot, register };
+    if (look.kind === 'replaced') return this.unproven({ ...compared, checks }, { why: look.reason });
+    if (byKey.length > 0) await this.compareByKey({ ...compared, checks: byKey }, look.status);
+    const reading = hasExtensions(look.status) ? null : readingOf(look.info);
+    if (byKey.length < checks.length) await this.compareByCounters({ ...compared, checks }, reading);
+  }
+
+  private async unproven(compared: Compared, evidence: Record<string, unknown>): Promise<void> {
+    const { checks, deviceId } = compared;
+    const byKey = checks.filter(({ receiptId }) => receiptId !== null);
+    await this.checks.decide(
+      byKey.map(({ id }) => id),
+      'unproven',
+      evidence,
+    );
+    if (byKey.length < checks.length) await this.checks.decideByCounters(deviceId, 'unproven', evidence);
+  }
+
+  private async compareByKey(compared: Compared, status: LocalStatus): Promise<void> {
+    if (!hasExtensions(status) || typeof status.journalId !== 'string')
+      return this.unproven(compared, { why: 'the register lost its idempotency keys' });
+    const { settleMs } = compared.snapshot.device.profile;
+    let released = false;
+    for (const check of compared.checks) {
+      const isSettled = check.answeredAgoMs !== null && check.answeredAgoMs >= settleMs;
+      // The first look finds what is there; the last one, after the settle time, what is not.
+      const isDue = check.answeredAgoMs === null || isSettled;
+      const found = isDue ? await this.findByKey(compared, check) : 'waiting';
+      if (found === 'silent') {
+        await this.checks.noteSilence([check.id], SILENT_RETRY_MS);
+      } else if (found === 'absent' && isSettled) {
+        await this.checks.decide([check.id], 'absent', { why: 'its journal does not know the key' });
+        released = true;
+      } else if (found !== 'present') {
+        await this.checks.noteAnswer([check.id], nextProbeMs(check, settleMs));
+      }
+    }
+    if (released) await this.release(compared.deviceId);
+  }
+
+  private async findByKey(
+    { register, deviceId, snapshot }: Compared,
+    { id, receiptId }: ClaimedCheck,
+  ): Promise<'present' | 'absent' | 'silent'> {
+    const answer = await register.findByKey(receiptId ?? '');
+    // The capabilities were read just before: this code cannot mean that the call itself is unknown.
+    if (answer.kind === 'refused') return answer.code === 'S-002' ? 'absent' : 'silent';
+    if (answer.kind !== 'ok' || receiptId === null) return 'silent';
+    const known = snapshot.baseline ?? UNKNOWN_BASELINE;
+    const stored = { kind: 'registered' as const, httpStatus: 200, response: answer.value };
+    const outcome = decideRepeat({ baseline: known, isRefund: false }, stored);
+    if (outcome.kind !== 'registered') return 'silent';
+    const { registration } = outcome;
+    const late = await this.world.lanes.recordLateAnswer({ receiptId, deviceId, registration, evidence: 'journal' });
+    await this.checks.decide([id], 'present', { registration, outcome: late });
+    this.logger[late === 'duplicate_suspected' ? 'error' : 'warn'](
+      { device_id: deviceId, receipt_id: receiptId, late, registration },
+      'a held receipt stands in the journal of this register',
+    );
+    this.world.notices.tell(receiptId);
+    return 'present';
+  }
+
+  private async compareByCounters({ deviceId, snapshot, checks }: Compared, now: CounterReading | null): Promise<void> {
+    const check = checks.find(({ receiptId }) => receiptId === null);
+    const copied = snapshot.baseline?.reading ?? null;
+    if (!check) return;
+    if (copied === null || now === null) {
+      const why = copied === null ? 'the copy has no reading of its counters' : 'the register has keys by now';
+      return this.checks.decideByCounters(deviceId, 'unproven', { why });
+    }
+    if (!standsAsCopied({ reading: copied, lastKnown: snapshot.lastKnown }, now)) {
+      const evidence = { baseline_of_copy: copied, reading: now, difference: describeDifference(copied, now, false) };
+      return this.checks.decideByCounters(deviceId, 'unproven', evidence);
+    }
+    const { settleMs } = snapshot.device.profile;
+    if (check.answeredAgoMs === null || check.answeredAgoMs < settleMs)
+      return this.checks.noteAnswer([check.id], nextProbeMs(check, settleMs));
+    await this.checks.decideByCounters(deviceId, 'absent', { baseline_of_copy: copied, reading: now });
+    this.logger.warn({ device_id: deviceId }, 'the counters of this register stand where the copy left them');
+    await this.release(deviceId);
+    this.world.ring(deviceId);
+  }
+
+  private async release(deviceId: string): Promise<void> {
+    for (const lane of await this.checks.release(deviceId)) this.world.ring(lane);
+  }
+}
+
+function nextProbeMs({ answeredAgoMs }: ClaimedCheck, settleMs: number): number {
+  return Math.min(PROBE_EVERY_MS, Math.max(0, settleMs - (answeredAgoMs ?? 0)));
+}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService, RESTORED } from '#database';
+import { newId } from '#runtime';
+
+export interface ClaimedCheck {
+  id: bigint;
+  deviceId: string;
+  /** Null: of the register as a whole. */
+  receiptId: string | null;
+  /** Since its first answer after the last silence; null = it has not answered, or was silent for too long. */
+  answeredAgoMs: number | null;
+}
+
+/** Longer without an answer, and a request may have slept there unnoticed. */
+const LONGEST_GAP_SECONDS = 30;
+const RELEASED_AT_ONCE = 500;
+
+/** The rows of the comparison after a restore. Due times are on the database's clock. */
+@Injectable()
+export class RestoreChecksRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Takes checks that are due; a relay that dies gives them back when the lease is over. */
+  async claimDue(limit: number, leaseMs: number): Promise<ClaimedCheck[]> {
+    return this.prisma.$queryRaw<ClaimedCheck[]>`
+      UPDATE restore_checks SET due_at = now() + make_interval(secs => ${leaseMs / 1_000})
+       WHERE id IN (SELECT id FROM restore_checks
+                     WHERE verdict IS NULL AND due_at <= now() AND (method = 'key' OR attempt_id IS NULL)
+                     ORDER BY due_at, device_id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+      RETURNING id, device_id AS "deviceId", receipt_id AS "receiptId",
+                CASE WHEN seen_at > now() - make_interval(secs => ${LONGEST_GAP_SECONDS})
+                     THEN extract(epoch FROM now() - answered_at)::float8 * 1000 END AS "answeredAgoMs"`;
+  }
+
+  /** The register has answered: the settle time goes on, or begins where it was silent. */
+  async noteAnswer(ids: readonly bigint[], againAfterMs: number): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE restore_checks
+         SET answered_at = CASE WHEN seen_at > now() - make_interval(secs => ${LONGEST_GAP_SECONDS})
+                                THEN answered_at ELSE now() END,
+             seen_at = now(), due_at = now() + make_interval(secs => ${againAfterMs / 1_000})
+       WHERE id = ANY(${[...ids]}::bigint[]) AND verdict IS NULL`;
+  }
+
+  /** Silent: what may be asleep there begins anew. */
+  async noteSilence(ids: readonly bigint[], againAfterMs: number): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE restore_checks SET answered_at = NULL, seen_at = NULL, due_at = now() + make_interval(secs => ${againAfterMs / 1_000})
+       WHERE id = ANY(${[...ids]}::bigint[]) AND verdict IS NULL`;
+  }
+
+  async decide(
+    ids: readonly bigint[],
+    verdict: 'absent' | 'present' | 'unproven',
+    evidence: Record<string, unknown>,
+  ): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE restore_checks SET verdict = ${verdict}, evidence = ${JSON.stringify(evidence)}::jsonb, seen_at = now()
+       WHERE id = ANY(${[...ids]}::bigint[])`;
+  }
+
+  /** What was found of a register's counters counts for every receipt that it may have. */
+  async decideByCounters(
+    deviceId: string,
+    verdict: 'absent' | 'unproven',
+    evidence: Record<string, unknown>,
+  ): Promise<void> {
+    await this.prisma.$transaction(async (tx) => {
+      await tx.$executeRaw`
+        UPDATE restore_checks SET verdict = ${verdict}, evidence = ${JSON.stringify(evidence)}::jsonb, seen_at = now()
+         WHERE device_id = ${deviceId} AND method = 'counters' AND verdict IS NULL`;
+      if (verdict === 'absent') await this.goOn(tx, deviceId);
+      else {
+        await tx.$executeRaw`
+          UPDATE attempts a SET outcome = coalesce(a.outcome, '{}'::jsonb) || ${JSON.stringify(evidence)}::jsonb
+            FROM restore_checks c
+           WHERE c.device_id = ${deviceId} AND c.method = 'counters' AND a.id = c.attempt_id AND a.device_id = ${deviceId}
+             AND a.state = 'unknown'`;
+      }
+    });
+  }
+
+  /** Receipts that no register has go back into their lanes. @returns whose lanes have got some */
+  async release(deviceId: string): Promise<string[]> {
+    const lanes = new Set<string>();
+    for (;;) {
+      const attempts = await this.prisma.$queryRaw<{ id: string }[]>`
+        SELECT a.id FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+         WHERE a.id IN (SELECT attempt_id FROM restore_checks WHERE device_id = ${deviceId} AND verdict = 'absent')
+           AND a.state = 'unknown' AND r.status = 'unknown'
+           AND NOT EXISTS (SELECT FROM restore_checks c WHERE c.attempt_id = a.id AND c.verdict IS DISTINCT FROM 'absent')
+         LIMIT ${RELEASED_AT_ONCE}`;
+      if (attempts.length === 0) return [...lanes];
+      for (const lane of await this.giveBack(attempts.map(({ id }) => id))) lanes.add(lane);
+    }
+  }
+
+  /** Without the proof of its own counters it still needs its key: the register of its lane was not asked. */
+  private async giveBack(attemptIds: readonly string[]): Promise<string[]> {
+    const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
+      WITH released AS (
+        SELECT * FROM unnest(${[...attemptIds]}::text[], ${attemptIds.map(() => newId('evt'))}::text[]) AS x(id, event_id)
+      ), closed AS (
+        UPDATE attempts a
+           SET state = 'not_registered',
+               outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('compared',
+                 (SELECT jsonb_agg(jsonb_build_object('device_id', c.device_id, 'method', c.method, 'verdict', c.verdict,
+                                                      'at', to_char(c.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+                    FROM restore_checks c WHERE c.attempt_id = a.id))
+                 || CASE WHEN EXISTS (SELECT FROM restore_checks c WHERE c.attempt_id = a.id AND c.method = 'counters'
+                                         AND c.device_id = a.device_id)
+                         THEN '{"proof": {"kind": "not_registered"}}'::jsonb ELSE '{}'::jsonb END
+          FROM released x WHERE a.id = x.id AND a.state = 'unknown'
+        RETURNING a.id, a.receipt_id, x.event_id
+      ), moved AS (
+        UPDATE receipts r SET status = 'accepted', updated_at = now()
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'unknown'
+        RETURNING r.id, r.merchant_id, r.type, r.device_id, closed.id AS attempt_id, closed.event_id
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT event_id, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.accepted', id,
+               jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'evidence', 'comparison')
+          FROM moved
+      )
+      SELECT DISTINCT device_id FROM moved`;
+    return rows.map(({ device_id: deviceId }) => deviceId);
+  }
+
+  private async goOn(tx: Prisma.TransactionClient, deviceId: string): Promise<void> {
+    await tx.$executeRaw`
+      WITH moved AS (
+        UPDATE devices SET state = 'online', state_reason = NULL, state_since = now()
+         WHERE id = ${deviceId} AND state = 'replaced' AND state_reason = ${RESTORED}
+        RETURNING id, merchant_id
+      )
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT ${newId('evt')}, merchant_id, 'device.online', id,
+             jsonb_build_object('device_id', id, 'reason', 'its counters stand where the copy left them')
+        FROM moved`;
+  }
+}

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService, RESTORED, type Prisma } from '#database';
+import { newId } from '#runtime';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Evidence } from '../lock-device.js';
+import type { Program } from './hold-lanes.js';
+
+type Tx = Prisma.TransactionClient;
+
+export interface GivenBack {
+  merchant_id: string;
+  devices: number;
+  receipts: number;
+  /** Were being sent to registers without keys when the copy was made: what became of them only the register knows. */
+  left_for_a_person: number;
+}
+
+const TRANSACTION_MS = 120_000;
+
+/**
+ * A person answers for it that the database lost nothing: a synchronous standby was promoted, `pg_upgrade` was run. What was
+ * held goes back to where it was, without a comparison: registers without keys go on from the counters that are known.
+ */
+@Injectable()
+export class NothingLost {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+  ) {}
+
+  async execute(program: Program, said: { reason: string; evidence: Evidence }): Promise<GivenBack[]> {
+    const merchants = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT DISTINCT d.merchant_id AS id FROM restore_checks c JOIN devices d ON d.id = c.device_id ORDER BY 1`;
+    const given: GivenBack[] = [];
+    for (const { id } of merchants) given.push(await this.giveBack({ ...program, merchantId: id }, said));
+    return given;
+  }
+
+  private giveBack(
+    caller: Program & { merchantId: string },
+    said: { reason: string; evidence: Evidence },
+  ): Promise<GivenBack> {
+    const { merchantId, actor } = caller;
+    const resolution = { decision: 'nothing_lost', ...said, actor, at: new Date().toISOString() };
+    return this.changes.execute(
+      caller,
+      async (tx) => {
+        const receipts = await this.receiptsBack(tx, merchantId, resolution);
+        const devices = await this.devicesOn(tx, merchantId, resolution);
+        const [left] = await tx.$queryRaw<{ count: number }[]>`
+          SELECT count(DISTINCT r.id)::int AS count FROM restore_checks c JOIN receipts r ON r.id = c.receipt_id
+           WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown'`;
+        const result = { merchant_id: merchantId, devices, receipts, left_for_a_person: left?.count ?? 0 };
+        return {
+          result,
+          action: 'restore.nothing_lost',
+          targetId: merchantId,
+          before: null,
+          after: { ...result, ...said },
+        };
+      },
+      { timeoutMs: TRANSACTION_MS },
+    );
+  }
+
+  /** Not those that were being sent to a register without keys: the copy is exact, and still does not say what became of them. */
+  private async receiptsBack(tx: Tx, merchantId: string, resolution: Record<string, unknown>): Promise<number> {
+    const attempts = await tx.$queryRaw<{ id: string }[]>`
+      SELECT DISTINCT a.id FROM attempts a JOIN restore_checks c ON c.attempt_id = a.id JOIN receipts r ON r.id = a.receipt_id
+       WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND a.state = 'unknown'
+         AND (length(a.request) = 0 OR a.baseline ->> 'journalId' IS NOT NULL)`;
+    const ids = attempts.map(({ id }) => id);
+    const moved = await tx.$queryRaw<{ id: string }[]>`
+      WITH given AS (
+        SELECT * FROM unnest(${ids}::text[], ${ids.map(() => newId('evt'))}::text[]) AS g(id, event_id)
+      ), closed AS (
+        UPDATE attempts a SET state = 'not_registered',
+               outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
+          FROM given g WHERE a.id = g.id AND a.state = 'unknown' RETURNING a.id, a.receipt_id, g.event_id
+      ), moved AS (
+        UPDATE receipts r SET status = 'accepted', updated_at = now()
+          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'unknown'
+        RETURNING r.id, r.merchant_id, r.type, closed.id AS attempt_id, closed.event_id
+      ), told AS (
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        SELECT event_id, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.accepted', id,
+               jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'evidence', 'operator')
+          FROM moved
+      )
+      SELECT id FROM moved`;
+    return moved.length;
+  }
+
+  private async devicesOn(tx: Tx, merchantId: string, evidence: Record<string, unknown>): Promise<number> {
+    const devices = await tx.$queryRaw<{ id: string }[]>`
+      UPDATE devices SET state = 'online', state_reason = NULL, state_since = now()
+       WHERE merchant_id = ${merchantId} AND state = 'replaced' AND state_reason = ${RESTORED} RETURNING id`;
+    const ids = devices.map(({ id }) => id);
+    await tx.$executeRaw`
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      SELECT g.event_id, ${merchantId}, 'device.online', g.id,
+             jsonb_build_object('device_id', g.id, 'reason', 'an operator: the database lost nothing')
+        FROM unnest(${ids}::text[], ${ids.map(() => newId('evt'))}::text[]) AS g(id, event_id)`;
+    await tx.$executeRaw`
+      UPDATE restore_checks c SET verdict = 'absent', evidence = ${JSON.stringify(evidence)}::jsonb
+        FROM devices d WHERE d.id = c.device_id AND d.merchant_id = ${merchantId} AND c.verdict IS DISTINCT FROM 'present'
+         AND NOT EXISTS (SELECT FROM receipts r WHERE r.id = c.receipt_id AND r.status = 'unknown')`;
+    return devices.length;
+  }
+}

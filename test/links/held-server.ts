@@ -1,0 +1,28 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A register that takes one request and answers it when the test says so. */
+export class HeldServer {
+  private readonly server: Server = createServer((_request, response) => {
+    this.response = response;
+  });
+  private response: ServerResponse | null = null;
+
+  get held(): boolean {
+    return this.response !== null;
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  answer(body: string): void {
+    this.response?.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}

@@ -1,0 +1,243 @@
+// Promise: a person holds all lanes with one command, decides many receipts and registers with another, and all of it is on record.
+import 'reflect-metadata';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { buildVerificationLink, tashkentCompact } from '#fiscal-domain';
+import { createLogger, NestLogger, newId } from '#runtime';
+import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
+import { holdAfterRestore } from '../../apps/device-relay/src/lanes/hold-after-restore.js';
+import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
+import { VerifyAuditTrail } from '../../apps/gateway/src/audit/verify-audit-trail.js';
+import { Cli } from '../../apps/gateway/src/cli/cli.js';
+import { CliModule } from '../../apps/gateway/src/cli/cli.module.js';
+import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-settings.js';
+import { until } from '../system/until.js';
+
+const logger = createLogger('test', 'silent');
+const REASON = ['--reason', 'put back the copy of 3 a.m.'];
+
+let rows: LaneRows;
+let app: INestApplicationContext;
+let folder: string;
+let evidence: string[];
+let locks: AdvisoryLaneLocks | null = null;
+
+const run = (...args: string[]): Promise<Record<string, unknown>> =>
+  app.get(Cli).run(args) as Promise<Record<string, unknown>>;
+
+beforeAll(async () => {
+  rows = await LaneRows.start();
+  folder = mkdtempSync(join(tmpdir(), 'fiscal-restore-'));
+  writeFileSync(join(folder, 'ofd.csv'), 'terminal;seq\n');
+  evidence = ['--evidence', join(folder, 'ofd.csv')];
+  app = await NestFactory.createApplicationContext(CliModule.create(testGatewaySettings(rows.database), logger), {
+    logger: new NestLogger(logger),
+  });
+});
+afterAll(async () => {
+  await app?.close();
+  await rows?.stop();
+  rmSync(folder, { recursive: true });
+});
+afterEach(async () => {
+  await locks?.onApplicationShutdown();
+  locks = null;
+});
+beforeEach(async () => {
+  await rows.clear();
+  await rows.sql.query('DELETE FROM restore_checks; DELETE FROM database_identity');
+});
+
+/** Of a relay that uses this role. */
+async function lockSession(databaseUrl: string): Promise<AdvisoryLaneLocks> {
+  const session = new AdvisoryLaneLocks(
+    { databaseUrl, beforeUse: (client) => holdAfterRestore(client, logger) },
+    logger,
+  );
+  locks = session;
+  session.onApplicationBootstrap();
+  await until('the session is there', () => session.isConnected, Boolean);
+  return session;
+}
+
+/** A register without keys, which has sold. */
+async function keyless(id: string, profile = {}): Promise<void> {
+  if (id !== 'dev_1') await rows.createDevice(id);
+  await rows.sql.query('UPDATE devices SET terminal_id = $2, profile = $3 WHERE id = $1', [
+    ...[id, `UZ0000000000000${id.slice(-1)}`],
+    JSON.stringify({ sharing: 'exclusive', ...profile }),
+  ]);
+}
+
+/** As a relay does it that meets this database for the first time. */
+async function putBack(): Promise<void> {
+  await rows.sql.query(`INSERT INTO database_identity (identity) VALUES ('the one before')`);
+  await holdAfterRestore(rows.sql, logger);
+}
+
+const attemptOf = async (receiptId: string): Promise<string> =>
+  (await rows.one<{ id: string }>('SELECT id FROM attempts WHERE receipt_id = $1', receiptId)).id;
+const statusOf = async (id: string): Promise<unknown> => (await rows.receipt(id))['status'];
+const stateOf = async (id: string): Promise<unknown> =>
+  (await rows.one<{ state: string }>('SELECT state::text FROM devices WHERE id = $1', id)).state;
+const actions = async (): Promise<string[]> =>
+  (await rows.sql.query<{ action: string }>('SELECT action FROM audit_records ORDER BY sequence')).rows.map(
+    ({ action }) => action,
+  );
+
+test('begin: no lane is taken from then on, relays compare the identity of the database anew; end: they go on', async () => {
+  await keyless('dev_1');
+  const id = await rows.createReceipt();
+  const session = await lockSession(rows.database.url);
+  const number = (await rows.ours.lockNumberOf('dev_1'))!;
+  const before = (await session.tryTake(number))!;
+  expect(before).not.toBeNull();
+
+  expect(await run('restore', 'begin', ...REASON)).toMatchObject({ relays: 1, lanes_held_since: expect.any(String) });
+  // What it had in hand ends before its next byte; its next session has held what the copy does not know.
+  await until(
+    'the lane is lost',
+    () => before.isHeld(),
+    (isHeld) => !isHeld,
+  );
+  const status = await until(
+    'a relay has looked',
+    () => run('restore', 'status'),
+    (each) => each['is_compared'] === true,
+  );
+  expect(status).toMatchObject({ devices_stopped: 1, receipts_held: 1, receipts_for_a_person: 1 });
+  expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['replaced', 'unknown']);
+  await before.release();
+  await until('the next session is there', () => session.isConnected, Boolean);
+  expect(await session.tryTake(number)).toBeNull();
+  await rows.sql.query(`UPDATE devices SET state = 'online'; UPDATE receipts SET status = 'accepted'`);
+  const overdue = { overdueMs: -60_000, after: '', lanes: 10 };
+  expect((await rows.ours.overdueLanes(overdue)).due).toEqual([]);
+
+  expect(await run('restore', 'end', ...REASON)).toMatchObject({ released: true, lanes_held_since: null });
+  expect((await rows.ours.overdueLanes(overdue)).due).toEqual(['dev_1']);
+  const after = await session.tryTake(number);
+  expect(after).not.toBeNull();
+  await after?.release();
+  expect(await run('restore', 'end', ...REASON)).toMatchObject({ released: false });
+  expect((await actions()).slice(-2)).toEqual(['lanes.hold', 'lanes.release']);
+});
+
+test('begin: a lane that is in hand writes no intent, also where the session of its relay cannot be ended', async () => {
+  await rows.sql.query(`UPDATE devices SET journal_id = 'j', terminal_id = 'UZ1' WHERE id = 'dev_1'`);
+  const id = await rows.createReceipt();
+  await rows.holdLane();
+  // A role that the command may not end, as where relays have one of their own.
+  const session = await lockSession(rows.database.adminUrl);
+  expect(await run('restore', 'begin', ...REASON)).toMatchObject({ relays: 'restart_them', is_compared: false });
+  expect(await rows.ours.openAttempt(rows.intent(id))).toBe('lane_not_held');
+  await run('restore', 'end', ...REASON);
+  // That session was there before: nothing has been held yet.
+  const number = (await rows.ours.lockNumberOf('dev_1'))!;
+  expect([session.isConnected, await session.tryTake(number)]).toEqual([true, null]);
+  expect(await rows.ours.openAttempt(rows.intent(id))).toBe('lane_not_held');
+  await holdAfterRestore(rows.sql, logger);
+  expect(await rows.ours.openAttempt(rows.intent(id))).toBe('opened');
+  await rows.session.end();
+});
+
+test('resolve: many decisions of a file, with what was compared beside each; those that are refused are named', async () => {
+  await keyless('dev_1', { failoverAfterMs: 1_000 });
+  await keyless('dev_2');
+  const [here, there, nowhere, wrong] = [
+    await rows.createReceipt(),
+    await rows.createReceipt(),
+    await rows.createReceipt(),
+    await rows.createReceipt(),
+  ];
+  await putBack();
+  const list = join(folder, 'held.jsonl');
+  expect(await run('restore', 'list', '--file', list)).toMatchObject({ receipts: 4 });
+  const held = readFileSync(list, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown> & { receipt_id: string });
+  expect(held[0]).toMatchObject({
+    decision: null,
+    device_id: 'dev_1',
+    registers: [{ device_id: 'dev_1' }, { device_id: 'dev_2' }],
+  });
+  const claim = (receiptSeq: number, terminalId: string): Record<string, unknown> => {
+    const link = buildVerificationLink('https://ofd.soliq.uz/check', {
+      ...{ terminalId, receiptSeq, fiscalSign: '012345678901', compactTime: tashkentCompact(Date.now() - 60_000) },
+    });
+    return { decision: 'registered', receipt_seq: receiptSeq, fiscal_sign: '012345678901', verification_url: link };
+  };
+  const decisions: Record<string, Record<string, unknown>> = {
+    [here]: claim(7, 'UZ00000000000001'),
+    [there]: claim(9, 'UZ00000000000002'),
+    [nowhere]: { decision: 'not_registered' },
+    [wrong]: claim(3, 'UZ00000000000009'),
+  };
+  writeFileSync(list, held.map((each) => JSON.stringify({ ...each, ...decisions[each.receipt_id] })).join('\n'));
+  const answer = await run('restore', 'resolve', '--file', list, ...REASON, ...evidence);
+  expect(answer).toMatchObject({ done: 3, refused: [{ id: await attemptOf(wrong), code: expect.any(String) }] });
+  expect(await rows.receipt(here)).toMatchObject({ status: 'registered', device_id: 'dev_1', receipt_seq: '7' });
+  expect(await rows.receipt(there)).toMatchObject({ status: 'registered', device_id: 'dev_2', receipt_seq: '9' });
+  expect([await statusOf(nowhere), await statusOf(wrong)]).toEqual(['accepted', 'unknown']);
+  const { outcome } = (await rows.attempt(await attemptOf(there))) as { outcome: { resolution: unknown } };
+  expect(outcome.resolution).toMatchObject({ actor: 'cli', evidence: { file: 'ofd.csv', sha256: expect.any(String) } });
+
+  const csv = join(folder, 'decisions.csv');
+  writeFileSync(csv, `attempt_id;decision\n${await attemptOf(wrong)};not_registered\n${newId('att')};not_registered\n`);
+  const second = await run('restore', 'resolve', '--file', csv, ...REASON, ...evidence);
+  expect(second).toMatchObject({ done: 1, refused: [{ line: 3, code: 'not_found' }] });
+  expect(await statusOf(wrong)).toBe('accepted');
+  expect(await app.get(VerifyAuditTrail).verifyAuditTrail('mer_1')).toMatchObject({ kind: 'intact' });
+});
+
+test('adopt: all registers that stand still since the restore, or those that are named', async () => {
+  for (const id of ['dev_1', 'dev_2', 'dev_3']) await keyless(id);
+  await putBack();
+  expect(await run('restore', 'adopt', '--devices', 'dev_2,dev_9', ...REASON, ...evidence)).toMatchObject({
+    ...{ done: 1, refused: [{ id: 'dev_9', code: 'not_found' }] },
+  });
+  expect([await stateOf('dev_1'), await stateOf('dev_2')]).toEqual(['replaced', 'online']);
+  expect(await run('restore', 'adopt', ...REASON, ...evidence)).toEqual({ done: 2, refused: [] });
+  expect([await stateOf('dev_1'), await stateOf('dev_3')]).toEqual(['online', 'online']);
+});
+
+test('adopt holds back what is older than the restore, on a register with keys too: its keys go with the module', async () => {
+  await rows.sql.query(`UPDATE devices SET journal_id = 'j', terminal_id = 'UZ1' WHERE id = 'dev_1'`);
+  const id = await rows.createReceipt();
+  await putBack();
+  expect(await statusOf(id)).toBe('accepted');
+  await rows.sql.query(`UPDATE devices SET state = 'replaced' WHERE id = 'dev_1'`);
+  await run('restore', 'adopt', '--devices', 'dev_1', ...REASON, ...evidence);
+  expect([await stateOf('dev_1'), await statusOf(id)]).toEqual(['online', 'unknown']);
+});
+
+test('nothing-lost: everything goes back to where it was, but for what was on its way to a register without keys', async () => {
+  await keyless('dev_1');
+  await keyless('dev_2');
+  const waiting = await rows.createReceipt({ deviceId: 'dev_2' });
+  await rows.holdLane();
+  const { receiptId: sending } = await rows.createOpenAttempt();
+  await rows.session.end();
+  await putBack();
+  expect(await run('restore', 'nothing-lost', ...REASON, ...evidence)).toEqual({
+    data: [{ merchant_id: 'mer_1', devices: 2, receipts: 1, left_for_a_person: 1 }],
+  });
+  expect([await statusOf(waiting), await statusOf(sending)]).toEqual(['accepted', 'unknown']);
+  expect([await stateOf('dev_1'), await stateOf('dev_2')]).toEqual(['online', 'online']);
+  expect((await rows.ours.read('dev_2', 1))?.waiting).toMatchObject([{ id: waiting, isFromCopy: false }]);
+});
+
+test.each([
+  [['restore']],
+  [['restore', 'begin']],
+  [['restore', 'begin', '--reason', 'no']],
+  [['restore', 'adopt', ...REASON]],
+  [['restore', 'resolve', ...REASON, '--evidence', '/nowhere', '--file', '/nowhere']],
+  [['restore', 'status', '--file', 'x']],
+])('refused: %j', async (args) => {
+  await expect(run(...args)).rejects.toThrow(/reason|evidence|no file|Usage|no --file/);
+});

@@ -1,0 +1,71 @@
+import { appendFileSync, chownSync, closeSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { preparePostgresBinaries } from '../../scripts/lib/postgres-binaries.mjs';
+import { spawnServer, stopServer } from '../../scripts/lib/postgres-cluster.mjs';
+import { findServiceAccount } from '../../scripts/lib/service-account.mjs';
+import { sql } from '../system/database.js';
+import { TcpProxy } from '../system/tcp-proxy.js';
+import { until } from '../system/until.js';
+
+export interface Standby {
+  /** It has everything up to now, and nothing of what comes after. */
+  loseLine(): Promise<void>;
+  promote(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface StandbyOptions {
+  /** A base backup of the primary. */
+  clusterDir: string;
+  /** As superuser. */
+  primaryUrl: string;
+  log: string;
+}
+
+/** A streaming, asynchronous standby, over a line that can be cut. */
+export async function startStandby({ clusterDir, primaryUrl, log }: StandbyOptions): Promise<Standby> {
+  const primary = new URL(primaryUrl);
+  const [linePort, port] = [await freePorts(1), await freePorts(1)];
+  const line = new TcpProxy(linePort, Number(primary.port));
+  await line.listen();
+  const account = `user=${primary.username} password=${decodeURIComponent(primary.password)}`;
+  appendFileSync(
+    join(clusterDir, 'postgresql.auto.conf'),
+    `primary_conninfo = 'host=127.0.0.1 port=${linePort} ${account} application_name=standby'\n`,
+  );
+  const signal = join(clusterDir, 'standby.signal');
+  writeFileSync(signal, '');
+  const { uid, gid } = statSync(clusterDir);
+  chownSync(signal, uid, gid);
+  const service = findServiceAccount();
+  const cluster = { clusterDir, binaries: preparePostgresBinaries(service), account: service };
+  const file = openSync(log, 'a');
+  const child = spawnServer(cluster, { port, log: file, settings: { fsync: 'off' } });
+  closeSync(file);
+  const own = new URL(primaryUrl);
+  own.port = String(port);
+  const server = { adminUrl: own.href };
+  const isOn = (statement: string): Promise<boolean> =>
+    sql<{ is_so: boolean }>(server, statement).then(
+      ([row]) => row?.is_so === true,
+      () => false,
+    );
+  await until('the standby answers', () => isOn('SELECT pg_is_in_recovery() AS is_so'), Boolean);
+  return {
+    loseLine: async () => {
+      const [row] = await sql<{ lsn: string }>({ adminUrl: primaryUrl }, 'SELECT pg_current_wal_lsn()::text AS lsn');
+      const hasAll = `SELECT pg_last_wal_replay_lsn() >= '${row?.lsn ?? ''}'::pg_lsn AS is_so`;
+      await until('the standby has everything', () => isOn(hasAll), Boolean);
+      await line.close();
+    },
+    promote: async () => {
+      await sql(server, 'SELECT pg_promote()');
+      await until('the standby is the primary', () => isOn('SELECT NOT pg_is_in_recovery() AS is_so'), Boolean);
+    },
+    stop: async () => {
+      await line.close();
+      if (child.pid !== undefined) await stopServer(child.pid, 10_000);
+    },
+  };
+}
