@@ -103,5 +103,9 @@ function row(label: string, value: string): string {
 function quantityText(amount: number): string {
   const rest = amount % 1000;
   const whole = String((amount - rest) / 1000);
-  return rest === 0 ? whole : `${whole}.${String(rest).padStart(3, '0').replace(/(?<!0)0+$/, '')}`;
+  return rest === 0
+    ? whole
+    : `${whole}.${String(rest)
+        .padStart(3, '0')
+        .replace(/(?<!0)0+$/, '')}`;
 }
