@@ -104,7 +104,7 @@ function limitOf(path: string): number {
 function handedOver(url: string): Entry {
   const headers = {
     'content-type': 'application/octet-stream',
-    'x-link-auth': `1.${Date.now()}.${'a'.repeat(22)}.${'b'.repeat(43)}`,
+    'x-link-auth': `1.${Date.now()}.${'a'.repeat(22)}.${'b'.repeat(43)}.${'c'.repeat(43)}`,
   };
   return {
     ...{ place: 'the relay, calls handed over, with a forged proof', program: 'relay', isAuthenticated: false },
@@ -124,7 +124,7 @@ function formEntry(url: string): Entry {
     harmless: (bytes) => `grant_type=client_credentials&client_id=x&client_secret=${'a'.repeat(bytes - 60)}`,
     hostile: {
       'names alone': (bytes) =>
-        Array.from({ length: bytes / 6 }, (_, at) => at.toString(36))
+        Array.from({ length: bytes / 3 }, (_, at) => at.toString(36))
           .join('&')
           .slice(0, bytes),
       'one name again and again': repeated('a&'),

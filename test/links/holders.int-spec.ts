@@ -199,7 +199,17 @@ describe('handing calls in', () => {
     expect(await post(relay, right)).toBe(401);
     expect(await post(relay, auth.sign(newId('rly'), FRAME))).toBe(401);
     expect(await post(relay, auth.sign(relayId, FRAME), Buffer.from('\0\0\0\x02{ '))).toBe(401);
-    for (const header of [null, '', 'a.b.c.d', stranger.sign(relayId, FRAME), late.sign(relayId, FRAME)]) {
+    const parts = auth.sign(relayId, FRAME).split('.');
+    const moved = [...parts.slice(0, 2), 'x'.repeat(22), ...parts.slice(3)].join('.');
+    for (const header of [
+      null,
+      '',
+      'a.b.c.d',
+      moved,
+      `${parts.join('.')}.x`,
+      stranger.sign(relayId, FRAME),
+      late.sign(relayId, FRAME),
+    ]) {
       expect([header, await post(relay, header)]).toEqual([header, 401]);
     }
     expect(relay.said()).toContain('without a right');

@@ -17,6 +17,7 @@ import {
   parseKeyring,
   seal,
   stopFastifyNestApp,
+  type Cidr,
   type Logger,
 } from '#runtime';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
@@ -76,13 +77,13 @@ export class LinkRig {
     readonly folder: string,
   ) {}
 
-  static async start(relays: number): Promise<LinkRig> {
+  static async start(relays: number, trustedProxies: Cidr[] = []): Promise<LinkRig> {
     const database = await createTestDatabase();
     const { url } = database;
     const prisma = new PrismaService({ url, poolSize: 3, applicationName: 'test', lockTimeoutMs: 5_000 });
     const rig = new LinkRig(database, prisma, mkdtempSync(join(tmpdir(), 'links-')));
     rig.merchantId = await rig.createMerchant();
-    for (let index = 0; index < relays; index += 1) rig.relays.push(await rig.startRelay());
+    for (let index = 0; index < relays; index += 1) rig.relays.push(await rig.startRelay(trustedProxies));
     return rig;
   }
 
@@ -203,7 +204,7 @@ export class LinkRig {
     return { ...(await this.asStored(device)), agent, dataDir };
   }
 
-  async startRelay(): Promise<TestRelay> {
+  async startRelay(trustedProxies: Cidr[] = []): Promise<TestRelay> {
     const port = await freePorts(1);
     const proxy = new CutProxy('register', { host: '127.0.0.1', port });
     const linkPublicUrl = `ws://127.0.0.1:${await proxy.listen()}/link`;
@@ -219,7 +220,7 @@ export class LinkRig {
       ...{ LANE_POOL_SIZE: 12, WATCH_POOL_SIZE: 6, LINK_POOL_SIZE: 4 },
       // The watch looks at a register when it is asked to, not while a test cuts its link.
       ...{ HEALTH_POLL_MS: 3_600_000, HEALTH_POLL_CONCURRENCY: 1, OFD_RESEND_MS: 900_000, SHIFT_CLOSE_AT: '23:50' },
-      ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: [], RELAY_LANE_PLACES: 200, RELAY_LANES_ASIDE: 4_000 },
+      ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: trustedProxies, RELAY_LANE_PLACES: 200, RELAY_LANES_ASIDE: 4_000 },
       ...{ STOP_DEADLINE_MS: 7_000, STOP_LISTENER_AFTER_MS: 0, DATA_DIR: join(this.folder, `relay-${port}`) },
     };
     const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });

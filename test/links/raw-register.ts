@@ -11,8 +11,8 @@ export class RawRegister {
   private readonly socket: WebSocket;
   private wake: () => void = () => undefined;
 
-  constructor(url: string, protocol = LINK_PROTOCOL) {
-    this.socket = new WebSocket(url, protocol, { perMessageDeflate: false });
+  constructor(url: string, protocol = LINK_PROTOCOL, headers: Readonly<Record<string, string>> = {}) {
+    this.socket = new WebSocket(url, protocol, { perMessageDeflate: false, headers });
     this.socket.on('message', (data) => {
       const frame = decodeFrame(data as Buffer);
       if (frame) this.heard.push(frame);

@@ -76,7 +76,7 @@ function strike(server: FastifyInstance, faults: Faults): WeakSet<object> {
   const spoilt = new WeakSet<object>();
   const struck = new WeakMap<object, FaultRule>();
   server.addHook('preHandler', async (request, reply) => {
-    if (!API.test(request.url)) return;
+    if (!API.test(request.routeOptions.url ?? '')) return;
     const rule = faults.draw(['delay', 'drop_before', 'drop_after', 'error_before', 'error_after', 'malformed']);
     if (!rule) return;
     if (rule.fault === 'delay') await new Promise((resolve) => setTimeout(resolve, rule.delay_ms ?? 1_000));

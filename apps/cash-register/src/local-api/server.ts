@@ -4,7 +4,7 @@ import type { LocalErrorCode } from '#fiscal-domain';
 import { closePromptly, hasSeveralHosts } from '#runtime';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
-import { addScreen, isScreenUrl } from '../screen/screen-routes.js';
+import { addScreen, isScreenRequest } from '../screen/screen-routes.js';
 import { subscriptionHeaders } from '../subscription.js';
 import { addRoutes, METHODS_BY_PATH } from './routes.js';
 import { errorBody, httpStatusOf, type Refusal } from './refusal.js';
@@ -42,13 +42,13 @@ export function localApiServer(register: Register): FastifyInstance {
       void refuse(reply, { kind: 'refused', code: 'S-003', message: 'there is more than one Host header' }, 400);
       return;
     }
-    if (pathOf(request) === '/status') {
+    if (isStatus(request)) {
       done();
       return;
     }
     reply.headers(subscriptionHeaders(register.subscription()));
     const given = request.headers['x-api-key'];
-    if (isScreenUrl(request.url) && !request.is404) done();
+    if (isScreenRequest(request)) done();
     else if (typeof given === 'string' && register.accessToken.matches(given)) done();
     else void refuse(reply, { kind: 'refused', code: 'S-001', message: 'X-API-Key is missing or wrong' });
   });
@@ -58,6 +58,11 @@ export function localApiServer(register: Register): FastifyInstance {
   addScreen(server, register);
   if (register.faults) addEmulatorRoutes(server, register.faults);
   return server;
+}
+
+/** By the matched route; where none matches, the path only chooses between two refusals. */
+function isStatus(request: FastifyRequest): boolean {
+  return request.is404 ? pathOf(request) === '/status' : request.routeOptions.url === '/status';
 }
 
 export function refuse(reply: FastifyReply, refusal: Refusal, status = httpStatusOf(refusal.code)): FastifyReply {

@@ -24,8 +24,18 @@ const PAGES: ReadonlyMap<string, typeof homePage> = new Map<string, typeof homeP
   ['/screen/journal.jsonl', journalFile],
 ]);
 
-/** Addresses of the screen, with or without a query: people with a session go there, not clients with the token. */
-export function isScreenUrl(url: string): boolean {
+const SCREEN_ROUTES: ReadonlySet<string> = new Set(['/', '/screen/*']);
+
+/**
+ * A request that a session may open instead of the token: its route is one of the screen's, and its path is spelled plainly. The
+ * route decides; the spelling can only take away.
+ */
+export function isScreenRequest({ is404, routeOptions, url }: FastifyRequest): boolean {
+  return !is404 && SCREEN_ROUTES.has(routeOptions.url ?? '') && isScreenUrl(url);
+}
+
+/** With or without a query. */
+function isScreenUrl(url: string): boolean {
   return url === '/' || url.startsWith('/?') || url.startsWith('/screen/');
 }
 

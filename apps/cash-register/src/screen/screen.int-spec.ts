@@ -202,11 +202,16 @@ describe('the screen', () => {
       ['GET', '/screen'],
       ['GET', '//'],
       ['GET', '/%73creen/../receipts/1'],
+      ['GET', '/screen%2F..%2Freceipts/1'],
+      ['GET', '/%72eceipts/1'],
+      ['POST', '/%72eceipts'],
     ] as const) {
       const answer = await fetch(register.url + path, { method });
       expect([method, path, answer.status]).toEqual([method, path, 401]);
       expect(await answer.json()).toMatchObject({ error: { code: 'S-001' } });
     }
+    // Rules go by the route: another spelling of `/status` is `/status`.
+    expect((await fetch(`${register.url}/%73tatus`)).status).toBe(200);
     const { headers } = await visitor.get('/');
     expect(headers['x-subscription-state']).toBe('active');
     // A session of the screen opens no call of the API.

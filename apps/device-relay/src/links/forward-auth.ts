@@ -5,9 +5,20 @@ import { deriveKey, sha256, type Clock, type Keyring } from '#runtime';
 const LIFETIME_MS = 30_000;
 const PURPOSE = 'link-forwarding';
 
+/** What the header says, in this order. */
+interface Proof {
+  keyId: string;
+  time: string;
+  nonce: string;
+  /** SHA-256 of the body. */
+  digest: string;
+  mac: string;
+}
+
 /**
  * Proves to another relay that a call was handed in by one of us: HMAC with a key derived from SECRETS_KEY, over the relay
- * it is meant for, the time, a number used once and the body. Whoever reads one cannot use it again or elsewhere.
+ * it is meant for, the time, a number used once and the digest of the body. The head alone shows whether the caller has the key,
+ * so that no body of another caller is read. Whoever reads one cannot use it again or elsewhere.
  */
 export class ForwardAuth {
   /** Numbers seen within their lifetime, with the moment at which they may be forgotten, oldest first. */
@@ -22,28 +33,31 @@ export class ForwardAuth {
     const keyId = this.keyring.active;
     const time = String(this.clock.now().getTime());
     const nonce = randomBytes(16).toString('base64url');
-    return [keyId, time, nonce, this.mac({ keyId, time, nonce, relayId, body }).toString('base64url')].join('.');
+    const digest = digestOf(body);
+    const mac = this.mac({ keyId, time, nonce, digest }, relayId).toString('base64url');
+    return [keyId, time, nonce, digest, mac].join('.');
   }
 
-  /** Null: its body decides; else why it is refused whatever the body is. */
-  refusalOfHead(header: string | undefined): 'malformed' | 'expired' | null {
-    const [keyId = '', time = '', , , ...rest] = (header ?? '').split('.');
-    if (rest.length > 0 || !/^\d{1,15}$/.test(time) || !this.keyring.keys.has(keyId)) return 'malformed';
-    return Math.abs(this.clock.now().getTime() - Number(time)) > LIFETIME_MS ? 'expired' : null;
-  }
-
-  /** Null: right; else why not. A call that was accepted once is refused the second time. */
-  refusalOf(header: string | undefined, relayId: string, body: Buffer): string | null {
-    const refusal = this.refusalOfHead(header);
-    if (refusal !== null) return refusal;
-    const [keyId = '', time = '', nonce = '', mac = ''] = (header ?? '').split('.');
-    const given = Buffer.from(mac, 'base64url');
-    const right = this.mac({ keyId, time, nonce, relayId, body });
+  /** Null: right, if the body is the one that the head announces; else why not. */
+  refusalOfHead(header: string | undefined, relayId: string): string | null {
+    const proof = proofIn(header);
+    if (!proof || !this.keyring.keys.has(proof.keyId)) return 'malformed';
+    const nowMs = this.clock.now().getTime();
+    if (Math.abs(nowMs - Number(proof.time)) > LIFETIME_MS) return 'expired';
+    const given = Buffer.from(proof.mac, 'base64url');
+    const right = this.mac(proof, relayId);
     if (given.length !== right.length || !timingSafeEqual(given, right)) return 'wrong';
+    return this.seen.has(proof.nonce) ? 'replayed' : null;
+  }
+
+  /** After the head was right. Null: the body is the announced one; else why not. A call is accepted once. */
+  refusalOfBody(header: string | undefined, body: Buffer): string | null {
+    const proof = proofIn(header);
+    if (proof?.digest !== digestOf(body)) return 'wrong';
     const nowMs = this.clock.now().getTime();
     this.forget(nowMs);
-    if (this.seen.has(nonce)) return 'replayed';
-    this.seen.set(nonce, nowMs + 2 * LIFETIME_MS);
+    if (this.seen.has(proof.nonce)) return 'replayed';
+    this.seen.set(proof.nonce, nowMs + 2 * LIFETIME_MS);
     return null;
   }
 
@@ -54,11 +68,19 @@ export class ForwardAuth {
     }
   }
 
-  private mac(parts: { keyId: string; time: string; nonce: string; relayId: string; body: Buffer }): Buffer {
-    const { keyId, time, nonce, relayId, body } = parts;
-    const text = [relayId, time, nonce, sha256(body).toString('base64url')].join('\n');
+  private mac({ keyId, time, nonce, digest }: Omit<Proof, 'mac'>, relayId: string): Buffer {
+    const text = [relayId, time, nonce, digest].join('\n');
     return createHmac('sha256', deriveKey(this.keyring, PURPOSE, keyId))
       .update(text)
       .digest();
   }
+}
+
+function digestOf(body: Buffer): string {
+  return sha256(body).toString('base64url');
+}
+
+function proofIn(header: string | undefined): Proof | null {
+  const [keyId = '', time = '', nonce = '', digest = '', mac = '', ...rest] = (header ?? '').split('.', 6);
+  return rest.length === 0 && /^\d{1,15}$/.test(time) ? { keyId, time, nonce, digest, mac } : null;
 }

@@ -36,9 +36,9 @@ export class ForwardDesk {
       const options = { parseAs: 'buffer' as const, bodyLimit: MAX_MESSAGE_BYTES };
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser(FORWARD_MEDIA_TYPE, options, (_request, body, parsed) => parsed(null, body));
-      // What proves nothing whatever its body is, is refused before the body is read.
+      // The proof is in the head: without it no body is read.
       scope.addHook('onRequest', (request, reply, next) => {
-        const refusal = this.auth.refusalOfHead(proofOf(request));
+        const refusal = this.auth.refusalOfHead(proofOf(request), this.relayId);
         if (refusal === null) next();
         else this.refuse(request, reply, refusal);
       });
@@ -49,7 +49,7 @@ export class ForwardDesk {
 
   private async take(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-    const refusal = this.auth.refusalOf(proofOf(request), this.relayId, body);
+    const refusal = this.auth.refusalOfBody(proofOf(request), body);
     if (refusal !== null) return this.refuse(request, reply, refusal);
     const frame = decodeFrame(body);
     return reply.type(FORWARD_MEDIA_TYPE).send(frame ? await this.answer(frame) : said(NOT_READABLE));

@@ -17,13 +17,18 @@ const runners: DeviceTaskRunner[] = [];
 beforeAll(async () => {
   database = await createTestDatabase();
   prisma = new PrismaService({ url: database.url, poolSize: 6, applicationName: 'test', lockTimeoutMs: 5_000 });
-  const [merchantId, branchId] = [newId('mer'), newId('brn')];
-  deviceId = newId('dev');
-  await prisma.merchant.create({ data: { id: merchantId, code: 'm', name: 'M', tin: '300000000' } });
-  await prisma.branch.create({ data: { id: branchId, merchantId, code: 'b', name: 'B' } });
-  const own = { id: deviceId, merchantId, branchId, name: 'Till', baseUrl: 'http://127.0.0.1:9' };
-  await prisma.device.create({ data: { ...own, apiKeySealed: new Uint8Array(1) } });
+  deviceId = await createDevice();
 });
+
+/** Of a merchant of its own. */
+async function createDevice(): Promise<string> {
+  const [id, merchantId, branchId] = [newId('dev'), newId('mer'), newId('brn')];
+  await prisma.merchant.create({ data: { id: merchantId, code: merchantId, name: 'M', tin: '300000000' } });
+  await prisma.branch.create({ data: { id: branchId, merchantId, code: 'b', name: 'B' } });
+  const own = { id, merchantId, branchId, name: 'Till', baseUrl: 'http://127.0.0.1:9' };
+  await prisma.device.create({ data: { ...own, apiKeySealed: new Uint8Array(1) } });
+  return id;
+}
 
 afterEach(async () => {
   await Promise.all(runners.splice(0).map((runner) => runner.stop()));
@@ -35,12 +40,19 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function leave(kind: string, more: { expiresInSeconds?: number; state?: string; leaseInSeconds?: number } = {}) {
+interface Left {
+  expiresInSeconds?: number;
+  state?: string;
+  leaseInSeconds?: number;
+  device?: string;
+}
+
+async function leave(kind: string, more: Left = {}) {
   const id = newId('tsk');
-  const { expiresInSeconds = 60, state = 'waiting', leaseInSeconds = null } = more;
+  const { expiresInSeconds = 60, state = 'waiting', leaseInSeconds = null, device = deviceId } = more;
   await prisma.$executeRaw`
     INSERT INTO device_tasks (id, device_id, kind, actor, state, expires_at, lease_until, relay_id)
-    VALUES (${id}, ${deviceId}, ${kind}, 'cli_1', ${state}::device_task_state,
+    VALUES (${id}, ${device}, ${kind}, 'cli_1', ${state}::device_task_state,
             now() + make_interval(secs => ${expiresInSeconds}::float8),
             now() + make_interval(secs => ${leaseInSeconds}::float8), 'another')`;
   return id;
@@ -159,6 +171,48 @@ test('no more than its places at a time, and all in the end', async () => {
   );
   await until(async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === ids.length, 'all are done');
   expect(most).toBeLessThanOrEqual(3);
+});
+
+test('registers that never answer take their merchants’ shares; another merchant’s task is done at once', async () => {
+  const [flooding, alsoFlooding, other] = [deviceId, await createDevice(), await createDevice()];
+  const stuck = new Map<string, (result: DeviceTaskResult) => void>();
+  const others = new Set<string>();
+  relay((id) => (others.has(id) ? Promise.resolve(ok) : new Promise((resolve) => void stuck.set(id, resolve))));
+  const flood = [flooding, alsoFlooding].flatMap((device) => Array.from({ length: 20 }, () => ({ device })));
+  await Promise.all(flood.map((each) => leave('check', { ...each, expiresInSeconds: 600 })));
+  await until(() => stuck.size === 24, 'two merchants have twelve tasks each');
+  for (let asked = 0; asked < 5; asked += 1) {
+    const id = newId('tsk');
+    others.add(id);
+    await prisma.deviceTask.create({
+      data: { id, deviceId: other, kind: 'check', actor: 'cli_1', expiresAt: new Date(Date.now() + 600_000) },
+    });
+    await until(() => isDone(id), 'the other merchant’s task is done');
+  }
+  // Not because the flood had come to its end.
+  expect(stuck.size).toBe(24);
+  for (const finish of stuck.values()) finish(ok);
+  await until(() => stuck.size === 40, 'the others of the flood have their turn');
+  for (const finish of stuck.values()) finish(ok);
+  await until(async () => (await prisma.deviceTask.count({ where: { state: 'done' } })) === 45, 'all are done');
+});
+
+test('the last places are for merchants that have none', async () => {
+  const rows = new DeviceTaskRepository(prisma, newId('rly'));
+  const devices = [deviceId, await createDevice(), await createDevice()];
+  for (const device of devices) for (let at = 0; at < 4; at += 1) await leave('check', { device });
+  const places = { free: 5, share: 3, reserved: 2, leaseMs: 60_000 };
+  const claim = async (free: number) => {
+    const claimed = await rows.claim(['check'], { ...places, free });
+    return devices.map((device) => claimed.filter((task) => task.deviceId === device).length);
+  };
+  // In turn, as far as no reserved place is needed for it.
+  expect(await claim(5)).toEqual([1, 1, 1]);
+  expect(await claim(2)).toEqual([0, 0, 0]);
+  const [late] = [await createDevice()];
+  devices.push(late);
+  await leave('check', { device: late });
+  expect(await claim(2)).toEqual([0, 0, 0, 1]);
 });
 
 test('done tasks are deleted after a day', async () => {

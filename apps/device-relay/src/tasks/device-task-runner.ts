@@ -7,6 +7,10 @@ import type { ClaimedTask, DeviceTaskRepository } from './device-task.repository
 export interface DeviceTaskTiming {
   /** Tasks at the same time in one relay; each holds a call to a register, not a thread. */
   concurrency: number;
+  /** Of them of one merchant. */
+  share: number;
+  /** Of them for merchants that have none. */
+  reserved: number;
   leaseMs: number;
   /** How often a relay looks without being told. */
   pollMs: number;
@@ -16,6 +20,8 @@ export interface DeviceTaskTiming {
 
 export const DEVICE_TASK_TIMING: DeviceTaskTiming = {
   concurrency: 32,
+  share: 12,
+  reserved: 4,
   leaseMs: 30_000,
   pollMs: 5_000,
   sweepMs: 60_000,
@@ -74,7 +80,7 @@ export class DeviceTaskRunner {
     while (this.wokenAgain && !this.abort.signal.aborted) {
       this.wokenAgain = false;
       const free = this.timing.concurrency - this.running.size;
-      const claimed = await this.tasks.claim(this.handlers.kinds, free, this.timing.leaseMs);
+      const claimed = await this.tasks.claim(this.handlers.kinds, { ...this.timing, free });
       for (const task of claimed) this.begin(task);
     }
   }
@@ -82,8 +88,8 @@ export class DeviceTaskRunner {
   private begin(task: ClaimedTask): void {
     const run = this.perform(task).finally(() => {
       this.running.delete(task.id);
-      // With every place taken somebody may have been left waiting.
-      if (this.running.size === this.timing.concurrency - 1) this.wake();
+      // Another one may wait for a place, or for its merchant's share.
+      this.wake();
     });
     this.running.set(task.id, run);
   }

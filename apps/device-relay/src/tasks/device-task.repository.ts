@@ -1,9 +1,19 @@
-import type { PrismaService } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import { DEVICE_TASK_DONE_CHANNEL, type DeviceTaskKind, type DeviceTaskResult } from '#database';
 import type { DeviceTask } from './device-task.js';
 
 export interface ClaimedTask extends DeviceTask {
   kind: DeviceTaskKind;
+}
+
+/** How many tasks may be taken, and whose. */
+export interface TaskPlaces {
+  free: number;
+  /** Tasks of one merchant at the same time in this relay. */
+  share: number;
+  /** Free places that only a merchant without a task is given. */
+  reserved: number;
+  leaseMs: number;
 }
 
 /** A done task is kept for this long, for whoever asks late and for support. */
@@ -18,18 +28,37 @@ export class DeviceTaskRepository {
     private readonly relayId: string,
   ) {}
 
-  /** Takes waiting tasks, oldest first, and those whose relay let its lease run out. */
-  async claim(kinds: readonly DeviceTaskKind[], limit: number, leaseMs: number): Promise<ClaimedTask[]> {
-    if (kinds.length === 0 || limit <= 0) return [];
+  /**
+   * Takes waiting tasks and those whose relay let its lease run out: each merchant's oldest first, merchants in turn. A merchant
+   * has no more at the same time here than its share, and the last free places are for merchants that have none.
+   */
+  async claim(
+    kinds: readonly DeviceTaskKind[],
+    { free, share, reserved, leaseMs }: TaskPlaces,
+  ): Promise<ClaimedTask[]> {
+    if (kinds.length === 0 || free <= 0) return [];
+    const due = Prisma.sql`t.state <> 'done' AND (t.state = 'waiting' OR t.lease_until < now())
+                           AND t.expires_at > now() AND t.kind = ANY(${[...kinds]}::text[])`;
     const rows = await this.prisma.$queryRaw<
       { id: string; device_id: string; kind: DeviceTaskKind; params: unknown; actor: string }[]
     >`
+      WITH held AS (
+        SELECT d.merchant_id, count(*) AS tasks FROM device_tasks t JOIN devices d ON d.id = t.device_id
+         WHERE t.state = 'running' AND t.relay_id = ${this.relayId} AND t.lease_until >= now() GROUP BY d.merchant_id
+      ), placed AS (
+        SELECT t.id, t.created_at,
+               coalesce(held.tasks, 0) + row_number() OVER (PARTITION BY d.merchant_id ORDER BY t.created_at) AS place
+          FROM device_tasks t JOIN devices d ON d.id = t.device_id LEFT JOIN held USING (merchant_id)
+         WHERE ${due}
+      ), ranked AS (
+        SELECT id, place, row_number() OVER (ORDER BY place, created_at) AS rank FROM placed WHERE place <= ${share}
+      )
       UPDATE device_tasks SET state = 'running', relay_id = ${this.relayId},
                               lease_until = now() + make_interval(secs => ${leaseMs / 1_000})
-       WHERE id IN (SELECT id FROM device_tasks
-                     WHERE state <> 'done' AND (state = 'waiting' OR lease_until < now())
-                       AND expires_at > now() AND kind = ANY(${[...kinds]}::text[])
-                     ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+       WHERE id IN (SELECT t.id FROM device_tasks t
+                     WHERE t.id IN (SELECT id FROM ranked
+                                     WHERE rank <= ${free} AND (place = 1 OR rank <= ${free - reserved}))
+                       AND ${due} FOR UPDATE SKIP LOCKED)
       RETURNING id, device_id, kind, params, actor`;
     return rows.map(({ device_id: deviceId, ...rest }) => ({ deviceId, ...rest }));
   }

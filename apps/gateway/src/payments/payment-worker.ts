@@ -5,12 +5,11 @@ import { newId, type Logger } from '#runtime';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { LOGGER } from '../tokens.js';
 import { AdvancePayment } from './advance-payment.js';
+import { DuePayments } from './due-payments.js';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
-/** At work at the same time in one process. */
-const CONCURRENCY = 16;
 /** Between a claim's commit and its answer nobody here knows who has it. */
 const CLAIM_TRIES = 4;
 const CLAIM_PAUSE_MS = 25;
@@ -36,6 +35,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   private isStopping = false;
   private isLooking = false;
   private readonly paymentOf = new Map<string, string>();
+  private readonly due: DuePayments;
 
   constructor(
     private readonly payments: PaymentRepository,
@@ -43,7 +43,9 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     private readonly settled: SettledReceipts,
     @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.due = new DuePayments(payments);
+  }
 
   onApplicationBootstrap(): void {
     this.settled.onSettled((receiptId) => {
@@ -114,19 +116,21 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   private async look(): Promise<void> {
-    const room = CONCURRENCY - this.turns.size;
-    if (this.isLooking || this.isStopping || room <= 0) return;
+    if (this.isLooking || this.isStopping) return;
     this.isLooking = true;
     try {
       const leaseId = newId('lse');
-      const claimed = await this.payments.claim(leaseId, { limit: room });
+      const { ids, isFull } = await this.due.claim(leaseId);
       // Of most there is nothing to do but to see that: together that is two readings, not one each.
-      const known = claimed.length > 0 ? await this.readAll(claimed) : new Map<string, PaymentFacts>();
-      const turns = claimed.map((id) =>
-        this.inTurn(id, (reached) => this.advance(id, leaseId, reached, known.get(id) ?? null)),
-      );
-      // More may be due than there was room for: after an outage thousands are.
-      if (turns.length === room) void Promise.race(turns.map(({ end }) => end)).then(() => this.look());
+      const known = ids.length > 0 ? await this.readAll(ids) : new Map<string, PaymentFacts>();
+      for (const id of ids) {
+        const { end } = this.inTurn(id, (reached) => this.advance(id, leaseId, reached, known.get(id) ?? null));
+        void end.finally(() => {
+          this.due.release(id);
+          // More may be due than there was room for: after an outage thousands are.
+          if (isFull) void this.look();
+        });
+      }
     } catch (error) {
       this.logger.warn({ err: error }, 'payment: could not look for what is due');
     } finally {

@@ -67,6 +67,17 @@ export interface Rest {
   for?: 'operator';
 }
 
+export interface ClaimedPayment {
+  id: string;
+  merchantId: string;
+}
+
+/** So many of those that are due, of other merchants than these. */
+export interface DuePaymentsWanted {
+  limit: number;
+  notOf: readonly string[];
+}
+
 @Injectable()
 export class PaymentRepository {
   private readonly leaseSeconds: number;
@@ -79,18 +90,19 @@ export class PaymentRepository {
   }
 
   /** Takes the payments that are due, or these; nobody else works on them until the lease ends. */
-  async claim(leaseId: string, which: { limit: number } | { ids: readonly string[] }): Promise<string[]> {
+  async claim(leaseId: string, which: DuePaymentsWanted | { ids: readonly string[] }): Promise<ClaimedPayment[]> {
     const due =
       'ids' in which
         ? Prisma.sql`id = ANY(${[...which.ids]}::text[])`
         : Prisma.sql`id IN (SELECT id FROM payments WHERE due_at <= now() AND (lease_until IS NULL OR lease_until < now())
+                               AND merchant_id <> ALL(${[...which.notOf]}::text[])
                              ORDER BY due_at LIMIT ${which.limit}::int4 FOR UPDATE SKIP LOCKED)`;
-    const rows = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
+    const rows = await this.prisma.queryHot<{ id: string; merchant_id: string }>(Prisma.sql`
       UPDATE payments SET lease_id = ${leaseId} || '/' || id,
                           lease_until = now() + make_interval(secs => ${this.leaseSeconds}::int4)
        WHERE ${due} AND (lease_until IS NULL OR lease_until < now())
-      RETURNING id`);
-    return rows.map((row) => row.id);
+      RETURNING id, merchant_id`);
+    return rows.map((row) => ({ id: row.id, merchantId: row.merchant_id }));
   }
 
   /** Gives a payment back, to be looked at again; what happened to its receipts meanwhile makes it due at once. */
