@@ -21,6 +21,7 @@ import { paymentPatterns } from './cases/16-payments.js';
 import { databaseDeaf, databasePacketsLost } from './cases/18-database-silent.js';
 import { gatewayStalled } from './cases/19-gateway-stalled.js';
 import { reportStorm } from './cases/20-reports.js';
+import { nation } from './cases/21-nation.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -30,4 +31,5 @@ export const CASES: readonly FaultCase[] = [
   ...[dataFolder, linksCut, clockJumps, everything],
   ...paymentPatterns,
   ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
+  nation,
 ];
