@@ -10,6 +10,8 @@ export interface Size {
   /** Of a case that is a whole nation. */
   merchants?: number;
   devices?: number;
+  /** Of all its shops together, at rest. */
+  salesPerSecond?: number;
 }
 
 export type Scale = 'full' | 'tenth' | 'quick';

@@ -50,7 +50,7 @@ const REGISTERS_AT_ONCE = 16;
 export async function judge(system: TestSystem, loads: readonly Load[], options: JudgeOptions): Promise<Verdict> {
   const sold = loads.flatMap((load) => load.sold);
   const failures = summed(loads.flatMap((load) => load.complaints));
-  const drained = await drain(system, options).catch((error: unknown) => String(error));
+  const drained = await lanesFinish(system, options).catch((error: unknown) => String(error));
   if (typeof drained === 'string') failures.push(drained.slice(0, 400));
   await deliverUnsent(system, options.tills, failures);
   const documents = (await documentsAtOfd(system)).filter((document) => isOurs(document, options));
@@ -106,7 +106,11 @@ function groupByMarker(documents: readonly OfdDocument[]): Map<string, OfdDocume
   return grouped;
 }
 
-async function drain(system: TestSystem, { tills, drainMs = 60_000 }: JudgeOptions): Promise<null> {
+/** Waits until the lanes have finished what was accepted before a moment, or all of it. */
+export async function lanesFinish(
+  system: TestSystem,
+  { tills, drainMs = 60_000, before }: Pick<JudgeOptions, 'tills' | 'drainMs'> & { before?: Date },
+): Promise<null> {
   const devices = tills.map(({ deviceId }) => deviceId);
   await until(
     'every lane has finished',
@@ -115,10 +119,11 @@ async function drain(system: TestSystem, { tills, drainMs = 60_000 }: JudgeOptio
         system.database,
         `SELECT d.state || coalesce(': ' || d.state_reason, '') AS device, l.due_reason AS reason, count(*)::int AS waiting
            FROM receipts r JOIN devices d ON d.id = r.device_id JOIN lanes l ON l.device_id = d.id
-          WHERE r.status IN ('accepted', 'sending') AND r.device_id = ANY($1) GROUP BY 1, 2`,
-        [devices],
+          WHERE r.status IN ('accepted', 'sending') AND r.device_id = ANY($1)
+            AND r.created_at < coalesce($2::timestamptz, 'infinity') GROUP BY 1, 2`,
+        [devices, before ?? null],
       ).catch(() => [{ device: 'the database is away', reason: null, waiting: -1 }]),
-    (lanes) => lanes.length === 0,
+    ({ length }) => length === 0,
     drainMs,
   );
   return null;
