@@ -16,8 +16,8 @@ import { WebhookBooks } from './webhook-books.js';
 const HEALTHY_PERCENT = 5;
 const REGISTERS_PER_PROCESS = 1_000;
 /** A till's software gives up a request and repeats it with the same key. */
-const CLIENT_PATIENCE_MS = 20_000;
-const WAIT_S = 15;
+const CLIENT_PATIENCE_MS = 12_000;
+const WAIT_S = 8;
 
 export interface NationSize {
   merchants: number;
@@ -109,8 +109,8 @@ export class Nation {
   }
 
   /** Sales that were answered in this span (`performance.now()`). */
-  soldBetween(fromMs: number, toMs: number, whose: 'healthy' | 'all' = 'all'): Sold[] {
-    const loads = whose === 'healthy' ? this.loads.healthy : this.allLoads;
+  soldBetween(fromMs: number, toMs: number, whose: 'healthy' | 'others' | 'all' = 'all'): Sold[] {
+    const loads = whose === 'all' ? this.allLoads : this.loads[whose];
     return loads.flatMap(({ sold }) => sold.filter(({ answeredMs }) => answeredMs >= fromMs && answeredMs < toMs));
   }
 
