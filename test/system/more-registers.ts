@@ -48,7 +48,12 @@ export async function startRegisters(
     ...env,
   };
   const program = new Program('more registers', 'cash-register/src/main.js', settings, `${urls.at(-1)}/status`);
-  await program.start();
+  try {
+    await program.start();
+  } catch (error) {
+    await program.end('SIGKILL');
+    throw error;
+  }
   return { program, folder, urls };
 }
 

@@ -14,7 +14,7 @@ import { WebhookBooks } from './webhook-books.js';
 
 /** Of 100 registers so many stay healthy when the others fail together. */
 const HEALTHY_PERCENT = 5;
-const REGISTERS_PER_PROCESS = 1_000;
+const REGISTERS_PER_PROCESS = 250;
 /** A till's software gives up a request and repeats it with the same key. */
 const CLIENT_PATIENCE_MS = 12_000;
 const WAIT_S = 8;
@@ -43,7 +43,7 @@ export class Nation {
   readonly balancer: string[];
   private readonly parts: (() => Promise<unknown>)[] = [];
   private readonly otherProcesses: RegisterProcess[] = [];
-  private loads: { healthy: Load[]; others: Load[] } = { healthy: [], others: [] };
+  private readonly loads: { healthy: Load[]; others: Load[] } = { healthy: [], others: [] };
 
   private constructor(
     readonly system: TestSystem,
