@@ -12,6 +12,7 @@ const LONG = [
   'test/screen/whole-path.e2e-spec.ts',
   'test/examples/examples.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
+  'test/faults/tenths-nation.e2e-spec.ts',
   'test/faults/tenths-line.e2e-spec.ts',
   'test/faults/tenths-lossy.e2e-spec.ts',
   'test/recovery/restore.e2e-spec.ts',

@@ -22,6 +22,7 @@ import { sdkThroughFaults } from './cases/17-sdk.js';
 import { databaseDeaf, databasePacketsLost } from './cases/18-database-silent.js';
 import { gatewayStalled } from './cases/19-gateway-stalled.js';
 import { reportStorm } from './cases/20-reports.js';
+import { nation } from './cases/21-nation.js';
 import type { FaultCase } from './frame/case.js';
 
 /** All ways of breaking it, in the order of the table. */
@@ -32,4 +33,5 @@ export const CASES: readonly FaultCase[] = [
   ...paymentPatterns,
   sdkThroughFaults,
   ...[databaseDeaf, databasePacketsLost, gatewayStalled, reportStorm],
+  nation,
 ];

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { CASES } from './cases.js';
+import type { FaultCase } from './frame/case.js';
 import { runCase } from './frame/run-case.js';
 import { cellsOf, HEADER, remarksOf, rowAsMarkdown, type Row } from './frame/row.js';
 import { startStage } from './frame/stage.js';
@@ -13,8 +14,8 @@ async function main(args: readonly string[]): Promise<number> {
   const seed = seedAt < 0 ? Math.floor(Math.random() * 1_000_000) : Number(args[seedAt + 1]);
   if (!Number.isSafeInteger(seed)) throw new Error('--seed needs a whole number');
   const named = args.filter((arg, index) => !arg.startsWith('--') && (seedAt < 0 || index !== seedAt + 1));
-  const wanted = CASES.filter(({ number }) => named.length === 0 || named.some((name) => isNamed(number, name)));
-  const unknown = named.find((name) => !CASES.some(({ number }) => isNamed(number, name)));
+  const wanted = CASES.filter((one) => named.length === 0 || named.some((name) => isNamed(one, name)));
+  const unknown = named.find((name) => !CASES.some((one) => isNamed(one, name)));
   if (unknown !== undefined)
     throw new Error(`No such case: ${unknown}. There are: ${CASES.map((one) => one.number).join(', ')}.`);
   const scale = args.includes('--tenth') ? ('tenth' as const) : ('full' as const);
@@ -41,9 +42,9 @@ async function main(args: readonly string[]): Promise<number> {
   return rows.some(({ failures }) => failures.length > 0) ? 1 : 0;
 }
 
-/** "2" means 2a and 2b. */
-function isNamed(number: string, name: string): boolean {
-  return number === name || number.replace(/[a-z]$/, '') === name;
+/** "2" means 2a and 2b; "nation" the case of that name. */
+function isNamed({ number, alias }: FaultCase, name: string): boolean {
+  return number === name || alias === name || number.replace(/[a-z]$/, '') === name;
 }
 
 // Not left to the end of the event loop: whoever still asks in a case that was given up must not hold it open.

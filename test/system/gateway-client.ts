@@ -18,6 +18,7 @@ export class GatewayClient {
   constructor(
     private readonly urls: readonly string[],
     readonly merchant: TestMerchant,
+    private readonly timeoutMs = 90_000,
   ) {}
 
   /** A sale of one piece of catalogue goods by the till's cashier. */
@@ -61,7 +62,7 @@ export class GatewayClient {
       method,
       ...(init.body === undefined ? {} : { body: init.body }),
       headers: { authorization, ...init.headers },
-      signal: AbortSignal.timeout(90_000),
+      signal: AbortSignal.timeout(this.timeoutMs),
     });
     const text = await response.text();
     const contentType = response.headers.get('content-type');
@@ -79,6 +80,7 @@ export class GatewayClient {
       method: 'POST',
       headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
       body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope ? { scope } : {}) }),
+      signal: AbortSignal.timeout(this.timeoutMs),
     });
     if (!response.ok) throw new Error(`no token: ${response.status} ${await response.text()}`);
     const { access_token: token } = (await response.json()) as { access_token: string };

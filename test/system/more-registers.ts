@@ -6,10 +6,14 @@ import type { TestMerchant } from './merchant.js';
 import { Program } from './program.js';
 import type { TestSystem } from './system.js';
 
-export interface MoreRegisters {
+export interface RegisterProcess {
   program: Program;
   /** Their data folder; with `count` above 1 each register has its own in there. */
   folder: string;
+  urls: string[];
+}
+
+export interface MoreRegisters extends Omit<RegisterProcess, 'urls'> {
   merchant: TestMerchant;
   client: GatewayClient;
 }
@@ -23,16 +27,17 @@ export interface MoreRegistersOptions {
   seenAs?: (urls: string[]) => Promise<string[]>;
 }
 
-/** One more process of registers beside a running system, for a merchant of their own. The caller ends `program`. */
-export async function startMoreRegisters(
+/** One more process of registers beside a running system, that no merchant has yet. The caller ends `program`. */
+export async function startRegisters(
   system: TestSystem,
-  { count = 1, env = {}, profile, scopes, seenAs }: MoreRegistersOptions = {},
-): Promise<MoreRegisters> {
-  const port = await freePorts(count);
-  const urls = Array.from({ length: count }, (_, index) => `http://127.0.0.1:${port + index}`);
+  options: { count?: number; env?: Record<string, string>; host?: string; port?: number } = {},
+): Promise<RegisterProcess> {
+  const { count = 1, env = {}, host = '127.0.0.1', port = await freePorts(count) } = options;
+  const urls = Array.from({ length: count }, (_, index) => `http://${host}:${port + index}`);
   const folder = join(system.folder, newId('dev'));
   const settings = {
     REGISTER_PORT: String(port),
+    REGISTER_HOST: host,
     DATA_DIR: folder,
     OFD_URLS: system.ofdUrl,
     REGISTER_API_KEY: system.registerApiKey,
@@ -43,7 +48,21 @@ export async function startMoreRegisters(
     ...env,
   };
   const program = new Program('more registers', 'cash-register/src/main.js', settings, `${urls.at(-1)}/status`);
-  await program.start();
+  try {
+    await program.start();
+  } catch (error) {
+    await program.end('SIGKILL');
+    throw error;
+  }
+  return { program, folder, urls };
+}
+
+/** The same for a merchant of their own. */
+export async function startMoreRegisters(
+  system: TestSystem,
+  { count, env, profile, scopes, seenAs }: MoreRegistersOptions = {},
+): Promise<MoreRegisters> {
+  const { program, folder, urls } = await startRegisters(system, { ...(count && { count }), ...(env && { env }) });
   try {
     const registerUrls = seenAs ? await seenAs(urls) : urls;
     const merchant = await system.addMerchant({ registerUrls, profile, ...(scopes && { scopes }) });

@@ -1,3 +1,4 @@
+import { inParallel } from './in-parallel.js';
 import type { TestSystem } from './system.js';
 
 /** A document as the OFD simulator holds it. */
@@ -22,8 +23,11 @@ export async function documentsAtOfd({ ofdUrl }: Pick<TestSystem, 'ofdUrl'>): Pr
 }
 
 /** POST /emulator/faults on every register. */
-export async function setFaults({ registerUrls, registerApiKey }: TestSystem, rules: unknown[]): Promise<void> {
-  for (const url of registerUrls) {
+export async function setFaults(
+  { registerUrls, registerApiKey }: Pick<TestSystem, 'registerUrls' | 'registerApiKey'>,
+  rules: unknown[],
+): Promise<void> {
+  await inParallel(registerUrls, 16, async (url) => {
     const response = await fetch(`${url}/emulator/faults`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': registerApiKey },
@@ -31,5 +35,5 @@ export async function setFaults({ registerUrls, registerApiKey }: TestSystem, ru
     });
     if (!response.ok) throw new Error(`POST /emulator/faults: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
-  }
+  });
 }

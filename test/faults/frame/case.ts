@@ -7,6 +7,11 @@ export interface Size {
   receipts: number;
   /** Kills, cuts, outages: how often it is broken. */
   strikes: number;
+  /** Of a case that is a whole nation. */
+  merchants?: number;
+  devices?: number;
+  /** Of all its shops together, at rest. */
+  salesPerSecond?: number;
 }
 
 export type Scale = 'full' | 'tenth' | 'quick';
@@ -40,6 +45,8 @@ export interface FaultCase {
   number: string;
   /** As the table says it. */
   name: string;
+  /** Another name by which it is asked for on the command line. */
+  alias?: string;
   stage: StageKind;
   full: Size;
   tenth: Size;

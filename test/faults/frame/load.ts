@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Chance } from '../../../apps/device-relay/src/lanes/simulation/testing/chance.js';
 import type { Answer, GatewayClient } from '../../system/gateway-client.js';
@@ -29,6 +30,8 @@ export interface LoadOptions {
   asyncShare?: number;
   waitS?: number;
   breathMs?: number;
+  /** The desks begin one after the other within this time, drawn by chance, instead of all at once. */
+  startWithinMs?: number;
   tills?: readonly Till[];
 }
 
@@ -46,7 +49,7 @@ export class Load {
   refusals = 0;
   private issued = 0;
   private count = 0;
-  private isStopped = false;
+  private readonly stopping = new AbortController();
   private readonly desks: Promise<unknown>;
 
   constructor(
@@ -54,17 +57,18 @@ export class Load {
     private readonly options: LoadOptions,
   ) {
     const { perTill = 3, tills = client.merchant.tills } = options;
+    setMaxListeners(tills.length * perTill + 1, this.stopping.signal);
     this.desks = Promise.all(
       Array.from({ length: tills.length * perTill }, (_, index) => this.desk(tills[index % tills.length] as Till)),
     );
   }
 
   stop(): void {
-    this.isStopped = true;
+    this.stopping.abort();
   }
 
   get isOver(): boolean {
-    return this.isStopped || this.issued >= (this.options.total ?? Infinity);
+    return this.stopping.signal.aborted || this.issued >= (this.options.total ?? Infinity);
   }
 
   /** Waits until so many have been sold. */
@@ -89,12 +93,21 @@ export class Load {
   }
 
   private async desk(till: Till): Promise<void> {
-    const { chance, asyncShare = 0.2, waitS = 5, breathMs = 40 } = this.options;
+    const { chance, asyncShare = 0.2, waitS = 5, breathMs = 40, startWithinMs = 0 } = this.options;
+    if (startWithinMs > 0) await this.breathe(chance.between(0, startWithinMs));
     while (!this.isOver) {
       this.issued += 1;
       await this.sell(till, chance.happens(asyncShare) ? 'respond-async' : `wait=${waitS}`);
-      if (breathMs > 0) await delay(breathMs);
+      if (breathMs > 0) await this.breathe(breathMs);
     }
+  }
+
+  /** Ends early when the load is stopped. */
+  private async breathe(ms: number): Promise<void> {
+    const { signal } = this.stopping;
+    await delay(ms, undefined, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   }
 
   private async sell({ deviceId, cashierId }: Till, prefer: string): Promise<Sold | null> {

@@ -1,6 +1,7 @@
 import { LocalApiClient } from '#local-api';
 import { sql } from '../../system/database.js';
 import type { Till } from '../../system/merchant.js';
+import { inParallel } from '../../system/in-parallel.js';
 import { documentsAtOfd, type OfdDocument } from '../../system/outside-world.js';
 import type { TestSystem } from '../../system/system.js';
 import { until } from '../../system/until.js';
@@ -39,6 +40,8 @@ interface LedgerRow {
 }
 
 const SAMPLES = 5;
+/** Registers that are asked at the same time. */
+const REGISTERS_AT_ONCE = 16;
 
 /**
  * Counts what stands at the OFD and in the registers against what clients were promised. The gateway's own rows are asked
@@ -51,7 +54,7 @@ export async function judge(
 ): Promise<Verdict> {
   const sold = loads.flatMap((load) => load.sold);
   const failures = summed(loads.flatMap((load) => load.complaints));
-  const drained = await drain(system, options).catch((error: unknown) => String(error));
+  const drained = await lanesFinish(system, options).catch((error: unknown) => String(error));
   if (typeof drained === 'string') failures.push(drained.slice(0, 400));
   await deliverUnsent(system, options.tills, failures);
   const documents = (await documentsAtOfd(system)).filter((document) => isOurs(document, options));
@@ -107,7 +110,11 @@ function groupByMarker(documents: readonly OfdDocument[]): Map<string, OfdDocume
   return grouped;
 }
 
-async function drain(system: TestSystem, { tills, drainMs = 60_000 }: JudgeOptions): Promise<null> {
+/** Waits until the lanes have finished what was accepted before a moment, or all of it. */
+export async function lanesFinish(
+  system: TestSystem,
+  { tills, drainMs = 60_000, before }: Pick<JudgeOptions, 'tills' | 'drainMs'> & { before?: Date },
+): Promise<null> {
   const devices = tills.map(({ deviceId }) => deviceId);
   await until(
     'every lane has finished',
@@ -116,10 +123,11 @@ async function drain(system: TestSystem, { tills, drainMs = 60_000 }: JudgeOptio
         system.database,
         `SELECT d.state || coalesce(': ' || d.state_reason, '') AS device, l.due_reason AS reason, count(*)::int AS waiting
            FROM receipts r JOIN devices d ON d.id = r.device_id JOIN lanes l ON l.device_id = d.id
-          WHERE r.status IN ('accepted', 'sending') AND r.device_id = ANY($1) GROUP BY 1, 2`,
-        [devices],
+          WHERE r.status IN ('accepted', 'sending') AND r.device_id = ANY($1)
+            AND r.created_at < coalesce($2::timestamptz, 'infinity') GROUP BY 1, 2`,
+        [devices, before ?? null],
       ).catch(() => [{ device: 'the database is away', reason: null, waiting: -1 }]),
-    (lanes) => lanes.length === 0,
+    ({ length }) => length === 0,
     drainMs,
   );
   return null;
@@ -127,27 +135,28 @@ async function drain(system: TestSystem, { tills, drainMs = 60_000 }: JudgeOptio
 
 /** Asks the registers to hand over what is unsent, and compares their own counting with the OFD's. */
 async function deliverUnsent(system: TestSystem, tills: readonly Till[], failures: string[]): Promise<void> {
-  const checks = await terminalChecks(system);
-  for (const { registerUrl } of tills) {
+  const counters: { terminalId: string; currentReceiptSeq: number }[] = [];
+  await inParallel(tills, REGISTERS_AT_ONCE, async ({ registerUrl }) => {
     const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
     try {
-      const resent = await register.sendUnsentReceipts();
-      if (resent.kind === 'ok' && resent.value.sent > 0) checks.clear();
+      await register.sendUnsentReceipts();
       const info = await register.fmInfo();
-      if (info.kind !== 'ok') {
-        failures.push(`GET /fm/info of ${registerUrl}: ${info.kind}`);
-        continue;
-      }
-      const { terminalId, currentReceiptSeq } = info.value;
-      const held = checks.get(terminalId) ?? (await terminalChecks(system)).get(terminalId);
-      // One number per registration ever made: a doubled one, whatever it is called, would be one too many.
-      if (currentReceiptSeq !== (held?.held ?? 0) || (held?.gaps.length ?? 0) > 0) {
-        failures.push(`${terminalId} counts ${currentReceiptSeq} documents, the OFD ${held?.held ?? 0}`);
-      }
+      if (info.kind === 'ok') counters.push(info.value);
+      else failures.push(`GET /fm/info of ${registerUrl}: ${info.kind}`);
     } finally {
       register.close();
     }
+  });
+  const checks = await terminalChecks(system);
+  const wrong: string[] = [];
+  for (const { terminalId, currentReceiptSeq } of counters) {
+    const held = checks.get(terminalId);
+    // One number per registration ever made: a doubled one, whatever it is called, would be one too many.
+    if (currentReceiptSeq !== (held?.held ?? 0) || (held?.gaps.length ?? 0) > 0) {
+      wrong.push(`${terminalId} counts ${currentReceiptSeq} documents, the OFD ${held?.held ?? 0}`);
+    }
   }
+  failures.push(...summed(wrong));
 }
 
 interface TerminalCheck {
@@ -224,24 +233,24 @@ async function askJournals(
   byMarker: ReadonlyMap<string, OfdDocument[]>,
 ): Promise<string[]> {
   const wrong: string[] = [];
-  await Promise.all(
-    tills.map(async ({ deviceId, registerUrl }) => {
-      const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
-      try {
-        for (const { marker, answer } of sold.filter((one) => one.deviceId === deviceId)) {
-          const document = byMarker.get(marker)?.[0];
-          if (!document) continue;
-          const held = await register.findByKey(answer.body.id ?? '');
-          const receipt = held.kind === 'ok' ? held.value.receipt : null;
-          if (receipt?.receiptSeq !== document.seq || receipt.terminalId !== document.terminal_id) {
-            wrong.push(`${marker} has no entry ${document.seq} under its key in the journal`);
-          }
+  const byDevice = new Map<string, Sold[]>(tills.map(({ deviceId }) => [deviceId, []]));
+  for (const one of sold) byDevice.get(one.deviceId)?.push(one);
+  await inParallel(tills, REGISTERS_AT_ONCE, async ({ deviceId, registerUrl }) => {
+    const register = new LocalApiClient({ baseUrl: registerUrl, apiKey: system.registerApiKey, timeoutMs: 20_000 });
+    try {
+      for (const { marker, answer } of byDevice.get(deviceId) ?? []) {
+        const document = byMarker.get(marker)?.[0];
+        if (!document) continue;
+        const held = await register.findByKey(answer.body.id ?? '');
+        const receipt = held.kind === 'ok' ? held.value.receipt : null;
+        if (receipt?.receiptSeq !== document.seq || receipt.terminalId !== document.terminal_id) {
+          wrong.push(`${marker} has no entry ${document.seq} under its key in the journal`);
         }
-      } finally {
-        register.close();
       }
-    }),
-  );
+    } finally {
+      register.close();
+    }
+  });
   return summed(wrong);
 }
 

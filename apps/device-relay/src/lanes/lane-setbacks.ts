@@ -9,6 +9,9 @@ export type UnfitRegister = Exclude<RegisterCheck, { kind: 'same' }>;
 
 /** What happens to a lane whose register does not do what we asked: it waits, on the database's clock, lock released. */
 export class LaneSetbacks {
+  /** Devices whose shift was opened just now, and how many failures their lane counted after it. */
+  private readonly openedAt = new Map<string, number>();
+
   constructor(
     private readonly store: LaneStore,
     private readonly random: () => number = Math.random,
@@ -55,10 +58,20 @@ export class LaneSetbacks {
     return this.wait(lane, retryAfterMs(lane.failures, this.random), reason);
   }
 
-  /** Due at once, and counted: the next failure in a row waits. */
-  async retryNow(lane: LaneInHand, reason: string): Promise<void> {
+  /**
+   * At once, but only once: a register that says it opened and stays closed must not spin. Failures before it, of a register
+   * that was away, do not count: it has just answered.
+   */
+  async shiftOpened(lane: LaneInHand): Promise<Step> {
+    const { id } = lane.device;
+    if (this.openedAt.get(id) === lane.failures) {
+      this.openedAt.delete(id);
+      return this.retryLater(lane, 'the shift is open, and the receipt met F-002 again');
+    }
     lane.failures += 1;
-    await this.wait(lane, 0, reason);
+    this.openedAt.set(id, lane.failures);
+    await this.wait(lane, 0, 'the shift was opened');
+    return { kind: 'reread' };
   }
 
   async wait(lane: LaneInHand, afterMs: number, reason: string): Promise<Step> {

@@ -191,3 +191,34 @@ test.each([
   const [sent] = server.requests.filter(({ head }) => head.startsWith('POST'));
   expect((JSON.parse(sent?.body ?? '{}') as { extraInfo?: unknown }).extraInfo).toEqual(isTold ? extraInfo : undefined);
 });
+
+test('a register that was away for long comes back with its shift closed: the shift is opened and the receipt goes at once', async () => {
+  let isOpen = false;
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/z-report/open') isOpen = true;
+    if (path === '/status') socket.write(answer(200, STATUS));
+    else if (path === '/fm/info') socket.write(answer(200, INFO));
+    else if (path === '/z-report/open') socket.write(answer(200, { success: true }));
+    else if (isOpen) socket.write(answer(200, SALE));
+    else socket.write(answer(409, { success: false, error: { code: 'F-002', message: 'closed' } }));
+  };
+  const receiptId = await rows.createReceipt();
+  await rows.sql.query('UPDATE lanes SET failures = 7');
+  await drain();
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered', receipt_seq: '41' });
+});
+
+test('a register that says it opened its shift and stays closed is asked again after a pause', async () => {
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/status') socket.write(answer(200, STATUS));
+    else if (path === '/fm/info') socket.write(answer(200, INFO));
+    else if (path === '/z-report/open') socket.write(answer(200, { success: true }));
+    else socket.write(answer(409, { success: false, error: { code: 'F-002', message: 'closed' } }));
+  };
+  const receiptId = await rows.createReceipt();
+  expect(await drain()).toMatchObject({ kind: 'wait' });
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'accepted' });
+  expect(await rows.lane()).toMatchObject({ failures: 2, due_reason: expect.stringContaining('F-002 again') });
+});

@@ -9,10 +9,7 @@ export async function openShift(lane: LaneInHand, setbacks: LaneSetbacks): Promi
   const answer = await lane.register.openShift();
   switch (answer.kind) {
     case 'ok':
-      // At once, but only once: a register that says it opened and stays closed must not spin.
-      if (lane.failures > 0) return setbacks.retryLater(lane, 'the shift is open, and the receipt met F-002 again');
-      await setbacks.retryNow(lane, 'the shift was opened');
-      return { kind: 'reread' };
+      return setbacks.shiftOpened(lane);
     case 'refused':
       if (answer.code === 'E-002') return setbacks.refused(lane, 'expired', `${answer.code}: ${answer.message}`);
       if (answer.code === 'F-003' || answer.code === 'F-005')

@@ -5,7 +5,7 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  event: { id: string; type: string; merchant_id: string; data: Record<string, unknown> };
+  event: { id: string; type: string; timestamp: string; merchant_id: string; data: Record<string, unknown> };
   /** Those of a batch, or the one event. */
   events: Received['event'][];
 }
