@@ -65,8 +65,9 @@ export class LaneSetbacks {
   async shiftOpened(lane: LaneInHand): Promise<Step> {
     const { id } = lane.device;
     if (this.openedAt.get(id) === lane.failures) {
-      this.openedAt.delete(id);
-      return this.retryLater(lane, 'the shift is open, and the receipt met F-002 again');
+      const step = await this.retryLater(lane, 'the shift is open, and the receipt met F-002 again');
+      this.openedAt.set(id, lane.failures);
+      return step;
     }
     lane.failures += 1;
     this.openedAt.set(id, lane.failures);

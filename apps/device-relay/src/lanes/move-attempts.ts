@@ -1,4 +1,11 @@
-import { FROM_COPY, isNotHeldElsewhere, isUniqueViolation, Prisma, UNPROVEN_ATTEMPT, type PrismaService } from '#database';
+import {
+  FROM_COPY,
+  isNotHeldElsewhere,
+  isUniqueViolation,
+  Prisma,
+  UNPROVEN_ATTEMPT,
+  type PrismaService,
+} from '#database';
 import type { Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
