@@ -1,6 +1,7 @@
 // Promise: what a lane costs does not depend on what waits in others, on what the planner believes, or on a snapshot that stays open.
 import pg from 'pg';
 import { PrismaService } from '#database';
+import type { Registration } from '#fiscal-domain';
 import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
@@ -157,11 +158,11 @@ async function workLane(grip: LaneGrip): Promise<void> {
   }
 }
 
-function registrationOf(index: number) {
+function registrationOf(index: number): Registration {
   return {
     ...{ terminalId: 'UZ1', receiptSeq: 500_000 + index, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/1' },
-    ...{ transactionTimeMs: Date.now(), ofdSent: true, ofdError: null },
-  } as Parameters<LaneRepository['closeRegistered']>[0]['registration'];
+    ...{ transactionTimeMs: Date.now(), ofdSent: true, ofdError: null, recordedFields: [], shiftNumber: null },
+  };
 }
 
 async function startOver(statistics: () => Promise<void>): Promise<void> {

@@ -100,7 +100,7 @@ export class ReadShownReceipt {
     if (isStillOpen) return shift.number;
     const [closed] = await this.prisma.$queryRaw<{ number: number }[]>`
       SELECT s.number FROM shifts s JOIN z_reports z ON z.shift_id = s.id
-       WHERE s.terminal_id = ${terminalId} AND s.opened_at + interval '1 second' <= ${registeredAt}::timestamptz
+       WHERE s.merchant_id = ${row.merchant_id} AND s.terminal_id = ${terminalId} AND s.opened_at + interval '1 second' <= ${registeredAt}::timestamptz
          AND s.closed_at >= ${registeredAt}::timestamptz
        ORDER BY s.number DESC LIMIT 1`;
     return closed?.number ?? null;

@@ -55,6 +55,8 @@ export class LaneRows {
     await sql.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '123456789')`);
     await sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main')`);
     await rows.createDevice(rows.deviceId);
+    const server = await sql.query<{ started: string }>('SELECT pg_postmaster_start_time()::text AS started');
+    rows.grip = { ...rows.grip, serverStartedAt: server.rows[0]?.started ?? '' };
     return rows;
   }
 
@@ -64,11 +66,7 @@ export class LaneRows {
     await this.session.connect();
     const lockNumber = (await this.ours.lockNumberOf(this.deviceId)) ?? 0;
     await this.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, lockNumber]);
-    const { rows } = await this.session.query<{ started: string }>(
-      'SELECT pg_postmaster_start_time()::text AS started',
-    );
-    const serverStartedAt = rows[0]?.started ?? '';
-    this.grip = { ...this.grip, lockNumber, serverStartedAt, backendPid: await backendPidOf(this.session) };
+    this.grip = { ...this.grip, lockNumber, backendPid: await backendPidOf(this.session) };
   }
 
   async stop(): Promise<void> {

@@ -127,6 +127,7 @@ export interface StoredReceipt {
   fiscalSign?: string | null;
   refundOf?: string;
   ofdStatus?: 'pending' | 'sent';
+  evidence?: 'answer' | 'counters';
 }
 
 /** Writes a receipt as the gateway and a relay would have left it. @returns its id */
@@ -148,7 +149,7 @@ export async function storeReceipt(prisma: PrismaService, given: StoredReceipt):
             ${isRegistered ? terminalId : null}, ${isRegistered ? receiptSeq : null}::bigint,
             ${isRegistered ? fiscalSign : null}, ${link},
             ${isRegistered ? '2026-01-02T03:04:05Z' : null}::timestamptz,
-            ${isRegistered ? 'answer' : null}::evidence,
+            ${isRegistered ? (given.evidence ?? 'answer') : null}::evidence,
             ${isRegistered ? (given.ofdStatus ?? 'sent') : null}::ofd_status, '2026-01-02T03:04:01Z'::timestamptz)`;
   return id;
 }
