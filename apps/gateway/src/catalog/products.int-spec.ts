@@ -137,7 +137,8 @@ test.each([
   [{}, '/products'],
   [{ products: [] }, '/products'],
   [{ products: 'x' }, '/products'],
-  [{ products: Array.from({ length: 1_001 }, () => ({})) }, '/products'],
+  // No list may be longer, whatever the route: refused before any field is read.
+  [{ products: Array.from({ length: 1_001 }, () => ({})) }, ''],
 ])('a body that is no batch is refused as a whole (%#)', async (body, pointer) => {
   const answer = await catalog.ask('PUT', '/v1/catalog/products', body);
   expect([answer.status, answer.body.errors[0]?.pointer]).toEqual([422, pointer]);

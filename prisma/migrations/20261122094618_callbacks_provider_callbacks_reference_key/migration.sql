@@ -1,0 +1,2 @@
+-- CreateIndex
+CREATE UNIQUE INDEX CONCURRENTLY "provider_callbacks_reference_key" ON "provider_callbacks"("reference");

@@ -1,0 +1,1 @@
+ALTER TABLE "shifts" VALIDATE CONSTRAINT "shifts_have_merchant";

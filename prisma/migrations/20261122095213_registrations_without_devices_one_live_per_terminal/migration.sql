@@ -1,0 +1,1 @@
+DROP INDEX CONCURRENTLY "devices_one_live_per_terminal";

@@ -1,0 +1,1 @@
+DROP INDEX CONCURRENTLY "shifts_terminal_id_number_key";
