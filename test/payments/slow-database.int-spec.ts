@@ -6,8 +6,8 @@ import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
 
-/** Longer than may lie between an intent and its call. */
-const SLEEP_S = 3;
+/** Longer than may lie between an intent and its call (2 s), and shorter than a statement of a payment may take (3 s). */
+const SLEEP_S = 2.2;
 
 /** Every call is kept in the transaction that it changes something in: there the database sleeps until it is woken. */
 async function asleep(): Promise<void> {

@@ -9,6 +9,7 @@ import { createTestDatabase, type TestDatabase } from './testing/index.js';
 
 /** Goal: everything is served again within five seconds; the rest is for a busy machine. */
 const SOON_MS = 15_000;
+const SETTINGS = { poolSize: 4, lockTimeoutMs: 400, statementTimeoutMs: 1_000 };
 
 let database: TestDatabase;
 let proxy: TcpProxy;
@@ -22,9 +23,8 @@ beforeAll(async () => {
   proxy = new TcpProxy(port, Number(url.port));
   await proxy.listen();
   url.port = String(port);
-  const settings = { poolSize: 4, lockTimeoutMs: 400, statementTimeoutMs: 1_000 };
-  prisma = new PrismaService({ url: url.href, applicationName: 'silent', ...settings });
-  direct = new PrismaService({ url: database.url, applicationName: 'direct', ...settings });
+  prisma = new PrismaService({ url: url.href, applicationName: 'silent', ...SETTINGS });
+  direct = new PrismaService({ url: database.url, applicationName: 'direct', ...SETTINGS });
 });
 
 afterAll(async () => {
@@ -76,10 +76,20 @@ test('also through Prisma, in a transaction and outside of one', async () => {
 });
 
 test('slow is not silent: a statement may take as long as the server lets it, and a large result as long as it comes', async () => {
-  const slow = prisma.queryHot<{ n: number }>(Prisma.sql`SELECT 1 AS n FROM pg_sleep(0.9)`);
-  expect(await within(slow)).toHaveLength(1);
-  const large = await within(prisma.queryHot(Prisma.sql`SELECT repeat('x', 100000) FROM generate_series(1, 300)`));
-  expect(large).toHaveLength(300);
+  const patient = new PrismaService({
+    url: database.url,
+    applicationName: 'patient',
+    ...SETTINGS,
+    statementTimeoutMs: 5_000,
+  });
+  try {
+    const slow = patient.queryHot<{ n: number }>(Prisma.sql`SELECT 1 AS n FROM pg_sleep(3)`);
+    expect(await within(slow)).toHaveLength(1);
+    const large = await within(patient.queryHot(Prisma.sql`SELECT repeat('x', 100000) FROM generate_series(1, 300)`));
+    expect(large).toHaveLength(300);
+  } finally {
+    await patient.$disconnect();
+  }
 });
 
 test('what a frozen connection held back is never carried out once the statement has failed', async () => {

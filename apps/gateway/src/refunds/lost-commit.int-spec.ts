@@ -30,8 +30,8 @@ test.each<[cuts: Cut[], first: string]>([
   [['before'], '202 accepted'],
   [['after', 'after'], '202 accepted'],
   // Both tries of the gateway die: nobody is told 2xx, and what is on disk is found by the next call.
-  [['before', 'before'], '503 database_unavailable'],
-  [['before', 'after'], '503 database_unavailable'],
+  [['before', 'before'], '503 outcome_unclear'],
+  [['before', 'after'], '503 outcome_unclear'],
 ])('the connection dies %p the commit', async (cuts, first) => {
   const saleId = await fixture.sell([fixture.item('bread', 1_000, '1.5'), fixture.item('bread', 104, '0.3')]);
   const key = `lost-commit-${cuts.join('-')}`;
