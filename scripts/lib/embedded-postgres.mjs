@@ -190,7 +190,10 @@ function attach(record) {
 async function startServer(cluster, dataDir, record, durable) {
   const logFile = path.join(dataDir, 'logs', 'postgres.log');
   /** @type {Record<string, string>} */
-  const settings = durable ? {} : { fsync: 'off', full_page_writes: 'off', shared_buffers: '64MB' };
+  // Test servers serve many whole systems at a time, each with pools of its own.
+  const settings = durable
+    ? {}
+    : { fsync: 'off', full_page_writes: 'off', shared_buffers: '64MB', max_connections: '1000' };
   for (let attempt = 1; ; attempt += 1) {
     const log = openLog(logFile);
     const child = spawnServer(cluster, { port: record.port, log, settings });

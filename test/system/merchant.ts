@@ -39,6 +39,8 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
     poolSize: 2,
     applicationName: 'test-seed',
     lockTimeoutMs: 5_000,
+    // What a program must not wait for, a test on a busy machine may.
+    connectTimeoutMs: 60_000,
   });
   try {
     const entries = readEntries();

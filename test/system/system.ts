@@ -93,6 +93,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     // One client plays many: what it may do is measured, not limited.
     CLIENT_LIMIT: 'off',
     STOP_LISTENER_AFTER_MS: '0',
+    // A test that stops a program need not wait for the longest call.
+    STOP_DEADLINE_MS: '6000',
     DATA_DIR: join(folder, 'programs'),
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,

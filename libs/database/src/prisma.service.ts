@@ -17,6 +17,8 @@ export interface DatabaseSettings {
   statementTimeoutMs?: number;
   /** How long the server lets a transaction do nothing. */
   idleInTransactionMs?: number;
+  /** How long a connection may take to be made, or a free one be waited for; 3 s unless said otherwise. */
+  connectTimeoutMs?: number;
   /** Statements that may wait for a connection; one more is refused at once. */
   maxWaiting?: number;
   /** Further parameters of each session, by name. */

@@ -11,6 +11,8 @@ export interface SessionSettings {
   lockTimeoutMs?: number;
   /** The server ends a session whose transaction does nothing for so long: its process stands still or is gone. */
   idleInTransactionMs?: number;
+  /** How long a connection may take to be made, or a free one of a pool be waited for; 3 s unless said otherwise. */
+  connectTimeoutMs?: number;
   /** Further parameters of the session, by name. */
   parameters?: Readonly<Record<string, string | number>>;
 }
@@ -35,7 +37,7 @@ export function sessionConfig(settings: SessionSettings): pg.ClientConfig & Watc
   return {
     connectionString: withParameters(settings.url, { ...SERVER_SIDE, ...settings.parameters }),
     application_name: settings.applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
