@@ -160,7 +160,7 @@ async function workLane(grip: LaneGrip): Promise<void> {
 function registrationOf(index: number) {
   return {
     ...{ terminalId: 'UZ1', receiptSeq: 500_000 + index, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/1' },
-    ...{ transactionTimeMs: Date.now(), ofdSent: true, ofdError: null },
+    ...{ transactionTimeMs: Date.now(), ofdSent: true, ofdError: null, shiftNumber: null, recordedFields: [] },
   } as Parameters<LaneRepository['closeRegistered']>[0]['registration'];
 }
 

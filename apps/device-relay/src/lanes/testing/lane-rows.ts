@@ -55,6 +55,7 @@ export class LaneRows {
     await sql.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '123456789')`);
     await sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main')`);
     await rows.createDevice(rows.deviceId);
+    rows.grip = { ...rows.grip, serverStartedAt: await rows.serverStartedAt() };
     return rows;
   }
 
@@ -64,11 +65,12 @@ export class LaneRows {
     await this.session.connect();
     const lockNumber = (await this.ours.lockNumberOf(this.deviceId)) ?? 0;
     await this.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, lockNumber]);
-    const { rows } = await this.session.query<{ started: string }>(
-      'SELECT pg_postmaster_start_time()::text AS started',
-    );
-    const serverStartedAt = rows[0]?.started ?? '';
+    const serverStartedAt = await this.serverStartedAt();
     this.grip = { ...this.grip, lockNumber, serverStartedAt, backendPid: await backendPidOf(this.session) };
+  }
+
+  private async serverStartedAt(): Promise<string> {
+    return (await this.one<{ started: string }>('SELECT pg_postmaster_start_time()::text AS started')).started;
   }
 
   async stop(): Promise<void> {
