@@ -16,7 +16,7 @@ export interface Place {
 
 /** Of so many places one is kept free for a merchant that has none. */
 const PLACES_FOR_EACH_KEPT = 50;
-/** Work that waits here at the same time; work beyond it is refused. About 0.5 KiB each. */
+/** Work that waits here at the same time; work beyond it is refused. About 2 KiB each. */
 const MOST_WAITING = 20_000;
 /** Where places are not divided. */
 const ANY = '';

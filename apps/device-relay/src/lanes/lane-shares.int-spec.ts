@@ -154,17 +154,12 @@ class Tills {
   async function openTills(merchant: string, count: number, receipts: number): Promise<string[]> {
     const lanes = lanesOf(merchant, count);
     const profile = { sendTimeoutMs: 120_000, callTimeoutMs: 120_000, pacingMs: 0, settleMs: 0 };
-    await Promise.all(
-      lanes.map(async (deviceId) => {
-        await rows.createDevice(deviceId, merchant);
-        const fields = [deviceId, tills.server.url, seal(deviceId, apiKeyOwner(deviceId), keyring), profile];
-        await rows.sql.query(
-          'UPDATE devices SET base_url = $2, api_key_sealed = $3, profile = $4 WHERE id = $1',
-          fields,
-        );
-        for (let receipt = 0; receipt < receipts; receipt += 1) await rows.createReceipt({ deviceId });
-      }),
-    );
+    for (const deviceId of lanes) {
+      await rows.createDevice(deviceId, merchant);
+      const fields = [deviceId, tills.server.url, seal(deviceId, apiKeyOwner(deviceId), keyring), profile];
+      await rows.sql.query('UPDATE devices SET base_url = $2, api_key_sealed = $3, profile = $4 WHERE id = $1', fields);
+      for (let receipt = 0; receipt < receipts; receipt += 1) await rows.createReceipt({ deviceId });
+    }
     return lanes;
   }
 
