@@ -69,6 +69,47 @@ test('a closed one turns new work away and lets set-aside work end', async () =>
   expect([places.aside, places.waiting]).toEqual([0, 0]);
 });
 
+test('divided: one merchant gets all places but those that are kept, another one a place at once, however many wait', async () => {
+  const places = new Places({ places: 4, aside: 0, isDivided: true });
+  const taken = await Promise.all([1, 2, 3].map(() => places.enter('a')));
+  for (let lane = 0; lane < 100; lane += 1) void places.enter('a');
+  expect([taken.filter(Boolean).length, places.tryEnter('a'), places.waiting, places.free]).toEqual([3, null, 100, 0]);
+  expect(places.loadOf('a')).toBe(103);
+  expect(places.tryEnter('b')).not.toBeNull();
+});
+
+test('divided: answers of one merchant’s slow registers come back before its own new work, not before another merchant', async () => {
+  const places = new Places({ places: 2, aside: 200, isDivided: true });
+  const order: string[] = [];
+  const slow: Place[] = [];
+  for (let lane = 0; lane < 50; lane += 1) {
+    const place = places.tryEnter('a');
+    place?.setAside();
+    if (place) slow.push(place);
+  }
+  expect(slow).toHaveLength(50);
+  const working = [places.tryEnter('a'), places.tryEnter('b')];
+  void places.enter('a').then(() => order.push('new of a'));
+  for (const place of slow) void place.comeBack().then(() => order.push('back of a'));
+  void places.enter('b').then((place) => (order.push('new of b'), place?.leave()));
+  working[1]?.leave();
+  await turn();
+  expect(order).toEqual(['new of b']);
+  working[0]?.leave();
+  for (const place of slow) {
+    await turn();
+    place.leave();
+  }
+  await turn();
+  expect(order.slice(1)).toEqual([...slow.map(() => 'back of a'), 'new of a']);
+});
+
+test('divided: one merchant’s silent registers do not use up what may be set aside', () => {
+  const places = new Places({ places: 10, aside: 5, isDivided: true });
+  const set = (merchant: string): boolean => places.tryEnter(merchant)?.setAside() ?? false;
+  expect(['a', 'a', 'a', 'a', 'a', 'b', 'b'].map(set)).toEqual([true, true, true, true, false, true, false]);
+});
+
 test('a call that is answered at once is never set aside; a silent one is, and comes back with its answer or its error', async () => {
   const places = new Places({ places: 1, aside: 1 });
   const [place] = await take(places, 1);

@@ -76,6 +76,64 @@ test('what fails gives its slot back', async () => {
   expect(slots.held).toBe(0);
 });
 
+test('the key that holds the fewest is next, until all hold the same; then in turn', async () => {
+  const slots = new FairSlots({ total: 7, reserved: 1, waitingPerKey: 20 });
+  const held: { key: string; release: ReleaseSlot }[] = [];
+  const wait = (key: string): void => void slots.take(key)?.then((release) => held.push({ key, release }));
+  const holdsOf = (key: string): number => held.filter((each) => each.key === key).length;
+  for (let caller = 0; caller < 20; caller += 1) wait('a');
+  await settled();
+  for (let caller = 0; caller < 10; caller += 1) wait('b');
+  await settled();
+  expect([holdsOf('a'), holdsOf('b'), slots.waiting, slots.loadOf('a'), slots.loadOf('c')]).toEqual([6, 1, 23, 20, 0]);
+  const shares: number[][] = [];
+  for (let ended = 0; ended < 5; ended += 1) {
+    held
+      .splice(
+        held.findIndex(({ key }) => key === 'a'),
+        1,
+      )[0]
+      ?.release();
+    await settled();
+    shares.push([holdsOf('a'), holdsOf('b')]);
+  }
+  // The first that is free is kept for a key without one.
+  expect(shares).toEqual([
+    [5, 1],
+    [4, 2],
+    [3, 3],
+    [3, 3],
+    [3, 3],
+  ]);
+});
+
+test('what had a slot and comes back is served before the new callers of its key, not before another key', async () => {
+  const slots = new FairSlots({ total: 2, reserved: 0, perKey: 2, waitingPerKey: 5 });
+  const [first, second] = [slots.tryTake('a'), slots.tryTake('a')];
+  const order: string[] = [];
+  const note = (name: string) => (release: ReleaseSlot) => (order.push(name), release);
+  const fresh = slots.take('a')?.then(note('new of a'));
+  const again = slots.takeAgain('a').then(note('again of a'));
+  const other = slots.take('b')?.then(note('new of b'));
+  first?.();
+  (await other)?.();
+  second?.();
+  (await again)();
+  (await fresh)?.();
+  expect(order).toEqual(['new of b', 'again of a', 'new of a']);
+  expect([slots.held, slots.waiting]).toEqual([0, 0]);
+});
+
+test('when as many wait as may, a key of which none waits may still have one', () => {
+  const slots = new FairSlots({ total: 2, waitingPerKey: 100, waiting: 3 });
+  slots.tryTake('a');
+  slots.tryTake('b');
+  expect(['a', 'a', 'a', 'a', 'b', 'b'].map((key) => slots.take(key) !== null)).toEqual([
+    ...[true, true, true, false],
+    ...[true, false],
+  ]);
+});
+
 test('a slot can always be had by a key that has none, while fewer keys than slots are at work', async () => {
   await fc.assert(
     fc.asyncProperty(

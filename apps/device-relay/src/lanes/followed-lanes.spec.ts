@@ -20,7 +20,7 @@ test('nothing is looked at until a lane was found forgotten', () => {
 });
 
 test('a followed lane is woken for each receipt, however soon one comes after the other', () => {
-  lanes.follow('a');
+  lanes.follow('a', 'mer_a');
   expect(look()).toEqual([]);
   expect(look('a1')).toEqual(['a']);
   expect(look('a2')).toEqual(['a']);
@@ -29,34 +29,46 @@ test('a followed lane is woken for each receipt, however soon one comes after th
 });
 
 test('a lane that is not got on with is left to the sweeper: no loop over what fails at once', () => {
-  lanes.follow('a');
+  lanes.follow('a', 'mer_a');
   expect(look('a1')).toEqual(['a']);
   expect(look('a1')).toEqual([]);
   expect(lanes.size).toBe(0);
-  lanes.follow('a');
+  lanes.follow('a', 'mer_a');
   expect(look('a1')).toEqual(['a']);
-  lanes.follow('a');
+  lanes.follow('a', 'mer_a');
   expect(look('a1')).toEqual([]);
 });
 
 test('it ends half a minute after its last work, and at once when the bell is heard', () => {
-  lanes.follow('a');
+  lanes.follow('a', 'mer_a');
   nowMs = 20_000;
   expect(look('a1')).toEqual(['a']);
   nowMs = 49_000;
   expect(lanes.toLookAt()).toEqual(['a']);
   nowMs = 50_000;
   expect(lanes.toLookAt()).toEqual([]);
-  lanes.follow('a');
+  lanes.follow('a', 'mer_a');
   lanes.heard('a');
   expect(lanes.size).toBe(0);
 });
 
-test('of ten thousand forgotten lanes five hundred are followed; who is followed is followed on', () => {
-  for (let lane = 0; lane < 10_000; lane += 1) lanes.follow(`dev-${lane}`);
-  expect(lanes.size).toBe(500);
+test('of ten thousand forgotten lanes of one merchant four hundred are followed; which are followed are followed on', () => {
+  for (let lane = 0; lane < 10_000; lane += 1) lanes.follow(`dev-${lane}`, 'mer_a');
+  expect(lanes.size).toBe(400);
   nowMs = 29_000;
-  lanes.follow('dev-7');
+  lanes.follow('dev-7', 'mer_a');
   nowMs = 31_000;
   expect(lanes.toLookAt()).toEqual(['dev-7']);
+});
+
+test('one lane each of a hundred other merchants is followed beside them, and not more than five hundred', () => {
+  for (let lane = 0; lane < 1_000; lane += 1) lanes.follow(`dev-${lane}`, 'mer_a');
+  for (let merchant = 0; merchant < 150; merchant += 1)
+    for (const lane of [1, 2]) lanes.follow(`dev-${merchant}-${lane}`, `mer_${merchant}`);
+  expect(lanes.size).toBe(500);
+  expect(lanes.toLookAt().filter((deviceId) => /^dev-\d+-1$/.test(deviceId))).toHaveLength(100);
+  nowMs = 30_000;
+  expect(lanes.toLookAt()).toEqual([]);
+  lanes.follow('a', 'mer_a');
+  expect(lanes.toLookAt()).toEqual(['a']);
 });

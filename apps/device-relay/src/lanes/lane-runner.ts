@@ -1,6 +1,7 @@
 import type { Logger } from '#runtime';
 import { later, Places, type Later, type Place } from '../places.js';
 import type { DrainLane, Drained } from './drain-lane.js';
+import type { LaneMerchants } from './lane-merchants.js';
 
 /** Longer waits are the sweeper's: a timer for each of 10 000 sleeping lanes would be work for nothing. */
 const LONGEST_TIMER_MS = 300_000;
@@ -8,8 +9,10 @@ const LONGEST_TIMER_MS = 300_000;
 interface LaneInHand {
   /** Resolves when the drain is over. */
   over: Promise<void>;
-  /** Resolves when the drain is over or its register is silent. */
+  /** Resolves when the drain is over, waits for a place, or its register is silent. */
   quiet: Promise<void>;
+  /** It has a place; what is due there is read after this. */
+  hasBegun: boolean;
 }
 
 export interface LaneRunnerOptions {
@@ -17,14 +20,15 @@ export interface LaneRunnerOptions {
   places: number;
   /** Lanes in hand whose register is silent. */
   aside: number;
+  merchants: Pick<LaneMerchants, 'of'>;
   ringAgain: (deviceId: string) => void;
   /** Given only where time is simulated. */
   later?: Later;
 }
 
 /**
- * Runs drains, one per device and as many as there are places, and sees to it that a lane that has more to do is read again:
- * at once behind the others (fair), or when its wait is over.
+ * Runs drains, one per device and as many as there are places, divided by merchant (docs/adr/0065-places-by-merchant.md), and sees
+ * to it that a lane that has more to do is read again: at once behind the merchant's others, or when its wait is over.
  */
 export class LaneRunner {
   private readonly running = new Map<string, LaneInHand>();
@@ -41,7 +45,7 @@ export class LaneRunner {
     private readonly options: LaneRunnerOptions,
     private readonly logger: Logger,
   ) {
-    this.places = new Places(options);
+    this.places = new Places({ places: options.places, aside: options.aside, isDivided: true });
     this.later = options.later ?? later;
   }
 
@@ -59,22 +63,33 @@ export class LaneRunner {
     return this.places.waiting;
   }
 
+  /** Lanes that this merchant should have in hand here: twice what may work at once is work enough until the next sweep. */
+  roomOf(merchantId: string): number {
+    return Math.max(0, 2 * this.options.places - this.places.loadOf(merchantId));
+  }
+
+  /** It works, waits for a place, or for a silent register. */
+  isInHand(deviceId: string): boolean {
+    return this.running.has(deviceId);
+  }
+
   /**
-   * Resolves when this drain is over, or when it only waits for a silent register: whoever wakes lanes shall not wait for that
-   * one. A lane in hand here is not drained twice at a time: it is read again after it.
+   * Resolves when this drain is over, or when it only waits, for a place or for a silent register: the queue is not held up by
+   * lanes that cannot work. A lane in hand here is not drained twice at a time: it is read again after it.
    */
   async wake(deviceId: string): Promise<void> {
     if (this.stopping) return;
     const inHand = this.running.get(deviceId);
     if (inHand) {
-      this.wokenAgain.add(deviceId);
+      if (inHand.hasBegun) this.wokenAgain.add(deviceId);
       return inHand.quiet;
     }
     this.cancelTimer(deviceId);
     let settleQuiet = (): void => undefined;
     const quiet = new Promise<void>((resolve) => (settleQuiet = resolve));
-    const over = this.drain(deviceId, settleQuiet).finally(settleQuiet);
-    this.running.set(deviceId, { over, quiet });
+    const lane: LaneInHand = { over: quiet, quiet, hasBegun: false };
+    this.running.set(deviceId, lane);
+    lane.over = this.drain(deviceId, lane, settleQuiet).finally(settleQuiet);
     await quiet;
   }
 
@@ -88,12 +103,14 @@ export class LaneRunner {
     await Promise.allSettled([...this.running.values()].map(({ over }) => over));
   }
 
-  private async drain(deviceId: string, whenAside: () => void): Promise<void> {
+  private async drain(deviceId: string, lane: LaneInHand, whenQuiet: () => void): Promise<void> {
     let drained: Drained = { kind: 'idle' };
-    const place = await this.places.enter();
+    let place: Place | null = null;
     try {
+      place = await this.enter(deviceId, whenQuiet);
+      lane.hasBegun = true;
       if (place)
-        drained = await this.drainLane.drain(deviceId, { place: noticed(place, whenAside), later: this.later });
+        drained = await this.drainLane.drain(deviceId, { place: noticed(place, whenQuiet), later: this.later });
     } catch (error) {
       // The database is away or refuses: what was begun is an open attempt, the sweeper comes back to it.
       this.logger.error({ err: error, device_id: deviceId }, 'lane failed');
@@ -106,6 +123,16 @@ export class LaneRunner {
     // The drain's own last read may have been before the receipt whose bell rang meanwhile.
     if (drained.kind === 'more' || (drained.kind === 'idle' && wokenAgain)) this.options.ringAgain(deviceId);
     if (drained.kind === 'wait' && drained.afterMs <= LONGEST_TIMER_MS) this.wakeAfter(deviceId, drained.afterMs);
+  }
+
+  /** Null: there is no such lane, too many wait (the sweeper comes back to this one), or the relay stops. */
+  private async enter(deviceId: string, whenWaiting: () => void): Promise<Place | null> {
+    const merchantId = await this.options.merchants.of(deviceId);
+    if (merchantId === null) return null;
+    const place = this.places.tryEnter(merchantId);
+    if (place) return place;
+    whenWaiting();
+    return this.places.enter(merchantId);
   }
 
   private wakeAfter(deviceId: string, afterMs: number): void {

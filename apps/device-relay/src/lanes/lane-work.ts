@@ -11,6 +11,11 @@ import { Sweeper } from './sweeper.js';
 
 /** Before the end of the deadline, for answers that cannot be written: they are left to the spool. */
 const SPOOL_MS = 3_000;
+/**
+ * Wake-ups read from the queue beyond the lanes that may work. A lane that waits holds no job, so that these are always free to
+ * read on: wake-ups of one merchant do not keep those of others behind them in the queue.
+ */
+const READERS = 16;
 /** How often the spool is read for answers that could not be recorded before. */
 const REPLAY_EVERY_MS = 10_000;
 
@@ -36,7 +41,7 @@ export class LaneWork {
     observeLanes(metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
   }
 
-  start(options: { concurrency: number }): void {
+  start(options: { places: number }): void {
     this.starting = this.begin(options);
   }
 
@@ -50,7 +55,7 @@ export class LaneWork {
   }
 
   /** What was in hand at the last stop comes first: a lane would settle its attempt without the answer. */
-  private async begin(options: { concurrency: number }): Promise<void> {
+  private async begin(options: { places: number }): Promise<void> {
     try {
       await this.replay.replay();
     } catch (error) {
@@ -60,7 +65,7 @@ export class LaneWork {
       this.sweeper.followed.heard(deviceId);
       return this.runner.wake(deviceId);
     };
-    this.listener.start(wake, options);
+    this.listener.start(wake, { concurrency: options.places + READERS });
     this.sweeper.start();
     this.replays.start();
   }

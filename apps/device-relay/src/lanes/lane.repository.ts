@@ -55,6 +55,10 @@ export class LaneRepository implements LaneStore {
     return this.reading.overdueLanes(from);
   }
 
+  merchantsOf(deviceIds: readonly string[]): Promise<Map<string, string>> {
+    return this.reading.merchantsOf(deviceIds);
+  }
+
   laneAt(share: number): Promise<string | null> {
     return this.reading.laneAt(share);
   }

@@ -17,6 +17,7 @@ import { observeBacklog } from './backlog-metrics.js';
 import { holdAfterRestore } from './hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
+import { LaneMerchants } from './lane-merchants.js';
 import { LaneRepository } from './lane.repository.js';
 import { LaneWork } from './lane-work.js';
 import { readBacklog } from './read-backlog.js';
@@ -33,6 +34,7 @@ type LaneDependencies = [
   RecordAnswer,
   Logger,
 ];
+type RunnerDependencies = [DrainLane, LaneBell, LaneMerchants, RelaySettings, Logger];
 type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Logger];
 
 /** Where the lane's parts are chosen and joined. */
@@ -119,14 +121,20 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
         joinLane({ store, locks, registers, notices, answers }, { clock: systemClock, logger, random: Math.random }),
     },
     {
+      provide: LaneMerchants,
+      inject: [LaneRepository],
+      useFactory: (lanes: LaneRepository) => new LaneMerchants(lanes),
+    },
+    {
       provide: LaneRunner,
-      inject: [DrainLane, LaneBell, SETTINGS_TOKEN, LOGGER],
-      useFactory: (...[drain, bell, settings, logger]: [DrainLane, LaneBell, RelaySettings, Logger]) =>
+      inject: [DrainLane, LaneBell, LaneMerchants, SETTINGS_TOKEN, LOGGER],
+      useFactory: (...[drain, bell, merchants, settings, logger]: RunnerDependencies) =>
         new LaneRunner(
           drain,
           {
             places: settings.RELAY_LANE_PLACES,
             aside: settings.RELAY_LANES_ASIDE,
+            merchants,
             ringAgain: (deviceId) => bell.ring(deviceId),
           },
           logger,
@@ -136,9 +144,9 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
     LaneWork,
     {
       provide: Sweeper,
-      inject: [LaneRepository, LaneRunner, LOGGER],
-      useFactory: (lanes: LaneRepository, runner: LaneRunner, logger: Logger) =>
-        new Sweeper(lanes, runner, logger, systemClock),
+      inject: [LaneRepository, LaneMerchants, LaneRunner, LOGGER],
+      useFactory: (...[lanes, merchants, runner, logger]: [LaneRepository, LaneMerchants, LaneRunner, Logger]) =>
+        new Sweeper({ lanes, merchants, runner }, { logger, clock: systemClock, random: Math.random }),
     },
   ],
   exports: [
@@ -166,7 +174,7 @@ export class LanesModule implements OnApplicationBootstrap, BeforeApplicationShu
 
   onApplicationBootstrap(): void {
     this.work.observe(this.metrics);
-    this.work.start({ concurrency: this.settings.RELAY_LANE_PLACES });
+    this.work.start({ places: this.settings.RELAY_LANE_PLACES });
   }
 
   async beforeApplicationShutdown(): Promise<void> {

@@ -56,6 +56,15 @@ export class ReadLanes {
     return row.lock_number;
   }
 
+  /** By device, those that have a lane. Their lock numbers are kept with it: a relay asks for both when a lane is new to it. */
+  async merchantsOf(deviceIds: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.prisma.$queryRaw<{ device_id: string; merchant_id: string; lock_number: number }[]>`
+      SELECT l.device_id, d.merchant_id, l.lock_number FROM lanes l JOIN devices d ON d.id = l.device_id
+       WHERE l.device_id = ANY(${[...deviceIds]}::text[])`;
+    for (const row of rows) this.lockNumbers.set(row.device_id, row.lock_number);
+    return new Map(rows.map((row) => [row.device_id, row.merchant_id]));
+  }
+
   async read(deviceId: string, receipts: number): Promise<LaneSnapshot | null> {
     const [row] = await this.prisma.queryHot<SnapshotRow>(Prisma.sql`
       SELECT d.merchant_id, d.state, d.base_url, d.api_key_sealed, d.profile, d.capabilities, l.baseline, l.last_known, l.calibration,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Clock, Logger } from '#runtime';
 import { FollowedLanes } from './followed-lanes.js';
+import type { LaneMerchants } from './lane-merchants.js';
 import type { LaneRunner } from './lane-runner.js';
 import type { LaneRepository } from './lane.repository.js';
 import { OverdueScan } from './overdue-scan.js';
@@ -10,13 +11,28 @@ const SWEEP_EVERY_MS = 1_000;
 const SWEEP_AGAIN_MS = 200;
 /** A lane is the bell's for this long before it counts as forgotten. */
 const OVERDUE_MS = 2_000;
+/** Overdue lanes of one sweep; those that their merchants have no room for come in a later round. */
+const LANES_PER_SWEEP = 2_000;
 /** Between two looks at the lanes that are followed; one statement for all of them, and none while there are none. */
 const LOOK_EVERY_MS = 150;
+
+export interface SweptLanes {
+  lanes: LaneRepository;
+  merchants: LaneMerchants;
+  runner: LaneRunner;
+}
+
+interface SweeperTools {
+  logger: Logger;
+  clock: Clock;
+  random: () => number;
+}
 
 /**
  * Finds lanes whose bell was lost (queue wiped, deaf or absent; crash between commit and ring; a relay that died with an
  * open attempt) and drains them itself, without the queue: dispatch does not depend on Redis. A lane that was found so is
- * followed for a while, so that its next receipts do not wait for a sweep each.
+ * followed for a while, so that its next receipts do not wait for a sweep each. It reads on while all places are taken, and takes of
+ * each merchant only as many as that one has room for: the lanes of others may stand behind thousands of one merchant.
  */
 export class Sweeper {
   /** Lanes found so far, for metrics: it should hardly ever rise. */
@@ -27,13 +43,11 @@ export class Sweeper {
   private running: Promise<void> | null = null;
 
   constructor(
-    private readonly lanes: LaneRepository,
-    private readonly runner: LaneRunner,
-    private readonly logger: Logger,
-    clock: Clock,
+    private readonly swept: SweptLanes,
+    private readonly tools: SweeperTools,
   ) {
-    this.followed = new FollowedLanes(() => clock.monotonicMs());
-    this.scan = new OverdueScan(lanes, OVERDUE_MS);
+    this.followed = new FollowedLanes(() => tools.clock.monotonicMs());
+    this.scan = new OverdueScan(swept.lanes, OVERDUE_MS);
   }
 
   start(): void {
@@ -52,7 +66,7 @@ export class Sweeper {
         const found = await this.sweep();
         await this.lookAfterFollowed((found > 0 ? SWEEP_AGAIN_MS : SWEEP_EVERY_MS) * jitter());
       } catch (error) {
-        this.logger.error({ err: error }, 'sweep failed');
+        this.tools.logger.error({ err: error }, 'sweep failed');
         await this.pause(SWEEP_EVERY_MS * jitter());
       }
     }
@@ -65,9 +79,10 @@ export class Sweeper {
       const pauseMs = this.followed.size > 0 ? LOOK_EVERY_MS * jitter() : leftMs;
       await this.pause(pauseMs);
       leftMs -= pauseMs;
-      const lookedAt = this.followed.toLookAt();
-      if (lookedAt.length === 0 || this.runner.freePlaces <= 0) continue;
-      for (const deviceId of this.followed.found(await this.lanes.dueAmong(lookedAt))) void this.runner.wake(deviceId);
+      const { lanes, runner } = this.swept;
+      const lookedAt = this.followed.toLookAt().filter((deviceId) => !runner.isInHand(deviceId));
+      if (lookedAt.length === 0) continue;
+      for (const deviceId of this.followed.found(await lanes.dueAmong(lookedAt))) void runner.wake(deviceId);
     }
   }
 
@@ -77,16 +92,31 @@ export class Sweeper {
 
   /** @returns how many lanes it found */
   private async sweep(): Promise<number> {
-    const free = this.runner.freePlaces;
-    if (free <= 0) return 0;
-    const deviceIds = await this.scan.next(free);
-    this.found += deviceIds.length;
+    const taken = await this.withinRoom(await this.scan.next(LANES_PER_SWEEP));
+    this.found += taken.length;
     // Not awaited: one dead register must not hold up the next sweep.
-    for (const deviceId of deviceIds) {
-      this.followed.follow(deviceId);
-      void this.runner.wake(deviceId);
+    for (const { deviceId, merchantId } of taken) {
+      this.followed.follow(deviceId, merchantId);
+      void this.swept.runner.wake(deviceId);
     }
-    return deviceIds.length;
+    return taken.length;
+  }
+
+  /** From a random one on, so that no lane of a merchant always stands behind the others of it. */
+  private async withinRoom(deviceIds: readonly string[]): Promise<{ deviceId: string; merchantId: string }[]> {
+    const { runner, merchants } = this.swept;
+    const start = Math.floor(this.tools.random() * deviceIds.length);
+    const fresh = [...deviceIds.slice(start), ...deviceIds.slice(0, start)].filter((id) => !runner.isInHand(id));
+    const owned = await Promise.all(
+      fresh.map(async (deviceId) => ({ deviceId, merchantId: await merchants.of(deviceId) })),
+    );
+    const room = new Map<string, number>();
+    return owned.filter((lane): lane is { deviceId: string; merchantId: string } => {
+      if (lane.merchantId === null) return false;
+      const left = room.get(lane.merchantId) ?? runner.roomOf(lane.merchantId);
+      room.set(lane.merchantId, left - 1);
+      return left > 0;
+    });
   }
 }
 

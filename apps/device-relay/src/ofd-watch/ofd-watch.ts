@@ -1,4 +1,5 @@
 import type { Logger } from '#runtime';
+import { WorkInHand } from '../due-by-merchant.js';
 import type { OfdRepository, ResendClaim } from './ofd.repository.js';
 import type { ResendUnsent } from './resend-unsent.js';
 
@@ -7,38 +8,37 @@ const LEASE_MS = 120_000;
 
 /** Looks what is due towards the OFD: alerts of receipts, resends of devices. */
 export class OfdWatch {
-  private readonly running = new Set<Promise<unknown>>();
+  private readonly inHand: WorkInHand;
 
   constructor(
     private readonly ofd: OfdRepository,
     private readonly resender: ResendUnsent,
-    private readonly options: { concurrency: number },
+    options: { concurrency: number },
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.inHand = new WorkInHand(options.concurrency);
+  }
 
   /** True: there may be more to do at once. */
   async look(): Promise<boolean> {
     const moreAlerts = await this.ofd.alert();
     await this.ofd.planResends();
-    const free = this.options.concurrency - this.running.size;
-    const claims = free > 0 ? await this.ofd.claimDue(free, LEASE_MS) : [];
+    const shares = this.inHand.shares();
+    const claims = shares.free > 0 ? await this.ofd.claimDue(shares, LEASE_MS) : [];
     for (const claim of claims) this.begin(claim);
     return moreAlerts;
   }
 
   /** Resends under way have ended. */
-  async settle(): Promise<void> {
-    while (this.running.size > 0) await Promise.allSettled(this.running);
+  settle(): Promise<void> {
+    return this.inHand.settle();
   }
 
   private begin(claim: ResendClaim): void {
-    const resend = this.resender
-      .execute(claim)
-      .catch((error: unknown) =>
-        // Its lease ends by itself, then it is due again.
-        this.logger.warn({ err: error, device_id: claim.deviceId }, 'resend failed'),
-      )
-      .finally(() => this.running.delete(resend));
-    this.running.add(resend);
+    const resend = this.resender.execute(claim).catch((error: unknown) =>
+      // Its lease ends by itself, then it is due again.
+      this.logger.warn({ err: error, device_id: claim.deviceId }, 'resend failed'),
+    );
+    this.inHand.begin(claim.merchantId, resend);
   }
 }

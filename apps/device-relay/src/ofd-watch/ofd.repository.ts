@@ -1,12 +1,14 @@
 import { Prisma, type PrismaService } from '#database';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
+import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
 
 /** Receipts that one statement marks, with their events. */
 const BATCH = 500;
 
 export interface ResendClaim {
   deviceId: string;
+  merchantId: string;
   /** Of the gateway's own receipts there; null = only others' documents are unsent. */
   oldestPendingAt: Date | null;
 }
@@ -42,16 +44,15 @@ export class OfdRepository {
   }
 
   /** Takes devices whose resend is due; a relay that dies gives them back when the lease is over. */
-  async claimDue(limit: number, leaseMs: number): Promise<ResendClaim[]> {
-    const rows = await this.prisma.$queryRaw<{ id: string; oldest: Date | null }[]>`
+  async claimDue(shares: DueShares, leaseMs: number): Promise<ResendClaim[]> {
+    const isDue = Prisma.sql`d.deleted_at IS NULL AND d.resend_due_at IS NOT NULL AND d.resend_due_at <= ${this.now()}
+                             AND d.state NOT IN ('disabled', 'replaced', 'unreachable', 'claimed_elsewhere')`;
+    const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string; oldest: Date | null }[]>`
       UPDATE devices d SET resend_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
-       WHERE id IN (SELECT id FROM devices
-                     WHERE deleted_at IS NULL AND resend_due_at IS NOT NULL AND resend_due_at <= ${this.now()}
-                       AND state NOT IN ('disabled', 'replaced', 'unreachable', 'claimed_elsewhere')
-                     ORDER BY resend_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
-      RETURNING d.id, (SELECT min(r.registered_at) FROM receipts r
+       WHERE d.id IN (${dueByMerchant(Prisma.sql`d.resend_due_at`, isDue, shares)})
+      RETURNING d.id, d.merchant_id, (SELECT min(r.registered_at) FROM receipts r
                         WHERE r.device_id = d.id AND r.ofd_status = 'pending') AS oldest`;
-    return rows.map(({ id, oldest }) => ({ deviceId: id, oldestPendingAt: oldest }));
+    return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id, oldestPendingAt: row.oldest }));
   }
 
   /**

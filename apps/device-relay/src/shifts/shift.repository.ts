@@ -2,6 +2,12 @@ import { Prisma, type PrismaService } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
+import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
+
+export interface CloseClaim {
+  deviceId: string;
+  merchantId: string;
+}
 
 /** A shift as the register tells of it; its times have been read. */
 export interface SeenShift {
@@ -195,15 +201,14 @@ export class ShiftRepository {
   }
 
   /** Shifts whose time has come; taken for `leaseMs`, so that another relay tries only when this one is gone. */
-  async claimDue(limit: number, leaseMs: number): Promise<string[]> {
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+  async claimDue(shares: DueShares, leaseMs: number): Promise<CloseClaim[]> {
+    const isDue = Prisma.sql`d.deleted_at IS NULL AND d.close_due_at IS NOT NULL AND d.close_due_at <= ${this.now()}
+                             AND d.state IN ('online', 'degraded', 'blocked')`;
+    const rows = await this.prisma.$queryRaw<{ id: string; merchant_id: string }[]>`
       UPDATE devices SET close_due_at = ${this.now()} + make_interval(secs => ${leaseMs / 1_000})
-       WHERE id IN (SELECT id FROM devices
-                     WHERE deleted_at IS NULL AND close_due_at IS NOT NULL AND close_due_at <= ${this.now()}
-                       AND state IN ('online', 'degraded', 'blocked')
-                     ORDER BY close_due_at LIMIT ${limit} FOR NO KEY UPDATE SKIP LOCKED)
-      RETURNING id`;
-    return rows.map(({ id }) => id);
+       WHERE id IN (${dueByMerchant(Prisma.sql`d.close_due_at`, isDue, shares)})
+      RETURNING id, merchant_id`;
+    return rows.map((row) => ({ deviceId: row.id, merchantId: row.merchant_id }));
   }
 
   /** The poll that follows reads the shift anew and sets the next due time. */

@@ -55,8 +55,7 @@ export class LaneRows {
     await sql.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '123456789')`);
     await sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main')`);
     await rows.createDevice(rows.deviceId);
-    const server = await sql.query<{ started: string }>('SELECT pg_postmaster_start_time()::text AS started');
-    rows.grip = { ...rows.grip, serverStartedAt: server.rows[0]?.started ?? '' };
+    rows.grip = { ...rows.grip, serverStartedAt: await rows.serverStartedAt() };
     return rows;
   }
 
@@ -66,7 +65,12 @@ export class LaneRows {
     await this.session.connect();
     const lockNumber = (await this.ours.lockNumberOf(this.deviceId)) ?? 0;
     await this.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, lockNumber]);
-    this.grip = { ...this.grip, lockNumber, backendPid: await backendPidOf(this.session) };
+    const serverStartedAt = await this.serverStartedAt();
+    this.grip = { ...this.grip, lockNumber, serverStartedAt, backendPid: await backendPidOf(this.session) };
+  }
+
+  private async serverStartedAt(): Promise<string> {
+    return (await this.one<{ started: string }>('SELECT pg_postmaster_start_time()::text AS started')).started;
   }
 
   async stop(): Promise<void> {
@@ -75,11 +79,24 @@ export class LaneRows {
     await this.database.drop();
   }
 
-  async createDevice(id: string): Promise<void> {
+  /** Another merchant: `mer_x` with the branch `brn_x`. */
+  async createMerchant(name: string, tin: string): Promise<void> {
+    await this.sql.query('INSERT INTO merchants (id, code, name, tin) VALUES ($1, $2, $2, $3)', [
+      `mer_${name}`,
+      `shop-${name}`,
+      tin,
+    ]);
+    await this.sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ($1, $2, 'main', 'Main')`, [
+      `brn_${name}`,
+      `mer_${name}`,
+    ]);
+  }
+
+  async createDevice(id: string, merchant = '1'): Promise<void> {
     await this.sql.query(
       `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, profile)
-       VALUES ($1, 'mer_1', 'brn_1', 'Till', 'http://127.0.0.1:1', '\\x00', '{"sharing": "exclusive"}')`,
-      [id],
+       VALUES ($1, $2, $3, 'Till', 'http://127.0.0.1:1', '\\x00', '{"sharing": "exclusive"}')`,
+      [id, `mer_${merchant}`, `brn_${merchant}`],
     );
     await this.sql.query('INSERT INTO lanes (device_id) VALUES ($1)', [id]);
   }
@@ -109,8 +126,8 @@ export class LaneRows {
     await this.sql.query(
       `INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, document,
                              total_tiyin, vat_total_tiyin, dispatch_before)
-       VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', 'sale', $2, nextval('lane_place_seq'), $3, $4, 1, 0,
-               now() + make_interval(secs => $5))`,
+       VALUES ($1, (SELECT merchant_id FROM devices WHERE id = $3), 'cli_1', 'receipts', '\\x00', 'sale', $2,
+               nextval('lane_place_seq'), $3, $4, 1, 0, now() + make_interval(secs => $5))`,
       [id, status, deviceId, JSON.stringify(documentOf(id, new Chance(this.receipts))), dispatchInS ?? null],
     );
     return id;

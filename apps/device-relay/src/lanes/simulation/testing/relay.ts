@@ -12,6 +12,7 @@ import type { SimulatedSpool } from './spool.js';
 const SWEEP_EVERY_MS = 1_000;
 const OVERDUE_MS = 2_000;
 const REPLAY_EVERY_MS = 10_000;
+const LANES_PER_SWEEP = 100;
 /** Before a relay that stops is killed. */
 const SPOOL_MS = 500;
 /** Few, so that silent registers are set aside and lanes wait for places. */
@@ -56,7 +57,8 @@ export class SimulatedRelay {
       const timer = time.after(afterMs, () => this.process.enter(run));
       return () => timer.cancel();
     };
-    this.runner = new LaneRunner(drainLane, { ...BOUNDS, ringAgain: parts.ringAgain, later }, logger);
+    const merchants = { of: (deviceId: string) => Promise.resolve(merchantOf(deviceId)) };
+    this.runner = new LaneRunner(drainLane, { ...BOUNDS, merchants, ringAgain: parts.ringAgain, later }, logger);
     this.sweepAfter(chance.between(0, SWEEP_EVERY_MS));
     this.replayAfter(0);
   }
@@ -91,10 +93,17 @@ export class SimulatedRelay {
     server.time.after(ms, () => {
       if (!this.process.alive) return;
       if (this.process.running && !server.down) {
-        const found = server.ledger.overdueLanes(this.id, OVERDUE_MS, Math.max(0, this.runner.freePlaces));
-        for (const deviceId of found) this.wake(deviceId);
+        for (const deviceId of server.ledger.overdueLanes(this.id, OVERDUE_MS, LANES_PER_SWEEP)) {
+          const hasRoom = this.runner.roomOf(merchantOf(deviceId)) > 0;
+          if (hasRoom && !this.runner.isInHand(deviceId)) this.wake(deviceId);
+        }
       }
       this.sweepAfter(SWEEP_EVERY_MS * server.chance.between(0.75, 1.25));
     });
   }
+}
+
+/** Every third device belongs to another merchant than the two before it. */
+function merchantOf(deviceId: string): string {
+  return Number(deviceId.replaceAll(/\D/g, '')) % 3 === 0 ? 'mer_small' : 'mer_large';
 }
