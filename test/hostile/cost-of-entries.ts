@@ -14,6 +14,7 @@ export interface Cost {
   harmlessMs: number;
   /** Time per byte, hostile to harmless. */
   ratio: number;
+  maxRatio: number;
 }
 
 /** A hostile byte may cost so many times what a harmless one costs. */
@@ -44,9 +45,9 @@ export async function costsOf(system: TestSystem, entry: Entry, times = 3): Prom
   return costs;
 }
 
-export function isTooDear({ ratio, hostileMs, isAuthenticated }: Cost): boolean {
+export function isTooDear({ ratio, maxRatio, hostileMs, isAuthenticated }: Cost): boolean {
   if (!isAuthenticated && hostileMs > MAX_OPEN_MS) return true;
-  return ratio > MAX_RATIO && hostileMs > MEASURABLE_MS;
+  return ratio > maxRatio && hostileMs > MEASURABLE_MS;
 }
 
 interface Measured {
@@ -67,9 +68,14 @@ function padded(text: string, { bytes, isPadded }: Entry): string {
   return isPadded === true ? text + ' '.repeat(Math.max(0, bytes - Buffer.byteLength(text))) : text;
 }
 
-function costFrom({ place, isAuthenticated }: Entry, what: string, hostile: Measured, harmless: Measured): Cost {
+function costFrom(
+  { place, isAuthenticated, maxRatio = MAX_RATIO }: Entry,
+  what: string,
+  hostile: Measured,
+  harmless: Measured,
+): Cost {
   return {
-    ...{ place, what, isAuthenticated, bytes: hostile.bytes },
+    ...{ place, what, isAuthenticated, maxRatio, bytes: hostile.bytes },
     ...{ hostileMs: hostile.msPerRequest, harmlessMs: harmless.msPerRequest },
     ratio: hostile.msPerRequest / hostile.bytes / (harmless.msPerRequest / harmless.bytes),
   };
