@@ -26,7 +26,7 @@ const MEASURABLE_MS = 2;
 
 /**
  * Measures every way at an entry, first with few requests; what looks too dear is measured again with more, so that a garbage
- * collection that fell into one measurement accuses nobody.
+ * collection that fell into one measurement is no accusation.
  */
 export async function costsOf(system: TestSystem, entry: Entry, times = 3): Promise<Cost[]> {
   const pid = (entry.program === 'relay' ? system.relays : system.gateways)[0]?.pid ?? 0;

@@ -1,4 +1,4 @@
-// Promise: nobody makes a program work longer than the length of his request says, and without a token hardly at all.
+// Promise: no caller makes a program work longer than the length of its request says, and without a token hardly at all.
 import { costsOf, isTooDear, type Cost } from './cost-of-entries.js';
 import { openEntries, tokenEntries, type Entry, type HostileTargets } from './entries.js';
 import { startTargets } from './hostile-targets.js';

@@ -63,7 +63,7 @@ async function isReady(url: string): Promise<number> {
   try {
     return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })).status;
   } catch {
-    return 0; // nobody listens
+    return 0; // no program listens
   }
 }
 

@@ -17,7 +17,7 @@ export class TcpProxy {
     return new Promise((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
   }
 
-  /** What is connected now hears nothing more and is not told so; new connections work. Returns how many sockets there were. */
+  /** What is connected now receives nothing more and no error; new connections work. Returns how many sockets there were. */
   deafen(): number {
     for (const line of this.lines) line.deafen();
     return this.lines.size * 2;
@@ -35,7 +35,7 @@ export class TcpProxy {
     for (const line of this.lines) line.thaw();
   }
 
-  /** Pieces that `freeze` holds back, of connections that nobody has closed yet. */
+  /** Pieces that `freeze` holds back, of connections that are not closed yet. */
   get heldBack(): number {
     return [...this.lines].reduce((sum, line) => sum + line.heldBack, 0);
   }
@@ -97,7 +97,7 @@ class Line {
   }
 
   private carry(from: Socket, to: Socket): void {
-    // Taken and thrown away when deaf, as by a firewall that forgot the connection: nobody answers, nobody resets.
+    // Taken and thrown away when deaf, as by a firewall that forgot the connection: no answer, no reset.
     from.on('data', (chunk) => this.pass(() => this.write(from, to, chunk)));
     from.once('end', () => this.pass(() => to.end()));
     from.on('error', () => {

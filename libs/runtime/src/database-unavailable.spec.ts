@@ -41,7 +41,7 @@ test.each([
   ['reset under way', withCode('ECONNRESET'), false],
   ['ended under way', new Error('Connection terminated unexpectedly'), false],
   ['ended by an administrator', withCode('57P01'), false],
-])('whether the statement has left is told apart: %s', (_name, error, notSent) => {
+])('whether the statement has left: %s', (_name, error, notSent) => {
   expect([isDatabaseUnavailable(error), isNotSent(error)]).toEqual([true, notSent]);
 });
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 
 /**
- * That this program was asked to stop. From then on `GET /readyz` answers 503, so that balancers send nobody here any more;
+ * That this program was asked to stop. From then on `GET /readyz` answers 503, so that balancers send no caller here any more;
  * the listener stays open for them to notice.
  */
 @Injectable()

@@ -11,7 +11,7 @@ import { judge, lanesFinish } from '../frame/truth.js';
 
 const ALLOWED_GROWTH = 0.2;
 const WINDOW_MS = 5_000;
-/** A process that was told to stop has done so by then. */
+/** A process that was asked to stop has done so by then. */
 const STOPPED_AFTER_MS = 1_000;
 const HOUR_MS = 3_600_000;
 /** A health check every second, three in vain. */

@@ -19,7 +19,7 @@ net.createServer((near) => {
 
 /**
  * A way to a server over three network namespaces, on which packets of chosen connections are lost for good: by the kernel, on
- * a router in the middle, so that neither side is told. Only root on Linux may make one.
+ * a router in the middle, so that neither side notices. Only root on Linux may make one.
  */
 export class LossyNetwork {
   private readonly addresses: { near: string; router: string; gate: string; far: string };

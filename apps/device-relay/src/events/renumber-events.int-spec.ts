@@ -1,4 +1,4 @@
-// Promise: after a restore no lane waits for the events' numbers, and whoever follows the log still sees each event once, in order.
+// Promise: after a restore no lane waits for the events' numbers, and readers of the log still see each event once, in order.
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { createLogger } from '#runtime';

@@ -200,7 +200,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     await session.over;
     clearInterval(beating);
     this.session = null;
-    // On a dead line nobody answers the goodbye: the next session does not wait for it.
+    // On a dead line the goodbye is not answered: the next session does not wait for it.
     await Promise.race([client.end(), delay(CLOSE_WITHIN_MS)]).catch((error: unknown) =>
       this.logger.debug({ err: error }, 'the lost session was gone already'),
     );

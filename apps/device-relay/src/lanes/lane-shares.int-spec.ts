@@ -121,9 +121,9 @@ class Tills {
 
   afterEach(async () => {
     const ending = work.end(10_000);
-    const letGo = setInterval(() => [...tills.held.keys()].forEach((deviceId) => tills.letThrough(deviceId)), 20);
+    const releasing = setInterval(() => [...tills.held.keys()].forEach((deviceId) => tills.letThrough(deviceId)), 20);
     await ending;
-    clearInterval(letGo);
+    clearInterval(releasing);
     await bell.close();
     registers.close();
     await tills.server.close();

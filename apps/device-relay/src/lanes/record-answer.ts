@@ -5,7 +5,7 @@ import type { CloseRegistered, LaneStore, LateAnswer } from './ports.js';
 /** Pauses between tries to record what the register has answered; the last one again and again. */
 const RECORD_AGAIN_MS = [100, 500, 1_000, 2_000] as const;
 
-/** A registration that a register has told and that the ledger does not have yet. */
+/** A registration that a register has answered and that the ledger does not have yet. */
 export interface AnswerInHand {
   receiptId: string;
   close: CloseRegistered;

@@ -1,4 +1,4 @@
-// Promise: what a register answered is recorded by the next start, whoever has resolved the attempt meanwhile, and lost to nobody.
+// Promise: what a register answered is recorded by the next start, also where the attempt was resolved meanwhile, and is never lost.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ let rows: LaneRows;
 let folder: string;
 let files: AnswerFiles;
 let replay: ReplayAnswers;
-let told: string[];
+let published: string[];
 
 beforeAll(async () => {
   rows = await LaneRows.start();
@@ -39,9 +39,9 @@ beforeEach(async () => {
   await rows.holdLane();
   folder = join(mkdtempSync(join(tmpdir(), 'fiscal-spool-')), 'answers');
   files = new AnswerFiles(folder);
-  told = [];
+  published = [];
   const recorder = new RecordAnswer(rows.ours, files, { logger, pause: delay });
-  replay = new ReplayAnswers(files, recorder, { tell: (id) => void told.push(id) }, logger);
+  replay = new ReplayAnswers(files, recorder, { tell: (id) => void published.push(id) }, logger);
 });
 afterEach(async () => {
   await rows.session.end();
@@ -65,7 +65,7 @@ test('a folder that is not there yet holds nothing', async () => {
   await replay.replay();
 });
 
-test('of an attempt that is still open: registered as if nothing had happened, and told', async () => {
+test('of an attempt that is still open: registered as if nothing had happened, and published', async () => {
   const attempt = await rows.createOpenAttempt();
   await files.keep(answerTo(attempt));
   await replay.replay();
@@ -73,7 +73,7 @@ test('of an attempt that is still open: registered as if nothing had happened, a
     ...{ status: 'registered', receipt_seq: '41', fiscal_sign: REGISTRATION.fiscalSign, evidence: 'answer' },
   });
   expect(await rows.lane()).toMatchObject({ baseline: { sequence: 41 }, last_known: { receiptSeq: 41 } });
-  expect([told, readdirSync(folder)]).toEqual([[attempt.receiptId], []]);
+  expect([published, readdirSync(folder)]).toEqual([[attempt.receiptId], []]);
 });
 
 test.each<[string, (attemptId: string) => Promise<unknown>, string]>([

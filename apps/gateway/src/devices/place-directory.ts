@@ -212,7 +212,7 @@ export class PlaceDirectory implements OnApplicationBootstrap, OnApplicationShut
     return ids.map((id) => found.get(id) ?? null);
   }
 
-  /** Their rows come along: whoever asks for the list needs them next. */
+  /** Their rows come along: the caller that asks for the list needs them next. */
   private async readNeighbours(places: readonly Neighbourhood[], of: 'branch' | 'group'): Promise<Neighbours[]> {
     const begun = this.devices.beginRead();
     const column = of === 'branch' ? Prisma.sql`d.branch_id` : Prisma.sql`d.group_id`;

@@ -22,7 +22,7 @@ interface Mark {
 /**
  * Before which transaction readers of events stop (docs/adr/0056-age-of-the-feed.md). As a rule before the oldest in flight: what
  * commits later stands behind everything that was read. One that has been in flight for long, and holds no lock with which it
- * could have written an event, cannot write any: it is passed, whoever it belongs to, so that it does not hold up everybody.
+ * could have written an event, cannot write any: it is passed, whatever program it belongs to, so that it does not hold up all readers.
  */
 @Injectable()
 export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {

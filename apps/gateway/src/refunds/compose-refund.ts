@@ -236,9 +236,9 @@ function composePayment(
     return [{ pointer, code: 'exceeds_left', detail }];
   });
   if (faults.length > 0) return { kind: 'refused', faults };
-  const told = { method: body.payment.method, provider: providerLabel(body.payment) };
+  const given = { method: body.payment.method, provider: providerLabel(body.payment) };
   const { cashTiyin, cardTiyin } = split;
-  return { kind: 'payment', payment: { ...told, cashTiyin, cardTiyin } };
+  return { kind: 'payment', payment: { ...given, cashTiyin, cardTiyin } };
 }
 
 type Told = ({ kind: 'split' } & PaymentSplit) | { kind: 'refused'; faults: ProblemError[] };

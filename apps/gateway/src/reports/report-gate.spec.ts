@@ -5,7 +5,7 @@ import { ReportGate } from './report-gate.js';
 
 const STAYS = (): boolean => false;
 
-/** Reports that end when they are told to. */
+/** Reports that end on command. */
 class Reports {
   readonly begun: string[] = [];
   private readonly ends = new Map<string, () => void>();

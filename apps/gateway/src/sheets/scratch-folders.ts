@@ -32,7 +32,7 @@ export class ScratchFolders implements OnApplicationBootstrap {
     }
   }
 
-  /** A new folder; whoever has it removes it. */
+  /** A new folder; its owner removes it. */
   make(): Promise<string> {
     return mkdtemp(join(this.parent, PREFIX));
   }

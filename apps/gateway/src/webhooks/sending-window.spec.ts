@@ -41,6 +41,6 @@ test('settles below what a receiver can take', () => {
   expect(Math.min(...sizes.slice(50))).toBeGreaterThanOrEqual(10);
 });
 
-test('a size that nobody meant is brought within the bounds', () => {
+test('a size out of bounds is brought within the bounds', () => {
   expect([new SendingWindow(0).size, new SendingWindow(1_000).size]).toEqual([1, MAX_CONCURRENCY]);
 });

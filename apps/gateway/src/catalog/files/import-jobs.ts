@@ -47,7 +47,7 @@ interface ImportRow {
 
 /** Bounds disk and processor, not memory. */
 const MAX_FILE_BYTES = 2 * 1024 ** 3;
-/** Files on this disk, from the first byte to the end of their import: each merchant's share, and one for whoever has none. */
+/** Files on this disk, from the first byte to the end of their import: each merchant's share, and one for a merchant that has none. */
 const FILES = { total: 16, perKey: 4 };
 /** Files that are read at the same time; the others wait in turn, merchant by merchant. Each takes memory of its own. */
 const READERS = { total: 2, perKey: 1, waitingPerKey: FILES.perKey };

@@ -27,7 +27,7 @@ const THREAD_FILE = new URL('./reading-thread.mjs', import.meta.url);
 
 /** A file of products, read in a thread of its own batch by batch: memory holds one. Close it, whatever happens. */
 export class ProductsFile {
-  /** How much of it was read, from 0 to 1; null while nobody knows without reading it twice. */
+  /** How much of it was read, from 0 to 1; null while that is not known without reading it twice. */
   share: number | null = null;
 
   private constructor(
@@ -67,7 +67,7 @@ export class ProductsFile {
 
 class ReadingThread {
   private readonly worker: Worker;
-  /** Why it died, also while nobody waits for it. */
+  /** Why it died, also while no caller waits for it. */
   private failure: Error | null = null;
 
   constructor(job: ReadingJob) {
