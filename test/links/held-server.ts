@@ -1,10 +1,11 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A register that takes one request and answers it when the test says so. */
+/** A register that holds its first request until the test answers it, and refuses others at once. */
 export class HeldServer {
   private readonly server: Server = createServer((_request, response) => {
-    this.response = response;
+    if (this.response === null) this.response = response;
+    else response.writeHead(503).end();
   });
   private response: ServerResponse | null = null;
 
