@@ -36,6 +36,7 @@ test('a deaf gateway reads again', async () => {
   const line = new TcpProxy(port, Number(url.port));
   await line.listen();
   url.host = `127.0.0.1:${port}`;
+  url.searchParams.delete('connect_timeout');
   await until('the gateways listen', listeners, (count) => count === 2);
   const keys = new SigningKeys(rig.prisma, { databaseUrl: url.href, keyring: SECRETS_KEY }, logger);
   keys.onApplicationBootstrap();

@@ -42,6 +42,7 @@ async function swallowingProxy(target: URL): Promise<{ server: Server; url: stri
   const url = new URL(target.href);
   url.hostname = '127.0.0.1';
   url.port = String((server.address() as AddressInfo).port);
+  url.searchParams.delete('connect_timeout');
   return {
     server,
     url: url.href,

@@ -17,7 +17,7 @@ export interface DatabaseSettings {
   statementTimeoutMs?: number;
   /** How long the server lets a transaction do nothing. */
   idleInTransactionMs?: number;
-  /** How long a connection may take to be made, or a free one be waited for; 3 s unless said otherwise. */
+  /** How long a connection may take to be made, or a free one be waited for; else `connect_timeout` of the URL, else 3 s. */
   connectTimeoutMs?: number;
   /** Statements that may wait for a connection; one more is refused at once. */
   maxWaiting?: number;

@@ -11,7 +11,7 @@ export interface SessionSettings {
   lockTimeoutMs?: number;
   /** The server ends a session whose transaction does nothing for so long: its process stands still or is gone. */
   idleInTransactionMs?: number;
-  /** How long a connection may take to be made, or a free one of a pool be waited for; 3 s unless said otherwise. */
+  /** How long a connection may take to be made, or a free one of a pool be waited for; else `connect_timeout` of the URL, else 3 s. */
   connectTimeoutMs?: number;
   /** Further parameters of the session, by name. */
   parameters?: Readonly<Record<string, string | number>>;
@@ -37,7 +37,7 @@ export function sessionConfig(settings: SessionSettings): pg.ClientConfig & Watc
   return {
     connectionString: withParameters(settings.url, { ...SERVER_SIDE, ...settings.parameters }),
     application_name: settings.applicationName,
-    connectionTimeoutMillis: settings.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutOf(settings.url),
     statement_timeout: statementTimeoutMs,
     lock_timeout: lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
@@ -45,6 +45,12 @@ export function sessionConfig(settings: SessionSettings): pg.ClientConfig & Watc
     keepAliveInitialDelayMillis: 5_000,
     ...(statementTimeoutMs > 0 && { silenceMs: silenceAfter(statementTimeoutMs) }),
   };
+}
+
+/** As libpq has it: `connect_timeout` of the URL, in seconds. */
+function connectTimeoutOf(url: string): number {
+  const seconds = Number(new URL(url).searchParams.get('connect_timeout') ?? 0);
+  return seconds > 0 ? seconds * 1_000 : CONNECT_TIMEOUT_MS;
 }
 
 /** Parameters of the URL's own `options` come last and win. */

@@ -23,6 +23,7 @@ beforeAll(async () => {
   proxy = new TcpProxy(port, Number(url.port));
   await proxy.listen();
   url.port = String(port);
+  url.searchParams.delete('connect_timeout');
   prisma = new PrismaService({ url: url.href, applicationName: 'silent', ...SETTINGS });
   direct = new PrismaService({ url: database.url, applicationName: 'direct', ...SETTINGS });
 });

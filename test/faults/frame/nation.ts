@@ -193,6 +193,7 @@ async function farGateway(system: TestSystem): Promise<Nation['far']> {
   const line = new TcpProxy(linePort, Number(databaseUrl.port));
   await line.listen();
   databaseUrl.port = String(linePort);
+  databaseUrl.searchParams.delete('connect_timeout');
   const url = `http://127.0.0.1:${gatewayPort}`;
   const env = { ...system.programEnv, DATABASE_URL: databaseUrl.href, GATEWAY_PORT: String(gatewayPort) };
   return { gateway: new Program('far gateway', 'gateway/src/main.js', env, `${url}/readyz`), url, line };

@@ -101,6 +101,7 @@ async function overLine(stage: Stage, options: SystemOptions, parts: (() => Prom
   const database = await createTestDatabase();
   options.database = database;
   const url = new URL(database.url);
+  url.searchParams.delete('connect_timeout');
   const target = Number(url.port);
   if (stage.kind === 'lossy') {
     const network = await LossyNetwork.open(target);

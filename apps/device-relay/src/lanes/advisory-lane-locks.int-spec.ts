@@ -105,6 +105,7 @@ describe('a connection on which nothing comes any more', () => {
     const proxy = new TcpProxy(port, Number(url.port));
     await proxy.listen();
     url.port = String(port);
+    url.searchParams.delete('connect_timeout');
     const locks = newLocks(url.href);
     locks.onApplicationBootstrap();
     try {

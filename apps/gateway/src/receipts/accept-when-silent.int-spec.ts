@@ -25,6 +25,7 @@ beforeEach(async () => {
   proxy = new TcpProxy(port, Number(url.port));
   await proxy.listen();
   url.port = String(port);
+  url.searchParams.delete('connect_timeout');
   const timeouts = { lockTimeoutMs: 200, statementTimeoutMs: 800 };
   sales = new SalesDatabase({ url: url.href, poolSize: 4, applicationName: 'silent-accept', ...timeouts });
 });

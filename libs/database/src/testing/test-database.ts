@@ -27,6 +27,8 @@ export async function createTestDatabase(adminUrl = readAdminUrl()): Promise<Tes
     const url = new URL(adminUrl);
     if (role !== null) url.username = role;
     url.pathname = `/${name}`;
+    // The shared server always answers, however late on a busy machine; one that a test stops or kills does not.
+    if (adminUrl === process.env['TEST_DATABASE_ADMIN_URL']) url.searchParams.set('connect_timeout', '60');
     return url.href;
   };
   return {
