@@ -47,8 +47,12 @@ export class WebhookBooks {
   /** The merchant wants to know which of its receipts were registered. */
   async subscribe(client: GatewayClient): Promise<void> {
     const url = `${this.receiver.url}/${client.merchant.merchantId}`;
-    const { status, body } = await client.post('/v1/webhooks', { url, events: ['receipt.registered'] });
-    if (status !== 201) throw new Error(`no webhook: ${status} ${body.code}`);
+    // As every client: what is 503 is asked for again.
+    await until(
+      'the merchant has its webhook',
+      () => client.post('/v1/webhooks', { url, events: ['receipt.registered'] }),
+      ({ status }) => status === 201,
+    );
   }
 
   /** Waits until all that is due has arrived. @returns what is missing or went to another merchant */
