@@ -41,7 +41,13 @@ export async function startStandby({ clusterDir, primaryUrl, log }: StandbyOptio
   const service = findServiceAccount();
   const cluster = { clusterDir, binaries: preparePostgresBinaries(service), account: service };
   const file = openSync(log, 'a');
-  const child = spawnServer(cluster, { port, log: file, settings: { fsync: 'off' } });
+  // A standby does not start with room for fewer connections than its primary has.
+  const [{ max_connections: maxConnections } = { max_connections: '200' }] = await sql<{ max_connections: string }>(
+    { adminUrl: primaryUrl },
+    'SHOW max_connections',
+  );
+  const settings = { fsync: 'off', max_connections: maxConnections };
+  const child = spawnServer(cluster, { port, log: file, settings });
   closeSync(file);
   const own = new URL(primaryUrl);
   own.port = String(port);

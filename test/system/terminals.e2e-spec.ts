@@ -285,8 +285,7 @@ test.each([
     expect(await sellAll(seller, before.id, 2)).toEqual(registered(2));
 
     // The register has a receipt in hand, another one waits behind it.
-    if (isKeyed) till.program.signal('SIGSTOP');
-    else await till.call('POST', '/emulator/faults', { rules: [{ fault: 'late_request', next: 1, delay_ms: 8_000 }] });
+    await till.call('POST', '/emulator/faults', { rules: [{ fault: 'late_request', next: 1, delay_ms: 8_000 }] });
     const [inHand, behind] = [
       await postAsync(seller, seller.oneSale(before.id)),
       await postAsync(seller, seller.oneSale(before.id)),
@@ -295,6 +294,7 @@ test.each([
     const attempts = (): Promise<{ state: string }[]> =>
       sql(system.database, "SELECT state::text FROM attempts WHERE receipt_id = $1 AND state = 'open'", [inHand]);
     await until('its receipt is on its way', attempts, ({ length }) => length === 1);
+    if (isKeyed) till.program.signal('SIGSTOP');
 
     const { merchantId } = buyer.merchant;
     const given = cli('terminal', 'give', terminal, '--merchant', merchantId, '--reason', 'sold with the shop');
