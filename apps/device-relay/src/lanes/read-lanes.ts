@@ -89,8 +89,7 @@ export class ReadLanes {
                                 'isFromCopy', w.is_from_copy AND NOT EXISTS (
                                 SELECT FROM restore_checks c, database_identity i
                                  WHERE c.receipt_id = w.id AND c.restored_at = i.changed_at)) ORDER BY w.lane_place)
-                FROM (SELECT p.*, ${FROM_COPY} AS is_from_copy
-                        FROM lane_waiting(d.id, ${receipts}::int) p JOIN receipts r ON r.id = p.id) w) AS waiting
+                FROM (SELECT r.*, ${FROM_COPY} AS is_from_copy FROM lane_waiting(d.id, ${receipts}::int) r) w) AS waiting
         FROM devices d JOIN lanes l ON l.device_id = d.id
        WHERE d.id = ${deviceId}`);
     if (!row) return null;
