@@ -23,4 +23,4 @@ export function startThread(file: URL, { heapMib, data }: ThreadOptions): Worker
 }
 
 /** What is new is cleared away often, instead of being kept until there is much of it. */
-const YOUNG_MIB = 8;
+const YOUNG_MIB = 2;

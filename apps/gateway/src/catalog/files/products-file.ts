@@ -20,7 +20,7 @@ export type ReadingMessage =
   | { kind: 'unreadable'; reason: string };
 
 /** Its shared texts are in a file, and nothing else of a file grows with it. */
-const HEAP_MIB = 32;
+const HEAP_MIB = 24;
 /** Between two batches: nothing that a person sent takes so long to read. */
 const SILENCE_MS = 60_000;
 const THREAD_FILE = new URL('./reading-thread.mjs', import.meta.url);
