@@ -13,6 +13,8 @@ const SETTINGS = { poolSize: 4, lockTimeoutMs: 400, statementTimeoutMs: 1_000 };
 
 let database: TestDatabase;
 let proxy: TcpProxy;
+/** The database behind the proxy. */
+let lineUrl = '';
 let prisma: PrismaService;
 let direct: PrismaService;
 
@@ -24,7 +26,8 @@ beforeAll(async () => {
   await proxy.listen();
   url.port = String(port);
   url.searchParams.delete('connect_timeout');
-  prisma = new PrismaService({ url: url.href, applicationName: 'silent', ...SETTINGS });
+  lineUrl = url.href;
+  prisma = new PrismaService({ url: lineUrl, applicationName: 'silent', ...SETTINGS });
   direct = new PrismaService({ url: database.url, applicationName: 'direct', ...SETTINGS });
 });
 
@@ -78,7 +81,7 @@ test('also through Prisma, in a transaction and outside of one', async () => {
 
 test('slow is not silent: a statement may take as long as the server lets it, and a large result as long as it comes', async () => {
   const patient = new PrismaService({
-    url: database.url,
+    url: lineUrl,
     applicationName: 'patient',
     ...SETTINGS,
     statementTimeoutMs: 5_000,
