@@ -22,10 +22,10 @@ const LONG = [
   'test/api/no-secrets.int-spec.ts',
   'apps/device-relay/src/watch-day.int-spec.ts',
   'test/payments/two-attempts.int-spec.ts',
-  'apps/gateway/src/events/event-horizon.int-spec.ts',
+  'apps/gateway/src/notify/events/event-horizon.int-spec.ts',
   'test/payments/refunds.int-spec.ts',
   'test/payments/payments.int-spec.ts',
-  'apps/gateway/src/receipt-page/receipt-page.int-spec.ts',
+  'apps/gateway/src/receipts/documents/receipt-page.int-spec.ts',
   'test/screen/receipt-page.int-spec.ts',
 ];
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { stopFastifyNestApp, Stopping } from '#runtime';
-import { DeviceTasks } from './devices/device-tasks.js';
+import { DeviceTasks } from './fleet/devices/device-tasks.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
-import { ExportReceipts } from './search/export-receipts.js';
+import { ExportReceipts } from './receipts/search/export-receipts.js';
 import type { GatewaySettings } from './settings.js';
 
 /** For the last answers, when callers who wait are answered with what is known so far. */

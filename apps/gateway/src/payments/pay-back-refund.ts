@@ -1,7 +1,7 @@
 import type { Prisma } from '#database';
 import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { Problem } from '#runtime';
-import type { AcceptedRefund, RefundHook } from '../refunds/refund-hook.js';
+import type { AcceptedRefund, RefundHook } from '../receipts/refunds/refund-hook.js';
 import { capabilitiesOf } from './provider-clients.js';
 
 interface PaidSale {

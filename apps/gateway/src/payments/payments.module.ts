@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
-import { RefundsModule } from '../refunds/refunds.module.js';
+import { RefundsModule } from '../receipts/refunds/refunds.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';

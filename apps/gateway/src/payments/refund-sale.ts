@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RefundReceipt } from '../refunds/refund-receipt.js';
+import { RefundReceipt } from '../receipts/refunds/refund-receipt.js';
 import { SAGA_CLIENT } from './payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
