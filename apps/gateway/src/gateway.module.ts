@@ -2,30 +2,19 @@ import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '
 import { SalesDatabase } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
-import { CatalogModule } from './goods/catalog/catalog.module.js';
-import { ClientKeysModule } from './access/client-keys/client-keys.module.js';
-import { ClassifierJobModule } from './goods/classifier/classifier-job.module.js';
-import { ClassifierModule } from './goods/classifier/classifier.module.js';
+import { AccessModule } from './access/access.module.js';
 import { DATABASES, databaseProviders } from './databases.js';
 import { DocsModule } from './docs/docs.module.js';
-import { ClientsModule } from './access/clients/clients.module.js';
-import { LinksModule } from './fleet/links/links.module.js';
 import { FleetModule } from './fleet/fleet.module.js';
-import { OauthModule } from './access/oauth/oauth.module.js';
+import { GoodsModule } from './goods/goods.module.js';
+import { NotifyModule } from './notify/notify.module.js';
 import { OperatorModule } from './operator/operator.module.js';
-import { EventsModule } from './notify/events/events.module.js';
-import { ReceiptPageModule } from './receipts/documents/receipt-page.module.js';
+import { PaymentsModule } from './payments/payments.module.js';
 import { AcceptReceipts } from './receipts/accept-receipts.js';
-import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
-import { RefundsModule } from './receipts/refunds/refunds.module.js';
-import { ReportsModule } from './receipts/reports/reports.module.js';
-import { SearchModule } from './receipts/search/search.module.js';
 import type { GatewaySettings } from './settings.js';
-import { TerminalsModule } from './fleet/terminals/terminals.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
-import { WebhooksModule } from './notify/webhooks/webhooks.module.js';
 
 /** A receipt that is not written by then: the gateway does not accept, whatever else it can do. */
 const STUCK_MS = 5_000;
@@ -42,23 +31,13 @@ export class GatewayModule implements OnApplicationShutdown {
       module: GatewayModule,
       imports: [
         MetricsModule.register(metrics),
-        OauthModule,
-        CatalogModule,
-        ClassifierModule,
-        ClassifierJobModule,
-        ClientsModule,
-        ReceiptsApiModule,
-        ReceiptPageModule,
-        RefundsModule,
-        OperatorModule,
-        LinksModule,
+        AccessModule,
         FleetModule,
-        TerminalsModule,
-        SearchModule,
-        ReportsModule,
-        EventsModule,
-        ClientKeysModule,
-        WebhooksModule,
+        GoodsModule,
+        ReceiptsModule,
+        PaymentsModule,
+        NotifyModule,
+        OperatorModule,
         DocsModule,
         HealthModule.register({
           imports: [ReceiptsModule],

@@ -13,7 +13,7 @@ import {
   type Settings,
 } from '#runtime';
 import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
-import { parseProviderHosts, PROVIDER_HOSTS } from '../../../libs/payments/src/provider-hosts.js';
+import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {

@@ -17,11 +17,11 @@ export async function stopGateway(
   app: NestFastifyApplication,
   { STOP_DEADLINE_MS, STOP_LISTENER_AFTER_MS }: Pick<GatewaySettings, 'STOP_DEADLINE_MS' | 'STOP_LISTENER_AFTER_MS'>,
 ): Promise<void> {
-  app.get(Stopping, { strict: false }).begin();
+  app.get(Stopping).begin();
   const answerAll = (): void => {
-    app.get(SettledReceipts, { strict: false }).releaseAll();
-    app.get(DeviceTasks, { strict: false }).releaseAll();
-    app.get(ExportReceipts, { strict: false }).abortAll();
+    app.get(SettledReceipts).releaseAll();
+    app.get(DeviceTasks).releaseAll();
+    app.get(ExportReceipts).abortAll();
   };
   const timer = setTimeout(answerAll, Math.max(0, STOP_DEADLINE_MS - ANSWER_MS));
   await delay(Math.min(STOP_LISTENER_AFTER_MS, STOP_DEADLINE_MS));

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AddressLimit } from './limits/address-limit.js';
-import { AddressGate, originOf } from './address-gate.js';
+import { AddressGate, originOf } from './limits/address-gate.js';
 import { Authenticate } from './authenticate.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { neededScopes } from '../http/scopes.js';

@@ -17,6 +17,7 @@ import { optionalBody } from '../http/optional-body.js';
 import { RefundBody } from '../receipts/refunds/refund-body.js';
 import { RefundReceipt } from '../receipts/refunds/refund-receipt.js';
 import { RefundRepository } from '../receipts/refunds/refund.repository.js';
+import { payBackRefund } from './pay-back-refund.js';
 
 /** What a sale has left to refund; refunds on their way count as done. */
 interface LeftView {
@@ -54,6 +55,7 @@ export class RefundsController {
       body: optionalBody(body, RefundBody),
       waitSeconds: waitSeconds(one(headers['prefer'])),
       isCallerGone: callerOf(reply.request),
+      payBack: payBackRefund,
     });
     if (replayed) reply.header('Idempotency-Replayed', 'true');
     const answer = answerFor(row);

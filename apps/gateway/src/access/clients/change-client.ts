@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { AUTH_METHODS, needsKey } from '../oauth/auth-methods.js';
-import { given } from '../../fleet/places/place-rules.js';
+import { given } from '../../http/given.js';
 import {
   callerOf,
   canonicalCidrs,

@@ -1,8 +1,10 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { systemClock, type Logger } from '#runtime';
+import { AuditModule } from '../../audit/audit.module.js';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import { AddressGate } from './address-gate.js';
 import { AddressLimit } from './address-limit.js';
 import { ClientLimit, type Buckets } from './client-limit.js';
 import { FailedLogins, FailedTokens } from './failed-logins.js';
@@ -18,9 +20,11 @@ type OpenBuckets = (rate: Rate | null) => { rate: Rate; buckets: Buckets } | nul
 const LIMITS_REDIS = Symbol('redis of the limits');
 const OPEN_BUCKETS = Symbol('where buckets are kept');
 
-/** Limits per address and per client, of failed logins, and of the tokens of a client. Shared between gateways where QUEUE_URL is a Redis. */
+/** Allow lists; limits per address and per client, of failed logins, and of the tokens of a client. Limits are shared between gateways where QUEUE_URL is a Redis. */
 @Module({
+  imports: [AuditModule],
   providers: [
+    AddressGate,
     AddressLimit,
     { provide: LIMITS_REDIS, inject: [SETTINGS_TOKEN, LOGGER], useFactory: openRedis },
     { provide: OPEN_BUCKETS, inject: [LIMITS_REDIS, LOGGER], useFactory: bucketsIn },
@@ -48,7 +52,7 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
       useFactory: ({ TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) => new TokenLimit(open(TOKEN_LIMIT)),
     },
   ],
-  exports: [AddressLimit, ClientLimit, FailedLogins, FailedTokens, TokenLimit],
+  exports: [AddressGate, AddressLimit, ClientLimit, FailedLogins, FailedTokens, TokenLimit],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}

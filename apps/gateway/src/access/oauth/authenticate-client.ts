@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sha256 } from '#runtime';
 import { Refusals } from '../../audit/refusals.js';
-import { AddressGate, type Origin } from '../address-gate.js';
+import { AddressGate, type Origin } from '../limits/address-gate.js';
 import { FailedLogins, type LoginAttempt } from '../limits/failed-logins.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Origin } from '../address-gate.js';
+import type { Origin } from '../limits/address-gate.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { hashAccessToken, looksLikeAccessToken } from './access-token.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Refusals } from '../../audit/refusals.js';
-import type { Origin } from '../address-gate.js';
+import type { Origin } from '../limits/address-gate.js';
 import { TokenLimit } from '../limits/token-limit.js';
 import { ACCESS_TOKEN_SECONDS, hashAccessToken, newAccessToken } from './access-token.js';
 import { AuthenticateClient } from './authenticate-client.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Origin } from '../address-gate.js';
+import type { Origin } from '../limits/address-gate.js';
 import { hashAccessToken, looksLikeAccessToken } from './access-token.js';
 import { AccessTokens } from './access-tokens.js';
 import { AuthenticateClient } from './authenticate-client.js';

@@ -1,7 +1,7 @@
 import { Controller, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { AcceptsForm } from '#runtime';
-import { originOf } from '../address-gate.js';
+import { originOf } from '../limits/address-gate.js';
 import { authorizationValues } from '../../http/authorization-header.js';
 import { IntrospectToken, type Introspection } from './introspect-token.js';
 import { IssueToken, type TokenAnswer } from './issue-token.js';

@@ -3,7 +3,7 @@ import { Inject, Injectable, type RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Problem, systemClock, type Clock } from '#runtime';
 import { Refusals } from '../../audit/refusals.js';
-import { originOf } from '../address-gate.js';
+import { originOf } from '../limits/address-gate.js';
 import type { AuthenticatedClient } from '../../http/current-client.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';

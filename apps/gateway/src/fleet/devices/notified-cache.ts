@@ -1,6 +1,6 @@
 import { StatementGroup } from '#database';
 import { growingCache } from '#runtime';
-import { Freshness } from '../../../../../libs/database/src/freshness.js';
+import { Freshness } from '#database';
 
 export interface NotifiedCacheOptions<Asked, Found> {
   max: number;

@@ -4,7 +4,8 @@ import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
-import { given, refuseTakenCode } from '../places/place-rules.js';
+import { given } from '../../http/given.js';
+import { refuseTakenCode } from '../places/place-rules.js';
 import type { MerchantPatch } from './merchant-bodies.js';
 import {
   readMerchantSettings,

@@ -5,7 +5,8 @@ import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
 import type { ArchivableQuery, PlaceBody, PlacePatch } from './place-bodies.js';
-import { given, refuseArchived, refuseTakenCode } from './place-rules.js';
+import { given } from '../../http/given.js';
+import { refuseArchived, refuseTakenCode } from './place-rules.js';
 import { assertOwnDevice } from './places.js';
 
 /** What every kind of place has. */

@@ -18,8 +18,3 @@ export async function refuseTakenCode<T>(change: Promise<T>): Promise<T> {
 export function refuseArchived(row: { archivedAt: Date | null }): void {
   if (row.archivedAt !== null) throw new Problem('archived', 'It is archived; restore it first.');
 }
-
-/** Without what a PATCH leaves out. */
-export function given<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
-}

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit/audit.module.js';
-import { DeviceRepository } from '../devices/device.repository.js';
+import { DevicesModule } from '../devices/devices.module.js';
 import { ChallengeTerminal } from './challenge-terminal.js';
 import { OfdPage } from './ofd-page.js';
 import { ProveTerminal } from './prove-terminal.js';
@@ -8,8 +8,8 @@ import { TerminalsController } from './terminals.controller.js';
 
 /** For which merchant a fiscal module works. */
 @Module({
-  imports: [AuditModule],
+  imports: [AuditModule, DevicesModule],
   controllers: [TerminalsController],
-  providers: [ChallengeTerminal, ProveTerminal, OfdPage, DeviceRepository],
+  providers: [ChallengeTerminal, ProveTerminal, OfdPage],
 })
 export class TerminalsModule {}

@@ -3,7 +3,7 @@ import { CATALOG_CHANGED_CHANNEL, ChannelListener, Prisma, SalesDatabase, Statem
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
 import { growingCache, type Logger } from '#runtime';
 import { ALL_MERCHANTS } from './catalog-notices.js';
-import { Freshness } from '../../../../../libs/database/src/freshness.js';
+import { Freshness } from '#database';
 
 /** Goods as receipts need them. */
 export interface Product {

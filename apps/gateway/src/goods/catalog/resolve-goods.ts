@@ -1,13 +1,18 @@
 import type { ProblemError } from '#runtime';
 import type { DefaultGoods } from '../../fleet/merchants/merchant-settings.js';
-import type { ItemBody } from '../../receipts/receipt-body.js';
 import type { ClassifiedGoods, FoundBy, Product, ProductAnswer } from './goods-catalog.js';
 
 /** What of an item decides its goods. */
-export type GoodsOfItem = Pick<
-  ItemBody,
-  'name' | 'sku' | 'barcode' | 'spic' | 'package_code' | 'units' | 'vat_percent' | 'commission'
->;
+export interface GoodsOfItem {
+  name: string;
+  sku?: string;
+  barcode?: string;
+  spic?: string;
+  package_code?: string;
+  units?: number;
+  vat_percent?: number;
+  commission?: { tin?: string; pinfl?: string };
+}
 
 /** Where a line's fiscal fields come from once catalogue and classification register have been asked. */
 export interface ResolvedGoods {

@@ -5,7 +5,7 @@ import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
-import { given } from '../../fleet/places/place-rules.js';
+import { given } from '../../http/given.js';
 import { WEBHOOK_GUARD } from '../../tokens.js';
 import type { RotateSecretBody, WebhookBody, WebhookPatch } from './webhook-bodies.js';
 import { WebhookSecrets } from './webhook-secrets.js';

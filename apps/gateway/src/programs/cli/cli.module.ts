@@ -3,14 +3,10 @@ import { JobDatabase, PrismaService, SalesDatabase } from '#database';
 import { LaneBell } from '#queue';
 import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
+import { ClientsModule } from '../../access/clients/clients.module.js';
+import { PlacesModule } from '../../fleet/places/places.module.js';
 import { CatalogModule } from '../../goods/catalog/catalog.module.js';
 import { ClassifierModule } from '../../goods/classifier/classifier.module.js';
-import { ChangeClient } from '../../access/clients/change-client.js';
-import { Clients } from '../../access/clients/clients.js';
-import { CreateClient } from '../../access/clients/create-client.js';
-import { RotateSecret } from '../../access/clients/rotate-secret.js';
-import { SwitchClient } from '../../access/clients/switch-client.js';
-import { Merchants } from '../../fleet/merchants/merchants.js';
 import { AdoptDevice } from '../../operator/adopt-device.js';
 import { OperatorRepository } from '../../operator/operator.repository.js';
 import { ResolveAttempt } from '../../operator/resolve-attempt.js';
@@ -37,21 +33,15 @@ export class CliModule {
     const database = { url: settings.DATABASE_URL, poolSize: 2, applicationName: 'cli', lockTimeoutMs: 5_000 };
     return {
       module: CliModule,
-      imports: [AuditModule, CatalogModule, ClassifierModule],
+      imports: [AuditModule, ClientsModule, PlacesModule, CatalogModule, ClassifierModule],
       providers: [
         { provide: SETTINGS_TOKEN, useValue: settings },
         { provide: LOGGER, useValue: logger },
         { provide: PrismaService, useFactory: () => new PrismaService(database) },
         { provide: SalesDatabase, useExisting: PrismaService },
         { provide: JobDatabase, useFactory: () => new JobDatabase(database) },
-        Merchants,
-        Clients,
-        CreateClient,
         CatalogCommands,
         ClassifierCommands,
-        ChangeClient,
-        RotateSecret,
-        SwitchClient,
         ClientCommands,
         GiveTerminal,
         TerminalCommands,

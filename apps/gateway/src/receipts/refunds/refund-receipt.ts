@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../../goods/catalog/goods-catalog.js';
@@ -10,10 +10,10 @@ import { judgeConflict } from '../accept-receipts.js';
 import { isLost, outcomeUnclear } from '../outcome-unclear.js';
 import { ReceiptRepository, type ReceiptRow, type StoredIdentity } from '../receipt.repository.js';
 import { ReceiptWait } from '../receipt-wait.js';
+import type { PayBack } from './accepted-refund.js';
 import { composeRefund, lostByRegister, refundViolations } from './compose-refund.js';
 import { OneAtATime } from './one-at-a-time.js';
 import type { RefundBody } from './refund-body.js';
-import { REFUND_HOOKS, type RefundHook } from './refund-hook.js';
 import { RefundRepository, type NewRefund, type SellingDevice } from './refund.repository.js';
 import { refundInfoOf } from './refundable-sale.js';
 
@@ -27,6 +27,7 @@ export interface RefundCommand {
   waitSeconds: number;
   /** Absent where a program of ours asks. */
   isCallerGone?: IsCallerGone;
+  payBack: PayBack;
 }
 
 export interface CreatedRefund {
@@ -68,7 +69,6 @@ export class RefundReceipt {
     private readonly receipts: ReceiptRepository,
     private readonly catalog: GoodsCatalog,
     private readonly wait: ReceiptWait,
-    @Inject(REFUND_HOOKS) private readonly hooks: readonly RefundHook[],
   ) {}
 
   /** @throws Problem 404; 409 (not refundable, nothing left, same key being written); 422 (more than is left, rules); 503 */
@@ -129,7 +129,7 @@ export class RefundReceipt {
 
   private async writeLocked(
     tx: Prisma.TransactionClient,
-    { body }: RefundCommand,
+    { body, payBack }: RefundCommand,
     { identity, around }: { identity: StoredIdentity; around: Around },
   ): Promise<Stored> {
     const { sale } = around;
@@ -159,11 +159,11 @@ export class RefundReceipt {
     if (!createdAt) throw new KeyTaken();
     const { id, merchantId } = identity;
     const accepted = { id, merchantId, saleId: sale.id, salePaymentId: sale.payment_id, document };
-    for (const hook of this.hooks) await hook.onAccepted(tx, accepted);
+    await payBack(tx, accepted);
     const place = { branchId: sale.branch_id, cashierId: sale.cashier_id, refundOf: sale.id };
-    // A hook may have written to the row.
+    // Money on its way back may have written to the row.
     const { deviceId } = refund;
-    const isUntouched = this.hooks.length === 0 && deviceId !== null;
+    const isUntouched = sale.payment_id === null && deviceId !== null;
     const row = isUntouched ? acceptedRow({ ...refund, deviceId, ...place }, createdAt) : null;
     return { kind: 'accepted', deviceId, row };
   }

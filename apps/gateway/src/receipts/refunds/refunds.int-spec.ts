@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import { newId } from '#runtime';
 import { SalesFixture, SIGN, type SalesAnswer } from '../testing/sales-fixture.js';
-import { REFUND_HOOKS, type AcceptedRefund, type RefundHook } from './refund-hook.js';
+import type { AcceptedRefund, PayBack } from './accepted-refund.js';
+import { RefundReceipt, type CreatedRefund } from './refund-receipt.js';
 
 let fixture: SalesFixture;
 
@@ -260,31 +261,25 @@ describe('idempotency', () => {
   });
 });
 
-describe('hooks', () => {
-  const hooks = (): RefundHook[] => fixture.gateway.app.get(REFUND_HOOKS, { strict: false });
-
-  afterEach(() => {
-    hooks().length = 0;
-  });
-
-  test('are called in the transaction: what they write and the refund come together, or neither', async () => {
+describe('what goes with a refund', () => {
+  test('is in its transaction: what it writes and the refund come together, or neither', async () => {
+    const refunds = fixture.gateway.app.get(RefundReceipt, { strict: false });
+    const { merchantId } = fixture.gateway;
+    const refund = (saleId: string, payBack: PayBack): Promise<CreatedRefund> =>
+      refunds.execute({ merchantId, clientId: 'erp', saleId, idempotencyKey: null, body: {}, waitSeconds: 0, payBack });
     const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)], { payment: { method: 'card' } });
     const seen: AcceptedRefund[] = [];
-    hooks().push({
-      onAccepted: async (tx, refund) => {
-        await tx.$executeRaw`
-          INSERT INTO events (id, merchant_id, type, subject_id, data)
-          VALUES (${newId('evt')}, ${fixture.gateway.merchantId}, 'refund.hooked', ${refund.id}, '{}')`;
-        seen.push(refund);
-      },
+    const { row } = await refund(saleId, async (tx, accepted) => {
+      await tx.$executeRaw`
+        INSERT INTO events (id, merchant_id, type, subject_id, data)
+        VALUES (${newId('evt')}, ${merchantId}, 'refund.hooked', ${accepted.id}, '{}')`;
+      seen.push(accepted);
     });
-    const { body } = await fixture.refund(saleId);
-    expect((await fixture.gateway.events(body.id)).map(({ type }) => type)).toContain('refund.hooked');
-    expect(seen).toMatchObject([{ id: body.id, saleId, salePaymentId: null, document: { totalTiyin: 1_000 } }]);
+    expect((await fixture.gateway.events(row.id)).map(({ type }) => type)).toContain('refund.hooked');
+    expect(seen).toMatchObject([{ id: row.id, saleId, salePaymentId: null, document: { totalTiyin: 1_000 } }]);
     const other = await fixture.sell([fixture.item('bread', 1_000, 1)]);
-    hooks().push({ onAccepted: () => Promise.reject(new Error('no way to pay back')) });
     const before = await fixture.gateway.world();
-    expect((await fixture.refund(other)).status).toBe(500);
+    await expect(refund(other, () => Promise.reject(new Error('no way to pay back')))).rejects.toThrow('no way');
     expect(await fixture.gateway.world()).toBe(before);
   });
 });

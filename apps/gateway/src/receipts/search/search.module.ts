@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
-import { ReceiptsModule } from '../receipts.module.js';
+import { AcceptModule } from '../accept.module.js';
 import { ExportReceipts } from './export-receipts.js';
 import { SearchController } from './search.controller.js';
 import { SearchReceipts } from './search-receipts.js';
 
 /** Finding receipts and taking them away. */
 @Module({
-  imports: [ReceiptsModule],
+  imports: [AcceptModule],
   controllers: [SearchController],
   providers: [SearchReceipts, ExportReceipts],
   exports: [ExportReceipts],

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { ReceiptsModule } from '../receipts.module.js';
+import { AcceptModule } from '../accept.module.js';
 import { PrintReceipt } from './print-receipt.js';
 import { ReadShownReceipt } from './read-shown-receipt.js';
 import { ReceiptDocumentController } from './receipt-document.controller.js';
@@ -8,8 +8,8 @@ import { ReceiptPress } from './receipt-press.js';
 
 /** The receipt for the buyer: a page, and the same on paper. */
 @Module({
-  imports: [ReceiptsModule],
+  imports: [AcceptModule],
   controllers: [ReceiptPageController, ReceiptDocumentController],
   providers: [ReadShownReceipt, ReceiptPress, PrintReceipt],
 })
-export class ReceiptPageModule {}
+export class DocumentsModule {}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { CidrSet, parseCidr, Problem, type Cidr } from '#runtime';
-import { Refusals } from '../audit/refusals.js';
+import { Refusals } from '../../audit/refusals.js';
 
 /** From where a request comes. */
 export interface Origin {

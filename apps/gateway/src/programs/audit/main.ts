@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { PrismaService } from '#database';
 import { runProgram } from '#runtime';
-import { loadSettings } from '../settings.js';
-import { CheckAuditTrails } from './check-audit-trails.js';
-import { VerifyAuditTrail } from './verify-audit-trail.js';
+import { loadSettings } from '../../settings.js';
+import { CheckAuditTrails } from '../../audit/check-audit-trails.js';
+import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 
 /** `npm run audit:verify [-- <file of heads>]`: one line per merchant; exit code 2 when a trail is not as it was written. */
 runProgram(async () => {

@@ -1,7 +1,7 @@
 // Promise: a client on a list calls only from it, also for tokens; who was turned away is on the trail, and a flood of it is not.
 import 'reflect-metadata';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { OauthGateway } from './oauth/testing/oauth-gateway.js';
+import { OauthGateway } from '../oauth/testing/oauth-gateway.js';
 
 let database: TestDatabase;
 let gateway: OauthGateway;
