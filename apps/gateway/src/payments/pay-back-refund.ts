@@ -35,10 +35,7 @@ export async function payBackRefund(tx: Prisma.TransactionClient, refund: Accept
   const amountTiyin = refund.document.totalTiyin;
   refuseUnlessPossible(payment, amountTiyin);
   if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
-    throw new Problem(
-      'nothing_left',
-      'So much of the money is on its way back, or back, that this is not left of it.',
-    );
+    throw new Problem('nothing_left', 'So much of the money is on its way back, or back, that this is not left of it.');
   // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
   const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
   await tx.$executeRaw`

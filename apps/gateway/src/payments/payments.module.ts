@@ -44,7 +44,15 @@ import { SagaWork } from './saga-work.js';
 
 @Module({
   imports: [AuditModule, ReceiptsModule],
-  controllers: [ReceiptsController, ReceiptDraftsController, RefundsController, PaymentsController, ProviderAccountsController, ProviderCallsController, OperatorPaymentsController],
+  controllers: [
+    ReceiptsController,
+    ReceiptDraftsController,
+    RefundsController,
+    PaymentsController,
+    ProviderAccountsController,
+    ProviderCallsController,
+    OperatorPaymentsController,
+  ],
   providers: [
     {
       provide: PAYMENT_TIMING,

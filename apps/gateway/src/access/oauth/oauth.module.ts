@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import type { Logger } from '#runtime';
+import { AuditModule } from '../../audit/audit.module.js';
 import { LimitsModule } from '../limits/limits.module.js';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
@@ -15,7 +16,7 @@ import { TokenController } from './token.controller.js';
 
 /** Issues, introspects and revokes tokens. */
 @Module({
-  imports: [LimitsModule],
+  imports: [AuditModule, LimitsModule],
   controllers: [TokenController, ServerMetadataController],
   providers: [
     OauthRepository,
