@@ -12,7 +12,7 @@ import type { Rate } from '../../../http/rate.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';
 import { hashAccessToken, newAccessToken } from '../access-token.js';
 import { hashClientSecret, newClientSecret } from '../client-secret.js';
-import { OauthModule } from '../oauth.module.js';
+import { AccessModule } from '../../access.module.js';
 
 export const keyring = parseKeyring(randomBytes(32).toString('base64'));
 
@@ -107,7 +107,7 @@ export class OauthGateway {
     })
     class SharedModule {}
 
-    @Module({ imports: [SharedModule, OauthModule], controllers: [SampleController, ...controllers] })
+    @Module({ imports: [SharedModule, AccessModule], controllers: [SampleController, ...controllers] })
     class TestModule {}
 
     const app = await createFastifyNestApp(TestModule, { logger, trustedProxies: trusted });
