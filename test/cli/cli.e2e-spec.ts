@@ -5,7 +5,8 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { FiscalGateway, VERSION } from '#sdk';
+import { FiscalGateway, VERSION, type FiscalEvent, type RegisteredReceipt } from '#sdk';
+import type { Finding } from '../../apps/cli/src/doctor/finding.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { buildCli } from '../../scripts/lib/build-cli.mjs';
 import { sql } from '../system/database.js';
@@ -81,13 +82,13 @@ describe('login', () => {
 
 describe('receipts', () => {
   test('a sale is registered, found again under its key, shown, listed and refunded', async () => {
-    const first = await fgw.json([...sale, '--qty', '2', '--key', 'cli-1']);
+    const first = await fgw.json<RegisteredReceipt>([...sale, '--qty', '2', '--key', 'cli-1']);
     expect(first).toMatchObject({ code: 0, values: [{ status: 'registered', total: 224_000 }] });
-    const { id, fiscal } = first.values[0];
-    expect((await fgw.json([...sale, '--qty', '2', '--key', 'cli-1'])).values[0].id).toBe(id);
+    const { id, fiscal } = first.values[0]!;
+    expect(await fgw.json([...sale, '--qty', '2', '--key', 'cli-1'])).toMatchObject({ values: [{ id }] });
     const shown = await fgw.run(['receipts', 'get', id]);
     expect(shown.stdout).toContain('2 240.00');
-    expect(shown.stdout).toContain(fiscal.fiscal_sign);
+    expect(shown.stdout).toContain(fiscal.fiscal_sign!);
     const listed = await fgw.run(['receipts', 'list', '--status', 'registered']);
     expect(listed.stdout.split('\n')[0]).toMatch(/^RECEIPT +CREATED +TYPE +STATUS +TOTAL/);
     expect(listed.stdout).toContain(id);
@@ -141,7 +142,8 @@ describe('receipts', () => {
       expect(await fgw.run([...sale, '--key', 'cli-async', '--wait', '0'])).toMatchObject({ code: 0 });
       await fgw.run([...sale, '--key', 'cli-unknown', '--wait', '0']);
       // As a person finds it who was away: whether the document exists cannot be proven.
-      const stop = "UPDATE receipts SET status = 'unknown' WHERE idempotency_key = 'cli-unknown' AND status = 'accepted'";
+      const stop =
+        "UPDATE receipts SET status = 'unknown' WHERE idempotency_key = 'cli-unknown' AND status = 'accepted'";
       await sql(system.database, stop);
       expect(await fgw.run([...sale, '--key', 'cli-unknown'])).toMatchObject({
         code: 7,
@@ -190,7 +192,7 @@ describe('events', () => {
       async () => {
         sales += 1;
         await fgw.run([...sale, '--key', `cli-tail-${sales}`]);
-        return linesOf(staying.stdout().replace(/[^\n]*$/, ''));
+        return linesOf<FiscalEvent>(staying.stdout().replace(/[^\n]*$/, ''));
       },
       (lines) => lines.some(({ type }) => type === 'receipt.registered'),
     );
@@ -199,9 +201,9 @@ describe('events', () => {
   });
 
   test('--once shows what there is, of the types that are wanted', async () => {
-    const { code, values } = await fgw.json(['events', 'tail', '--once', '--events', 'refund.*']);
+    const { code, values } = await fgw.json<FiscalEvent>(['events', 'tail', '--once', '--events', 'refund.*']);
     expect(code).toBe(0);
-    expect(new Set(values.map(({ type }: { type: string }) => type.split('.')[0]))).toEqual(new Set(['refund']));
+    expect(new Set(values.map(({ type }) => type.split('.')[0]))).toEqual(new Set(['refund']));
   });
 });
 
@@ -230,8 +232,10 @@ describe('registers and goods', () => {
     ];
     writeFileSync(join(fgw.folder, 'goods.csv'), `${rows.join('\n')}\n`);
     const { code, values } = await fgw.json(['import', 'products', 'goods.csv', '--rejected', 'rejected.csv']);
-    expect([code, values[0]]).toEqual([3, expect.objectContaining({ state: 'done' })]);
-    expect(values[0].progress).toMatchObject({ rows: 2, created: 1, rejected: 1 });
+    expect({ code, values }).toMatchObject({
+      code: 3,
+      values: [{ state: 'done', progress: { rows: 2, created: 1, rejected: 1 } }],
+    });
     expect(readFileSync(join(fgw.folder, 'rejected.csv'), 'utf8')).toContain('s-2');
     expect(await fgw.run(['import', 'products', 'goods.pdf'])).toMatchObject({ code: 2 });
   });
@@ -240,10 +244,7 @@ describe('registers and goods', () => {
 describe('doctor', () => {
   const findings = async (args: string[] = [], env: Record<string, string> = {}) => {
     const { code, stdout } = await fgw.run(['doctor', '--json', ...args], { env });
-    return {
-      code,
-      found: Object.fromEntries(linesOf(stdout).map((one) => [one.check as string, one])) as Record<string, any>,
-    };
+    return { code, found: Object.fromEntries(linesOf<Finding>(stdout).map((one) => [one.check, one])) };
   };
 
   test('is content with what is well', async () => {
@@ -316,8 +317,8 @@ describe('doctor', () => {
     await system.register.end();
     try {
       const { code, found } = await findings();
-      expect([code, found['registers'].state]).toEqual([9, 'fault']);
-      expect(found['registers'].found).toContain(system.merchant.tills[0]!.deviceId);
+      expect([code, found['registers']?.state]).toEqual([9, 'fault']);
+      expect(found['registers']?.found).toContain(system.merchant.tills[0]!.deviceId);
     } finally {
       await system.register.start();
     }

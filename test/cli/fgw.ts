@@ -34,9 +34,11 @@ export class Fgw {
   }
 
   /** Under `--json`, what standard output has. */
-  async json(args: readonly string[]): Promise<{ code: number | null; values: any[]; stderr: string }> {
+  async json<Value = unknown>(
+    args: readonly string[],
+  ): Promise<{ code: number | null; values: Value[]; stderr: string }> {
     const { code, stdout, stderr } = await this.run([...args, '--json']);
-    return { code, values: linesOf(stdout), stderr };
+    return { code, values: linesOf<Value>(stdout), stderr };
   }
 
   /** A command that stays. */
@@ -82,9 +84,9 @@ export class Staying {
   }
 }
 
-export function linesOf(text: string): any[] {
+export function linesOf<Value>(text: string): Value[] {
   return text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as unknown);
+    .map((line) => JSON.parse(line) as Value);
 }

@@ -22,8 +22,8 @@ export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly 
 /** Tiyin as so'm: `1 234 567.89`. */
 export function somOf(tiyin: number): string {
   const whole = Math.trunc(Math.abs(tiyin) / 100)
-    .toString()
-    .replace(/\B(?=(\d{3})+$)/g, ' ');
+    .toLocaleString('en')
+    .replaceAll(',', ' ');
   return `${tiyin < 0 ? '-' : ''}${whole}.${String(Math.abs(tiyin) % 100).padStart(2, '0')}`;
 }
 

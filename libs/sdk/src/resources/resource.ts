@@ -82,10 +82,7 @@ export function resourcesOf(api: Api): object {
 
 /** Makes the methods of a table. What they take and give is settled by the types alone. */
 export function resourceOf<Table extends Readonly<Record<string, Line>>>(api: Api, table: Table): Resource<Table> {
-  const methods = Object.entries(table).map(([name, line]) => [
-    name,
-    (...given: unknown[]) => call(api as unknown as AnyApi, line, given),
-  ]);
+  const methods = Object.entries(table).map(([name, line]) => [name, (...given: unknown[]) => call(api, line, given)]);
   return Object.fromEntries(methods) as Resource<Table>;
 }
 
@@ -93,7 +90,7 @@ function call(api: AnyApi, line: string, given: unknown[]): unknown {
   const [kind, rest] = line.split(' ');
   const path = `/v1/${rest}`;
   const names = path.match(/(?<=\{)\w+/g) ?? [];
-  const place = { path: Object.fromEntries(names.map((name) => [name, given.shift()])) as object };
+  const place = { path: Object.fromEntries(names.map((name) => [name, given.shift()])) };
   const query = kind === 'LIST' || kind === 'FILE' ? given.shift() : undefined;
   if (kind === 'LIST') return api.list(path, { ...place, query }, given[0]);
   if (kind === 'FILE') return api.download(path, { ...place, query }, given[0]);
