@@ -6,12 +6,12 @@
 
 CREATE FUNCTION receipts_move_legally() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF CASE OLD.status
+  IF (CASE OLD.status
        WHEN 'awaiting_payment' THEN NEW.status IN ('accepted', 'registered', 'cancelled')
        WHEN 'accepted' THEN NEW.status IN ('sending', 'cancelled', 'registered', 'unknown', 'rejected')
        WHEN 'sending' THEN NEW.status IN ('registered', 'rejected', 'accepted', 'unknown')
        WHEN 'unknown' THEN NEW.status IN ('registered', 'accepted', 'rejected')
-       ELSE false END
+       ELSE false END)
   THEN
     RETURN NEW;
   END IF;
@@ -24,11 +24,11 @@ CREATE TRIGGER receipts_move_legally BEFORE UPDATE OF status ON receipts
 
 CREATE FUNCTION attempts_move_legally() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF CASE OLD.state
+  IF (CASE OLD.state
        WHEN 'open' THEN NEW.state IN ('registered', 'rejected', 'not_registered', 'unknown')
        WHEN 'unknown' THEN NEW.state IN ('registered', 'not_registered')
        WHEN 'not_registered' THEN NEW.state IN ('unknown')
-       ELSE false END
+       ELSE false END)
   THEN
     RETURN NEW;
   END IF;
@@ -41,7 +41,7 @@ CREATE TRIGGER attempts_move_legally BEFORE UPDATE OF state ON attempts
 
 CREATE FUNCTION payments_move_legally() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF CASE OLD.state
+  IF (CASE OLD.state
        WHEN 'created' THEN NEW.state IN ('pending', 'authorizing', 'declined', 'expired', 'cancelled')
        WHEN 'pending' THEN NEW.state IN ('reserved', 'authorizing', 'authorized', 'captured', 'voiding', 'refunded',
                                    'declined', 'expired', 'cancelled', 'manual')
@@ -62,7 +62,7 @@ BEGIN
        WHEN 'declined' THEN NEW.state IN ('captured', 'authorized')
        WHEN 'expired' THEN NEW.state IN ('captured', 'authorized')
        WHEN 'cancelled' THEN NEW.state IN ('captured', 'authorized')
-       ELSE false END
+       ELSE false END)
   THEN
     RETURN NEW;
   END IF;
@@ -75,10 +75,10 @@ CREATE TRIGGER payments_move_legally BEFORE UPDATE OF state ON payments
 
 CREATE FUNCTION payment_refunds_move_legally() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF CASE OLD.state
+  IF (CASE OLD.state
        WHEN 'waiting' THEN NEW.state IN ('done')
        WHEN 'requested' THEN NEW.state IN ('done')
-       ELSE false END
+       ELSE false END)
   THEN
     RETURN NEW;
   END IF;
