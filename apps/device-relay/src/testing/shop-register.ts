@@ -31,7 +31,6 @@ interface ModelShift {
   advances: number;
 }
 
-
 /** A register in a shop, as the watch sees it: shift, unsent documents with their fuse, Z-reports, an OFD that may be away. */
 export class ShopRegister implements Register {
   ofdDown = false;

@@ -1,10 +1,4 @@
-import {
-  provesAbsence,
-  type Baseline,
-  type Calibration,
-  type ReceiptStatus,
-  type Rejection,
-} from '#fiscal-domain';
+import { provesAbsence, type Baseline, type Calibration, type ReceiptStatus, type Rejection } from '#fiscal-domain';
 import { assertMove, canMoveAttempt, type AttemptState } from '#ledger';
 import type {
   AttemptEvidence,
