@@ -88,8 +88,7 @@ class ReceiptLife {
 
   /** @returns seconds of the session's processor time for each receipt */
   async cost(receipts: number, triggers: 'ENABLE' | 'DISABLE'): Promise<number> {
-    for (const [table, name] of TRIGGERS)
-      await this.owner.query(`ALTER TABLE ${table} ${triggers} TRIGGER ${name}`);
+    for (const [table, name] of TRIGGERS) await this.owner.query(`ALTER TABLE ${table} ${triggers} TRIGGER ${name}`);
     const [session] = await this.prisma.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
     const before = secondsOf(session?.pid ?? null);
     for (let done = 0; done < receipts; done += 1) await this.live();
