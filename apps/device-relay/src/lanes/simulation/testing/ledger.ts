@@ -1,15 +1,12 @@
-import { provesAbsence, type Baseline, type Calibration, type ReceiptStatus, type Rejection } from '#fiscal-domain';
-import { assertMove, canMoveAttempt, type AttemptState } from '#ledger';
-import type {
-  AttemptEvidence,
-  CloseRegistered,
-  DeviceStateName,
-  Intent,
-  LaneGrip,
-  LaneSnapshot,
-  LateAnswer,
-  LateRegistration,
-} from '../../ports.js';
+import {
+  provesAbsence,
+  type Baseline,
+  type Calibration,
+  type ReceiptStatus,
+  type Rejection,
+} from '#fiscal-domain';
+import { assertMove, canMoveAttempt, type AttemptState, type AttemptEvidence, type CloseRegistered, type Intent, type LateAnswer, type LateRegistration } from '#ledger';
+import type { DeviceStateName, LaneGrip, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
 import type { Promises } from './promises.js';
