@@ -67,14 +67,7 @@ export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
 export { findMadeBy, findReceipt, findSettled, refundsOf } from './reading/receipts.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes, type LaneChange } from './receipts/fail-over.js';
-export {
-  alertOfDeadline,
-  markSent,
-  noteOfdErrors,
-  OFD_BATCH,
-  type OfdAlert,
-  type SentBefore,
-} from './receipts/ofd.js';
+export { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from './receipts/ofd.js';
 export {
   completeFiscalSign,
   registerByOperator,

@@ -1,11 +1,5 @@
 import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '#database';
-import {
-  claimedElsewhereReason,
-  claimTerminal,
-  contestTerminal,
-  deviceEvents,
-  settleFirstWhereProven,
-} from '#ledger';
+import { claimedElsewhereReason, claimTerminal, contestTerminal, deviceEvents, settleFirstWhereProven } from '#ledger';
 import { newId } from '#runtime';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { LaneDevice } from '../lanes/ports.js';

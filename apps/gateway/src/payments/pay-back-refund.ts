@@ -43,8 +43,7 @@ export class PayBackRefund implements RefundHook {
     // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
     const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
     await askMoneyBack(tx, { paymentId: payment.id, receiptId: refund.id, amountTiyin, state });
-    if (state === 'requested')
-      await makeDue(tx, payment.id);
+    if (state === 'requested') await makeDue(tx, payment.id);
   }
 }
 

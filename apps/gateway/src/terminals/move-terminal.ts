@@ -1,11 +1,5 @@
 import type { Prisma } from '#database';
-import {
-  claimedElsewhereReason,
-  forgetRegister,
-  parkAttemptsOfTerminal,
-  writeDeviceEvent,
-  writeEvent,
-} from '#ledger';
+import { claimedElsewhereReason, forgetRegister, parkAttemptsOfTerminal, writeDeviceEvent, writeEvent } from '#ledger';
 
 type Tx = Prisma.TransactionClient;
 

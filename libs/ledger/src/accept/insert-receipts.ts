@@ -15,10 +15,7 @@ const NOTED = insertEvents(
  * by key, so that two groups that share keys meet them in the same order.
  * The receipt and its `receipt.accepted` event are one statement, hence one transaction.
  */
-export async function insertReceipts(
-  database: HotStatements,
-  rows: readonly NewReceipt[],
-): Promise<Map<string, Date>> {
+export async function insertReceipts(database: HotStatements, rows: readonly NewReceipt[]): Promise<Map<string, Date>> {
   // One JSON text instead of an array for each column: what Prisma does to every element costs more than the INSERT.
   const inserted = await database.queryHot<{ id: string; created_at: Date }>(Prisma.sql`
         WITH incoming AS (

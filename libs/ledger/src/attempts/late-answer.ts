@@ -38,7 +38,9 @@ export async function recordLateAnswer(database: Statements, answer: LateRegistr
     // receipts_one_per_registration_of_merchant: the answer names what another receipt holds, one of the two is not true.
     if (!isUniqueViolation(error)) throw error;
     await database.$executeRaw(
-      receiptEvents('duplicate_suspected', dataOf(answer), { from: Prisma.sql`receipts WHERE id = ${answer.receiptId}` }),
+      receiptEvents('duplicate_suspected', dataOf(answer), {
+        from: Prisma.sql`receipts WHERE id = ${answer.receiptId}`,
+      }),
     );
     return 'duplicate_suspected';
   }

@@ -81,11 +81,7 @@ export async function giveBackHeld(
 }
 
 /** What the counters of a register say, beside the parked attempts that it may have. */
-export async function noteCounters(
-  tx: Statements,
-  deviceId: string,
-  evidence: Record<string, unknown>,
-): Promise<void> {
+export async function noteCounters(tx: Statements, deviceId: string, evidence: Record<string, unknown>): Promise<void> {
   await tx.$executeRaw`
     UPDATE attempts a SET outcome = coalesce(a.outcome, '{}'::jsonb) || ${JSON.stringify(evidence)}::jsonb
       FROM restore_checks c

@@ -29,10 +29,7 @@ export async function findMadeBy(
 }
 
 /** Those of these receipts that no longer wait for a register. */
-export async function findSettled(
-  database: Pick<Statements, '$queryRaw'>,
-  ids: readonly string[],
-): Promise<string[]> {
+export async function findSettled(database: Pick<Statements, '$queryRaw'>, ids: readonly string[]): Promise<string[]> {
   const rows = await database.$queryRaw<{ id: string }[]>`
       SELECT id FROM receipts
       WHERE id = ANY(${[...ids]}::text[]) AND status IN ('registered', 'rejected', 'unknown', 'cancelled')`;

@@ -1,11 +1,14 @@
+import { provesAbsence, type Baseline, type Calibration, type ReceiptStatus, type Rejection } from '#fiscal-domain';
 import {
-  provesAbsence,
-  type Baseline,
-  type Calibration,
-  type ReceiptStatus,
-  type Rejection,
-} from '#fiscal-domain';
-import { assertMove, canMoveAttempt, type AttemptState, type AttemptEvidence, type CloseRegistered, type Intent, type LateAnswer, type LateRegistration } from '#ledger';
+  assertMove,
+  canMoveAttempt,
+  type AttemptState,
+  type AttemptEvidence,
+  type CloseRegistered,
+  type Intent,
+  type LateAnswer,
+  type LateRegistration,
+} from '#ledger';
 import type { DeviceStateName, LaneGrip, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
