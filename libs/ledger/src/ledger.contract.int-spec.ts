@@ -71,7 +71,12 @@ async function createIn(situation: Situation): Promise<Subject> {
      VALUES ($1, 'mer_1', 'cli_1', 'receipts', '\\x00', 'sale', $2, CASE WHEN $3 THEN NULL ELSE nextval('lane_place_seq') END,
              CASE WHEN $3 THEN NULL ELSE '${DEVICE}' END, $4, 1, 0, $5, $6, $7)`,
     [
-      ...[subject.receiptId, SITUATIONS[situation], situation === 'awaiting_provider', JSON.stringify(sampleDocument())],
+      ...[
+        subject.receiptId,
+        SITUATIONS[situation],
+        situation === 'awaiting_provider',
+        JSON.stringify(sampleDocument()),
+      ],
       ...(isFiscal ? ['UZ000000000009', 9, AT] : [null, null, null]),
     ],
   );
@@ -118,7 +123,9 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
   holdCopied: ({ receiptId, attemptId }) =>
     prisma.$transaction(async (tx) => {
       const run: ledger.RunStatement = (statement) => tx.$queryRaw(statement);
-      const [row] = await tx.$queryRaw<{ status: ReceiptStatus }[]>`SELECT status FROM receipts WHERE id = ${receiptId}`;
+      const [row] = await tx.$queryRaw<
+        { status: ReceiptStatus }[]
+      >`SELECT status FROM receipts WHERE id = ${receiptId}`;
       // As its caller reads them: what waits and what is being sent, the latter with its open attempt.
       if (row?.status !== 'accepted' && row?.status !== 'sending') return;
       const isOpen = row.status === 'sending';

@@ -41,6 +41,8 @@ export interface ReceiptRow {
   sentAgainByOperator: boolean;
   /** In order of their numbers. */
   attempts: AttemptRow[];
+  /** It has no device: its payment provider registers it. */
+  isProviders?: boolean;
   /** A payment hold ends here. */
   dispatchBeforeMs?: number;
 }
