@@ -81,8 +81,7 @@ class ReceiptLife {
     private readonly prisma: PrismaService,
     private readonly owner: pg.Client,
     private readonly serverStartedAt: string,
-  ) {
-  }
+  ) {}
 
   /** @returns seconds of the session's processor time for each receipt */
   async cost(receipts: number, triggers: 'ENABLE' | 'DISABLE'): Promise<number> {
