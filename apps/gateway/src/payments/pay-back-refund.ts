@@ -2,6 +2,7 @@ import type { Prisma } from '#database';
 import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { Problem } from '#runtime';
 import type { AcceptedRefund } from '../receipts/refunds/accepted-refund.js';
+import { askMoneyBack, makeDue } from './repository/payment-writes.js';
 import { capabilitiesOf } from './provider-clients.js';
 
 interface PaidSale {
@@ -38,11 +39,8 @@ export async function payBackRefund(tx: Prisma.TransactionClient, refund: Accept
     throw new Problem('nothing_left', 'So much of the money is on its way back, or back, that this is not left of it.');
   // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
   const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
-  await tx.$executeRaw`
-    INSERT INTO payment_refunds (payment_id, receipt_id, amount_tiyin, state, reason)
-    VALUES (${payment.id}, ${refund.id}, ${amountTiyin}::bigint, ${state}::payment_refund_state, 'refund of the receipt')`;
-  if (state === 'requested')
-    await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${payment.id}`;
+  await askMoneyBack(tx, { paymentId: payment.id, receiptId: refund.id, amountTiyin, state });
+  if (state === 'requested') await makeDue(tx, payment.id);
 }
 
 /** What is back or is to go back. In a statement after the payment's lock: it sees what was written under it. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { RefundReceipt } from '../receipts/refunds/refund-receipt.js';
 import { payBackRefund } from './pay-back-refund.js';
-import { SAGA_CLIENT } from './payment.repository.js';
+import { SAGA_CLIENT } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
 /**

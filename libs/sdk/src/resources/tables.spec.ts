@@ -2,6 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FiscalGateway } from '../index.js';
+import * as tables from './tables.js';
+
+const { RESOURCES } = tables;
 
 interface Operation {
   requestBody?: unknown;
@@ -26,10 +29,10 @@ const CALLS: Record<string, string> = { list: 'LIST', download: 'FILE', upload: 
 
 /** As `kind path`: from the tables, and from the methods that are written out. */
 const lines = [
-  ...[...sources.matchAll(/'(GET|LIST|FILE|POST|DO|PUT|PATCH|DELETE) ([^']+)'/g)].map(([, kind = '', path = '']) => ({
-    kind,
-    path: `/v1/${path}`,
-  })),
+  ...Object.values(tables)
+    .flatMap((table) => (table === RESOURCES ? Object.values(table) : [table]))
+    .flatMap((table) => Object.values<string>(table as Record<string, string>))
+    .map((line) => ({ kind: line.split(' ')[0] ?? '', path: `/v1/${line.split(' ')[1]}` })),
   ...[...sources.matchAll(/\.(?:request|repeat)\(\s*'([A-Z]+)',\s*'([^']+)'/g)].map(([, kind = '', path = '']) => ({
     kind,
     path,

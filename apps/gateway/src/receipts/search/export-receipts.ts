@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PageReader, PrismaService, type PageReaderOptions } from '#database';
+import type { ReceiptRow } from '#ledger';
 import { FairSlots, Problem, type Logger } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import type { ReceiptRow } from '../receipt.repository.js';
 import type { GatewaySettings } from '../../settings.js';
 import { csvLine } from '../../goods/sheets/csv.js';
 import { TextBuffers, textStream } from '../../goods/sheets/text-buffers.js';
