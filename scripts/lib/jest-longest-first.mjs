@@ -11,6 +11,8 @@ const LONG = [
   'test/faults/tenths-outages.e2e-spec.ts',
   'test/screen/whole-path.e2e-spec.ts',
   'test/examples/examples.e2e-spec.ts',
+  'test/cli/cli.e2e-spec.ts',
+  'test/start/quickstart.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/faults/tenths-nation.e2e-spec.ts',
   'test/faults/tenths-line.e2e-spec.ts',
