@@ -10,6 +10,7 @@ export { newId } from './ids.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
 export { Metrics, MetricsModule, type MetricText } from './metrics.js';
 export { redact, scrubText } from './redaction.js';
+export { Periodic, type PeriodicWork } from './periodic.js';
 export { runProgram } from './run-program.js';
 export {
   boolean,
