@@ -87,10 +87,10 @@ export class WatchedClient extends pg.Client {
     }
     const callback = call.at(-1);
     if (typeof callback === 'function') {
-      const told = (error: Error | null, result: unknown): void => {
+      const answer = (error: Error | null, result: unknown): void => {
         (callback as (error: Error | null, result: unknown) => void)(error && this.named(error), result);
       };
-      return (super.query as (...call: unknown[]) => never)(...call.slice(0, -1), told);
+      return (super.query as (...call: unknown[]) => never)(...call.slice(0, -1), answer);
     }
     const asked = (super.query as (...call: unknown[]) => unknown)(...call);
     if (!(asked instanceof Promise)) return asked as never;
