@@ -99,6 +99,12 @@ export class WatchedClient extends pg.Client {
     }) as never;
   }
 
+  /** A pool answers the statement that is under way with the error that its connection emits. */
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    const named = event === 'error' ? [this.named(args[0] as Error)] : args;
+    return (super.emit as (event: string | symbol, ...args: unknown[]) => boolean)(event, ...named);
+  }
+
   /** What the server says has a code, and so have errors of the network; what is left on a dead connection is its loss. */
   private named(error: Error): Error {
     const { _queryable, _ended } = this as unknown as { _queryable: boolean; _ended: boolean };

@@ -60,11 +60,12 @@ export class WatchedPool extends pg.Pool {
   }
 
   override connect(callback?: ConnectCallback): never {
-    const connect = super.connect as (callback?: ConnectCallback) => unknown;
     if (this.waitingCount < this.settings.maxWaiting) {
       if (callback)
-        return connect.call(this, (error, client, done) => callback(error && named(error), client, done)) as never;
-      return (connect.call(this) as Promise<pg.PoolClient>).catch((error: Error) => {
+        return (super.connect as (callback: ConnectCallback) => unknown)((error, client, done) =>
+          callback(error && named(error), client, done),
+        ) as never;
+      return super.connect().catch((error: Error) => {
         throw named(error);
       }) as never;
     }
