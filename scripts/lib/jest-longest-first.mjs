@@ -11,6 +11,8 @@ const LONG = [
   'test/faults/tenths-outages.e2e-spec.ts',
   'test/screen/whole-path.e2e-spec.ts',
   'test/examples/examples.e2e-spec.ts',
+  'test/cli/cli.e2e-spec.ts',
+  'test/start/quickstart.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/faults/tenths-nation.e2e-spec.ts',
   'test/faults/tenths-line.e2e-spec.ts',
@@ -22,10 +24,10 @@ const LONG = [
   'test/api/no-secrets.int-spec.ts',
   'apps/device-relay/src/watch-day.int-spec.ts',
   'test/payments/two-attempts.int-spec.ts',
-  'apps/gateway/src/events/event-horizon.int-spec.ts',
+  'apps/gateway/src/notify/events/event-horizon.int-spec.ts',
   'test/payments/refunds.int-spec.ts',
   'test/payments/payments.int-spec.ts',
-  'apps/gateway/src/receipt-page/receipt-page.int-spec.ts',
+  'apps/gateway/src/receipts/documents/receipt-page.int-spec.ts',
   'test/screen/receipt-page.int-spec.ts',
 ];
 

@@ -11,7 +11,7 @@ import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings
 import { GatewayModule } from '../../apps/gateway/src/gateway.module.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { SETTINGS } from '../../apps/gateway/src/settings.js';
-import { Receiver } from '../../apps/gateway/src/webhooks/testing/receiver.js';
+import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import { OwnRedis, redisIsInstalled } from '../../libs/queue/src/testing/own-redis.js';
 import { findPackaged, startPackaged, type PackagedServer } from '../recovery/packaged-postgres.js';

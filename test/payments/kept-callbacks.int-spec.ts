@@ -2,7 +2,7 @@
 import { callbackOwner } from '#database';
 import { open, parseKeyring } from '#runtime';
 import { CallbackKeeper } from '../../apps/gateway/src/payments/inbound/callback-keeper.js';
-import { RotateSecrets } from '../../apps/gateway/src/secrets/rotate-secrets.js';
+import { RotateSecrets } from '../../apps/gateway/src/programs/secrets/rotate-secrets.js';
 import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
 import { sql } from '../system/database.js';

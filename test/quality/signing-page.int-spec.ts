@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { nameKey } from '#fiscal-domain';
 import { parseKeyring } from '#runtime';
-import { SigningRig } from '../../apps/gateway/src/signing/testing/signing-rig.js';
+import { SigningRig } from '../../apps/gateway/src/access/signing/testing/signing-rig.js';
 import { createMerchant, type TestMerchant } from '../system/merchant.js';
 
 const run = promisify(execFile);

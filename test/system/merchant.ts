@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
 import { newId, parseKeyring, seal } from '#runtime';
-import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/oauth/client-secret.js';
+import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
 
 const SAMPLE = join(process.cwd(), 'data', 'classifier-sample.jsonl');
 

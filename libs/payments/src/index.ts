@@ -90,3 +90,4 @@ export {
 export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';
+export { parseProviderHosts, PROVIDER_HOSTS, ProviderHosts } from './provider-hosts.js';

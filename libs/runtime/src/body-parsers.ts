@@ -52,15 +52,15 @@ function finish(make: () => unknown, done: (error: Error | null, body?: unknown)
   done(null, made);
 }
 
-const BOUNDS: Readonly<Record<JsonFault, { code: 'too_deep' | 'too_many'; detail: string }>> = {
+const BOUNDS: Readonly<Record<JsonFault['kind'], { code: 'too_deep' | 'too_many'; detail: string }>> = {
   too_deep: { code: 'too_deep', detail: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` },
-  too_many_entries: { code: 'too_many', detail: `A list of the body has more than ${MAX_ENTRIES} entries.` },
-  too_many_fields: { code: 'too_many', detail: `An object of the body has more than ${MAX_FIELDS} fields.` },
+  too_many_entries: { code: 'too_many', detail: `The list has more than ${MAX_ENTRIES} entries.` },
+  too_many_fields: { code: 'too_many', detail: `The object has more than ${MAX_FIELDS} fields.` },
   too_many_values: { code: 'too_many', detail: 'The body has more than one value for each four of its bytes.' },
 };
 
-function problemOfBounds(fault: JsonFault): Problem {
-  return Problem.fromErrors([{ pointer: '', ...BOUNDS[fault] }]);
+function problemOfBounds({ kind, pointer }: JsonFault): Problem {
+  return Problem.fromErrors([{ pointer, ...BOUNDS[kind] }]);
 }
 
 function jsonExpected(): Problem {

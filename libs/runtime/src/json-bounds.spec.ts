@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { jsonFault, MAX_ENTRIES, MAX_FIELDS, MAX_JSON_DEPTH } from './json-bounds.js';
 
-const faultOf = (json: string): string | null => jsonFault(Buffer.from(json));
+const faultOf = (json: string): string | null => jsonFault(Buffer.from(json))?.kind ?? null;
 const list = (count: number, entry: string): string => `[${Array<string>(count).fill(entry).join(',')}]`;
 const fields = (count: number): string =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, at) => [`f${at}`, at])));
@@ -32,4 +32,14 @@ test('what is small is never refused, whatever it holds', () => {
       expect(faultOf(json)).toBeNull();
     }),
   );
+});
+
+test.each<[string, string, string]>([
+  ['the body itself', list(MAX_ENTRIES + 1, '1'), ''],
+  ['a list by its name', `{"a":[{"b":"x,["}],"products":${list(MAX_ENTRIES + 1, '{"sku":"1"}')}}`, '/products'],
+  ['a list within a list', `[1,{"deep~er/":[2,[3],${list(MAX_ENTRIES + 1, '1')}]}]`, '/1/deep~0er~1/2'],
+  ['an object', `{"items":[{},{"metadata":${fields(MAX_FIELDS + 1)}}]}`, '/items/1/metadata'],
+  ['a name without end: the body', `{"${'n'.repeat(300)}":${list(MAX_ENTRIES + 1, '1')}}`, ''],
+])('the fault names %s', (_what, json, pointer) => {
+  expect(jsonFault(Buffer.from(json))?.pointer).toBe(pointer);
 });

@@ -1,3 +1,14 @@
+import {
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COMMA,
+  endOfText,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  pointerToContainer,
+  QUOTE,
+} from './json-container.js';
+
 /** Deeper than any body of this API; where a body's own rules are reached, they refuse from 16 levels on, with a pointer. */
 export const MAX_JSON_DEPTH = 64;
 /** More than any list of this API takes: each entry costs a check, and some checks compare all entries with each other. */
@@ -9,7 +20,11 @@ const BYTES_PER_VALUE = 4;
 /** So many values may stand in a small body, however short they are. */
 const MIN_VALUES = 4_096;
 
-export type JsonFault = 'too_deep' | 'too_many_entries' | 'too_many_fields' | 'too_many_values';
+export interface JsonFault {
+  kind: 'too_deep' | 'too_many_entries' | 'too_many_fields' | 'too_many_values';
+  /** JSON pointer of the list or object that has too many; '' for the body as a whole. */
+  pointer: string;
+}
 
 /**
  * Whether a JSON text costs more to parse and check than its length says: nested too deep, or made of too many values (`[],[],…`).
@@ -28,7 +43,7 @@ export function jsonFault(json: Uint8Array): JsonFault | null {
     else if (byte === OPENING_BRACKET || byte === OPENING_BRACE) {
       depth += 1;
       values += 1;
-      if (depth > MAX_JSON_DEPTH) return 'too_deep';
+      if (depth > MAX_JSON_DEPTH) return { kind: 'too_deep', pointer: '' };
       limits[depth] = byte === OPENING_BRACKET ? MAX_ENTRIES : MAX_FIELDS;
       commas[depth] = 0;
     } else if (byte === CLOSING_BRACKET || byte === CLOSING_BRACE) depth = Math.max(0, depth - 1);
@@ -36,26 +51,12 @@ export function jsonFault(json: Uint8Array): JsonFault | null {
       values += 1;
       const count = (commas[depth] ?? 0) + 1;
       commas[depth] = count;
-      if (count === limits[depth]) return count === MAX_ENTRIES ? 'too_many_entries' : 'too_many_fields';
+      if (count === limits[depth]) {
+        const kind = count === MAX_ENTRIES ? 'too_many_entries' : 'too_many_fields';
+        return { kind, pointer: pointerToContainer(json, at) };
+      }
     }
-    if (values > maxValues) return 'too_many_values';
+    if (values > maxValues) return { kind: 'too_many_values', pointer: '' };
   }
   return null;
-}
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPENING_BRACKET = 0x5b;
-const CLOSING_BRACKET = 0x5d;
-const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
-
-/** @returns where the closing quote stands, or the end of the bytes */
-function endOfText(json: Uint8Array, start: number): number {
-  for (let at = start; at < json.length; at += 1) {
-    if (json[at] === BACKSLASH) at += 1;
-    else if (json[at] === QUOTE) return at;
-  }
-  return json.length;
 }

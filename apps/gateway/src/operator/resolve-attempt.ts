@@ -5,7 +5,7 @@ import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange, type Changed } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { RefundDuplicate } from '../refunds/refund-duplicate.js';
+import { RefundDuplicate } from '../receipts/refunds/refund-duplicate.js';
 import { checkRegistration, type CheckedRegistration } from './check-registration.js';
 import type { Decision, RegistrationClaim } from './decision.js';
 import type { Evidence } from './lock-device.js';

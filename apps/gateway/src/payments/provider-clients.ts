@@ -22,7 +22,7 @@ import {
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';
-import type { ProviderHosts } from './accounts/provider-hosts.js';
+import type { ProviderHosts } from '#payments';
 
 /** What is possible through this account; some of it has to be enabled by its provider. */
 export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>): ProviderCapabilities {

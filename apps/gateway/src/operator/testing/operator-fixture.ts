@@ -8,7 +8,7 @@ import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 import { GatewayModule } from '../../gateway.module.js';
 import { testGatewaySettings } from '../../testing/gateway-settings.js';
-import { hashAccessToken, newAccessToken } from '../../oauth/access-token.js';
+import { hashAccessToken, newAccessToken } from '../../access/oauth/access-token.js';
 import type { GatewaySettings } from '../../settings.js';
 import type { ReceiptView } from '../../receipts/receipt-view.js';
 import type { UnknownView } from '../list-unknown.js';
