@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { Controller, Get, Header, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Answers, Problem } from '#runtime';
+import { Problem } from '#http';
+import { Answers } from '#runtime';
 import { ApiDescription } from './api-description.js';
 import { DOCS_PAGE, DOCS_SCRIPT } from './docs-page.js';
 

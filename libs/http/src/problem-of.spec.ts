@@ -1,6 +1,6 @@
 // Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
-import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
-import { problemOf } from './problem-of.js';
+import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from '#runtime';
+import { problemOf } from '#http';
 
 const withName = (name: string): Error => Object.assign(new Error('x'), { name });
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
