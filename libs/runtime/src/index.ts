@@ -32,6 +32,7 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { isError } from './redaction.js';
