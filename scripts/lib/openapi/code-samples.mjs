@@ -243,13 +243,15 @@ echo curl_getinfo($curl, CURLINFO_RESPONSE_CODE), ' ', $answer, "\\n";`;
 }
 
 /** @typedef {{ open: [string, string], pair: string, words: Record<string, string> }} Language */
+/** @type {Language} */
 const PYTHON = { open: ['{', '}'], pair: ': ', words: { true: 'True', false: 'False', null: 'None' } };
+/** @type {Language} */
 const PHP = { open: ['[', ']'], pair: ' => ', words: { true: 'true', false: 'false', null: 'null' } };
 
 /**
  * JSON as another language writes it.
  * @param {unknown} value
- * @param {typeof PYTHON} language
+ * @param {Language} language
  * @param {string} [indent]
  * @returns {string}
  */
