@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { parseCidr } from '#runtime';
+import { parseCidr } from '#outgoing';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { OauthGateway } from '../../apps/gateway/src/access/oauth/testing/oauth-gateway.js';
 import { until } from '../system/until.js';

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { multicardWebhookSign, type ProviderCode } from '#payments';
-import { parseCidr, newId } from '#runtime';
+import { parseCidr } from '#outgoing';
+import { newId } from '#runtime';
 import { violationsOf } from '../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import { parseProviderHosts } from '#payments';

@@ -1,7 +1,7 @@
 // Every provider keeps the port's word: what it says of a call is what happened to the money, and what nobody answered is unknown.
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { guardedRequest, OutgoingGuard, parseCidr } from '#runtime';
+import { guardedRequest, OutgoingGuard, parseCidr } from '#outgoing';
 import {
   ClickClient,
   MulticardClient,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { nameKey } from '#fiscal-domain';
-import { parseKeyring } from '#runtime';
+import { parseKeyring } from '#secrets';
 import { SigningRig } from '../../apps/gateway/src/access/signing/testing/signing-rig.js';
 import { createMerchant, type TestMerchant } from '../system/merchant.js';
 

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
-import { newId, parseKeyring, seal } from '#runtime';
+import { newId } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
 
 const SAMPLE = join(process.cwd(), 'data', 'classifier-sample.jsonl');

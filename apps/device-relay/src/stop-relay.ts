@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { endsWithin, stopFastifyNestApp, Stopping } from '#runtime';
+import { stopFastifyNestApp } from '#http';
+import { endsWithin, Stopping } from '#runtime';
 import { LanesModule } from './lanes/lanes.module.js';
 import { Links } from './links/links.js';
 import { RestoreModule } from './restore/restore.module.js';

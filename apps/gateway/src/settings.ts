@@ -4,7 +4,6 @@ import {
   LOG_LEVELS,
   oneOf,
   parsed,
-  parseKeyring,
   path,
   port,
   proxyList,
@@ -12,6 +11,7 @@ import {
   url,
   type Settings,
 } from '#runtime';
+import { parseKeyring } from '#secrets';
 import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
 import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 

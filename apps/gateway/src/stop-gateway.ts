@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { stopFastifyNestApp, Stopping } from '#runtime';
+import { stopFastifyNestApp } from '#http';
+import { Stopping } from '#runtime';
 import { DeviceTasks } from './fleet/devices/device-tasks.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
 import { ExportReceipts } from './receipts/search/export-receipts.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { AuthGuard, type IAuthModuleOptions } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import { FailedTokens } from './limits/failed-logins.js';
 import { secondsToWait } from './limits/limit-headers.js';
 import { BearerStrategy } from './bearer.strategy.js';

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { networkInterfaces } from 'node:os';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { parseCidr, type Cidr } from '#runtime';
+import { parseCidr, type Cidr } from '#outgoing';
 import { OauthGateway } from './oauth/testing/oauth-gateway.js';
 
 const PROXY = '127.0.0.2';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { guardedRequest, OutgoingGuard } from '#runtime';
+import { guardedRequest, OutgoingGuard } from '#outgoing';
 import {
   ClickClient,
   clickCapabilities,

@@ -1,6 +1,6 @@
 import { Body, Controller, Headers, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { BodyLimit, preferredLanguage, type ProblemDocument } from '#runtime';
+import { BodyLimit, preferredLanguage, type ProblemDocument } from '#http';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { insufficientScope } from '../http/bearer-problems.js';

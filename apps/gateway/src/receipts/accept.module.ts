@@ -1,6 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { LaneBell } from '#queue';
-import { deriveKey, Metrics, type Logger } from '#runtime';
+import { Metrics, type Logger } from '#runtime';
+import { deriveKey } from '#secrets';
 import { DevicesModule } from '../fleet/devices/devices.module.js';
 import { CatalogModule } from '../goods/catalog/catalog.module.js';
 import type { GatewaySettings } from '../settings.js';

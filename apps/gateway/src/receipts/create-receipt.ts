@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
-import { canonicalJson, newId, Problem, sha256 } from '#runtime';
+import { Problem } from '#http';
+import { canonicalJson, newId, sha256 } from '#runtime';
 import type { Route } from '../fleet/devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';

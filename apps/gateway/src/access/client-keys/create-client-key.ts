@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { signingSecretOwner } from '#database';
-import { newId, Problem, seal, weaknessOfNewKey, type ProblemError } from '#runtime';
+import { Problem, type ProblemError } from '#http';
+import { newId } from '#runtime';
+import { seal, weaknessOfNewKey } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { callerOf, type Administrator } from '../clients/client-administrator.js';
 import { lockClient } from '../clients/lock-client.js';

@@ -1,4 +1,5 @@
-import { CidrSet, parseCidr, Problem, type ProblemError } from '#runtime';
+import { Problem, type ProblemError } from '#http';
+import { CidrSet, parseCidr } from '#outgoing';
 import type { Caller } from '../../audit/caller.js';
 import type { IpPolicy, SigningPolicy } from './client-bodies.js';
 

@@ -11,7 +11,7 @@ import {
   Min,
   ValidateBy,
 } from 'class-validator';
-import { parseCidr } from '#runtime';
+import { parseCidr } from '#outgoing';
 import { IsGivenOrAbsent, IsName } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { SCOPES, type Scope } from '../../http/scopes.js';

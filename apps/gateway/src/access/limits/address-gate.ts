@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { CidrSet, parseCidr, Problem, type Cidr } from '#runtime';
+import { Problem } from '#http';
+import { CidrSet, parseCidr, type Cidr } from '#outgoing';
 import { Refusals } from '../../audit/refusals.js';
 
 /** From where a request comes. */

@@ -1,7 +1,9 @@
 import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { addressGroup, Problem, systemClock } from '#runtime';
+import { Problem } from '#http';
+import { addressGroup } from '#outgoing';
+import { systemClock } from '#runtime';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { tellLimit, tooManyRequests } from './limit-headers.js';

@@ -1,4 +1,5 @@
-import { addressGroup, sha256 } from '#runtime';
+import { addressGroup } from '#outgoing';
+import { sha256 } from '#runtime';
 import type { Buckets } from './client-limit.js';
 import type { Rate } from '../../http/rate.js';
 import type { BucketVerdict } from './token-bucket.js';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import type { Rate } from '../../http/rate.js';
 import type { BucketVerdict } from './token-bucket.js';
 

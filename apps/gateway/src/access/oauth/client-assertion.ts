@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
-import { weaknessOf } from '#runtime';
+import { weaknessOf } from '#secrets';
 
 /** JWS algorithms that a key of a client may have; no symmetric one, and never `none`. */
 export const ASSERTION_ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'PS256', 'RS256'] as const;

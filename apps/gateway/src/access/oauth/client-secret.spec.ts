@@ -1,5 +1,5 @@
 // Promise: a secret is recognised by its keyed hash alone, under the ring's older keys too, and by no other.
-import { parseKeyring } from '#runtime';
+import { parseKeyring } from '#secrets';
 import { hashAccessToken, looksLikeAccessToken, newAccessToken } from './access-token.js';
 import { hashClientSecret, isClientSecret, newClientSecret, NO_SECRET_HASH } from './client-secret.js';
 

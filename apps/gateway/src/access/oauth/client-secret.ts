@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { deriveKey, type Keyring } from '#runtime';
+import { deriveKey, type Keyring } from '#secrets';
 import { newOpaqueSecret } from './base62.js';
 
 /** Stands in for the hash of a client that does not exist, so that its refusal costs the same. */

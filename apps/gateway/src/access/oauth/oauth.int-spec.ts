@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import { Body, Controller, Get, Post } from '@nestjs/common';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { newId, type ProblemDocument } from '#runtime';
+import { type ProblemDocument } from '#http';
+import { newId } from '#runtime';
 import { Scopes } from '../../http/scopes.js';
 import { hashAccessToken, newAccessToken } from './access-token.js';
 import { newClientSecret } from './client-secret.js';

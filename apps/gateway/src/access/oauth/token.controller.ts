@@ -1,6 +1,6 @@
 import { Controller, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { AcceptsForm } from '#runtime';
+import { AcceptsForm } from '#http';
 import { originOf } from '../limits/address-gate.js';
 import { authorizationValues } from '../../http/authorization-header.js';
 import { IntrospectToken, type Introspection } from './introspect-token.js';

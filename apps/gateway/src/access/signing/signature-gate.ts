@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Problem, systemClock, type Clock } from '#runtime';
+import { Problem } from '#http';
+import { systemClock, type Clock } from '#runtime';
 import { Refusals } from '../../audit/refusals.js';
 import { originOf } from '../limits/address-gate.js';
 import type { AuthenticatedClient } from '../../http/current-client.js';

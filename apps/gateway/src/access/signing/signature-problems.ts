@@ -1,4 +1,4 @@
-import { Problem, type ProblemCode } from '#runtime';
+import { Problem, type ProblemCode } from '#http';
 import { SIGNATURE_TAG } from './read-signature.js';
 
 /** What a signature must look like, in the words of RFC 9421 §5.1. */

@@ -2,7 +2,8 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { ChannelListener, SIGNING_CHANGED_CHANNEL, signingSecretOwner, type SalesDatabase } from '#database';
-import { open, weaknessOf, type Keyring, type Logger } from '#runtime';
+import { type Logger } from '#runtime';
+import { open, weaknessOf, type Keyring } from '#secrets';
 import { isSignatureAlgorithm, type VerifyingKey } from './signature-algorithms.js';
 
 export type SigningPolicy = 'auto' | 'off' | 'writes' | 'all';

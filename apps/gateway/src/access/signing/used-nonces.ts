@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, Prisma, SalesDatabase, StatementPump } from '#database';
-import { isDatabaseUnavailable, Problem, type Logger } from '#runtime';
+import { Problem } from '#http';
+import { isDatabaseUnavailable, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 
 interface Waiting {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { OutgoingGuard, Problem, type ProblemCode } from '#runtime';
+import { Problem, type ProblemCode } from '#http';
+import { OutgoingGuard } from '#outgoing';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 

@@ -7,7 +7,8 @@ import {
   type DeviceTaskResult,
   type PrismaService,
 } from '#database';
-import { newId, Problem, type Logger } from '#runtime';
+import { Problem } from '#http';
+import { newId, type Logger } from '#runtime';
 
 export interface TaskRequest {
   deviceId: string;

@@ -1,7 +1,7 @@
 // Promise: a register is registered whole or not at all, within limits; what is shown of it is true; it leaves only when safe.
 import 'reflect-metadata';
 import { apiKeyOwner } from '#database';
-import { open } from '#runtime';
+import { open } from '#secrets';
 import { until } from '../../../../../libs/queue/src/testing/until.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import type { GatewaySettings } from '../../settings.js';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type DeviceIntroduction } from '#database';
 import { createLane, writeDeviceEvent } from '#ledger';
-import { newId, Problem } from '#runtime';
+import { Problem } from '#http';
+import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { Places } from '../places/places.js';

@@ -1,6 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { apiKeyOwner, Prisma, PrismaService } from '#database';
-import { Problem, seal, type Logger } from '#runtime';
+import { Problem } from '#http';
+import { type Logger } from '#runtime';
+import { seal } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import type { DeviceBody } from './device-bodies.js';

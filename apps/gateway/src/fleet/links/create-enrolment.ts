@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { apiKeyOwner, type Prisma } from '#database';
 import { hashEnrolmentCode, newEnrolmentCode } from '#link';
-import { Problem, seal } from '#runtime';
+import { Problem } from '#http';
+import { seal } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import type { GatewaySettings } from '../../settings.js';

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyOwner } from '#database';
 import { hashEnrolmentCode } from '#link';
-import { newId, open } from '#runtime';
+import { newId } from '#runtime';
+import { open } from '#secrets';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';

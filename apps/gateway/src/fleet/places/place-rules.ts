@@ -1,5 +1,5 @@
 import { isUniqueViolation } from '#database';
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 
 /** Codes are unique per merchant, also among archived ones: what they stood for is told by old receipts. */
 export async function refuseTakenCode<T>(change: Promise<T>): Promise<T> {

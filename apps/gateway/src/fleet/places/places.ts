@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { Problem, type ProblemError } from '#runtime';
+import { Problem, type ProblemError } from '#http';
 
 type Reader = Pick<Prisma.TransactionClient, '$queryRaw'>;
 

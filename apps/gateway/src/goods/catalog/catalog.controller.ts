@@ -14,7 +14,7 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BodyLimit, Problem } from '#runtime';
+import { BodyLimit, Problem } from '#http';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import type { Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { normaliseText } from '#fiscal-domain';
-import { BodyValidationPipe, Problem, type ProblemError } from '#runtime';
+import { BodyValidationPipe, Problem, type ProblemError } from '#http';
 import { checkProduct, type CheckedProduct } from './check-product.js';
 import { GoodsCatalog } from './goods-catalog.js';
 import { ProductInput } from './product-input.js';

@@ -1,4 +1,4 @@
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 
 /** A cursor that a caller hands back without looking into it. */
 export function writeCursor(parts: readonly (string | number)[]): string {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { newId, Problem } from '#runtime';
+import { Problem } from '#http';
+import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';

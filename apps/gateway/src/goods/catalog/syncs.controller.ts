@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Put, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { BodyLimit } from '#runtime';
+import { BodyLimit } from '#http';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { Scopes } from '../../http/scopes.js';

@@ -3,7 +3,7 @@ import { Controller, Get, Header, Param, Query, Res, StreamableFile } from '@nes
 import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import type { ClassifierEntry } from '#fiscal-domain';
-import { FILE_MEDIA_TYPES } from '#runtime';
+import { FILE_MEDIA_TYPES } from '#http';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { CatalogPageQuery } from '../catalog/catalog-bodies.js';
 import type { Page } from '../../http/paging.js';

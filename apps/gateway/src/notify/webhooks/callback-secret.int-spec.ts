@@ -1,6 +1,7 @@
 // Promise: a callback is asked for only by whoever can check it: nothing is told in a name that anybody could borrow.
 import 'reflect-metadata';
-import { newId, parseCidr } from '#runtime';
+import { parseCidr } from '#outgoing';
+import { newId } from '#runtime';
 import { SalesFixture, type SalesAnswer } from '../../receipts/testing/sales-fixture.js';
 import { Receiver } from './testing/receiver.js';
 

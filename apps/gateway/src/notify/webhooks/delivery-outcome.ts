@@ -1,4 +1,5 @@
-import { systemClock, type GuardedAnswer } from '#runtime';
+import { type GuardedAnswer } from '#outgoing';
+import { systemClock } from '#runtime';
 import type { AfterAttempt, AttemptRecord, ClaimedEndpoint } from './delivery.repository.js';
 import { readRetryAfterMs, retryDelayMs } from './delivery-schedule.js';
 import { SLOW_MS } from './sending-window.js';

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { GuardedFetch, systemClock, type GuardedAnswer } from '#runtime';
+import { GuardedFetch, type GuardedAnswer } from '#outgoing';
+import { systemClock } from '#runtime';
 import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delivery-outcome.js';
 import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
 import { pauseMs } from './delivery-schedule.js';

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { newId, OutgoingGuard, Problem, type ProblemCode } from '#runtime';
+import { Problem, type ProblemCode } from '#http';
+import { OutgoingGuard } from '#outgoing';
+import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';

@@ -1,6 +1,7 @@
 // Promise: no merchant's backlog keeps another's events waiting; a receiver gets as much at a time as it answers well, in batches if it likes.
 import { Webhook } from 'standardwebhooks';
-import { newId, parseCidr, type Cidr } from '#runtime';
+import { parseCidr, type Cidr } from '#outgoing';
+import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { insertDeliveries } from './delivery-rows.js';
 import { Receiver } from './testing/receiver.js';

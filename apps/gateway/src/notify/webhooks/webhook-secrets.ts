@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, webhookSecretOwner, type Prisma } from '#database';
-import { open, seal, type Keyring } from '#runtime';
+import { open, seal, type Keyring } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { newWebhookSecret } from './sign-webhook.js';

@@ -1,7 +1,8 @@
 // Promise: what a merchant asked to be told arrives, signed, at least once, in order for each receipt, and a dead receiver hurts nobody else.
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { newId, parseCidr, type Cidr } from '#runtime';
+import { parseCidr, type Cidr } from '#outgoing';
+import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { writeReceipt } from '../../receipts/search/testing/receipt-rows.js';
 import { Receiver, type Received } from './testing/receiver.js';

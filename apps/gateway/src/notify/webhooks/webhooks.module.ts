@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { GuardedFetch, OutgoingGuard } from '#runtime';
+import { GuardedFetch, OutgoingGuard } from '#outgoing';
 import { AuditModule } from '../../audit/audit.module.js';
 import { EventsModule } from '../events/events.module.js';
 import type { GatewaySettings } from '../../settings.js';

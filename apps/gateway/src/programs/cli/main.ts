@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
 import { NestFactory } from '@nestjs/core';
-import { createLogger, NestLogger, Problem, runProgram } from '#runtime';
+import { Problem } from '#http';
+import { createLogger, NestLogger, runProgram } from '#runtime';
 import { loadSettings } from '../../settings.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';

@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { credentialsOwner, type PrismaService } from '#database';
 import type { ProviderCode } from '#payments';
-import { newId, open, seal } from '#runtime';
+import { newId } from '#runtime';
+import { open, seal } from '#secrets';
 import type { DemoSettings } from './settings.js';
 
 interface DemoAccount {

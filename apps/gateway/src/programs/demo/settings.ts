@@ -1,4 +1,5 @@
-import { parsed, parseKeyring, path, port, readSettings, text, url, type Settings } from '#runtime';
+import { parsed, path, port, readSettings, text, url, type Settings } from '#runtime';
+import { parseKeyring } from '#secrets';
 
 const DEMO_SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),

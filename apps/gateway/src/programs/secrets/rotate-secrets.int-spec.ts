@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { apiKeyOwner, PrismaService, SEALED_COLUMNS } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { newId, open, parseKeyring, seal } from '#runtime';
+import { newId } from '#runtime';
+import { open, parseKeyring, seal } from '#secrets';
 import { sql } from '../../../../../test/system/database.js';
 import { RotateSecrets } from './rotate-secrets.js';
 

@@ -1,5 +1,5 @@
 import { Prisma, SEALED_COLUMNS, type PrismaService, type SealedColumn } from '#database';
-import { EnvelopeError, open, seal, sealedWith, type Keyring } from '#runtime';
+import { EnvelopeError, open, seal, sealedWith, type Keyring } from '#secrets';
 
 const BATCH = 200;
 

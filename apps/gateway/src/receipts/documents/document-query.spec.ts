@@ -1,5 +1,5 @@
 // Promise: everybody gets the receipt in the form and language that he asked for, and is told when there is none.
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import { acceptedFormat, documentWish, isBrowser, publicQuery } from './document-query.js';
 
 const CHROME = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8';

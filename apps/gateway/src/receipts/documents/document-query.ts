@@ -1,5 +1,5 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { BodyValidationPipe, preferredLanguage, Problem } from '#runtime';
+import { BodyValidationPipe, preferredLanguage, Problem } from '#http';
 import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '#paper';
 import { PAPER_COLUMNS, type PaperColumns } from './paper.js';
 

@@ -1,7 +1,8 @@
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { Answers, Problem } from '#runtime';
+import { Problem } from '#http';
+import { Answers } from '#runtime';
 import { ReceiptUrls } from '../receipt-url.js';
 import { documentWish, isBrowser, MEDIA_TYPES, publicQuery, type WishHeaders } from './document-query.js';
 import { PAGE_POLICY } from './page-style.js';

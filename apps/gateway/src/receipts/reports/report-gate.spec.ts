@@ -1,6 +1,6 @@
 // Promise: reports take turns, no merchant takes all places, and one too many is refused at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import { ReportGate } from './report-gate.js';
 
 const STAYS = (): boolean => false;

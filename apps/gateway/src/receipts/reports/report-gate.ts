@@ -1,4 +1,4 @@
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 
 export interface GateLimits {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, ReportDatabase } from '#database';
-import { Problem, systemClock } from '#runtime';
+import { Problem } from '#http';
+import { systemClock } from '#runtime';
 import { periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
 
 /** Sums in tiyin. By VAT rate `cash` and `card` are null: money is paid for a receipt, not for a line. */

@@ -1,7 +1,8 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { PrismaService } from '#database';
-import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
+import { createFastifyNestApp } from '#http';
+import { createLogger, Metrics, newId } from '#runtime';
 import { freePorts } from '../../../../../../libs/runtime/src/testing/free-ports.js';
 import { GatewayModule } from '../../../gateway.module.js';
 import { hashAccessToken, newAccessToken } from '../../oauth/access-token.js';

@@ -1,5 +1,6 @@
 import type { DeviceReading, DeviceTaskResult } from '#database';
-import { parseCidr, newId, type Cidr } from '#runtime';
+import { parseCidr, type Cidr } from '#outgoing';
+import { newId } from '#runtime';
 import { apiDescription } from '../../../../../../test/api/api-document.js';
 import { OperatorFixture } from '../../../operator/testing/operator-fixture.js';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ZipFile } from 'yazl';
-import { FILE_MEDIA_TYPES } from '#runtime';
+import { FILE_MEDIA_TYPES } from '#http';
 import { csvLine } from '../../sheets/csv.js';
 import { xlsxStream, type Cell } from '../../sheets/xlsx-writer.js';
 import { BREAD, CatalogFixture, type CatalogBody } from '../testing/catalog-fixture.js';

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FILE_MEDIA_TYPES } from '#runtime';
+import { FILE_MEDIA_TYPES } from '#http';
 import { BREAD, CatalogFixture } from '../testing/catalog-fixture.js';
 
 const FILE = `sku,spic,name_ru,package_code,vat_percent\nbread-1,${BREAD},Хлеб,1500001,12\n`;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { JobDatabase } from '#database';
-import { createLogger, parseKeyring, systemClock } from '#runtime';
+import { createLogger, systemClock } from '#runtime';
+import { parseKeyring } from '#secrets';
 import { AuditTrail } from '../../../audit/audit-trail.js';
 import { CatalogNotices } from '../../catalog/catalog-notices.js';
 import { CatalogWords } from '../../catalog/catalog-words.js';

@@ -1,7 +1,8 @@
 // Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
-import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from './database-unavailable.js';
-import { problemOf } from './problem-of.js';
+import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from '#runtime';
+import { problemOf } from '#http';
 
+const withName = (name: string): Error => Object.assign(new Error('x'), { name });
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
 
 test.each([
@@ -16,7 +17,8 @@ test.each([
     withCode('P2010', { meta: { driverAdapterError: { cause: { originalCode: '57P01' } } } }),
   ],
   ['adapter kind', withCode('P2010', { meta: { driverAdapterError: { cause: { kind: 'ConnectionClosed' } } } })],
-  ['pg without a code', new Error('Connection terminated unexpectedly')],
+  ['a lost connection, which pg gives no code', withName('ConnectionLost')],
+  ['a silent connection', withName('SilentConnection')],
   ['both addresses refused', new AggregateError([withCode('ECONNREFUSED')], 'x')],
   ['wrapped', new Error('outer', { cause: withCode('ECONNRESET') })],
 ])('unavailable: %s', (_name, error) => {
@@ -28,6 +30,7 @@ test.each([
   ['SQLSTATE unique', withCode('23505')],
   ['lock timeout', withCode('55P03')],
   ['programming error', new TypeError('undefined is not a function')],
+  ['words of a lost connection in an error of another kind', new Error('Connection terminated unexpectedly')],
   ['no error at all', undefined],
 ])('not unavailable: %s', (_name, error) => {
   expect(isDatabaseUnavailable(error)).toBe(false);
@@ -36,10 +39,10 @@ test.each([
 test.each([
   ['no address answers', new AggregateError([withCode('ECONNREFUSED')], 'x'), true],
   ['too many sessions', withCode('53300'), true],
-  ['no free connection in time', new Error('timeout exceeded when trying to connect'), true],
+  ['no free connection in time', withName('NotConnected'), true],
   ['of our pool', new Error('x', { cause: Object.assign(new Error('x'), { name: 'PoolExhausted' }) }), true],
   ['reset under way', withCode('ECONNRESET'), false],
-  ['ended under way', new Error('Connection terminated unexpectedly'), false],
+  ['ended under way', withName('ConnectionLost'), false],
   ['ended by an administrator', withCode('57P01'), false],
 ])('whether the statement has left: %s', (_name, error, notSent) => {
   expect([isDatabaseUnavailable(error), isNotSent(error)]).toEqual([true, notSent]);

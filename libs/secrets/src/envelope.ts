@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { decodeBytes } from './settings.js';
+import { decodeBytes } from '#runtime';
 
 /** Key-encryption keys by id. New values are sealed with `active`; the others only open what they once sealed. */
 export interface Keyring {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { newId } from './ids.js';
+import { newId } from '#runtime';
 import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 

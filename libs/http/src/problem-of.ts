@@ -1,8 +1,8 @@
 import { HttpException } from '@nestjs/common';
-import { isDatabaseBusy, isDatabaseUnavailable } from './database-unavailable.js';
+import { isDatabaseBusy, isDatabaseUnavailable } from '#runtime';
 import type { ProblemCode } from './problem-codes.js';
 import { Problem } from './problem.js';
-import { isError } from './redaction.js';
+import { isError } from '#runtime';
 
 /** The framework's errors by their own code: more exact than the status. */
 const BY_FASTIFY_CODE: Readonly<Record<string, { code: ProblemCode; detail: string }>> = {

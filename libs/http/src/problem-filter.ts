@@ -1,7 +1,7 @@
 import { Catch, NotFoundException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { preferredLanguage } from './language.js';
-import type { Logger } from './logger.js';
+import type { Logger } from '#runtime';
 import { problemOf } from './problem-of.js';
 import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
 import { REQUEST_ID_HEADER } from './request-id.js';

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { Body, Controller, Get, Headers, Ip, Module, Post, Req, type OnModuleDestroy } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { IsInt } from 'class-validator';
-import { parseCidr, type Cidr } from './cidr.js';
+import { parseCidr, type Cidr } from '#outgoing';
 import { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions } from './fastify-app.js';
-import { HealthModule } from './health.js';
-import { createLogger } from './logger.js';
-import { Metrics, MetricsModule } from './metrics.js';
+import { HealthModule } from '#runtime';
+import { createLogger } from '#runtime';
+import { Metrics, MetricsModule } from '#runtime';
 import { Problem, type ProblemDocument } from './problem.js';
 import { AcceptsForm } from './route-config.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { newId } from './ids.js';
+import { newId } from '#runtime';
 
 export const REQUEST_ID_HEADER = 'x-request-id';
 
