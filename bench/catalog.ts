@@ -213,10 +213,14 @@ interface CommandRun {
 /** One command in a process of its own, with its memory over its time. */
 async function runCommand(system: TestSystem, args: readonly string[]): Promise<CommandRun> {
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, [join('dist', 'apps', 'gateway', 'src', 'cli', 'main.js'), ...args], {
-    env: { ...system.programEnv },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [join('dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js'), ...args],
+    {
+      env: { ...system.programEnv },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   const samples: number[] = [];
   const watch = setInterval(() => {
     samples.push((child.pid === undefined ? null : residentMebibytes(child.pid)) ?? 0);

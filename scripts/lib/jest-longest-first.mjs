@@ -12,6 +12,7 @@ const LONG = [
   'test/screen/whole-path.e2e-spec.ts',
   'test/examples/examples.e2e-spec.ts',
   'test/cli/cli.e2e-spec.ts',
+  'test/api/code-samples.e2e-spec.ts',
   'test/start/quickstart.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/faults/tenths-nation.e2e-spec.ts',

@@ -7,7 +7,7 @@ import { isByRegistration, type ReceiptFilter } from './receipt-filter.js';
 import { pageStatement } from './search-receipts.js';
 
 const RECEIPTS = 30_000;
-const PAGE = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'receipts-search.md');
+const PAGE = join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'receipts-search.md');
 let database: TestDatabase;
 let client: pg.Client;
 
