@@ -1,4 +1,4 @@
-// Every provider keeps the port's word: what it says of a call is what happened to the money, and what nobody answered is unknown.
+// Every provider keeps the port's word: what it says of a call is what happened to the money, and what was not answered is unknown.
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { guardedRequest, OutgoingGuard, parseCidr } from '#outgoing';
@@ -140,11 +140,11 @@ describe.each(PROVIDERS)('%s', (_name, flow, make) => {
     if (flow !== 'hold') return;
     await provider.void?.(ref);
     const after = await settled(provider, ref);
-    // Some call what was let go given back.
+    // Some call what was released given back.
     expect(after?.kind === 'status' ? after.status : after).toMatch(/voided|refunded/);
   });
 
-  it('tells a declined card from a lost answer', async () => {
+  it('distinguishes a declined card from a lost answer', async () => {
     const provider = make(url);
     const { order, ref } = await begun(provider);
     await faults({ fault: 'decline', next: 1 });
@@ -166,7 +166,7 @@ describe.each(PROVIDERS)('%s', (_name, flow, make) => {
     },
   );
 
-  it('sends nothing to an address where nobody is, and says so', async () => {
+  it('sends nothing to an address without a server, and says so', async () => {
     const provider = make('http://127.0.0.1:9');
     const { order, ref } = await begun(provider);
     expect(await provider.authorize?.(order, instrument, ref)).toMatchObject({ kind: 'unsent' });
