@@ -14,6 +14,7 @@ const LONG = [
   'test/cli/cli.e2e-spec.ts',
   'test/api/code-samples.e2e-spec.ts',
   'test/start/quickstart.e2e-spec.ts',
+  'test/quality/docs-site.e2e-spec.ts',
   'test/faults/tenths-payments.e2e-spec.ts',
   'test/faults/tenths-nation.e2e-spec.ts',
   'test/faults/tenths-line.e2e-spec.ts',
