@@ -1,6 +1,8 @@
+import type { ProviderCode } from '#payments';
+
 /** What really happened to a customer's money, for tests to compare with. */
 export interface SimPayment {
-  provider: 'payme' | 'click' | 'multicard';
+  provider: ProviderCode;
   id: string;
   ourRef: string;
   amountTiyin: number;
@@ -34,7 +36,9 @@ export interface SimLines {
   totalTiyin: number;
 }
 
-const TERMINALS = { payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187' } as const;
+const TERMINALS: Readonly<Record<ProviderCode, string>> = {
+  ...{ payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187', uzum: 'EZ000000000161' },
+};
 
 export class Money {
   private lastDocument = 0;
@@ -55,6 +59,10 @@ export class Money {
     };
     this.payments.push(made);
     return made;
+  }
+
+  find(id: string): SimPayment | undefined {
+    return this.payments.find((payment) => payment.id === id);
   }
 
   /** @returns whether there is such a payment */

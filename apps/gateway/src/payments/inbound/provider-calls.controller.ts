@@ -1,26 +1,36 @@
 import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
-import { clickFault, paymeAnswer, paymeError, PROVIDERS, type ProviderCode } from '#payments';
+import {
+  clickFault,
+  DEFINITIONS,
+  paymeAnswer,
+  paymeError,
+  PROVIDERS,
+  type InboundAnswer,
+  type InboundRequest,
+  type ProviderCode,
+  type ProviderDefinition,
+} from '#payments';
 import { CidrSet, parseCidr, Problem, type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
-import type { OpenAccount } from '../accounts/account-settings.js';
+import { reader, type OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { ClickCalls } from './click-calls.js';
+import { HintCalls } from './hint-calls.js';
 import { MulticardCalls } from './multicard-calls.js';
 import { PaymeCalls, type InboundCall } from './payme-calls.js';
 import { providerBodyOf } from './provider-bodies.js';
+import { TransactionCalls } from './transaction-calls.js';
 
-interface Said {
-  status: number;
-  body: unknown;
-}
-
+/** A call as it came, before anything of it was checked. */
 interface ProviderCall {
   code: ProviderCode;
-  body: string;
+  accountId: string;
+  operation: string;
+  request: FastifyRequest;
 }
 
 /** Of the two seconds that a provider waits; the rest is for the way. */
@@ -34,6 +44,8 @@ export class ProviderCallsController {
     private readonly payme: PaymeCalls,
     private readonly click: ClickCalls,
     private readonly multicard: MulticardCalls,
+    private readonly transactions: TransactionCalls,
+    private readonly hints: HintCalls,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -83,18 +95,42 @@ export class ProviderCallsController {
 
   @Post(':provider/:account')
   @OwnAuthentication()
-  async call(
+  call(
     @Param('provider') provider: string,
     @Param('account') accountId: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    return this.reply({ provider, accountId, operation: '' }, request, reply);
+  }
+
+  /** Providers that name what they want in the path. */
+  @Post(':provider/:account/:operation')
+  @OwnAuthentication()
+  callByPath(
+    @Param('provider') provider: string,
+    @Param('account') accountId: string,
+    @Param('operation') operation: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    return this.reply({ provider, accountId, operation }, request, reply);
+  }
+
+  private async reply(
+    { provider, accountId, operation }: { provider: string; accountId: string; operation: string },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
     const code = PROVIDERS.find((known) => known === provider);
     if (!code) throw notFound('provider account');
-    const { status, body } = await this.inTime({ code, body: providerBodyOf(request) }, () =>
-      this.answerFrom(code, accountId, request),
-    );
-    await reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+    const call: ProviderCall = { code, accountId, operation, request };
+    const { status, body, contentType } = await this.inTime(call, () => this.answerFrom(call));
+    const text = contentType === undefined ? JSON.stringify(body) : String(body);
+    await reply
+      .status(status)
+      .type(contentType ?? 'application/json; charset=utf-8')
+      .send(text);
   }
 
   /** Payme's protocol answers it (-32300, HTTP 200); the others have no word for it. */
@@ -104,7 +140,7 @@ export class ProviderCallsController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
-    if (provider === 'payme') return this.call(provider, accountId, request, reply);
+    if (provider === 'payme') return this.reply({ provider, accountId, operation: '' }, request, reply);
     const code = PROVIDERS.find((known) => known === provider);
     if (!code) throw notFound('provider account');
     await this.find(code, accountId);
@@ -115,7 +151,7 @@ export class ProviderCallsController {
    * A provider waits two seconds at most. Where the database needs longer it is told "not now", in its own words, and asks
    * again. Meanwhile the first call goes on to its end: the repeat is answered from what that one wrote.
    */
-  private async inTime(call: ProviderCall, answer: () => Promise<Said>): Promise<Said> {
+  private async inTime(call: ProviderCall, answer: () => Promise<InboundAnswer>): Promise<InboundAnswer> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
       timer = setTimeout(() => resolve(null), ANSWER_MS);
@@ -126,29 +162,22 @@ export class ProviderCallsController {
     this.logger.warn({ provider: call.code }, 'payment: a provider was told to ask again, its call took too long');
     // Nobody waits for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
-    return failureOf(call);
+    return this.failureOf(call);
   }
 
   /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
-  private async answerFrom(code: ProviderCode, accountId: string, request: FastifyRequest): Promise<Said> {
-    const body = providerBodyOf(request);
+  private async answerFrom(call: ProviderCall): Promise<InboundAnswer> {
+    const { code, accountId, request } = call;
     try {
       const account = await this.find(code, accountId);
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      return await this.answer({
-        account,
-        method: request.method,
-        authorization: request.headers.authorization,
-        address: request.ip,
-        body,
-        isKnownSource: isKnown,
-      });
+      return await this.answer(account, call, isKnown);
     } catch (error) {
       if (error instanceof Problem && error.code === 'not_found') throw error;
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
-      return failureOf({ code, body });
+      return this.failureOf(call);
     }
   }
 
@@ -158,28 +187,80 @@ export class ProviderCallsController {
     return account;
   }
 
-  private async answer(call: InboundCall): Promise<Said> {
-    switch (call.account.provider) {
+  private async answer(account: OpenAccount, call: ProviderCall, isKnown: boolean): Promise<InboundAnswer> {
+    const { request, operation } = call;
+    const definition = DEFINITIONS[account.provider];
+    const known = inboundCallOf(account, request, isKnown);
+    switch (account.provider) {
       case 'payme':
-        return { status: 200, body: await this.payme.answer(call) };
+        return { status: 200, body: await this.payme.answer(known) };
       case 'click':
-        if (!call.isKnownSource) return { status: 200, body: clickFault(call.body, -1) };
-        return { status: 200, body: await this.click.answer(call) };
+        if (!isKnown) return { status: 200, body: clickFault(known.body, -1) };
+        return { status: 200, body: await this.click.answer(known) };
       case 'multicard':
-        return this.multicard.answer(call);
+        return this.multicard.answer(known);
+      default: {
+        const asked = { account, address: request.ip, request: inboundRequestOf(call, isKnown) };
+        if (definition.inbound && isDriven(definition, operation))
+          return this.transactions.answer(definition.inbound, asked);
+        if (definition.hints && operation === '') return this.hints.answer(definition.hints, asked);
+        throw notFound('provider call');
+      }
+    }
+  }
+
+  private failureOf(call: ProviderCall): InboundAnswer {
+    const { code, operation, accountId, request } = call;
+    const body = providerBodyOf(request);
+    switch (code) {
+      case 'payme':
+        return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
+      case 'click':
+        return { status: 200, body: clickFault(body, -7) };
+      case 'multicard':
+        return { status: 500, body: { success: false } };
+      default: {
+        const definition = DEFINITIONS[code];
+        const account = isId('pac', accountId) ? this.accounts.cached(accountId) : undefined;
+        if (definition.inbound && isDriven(definition, operation))
+          return definition.inbound.failure(
+            inboundRequestOf(call, true),
+            reader(account ?? { provider: code, values: {} }),
+          );
+        return definition.hints?.failure ?? { status: 500, body: {} };
+      }
     }
   }
 }
 
-function failureOf({ code, body }: ProviderCall): Said {
-  switch (code) {
-    case 'payme':
-      return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
-    case 'click':
-      return { status: 200, body: clickFault(body, -7) };
-    case 'multicard':
-      return { status: 500, body: { success: false } };
-  }
+/** A provider that does both drives by path and hints without one. */
+function isDriven({ hints }: ProviderDefinition, operation: string): boolean {
+  return hints === undefined || operation !== '';
+}
+
+function inboundCallOf(account: OpenAccount, request: FastifyRequest, isKnown: boolean): InboundCall {
+  return {
+    account,
+    method: request.method,
+    authorization: request.headers.authorization,
+    address: request.ip,
+    body: providerBodyOf(request),
+    isKnownSource: isKnown,
+  };
+}
+
+function inboundRequestOf({ request, operation }: ProviderCall, isKnown: boolean): InboundRequest {
+  return {
+    method: request.method,
+    operation,
+    authorization: request.headers.authorization,
+    header: (name) => {
+      const value = request.headers[name];
+      return typeof value === 'string' ? value : undefined;
+    },
+    body: providerBodyOf(request),
+    isKnownSource: isKnown,
+  };
 }
 
 function idIn(body: string): number | null {
