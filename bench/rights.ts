@@ -7,14 +7,19 @@ import { secondsOf } from './processor-time.js';
 import type { Figure } from './report.js';
 import { alternate, median, percentile } from './statistics.js';
 
-const TRIGGERS = { receipts: 'receipts_fiscal_fields_stay', attempts: 'attempts_registered_stay' } as const;
+const TRIGGERS = [
+  ['receipts', 'receipts_fiscal_fields_stay'],
+  ['receipts', 'receipts_recorded_fields_stay'],
+  ['receipts', 'receipts_move_legally'],
+  ['attempts', 'attempts_move_legally'],
+] as const;
 const DEVICE = 'dev_bench';
 const TERMINAL = 'UZ000000000001';
 /** The session's own: no other relay is there. */
 const NO_LOCK = { lockNumber: 0, backendPid: 0, isHeld: () => true, release: () => Promise.resolve() };
 
 /**
- * What the triggers that keep fiscal fields cost PostgreSQL: the life of a receipt (accepted, intent, registered) with the
+ * What the triggers that keep fiscal fields and refuse illegal moves cost PostgreSQL: the life of a receipt (accepted, intent, registered) with the
  * relay's own statements, with and without them in turn.
  */
 export async function benchRights({ rounds, receipts }: { rounds: number; receipts: number }): Promise<Figure[]> {
@@ -83,8 +88,7 @@ class ReceiptLife {
 
   /** @returns seconds of the session's processor time for each receipt */
   async cost(receipts: number, triggers: 'ENABLE' | 'DISABLE'): Promise<number> {
-    for (const [table, name] of Object.entries(TRIGGERS))
-      await this.owner.query(`ALTER TABLE ${table} ${triggers} TRIGGER ${name}`);
+    for (const [table, name] of TRIGGERS) await this.owner.query(`ALTER TABLE ${table} ${triggers} TRIGGER ${name}`);
     const [session] = await this.prisma.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid`;
     const before = secondsOf(session?.pid ?? null);
     for (let done = 0; done < receipts; done += 1) await this.live();

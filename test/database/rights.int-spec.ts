@@ -134,8 +134,8 @@ describe('a registered receipt', () => {
   test('does not become anything else', async () => {
     const id = await registered();
     for (const status of ['accepted', 'sending', 'unknown', 'rejected', 'cancelled', 'awaiting_payment']) {
-      // The check receipts_registered_are_fiscal.
-      expect(await refusalOf(programs, `UPDATE receipts SET status = '${status}' WHERE id = $1`, [id])).toBe('23514');
+      // The trigger receipts_move_legally.
+      expect(await refusalOf(programs, `UPDATE receipts SET status = '${status}' WHERE id = $1`, [id])).toBe(FISCAL);
       const emptied = OTHERS.map(([column]) => `${column} = NULL`).join(', ');
       expect(
         await refusalOf(programs, `UPDATE receipts SET status = '${status}', ${emptied} WHERE id = $1`, [id]),

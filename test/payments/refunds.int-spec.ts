@@ -188,7 +188,10 @@ it.each([
   // As the intent's commit leaves it: the call is open, and nobody will close it.
   const { prisma } = fixture.gateway;
   await prisma.$transaction([
-    prisma.$executeRaw`UPDATE payment_refunds SET state = 'requested', called_at = now() WHERE receipt_id = ${refunding.id}`,
+    prisma.$executeRaw`DELETE FROM payment_refunds WHERE receipt_id = ${refunding.id}`,
+    prisma.$executeRaw`
+      INSERT INTO payment_refunds (payment_id, receipt_id, amount_tiyin, state, reason, called_at)
+      SELECT ${id}, r.id, r.total_tiyin, 'requested', 'a test', now() FROM receipts r WHERE r.id = ${refunding.id}`,
     prisma.$executeRaw`INSERT INTO payment_calls (payment_id, call, lease_id) VALUES (${id}, 'refund', 'of a dead worker')`,
     prisma.$executeRaw`UPDATE payments SET state = 'refunding', state_since = now(), due_at = now() WHERE id = ${id}`,
   ]);

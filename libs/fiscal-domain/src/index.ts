@@ -25,4 +25,5 @@ export * from './outcome.js';
 export * from './counter-proof.js';
 export * from './device-profile.js';
 export * from './shift-schedule.js';
+export * from './legal-limits.js';
 export * from './z-report-comparison.js';

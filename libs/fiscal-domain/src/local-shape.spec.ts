@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import type { LocalReceiptRequest } from './local-api.js';
 import { localReceiptTotals } from './local-amounts.js';
-import { localShapeProblem, MAX_ITEMS } from './local-shape.js';
+import { MAX_ITEMS } from './legal-limits.js';
+import { localShapeProblem } from './local-shape.js';
 import { checkLocalReceipt } from './local-receipt-rules.js';
 import { MAX_TIYIN } from './money.js';
 

@@ -2,6 +2,7 @@
  * What makes a body of POST /receipts unusable without an E-code of its own: the register answers S-003, the gateway 422.
  * Sizes: the fiscal module's own limits (names are cut by the register, never refused).
  */
+import { MAX_BARCODE_BYTES, MAX_ITEMS, MAX_LABEL_BYTES, MAX_LABELS } from './legal-limits.js';
 import { itemAmounts, isBeyondSafe, sumOfNets } from './local-amounts.js';
 import { lineTotal } from './line.js';
 import { labelProblem, textProblem, utf8Length } from './text.js';
@@ -14,11 +15,6 @@ export interface ShapeProblem {
   itemName: string | null;
   field: string;
 }
-
-export const MAX_ITEMS = 500;
-export const MAX_LABELS = 300;
-export const MAX_LABEL_BYTES = 128;
-export const MAX_BARCODE_BYTES = 63;
 
 interface FieldProblem {
   field: string;

@@ -4,9 +4,6 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MINUTE_MS = 60 * 1000;
 const TASHKENT_OFFSET_MS = 5 * 60 * MINUTE_MS;
 
-/** Most documents that a shift can hold (facts: fiscal module). */
-export const SHIFT_DOCUMENT_LIMIT = 29_999;
-
 /** Minutes after midnight of `HH:MM`, 00:00 to 23:59; null for any other text. */
 export function parseTimeOfDay(text: string): number | null {
   const match = /^([01][0-9]|2[0-3]):([0-5][0-9])$/.exec(text);

@@ -89,6 +89,7 @@ export {
   canMovePayment,
   isMoneyHeld,
   isWithoutMoney,
+  PAYMENT_MOVES,
   PAYMENT_STATES,
   type PaymentState,
 } from './saga/payment-state.js';

@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, randomInt, type KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { compactToIsoBasic, paymentGap, tashkentCompact } from '#fiscal-domain';
+import { compactToIsoBasic, OFD_FUSE_MS, paymentGap, SHIFT_DOCUMENT_LIMIT, tashkentCompact } from '#fiscal-domain';
 import type { Clock } from '#runtime';
 import { inTransaction, type Sqlite } from '../journal/database.js';
 import type { Journal } from '../journal/journal.js';
@@ -31,8 +31,6 @@ export interface SoftwareModuleOptions {
 }
 
 export const MODULE_VERSION = 'SW-1.0';
-export const DOCUMENTS_PER_SHIFT = 29_999;
-export const UNSENT_FUSE_MS = 48 * 60 * 60 * 1000;
 /** How long an acknowledgement may wait for a document to be written with. */
 const ACKNOWLEDGE_MS = 100;
 /** A clock that is behind by less than this is waited for; by more, the module refuses (F-003). */
@@ -239,13 +237,13 @@ export class SoftwareFiscalModule implements port.FiscalModule {
 
   private fuse(): port.ModuleRefusal | null {
     const oldestMs = this.oldestUnsentMs();
-    if (oldestMs === null || this.options.clock.now().getTime() - oldestMs < UNSENT_FUSE_MS) return null;
+    if (oldestMs === null || this.options.clock.now().getTime() - oldestMs < OFD_FUSE_MS) return null;
     return refusal('unsent_too_old', { oldestUnsent: new Date(oldestMs).toISOString() });
   }
 
   private refusalOf(document: port.FiscalDocument): port.ModuleRefusal | null {
     if (this.shift?.closedMs !== null) return refusal('shift_not_open');
-    if (this.shift.documents >= DOCUMENTS_PER_SHIFT) return refusal('shift_full');
+    if (this.shift.documents >= SHIFT_DOCUMENT_LIMIT) return refusal('shift_full');
     const unpaid = this.paymentMismatch(document);
     if (unpaid) return unpaid;
     const isFull = this.unsent.size >= this.options.receiptCapacity || this.options.isMemoryFull?.() === true;

@@ -1,8 +1,7 @@
 import { FROM_COPY, Prisma, type PrismaService } from '#database';
-import { knownFiscalFields } from '#fiscal-domain';
+import { knownFiscalFields, OFD_ALARM_MS } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
-import { FUSE_ALARM_MS } from '../health/device-state.js';
 import { spreadReceipts, type MovableReceipt, type Move, type Target } from './spread-receipts.js';
 
 /** Receipts moved in one transaction; the rest follows in the next round. */
@@ -88,7 +87,7 @@ export class FailoverRepository {
       AND t.state IN ('online', 'degraded')
       AND coalesce((t.reading ->> 'unsentReceipts')::bigint < 0.95 * (t.reading ->> 'maxUnsentReceipts')::bigint, true)
       AND coalesce((t.reading ->> 'oldestUnsentAt')::timestamptz
-                     > ${this.now()} - make_interval(secs => ${FUSE_ALARM_MS / 1_000}), true)`;
+                     > ${this.now()} - make_interval(secs => ${OFD_ALARM_MS / 1_000}), true)`;
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { PrismaService } from '#database';
+import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
 import type { Metrics } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
 
@@ -92,7 +93,7 @@ export class DeviceMetrics {
     return this.prisma.$queryRaw<DeviceRow[]>`
       SELECT d.id, d.state::text,
              ((d.reading ->> 'maxUnsentReceipts')::float8 - (d.reading ->> 'unsentReceipts')::float8) AS memory_left,
-             extract(epoch FROM (d.reading ->> 'oldestUnsentAt')::timestamptz + interval '48 hours' - now())::float8 AS fuse_left,
+             extract(epoch FROM (d.reading ->> 'oldestUnsentAt')::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int) - now())::float8 AS fuse_left,
              CASE WHEN d.reading -> 'shift' ->> 'closedAt' IS NULL THEN
                extract(epoch FROM now() - (d.reading -> 'shift' ->> 'openedAt')::timestamptz)::float8 END AS shift_age,
              extract(epoch FROM d.subscription_expires_at - now())::float8 / 86400 AS subscription_days,
@@ -105,8 +106,8 @@ export class DeviceMetrics {
 
   private readFleet(): Promise<FleetRow[]> {
     return this.prisma.$queryRaw<FleetRow[]>`
-      SELECT sum(unsent_before(alerts, now() + interval '24 hours', ${MAX_UNSENT_COUNTED}::int))::int AS warned,
-             sum(unsent_before(alerts, now() + interval '8 hours', ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
+      SELECT sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_WARNING_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS warned,
+             sum(unsent_before(alerts, now() + make_interval(hours => ${OFD_FUSE_HOURS - OFD_ALARM_HOURS}::int), ${MAX_UNSENT_COUNTED}::int))::int AS alarmed
         FROM unnest('{0,1,2}'::smallint[]) AS alerts`;
   }
 }

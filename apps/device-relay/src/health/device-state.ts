@@ -1,4 +1,5 @@
 import type { DeviceReading } from '#database';
+import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_MS } from '#fiscal-domain';
 import type { DeviceStateName } from '../lanes/ports.js';
 
 /** What one poll found out. */
@@ -30,17 +31,11 @@ export interface StateQuestion {
 
 /** Polls in a row that nobody answers before the register counts as away. */
 export const SILENT_POLLS = 3;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** After this the fiscal module refuses every sale (facts: 48-hour fuse). */
-export const FUSE_MS = 48 * HOUR_MS;
-export const FUSE_WARNING_MS = 24 * HOUR_MS;
-export const FUSE_ALARM_MS = 40 * HOUR_MS;
 const MEMORY_WARNING = 0.8;
 const SHIFTS_LEFT_WARNING = 30;
-const SUBSCRIPTION_WARNING_MS = 7 * DAY_MS;
-/** A shift is closed daily; older means that closing does not work. */
-const SHIFT_WARNING_MS = 36 * HOUR_MS;
+const SUBSCRIPTION_WARNING_MS = 7 * 24 * 3_600_000;
+/** Older means that closing does not work. */
+const SHIFT_WARNING_MS = 1.5 * SHIFT_MS;
 /** Blocks that a poll sees to be gone: the register answers its calls, is activated, its module works. */
 const VISIBLE_BLOCKS = ['E-001', 'F-001', 'F-003', 'S-001', 'S-002', 'S-003', 'GET /'];
 
@@ -91,7 +86,7 @@ function decideAnswered(
 function moduleRefusal(reading: DeviceReading, nowMs: number): string | null {
   if (reading.unsentReceipts >= reading.maxUnsentReceipts && reading.unsentReceipts > 0)
     return `F-003: the memory is full, ${reading.unsentReceipts} documents are unsent`;
-  if (unsentAgeMs(reading, nowMs) >= FUSE_MS) return 'F-003: the oldest unsent document is older than 48 hours';
+  if (unsentAgeMs(reading, nowMs) >= OFD_FUSE_MS) return 'F-003: the oldest unsent document is older than 48 hours';
   return null;
 }
 
@@ -99,10 +94,10 @@ function moduleRefusal(reading: DeviceReading, nowMs: number): string | null {
 function warningOf(seen: Extract<Observation, { kind: 'answered' }>, nowMs: number): string | null {
   const { reading, subscriptionExpiresAt } = seen;
   const unsentMs = unsentAgeMs(reading, nowMs);
-  if (unsentMs >= FUSE_ALARM_MS) return 'ofd_alarm: documents are unsent for more than 40 hours';
+  if (unsentMs >= OFD_ALARM_MS) return 'ofd_alarm: documents are unsent for more than 40 hours';
   if (reading.unsentReceipts >= MEMORY_WARNING * reading.maxUnsentReceipts && reading.unsentReceipts > 0)
     return `memory: ${reading.unsentReceipts} of ${reading.maxUnsentReceipts} places are taken by unsent documents`;
-  if (unsentMs >= FUSE_WARNING_MS) return 'ofd_warning: documents are unsent for more than 24 hours';
+  if (unsentMs >= OFD_WARNING_MS) return 'ofd_warning: documents are unsent for more than 24 hours';
   const { shift } = reading;
   if (shift?.closedAt === null && nowMs - Date.parse(shift.openedAt) >= SHIFT_WARNING_MS)
     return `shift_age: shift ${shift.number} is open since ${shift.openedAt}`;

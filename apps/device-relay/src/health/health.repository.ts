@@ -1,10 +1,10 @@
 import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } from '#database';
-import type { Baseline } from '#fiscal-domain';
+import { OFD_FUSE_MS, type Baseline } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
-import { FUSE_MS, type KnownState } from './device-state.js';
+import type { KnownState } from './device-state.js';
 
 /** A device that this relay polls now. */
 export interface ClaimedPoll {
@@ -199,7 +199,7 @@ function claimedOf(row: ClaimRow): ClaimedPoll {
     failures: row.poll_failures,
     closeAt: row.close_at,
     merchantSettings: row.settings,
-    oldestPendingMs: row.oldest_deadline_at && row.oldest_deadline_at.getTime() - FUSE_MS,
+    oldestPendingMs: row.oldest_deadline_at && row.oldest_deadline_at.getTime() - OFD_FUSE_MS,
     claimedAt: row.claimed_at,
   };
 }

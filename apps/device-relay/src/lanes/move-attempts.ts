@@ -6,7 +6,7 @@ import {
   UNPROVEN_ATTEMPT,
   type PrismaService,
 } from '#database';
-import type { Rejection } from '#fiscal-domain';
+import { OFD_FUSE_HOURS, type Rejection } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
 import { isHeld, isOnServerOf, jsonOrNull, LANES_GO } from './lane-sql.js';
@@ -19,9 +19,6 @@ import type {
   LateAnswer,
   LateRegistration,
 } from './ports.js';
-
-/** Registration + 48 h: the fuse after which a fiscal module refuses to go on (docs/watch.md). */
-const OFD_FUSE_HOURS = 48;
 
 /** Of a copy of the database, and no register was asked whether it has it. */
 const NOT_COMPARED = Prisma.sql`

@@ -1,4 +1,5 @@
 import { Prisma, type PrismaService } from '#database';
+import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
@@ -25,8 +26,8 @@ export interface SentBefore {
 }
 
 const ALERTS = [
-  { stage: 1, name: 'ofd_deadline_warning', hoursLeft: 24 },
-  { stage: 2, name: 'ofd_deadline_alarm', hoursLeft: 8 },
+  { stage: 1, name: 'ofd_deadline_warning', hoursLeft: OFD_FUSE_HOURS - OFD_WARNING_HOURS },
+  { stage: 2, name: 'ofd_deadline_alarm', hoursLeft: OFD_FUSE_HOURS - OFD_ALARM_HOURS },
 ] as const;
 
 /** Receipts on their way to the OFD: `ofd_status`, alerts, and when their device is asked to send again. */

@@ -1,10 +1,10 @@
-import { FUSE_ALARM_MS, FUSE_WARNING_MS } from '../health/device-state.js';
+import { OFD_ALARM_MS, OFD_WARNING_MS } from '#fiscal-domain';
 
 /** Share of the ordinary pause, by the age of the oldest unsent document: the nearer the fuse, the more often. */
 const STEPS: readonly { fromMs: number; share: number }[] = [
   { fromMs: 46 * 3_600_000, share: 1 / 15 },
-  { fromMs: FUSE_ALARM_MS, share: 1 / 6 },
-  { fromMs: FUSE_WARNING_MS, share: 1 / 3 },
+  { fromMs: OFD_ALARM_MS, share: 1 / 6 },
+  { fromMs: OFD_WARNING_MS, share: 1 / 3 },
 ];
 /** Spread by ±20 %: an OFD that comes back is not met by the whole fleet at once. */
 const JITTER = 0.2;

@@ -1,4 +1,5 @@
 import {
+  OFD_FUSE_MS,
   tashkentDateTime,
   tashkentIsoBasic,
   vatContained,
@@ -29,8 +30,6 @@ interface ModelShift {
   /** Documents that stand in no total. */
   advances: number;
 }
-
-const FUSE_MS = 48 * 3_600_000;
 
 /** A register in a shop, as the watch sees it: shift, unsent documents with their fuse, Z-reports, an OFD that may be away. */
 export class ShopRegister implements Register {
@@ -73,7 +72,7 @@ export class ShopRegister implements Register {
   sell(cashTiyin: number): ShopSale {
     if (this.shift?.closedMs !== null) this.open();
     const [oldest] = this.unsent.values();
-    if (oldest !== undefined && this.time.nowMs - oldest >= FUSE_MS) throw new Error('F-003: the fuse has blown');
+    if (oldest !== undefined && this.time.nowMs - oldest >= OFD_FUSE_MS) throw new Error('F-003: the fuse has blown');
     if (this.unsent.size >= this.maxUnsent) throw new Error('F-003: memory full');
     this.sequence += 1;
     const vatTiyin = vatContained(cashTiyin, 12);

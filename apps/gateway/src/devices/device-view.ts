@@ -1,15 +1,10 @@
 import type { DeviceBusiness } from '#database';
+import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_DOCUMENT_LIMIT } from '#fiscal-domain';
 import { profileView, type ProfileView } from './device-profile.js';
 import type { DeviceRow } from './device.repository.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** From registration to the moment at which the fiscal module refuses to go on. */
-const FUSE_MS = 48 * HOUR_MS;
-const WARNING_MS = 24 * HOUR_MS;
-const ALARM_MS = 40 * HOUR_MS;
-/** A shift holds no more documents. */
-const MAX_SHIFT_DOCUMENTS = 29_999;
 
 /** A register as GET /v1/devices/{id} shows it. Times in UTC, `close_at` in Tashkent; the API key is never shown. */
 export interface DeviceView {
@@ -152,15 +147,15 @@ function memoryOf({ reading }: DeviceRow): CountdownsView['memory'] {
 
 function fuseOf({ reading, next_ofd_deadline: ownDeadline, now }: DeviceRow): CountdownsView['fuse'] {
   const told = reading?.oldestUnsentAt ? Date.parse(reading.oldestUnsentAt) : Number.POSITIVE_INFINITY;
-  const own = ownDeadline ? ownDeadline.getTime() - FUSE_MS : Number.POSITIVE_INFINITY;
+  const own = ownDeadline ? ownDeadline.getTime() - OFD_FUSE_MS : Number.POSITIVE_INFINITY;
   const oldest = Math.min(told, own);
   if (!Number.isFinite(oldest)) return null;
   return {
     oldest_unsent_at: new Date(oldest).toISOString(),
-    warning_at: new Date(oldest + WARNING_MS).toISOString(),
-    alarm_at: new Date(oldest + ALARM_MS).toISOString(),
-    deadline_at: new Date(oldest + FUSE_MS).toISOString(),
-    seconds_left: Math.max(0, Math.floor((oldest + FUSE_MS - now.getTime()) / 1_000)),
+    warning_at: new Date(oldest + OFD_WARNING_MS).toISOString(),
+    alarm_at: new Date(oldest + OFD_ALARM_MS).toISOString(),
+    deadline_at: new Date(oldest + OFD_FUSE_MS).toISOString(),
+    seconds_left: Math.max(0, Math.floor((oldest + OFD_FUSE_MS - now.getTime()) / 1_000)),
     unsent_receipts: reading?.unsentReceipts ?? null,
     unsent_z_reports: reading?.unsentZReports ?? null,
   };
@@ -175,7 +170,7 @@ function shiftOf(row: DeviceRow): CountdownsView['shift'] {
     opened_at: new Date(openedAt).toISOString(),
     age_seconds: Math.max(0, Math.floor((row.now.getTime() - openedAt) / 1_000)),
     documents: shift.documents,
-    documents_left: Math.max(0, MAX_SHIFT_DOCUMENTS - shift.documents),
+    documents_left: Math.max(0, SHIFT_DOCUMENT_LIMIT - shift.documents),
     closes_at: row.close_due_at?.toISOString() ?? null,
   };
 }

@@ -327,7 +327,7 @@ describe('leaving', () => {
     const { attemptId, receiptId } = await fleet.gateway.createAttempt({ device, state: 'unknown' });
     expect((await remove()).body.code).toBe('device_lane_not_empty');
     await fleet.gateway.prisma.$executeRaw`UPDATE receipts SET status = 'rejected' WHERE id = ${receiptId}`;
-    await fleet.gateway.prisma.$executeRaw`UPDATE attempts SET state = 'rejected' WHERE id = ${attemptId}`;
+    await fleet.gateway.prisma.$executeRaw`UPDATE attempts SET state = 'not_registered' WHERE id = ${attemptId}`;
     const branch = await fleet.ask('POST', '/v1/branches', { code: 'b-del', name: 'B', default_device_id: id });
     expect(branch.status).toBe(201);
     expect((await remove()).status).toBe(204);

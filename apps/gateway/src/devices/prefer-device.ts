@@ -1,4 +1,5 @@
 import type { DeviceReading } from '#database';
+import { OFD_ALARM_MS } from '#fiscal-domain';
 
 /** A device that takes new receipts at all. */
 export interface Candidate {
@@ -13,8 +14,6 @@ export interface Candidate {
 
 /** States in which a register answers. */
 const HEALTHY: ReadonlySet<string> = new Set(['online', 'degraded']);
-/** After 48 h a module with unsent documents refuses to go on; from here on nothing is added to them. */
-const NEAR_FUSE_MS = 40 * 3_600_000;
 
 /** Those of a circle that can register now. */
 export function firstFit<Device extends Candidate>(circle: readonly Device[], nowMs: number): Device[] {
@@ -57,5 +56,5 @@ function isFull(reading: DeviceReading | null): boolean {
 }
 
 function isNearFuse(reading: DeviceReading | null, nowMs: number): boolean {
-  return reading?.oldestUnsentAt ? nowMs - Date.parse(reading.oldestUnsentAt) >= NEAR_FUSE_MS : false;
+  return reading?.oldestUnsentAt ? nowMs - Date.parse(reading.oldestUnsentAt) >= OFD_ALARM_MS : false;
 }

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { FROM_COPY, HELD_BY_RESTORE, UNPROVEN_ATTEMPT, type Prisma } from '#database';
-import type { Baseline, Calibration, CounterReading, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import {
+  OFD_FUSE_HOURS,
+  type Baseline,
+  type Calibration,
+  type CounterReading,
+  type ReceiptStatus,
+  type ReceiptType,
+} from '#fiscal-domain';
 import { newId } from '#runtime';
 import type { CheckedRegistration } from './check-registration.js';
 import { readingIn } from './attempt-outcome.js';
@@ -46,8 +53,6 @@ interface DeviceRow {
   must_settle: boolean | null;
 }
 
-/** Registration + 48 h: the fuse after which a fiscal module refuses to go on. */
-const OFD_FUSE_HOURS = 48;
 /** A register that is not calibrated may report the sequence of the document before. */
 const UNKNOWN_OFFSET = 1;
 

@@ -45,7 +45,8 @@ async function leave(merchant: string, count: number): Promise<void> {
        RETURNING id)
      INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, due_at)
      SELECT $1 || '_' || id, $1, $1, id, 'click', 'charge', 'created', 1, now(), now() FROM sold`,
-    [merchant, count, newId('rcp').slice(0, 26)],
+    // The whole id: those of one millisecond differ in their last characters.
+    [merchant, count, `${newId('rcp')}_`],
   );
 }
 

@@ -24,13 +24,14 @@ beforeAll(async () => {
   );
   await client.query(
     `INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin, expires_at, link)
-     SELECT 'pay_' || n, 'mer_1', 'acc_1', 'rcp_' || n, 'click', 'charge', 'captured', 1, now(), 'attached'
+     SELECT 'pay_' || n, 'mer_1', 'acc_1', 'rcp_' || n, 'click', 'charge',
+            CASE n WHEN 7700 THEN 'capture_unknown' ELSE 'captured' END::payment_state, 1, now(), 'attached'
        FROM generate_series(1, $1::int) AS n`,
     [PAYMENTS],
   );
   await client.query(`UPDATE payments SET state = 'manual', awaits_operator = true WHERE id = 'pay_77'`);
   await client.query(`UPDATE payments SET discrepancy = '{"provider": "voided"}' WHERE id = 'pay_770'`);
-  await client.query(`UPDATE payments SET state = 'capture_unknown', due_at = now() WHERE id = 'pay_7700'`);
+  await client.query(`UPDATE payments SET due_at = now() WHERE id = 'pay_7700'`);
   await client.query(`
     INSERT INTO payment_refunds (payment_id, amount_tiyin, state, reason) VALUES ('pay_177', 1, 'waiting', 'a test')`);
   await client.query('ANALYZE');

@@ -271,9 +271,12 @@ describe('cancelling', () => {
   });
 
   test.each(['sending', 'registered', 'rejected', 'unknown', 'awaiting_payment'])('not what is %s', async (status) => {
-    const id = await accept();
+    const id =
+      status === 'awaiting_payment'
+        ? await fixture.gateway.createReceipt(fixture.gateway.merchantId, fixture.device, { status })
+        : await accept();
     if (status === 'registered') await fixture.register(id);
-    else await fixture.move(id, status);
+    else if (status !== 'awaiting_payment') await fixture.move(id, status);
     const before = await fixture.gateway.world();
     expect(outcome(await cancel(id))).toBe('409 receipt_not_cancellable');
     expect(await fixture.gateway.world()).toBe(before);

@@ -23,7 +23,8 @@ export const PAYMENT_STATES = [
 ] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
-const MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
+/** The legal moves; the trigger `payments_move_legally` holds the same pairs for every writer. */
+export const PAYMENT_MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
   created: ['pending', 'authorizing', 'declined', 'expired', 'cancelled'],
   // Waits for the customer, or for the provider to call.
   pending: [
@@ -68,7 +69,7 @@ export class IllegalPaymentMoveError extends Error {
 }
 
 export function canMovePayment(from: PaymentState, to: PaymentState): boolean {
-  return MOVES[from].includes(to);
+  return PAYMENT_MOVES[from].includes(to);
 }
 
 /** @throws IllegalPaymentMoveError */

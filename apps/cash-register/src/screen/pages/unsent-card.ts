@@ -1,7 +1,6 @@
-import { parseTashkentCompact } from '#fiscal-domain';
+import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, parseTashkentCompact } from '#fiscal-domain';
 import { markup, trusted, type Markup } from '#paper';
 import type { FiscalModule } from '../../fiscal-module/fiscal-module.js';
-import { UNSENT_FUSE_MS } from '../../fiscal-module/software-fiscal-module.js';
 import type { OfdZReport } from '../../ofd/ofd-document.js';
 import { age } from '../format.js';
 import { card, facts, form } from '../layout.js';
@@ -9,8 +8,6 @@ import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 import type { Say } from '../words.js';
 
-const WARN_MS = 24 * 60 * 60 * 1000;
-const ALARM_MS = 40 * 60 * 60 * 1000;
 /** Parts of a memory from which on it looks tight. */
 const TIGHT = 0.7;
 const NEARLY_FULL = 0.9;
@@ -57,10 +54,10 @@ ${measure(say('memory_shifts'), shiftsUsed, shiftCapacity)}${facts([
 
 /** The 48 hours after which the module refuses everything but sending. */
 function fuse(say: Say, ageMs: number): Markup {
-  const look = ageMs >= ALARM_MS ? 'bad' : ageMs >= WARN_MS ? 'warn' : '';
-  const left = UNSENT_FUSE_MS - ageMs;
+  const look = ageMs >= OFD_ALARM_MS ? 'bad' : ageMs >= OFD_WARNING_MS ? 'warn' : '';
+  const left = OFD_FUSE_MS - ageMs;
   const text = left > 0 ? say('fuse_left', { time: age(say, left) }) : say('fuse_over');
-  const bar = gauge({ name: text, text: '', part: ageMs / UNSENT_FUSE_MS, look });
+  const bar = gauge({ name: text, text: '', part: ageMs / OFD_FUSE_MS, look });
   return markup`${bar}<p class="${look === '' ? 'hint' : `notice ${look}`}">${say('unsent_fuse')}</p>`;
 }
 

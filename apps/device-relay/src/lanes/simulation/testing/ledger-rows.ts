@@ -1,5 +1,6 @@
 import type { StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, DeviceProfile, ReceiptStatus } from '#fiscal-domain';
+import type { AttemptState } from '#ledger';
 import type { AttemptEvidence, DeviceStateName, LastKnown } from '../../ports.js';
 
 export interface DeviceRow {
@@ -48,7 +49,7 @@ export interface AttemptRow {
   id: string;
   receiptId: string;
   deviceId: string;
-  state: 'open' | 'registered' | 'rejected' | 'not_registered' | 'unknown';
+  state: AttemptState;
   baseline: Baseline;
   request: Buffer;
   createdAtMs: number;

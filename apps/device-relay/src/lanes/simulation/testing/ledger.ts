@@ -1,11 +1,5 @@
-import {
-  assertMove,
-  provesAbsence,
-  type Baseline,
-  type Calibration,
-  type ReceiptStatus,
-  type Rejection,
-} from '#fiscal-domain';
+import { provesAbsence, type Baseline, type Calibration, type ReceiptStatus, type Rejection } from '#fiscal-domain';
+import { assertMove, canMoveAttempt, type AttemptState } from '#ledger';
 import type {
   AttemptEvidence,
   CloseRegistered,
@@ -105,7 +99,10 @@ export class Ledger {
   sendAgain(receipt: ReceiptRow): void {
     receipt.sentAgainByOperator = true;
     const parked = receipt.attempts.findLast(({ state }) => state === 'unknown');
-    if (parked) Object.assign(parked, { state: 'not_registered', outcome: { ...parked.outcome, resolution: {} } });
+    if (parked) {
+      moveAttempt(parked, 'not_registered');
+      parked.outcome = { ...parked.outcome, resolution: {} };
+    }
     this.move(receipt, 'accepted');
     this.moveIntoLane(receipt);
   }
@@ -123,7 +120,7 @@ export class Ledger {
     for (const receipt of [...this.accepted.get(deviceId)!]) {
       const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
       if (!unproven) continue;
-      unproven.state = 'unknown';
+      moveAttempt(unproven, 'unknown');
       this.leaveLane(receipt);
       this.move(receipt, 'unknown', 'held back');
     }
@@ -217,10 +214,7 @@ export class Ledger {
     }
     const isFree = !this.registrations.has(`${terminalId}/${receiptSeq}`);
     if (isFree && (receipt.status === 'unknown' || receipt.status === 'accepted')) {
-      if (receipt.status === 'accepted') {
-        this.leaveLane(receipt);
-        this.move(receipt, 'sending');
-      }
+      if (receipt.status === 'accepted') this.leaveLane(receipt);
       this.registrations.set(`${terminalId}/${receiptSeq}`, receipt.id);
       Object.assign(receipt, { terminalId, receiptSeq, fiscalSign });
       this.move(receipt, 'registered', 'by a late answer');
@@ -353,8 +347,8 @@ export class Ledger {
     return this.locks.get(lockNumber) === backendPid;
   }
 
-  private closeAttempt(attempt: AttemptRow, state: AttemptRow['state'], outcome: AttemptEvidence): ReceiptRow {
-    attempt.state = state;
+  private closeAttempt(attempt: AttemptRow, state: AttemptState, outcome: AttemptEvidence): ReceiptRow {
+    moveAttempt(attempt, state);
     attempt.outcome = outcome;
     this.openOnDevice.delete(attempt.deviceId);
     const receipt = this.receipts.get(attempt.receiptId)!;
@@ -391,6 +385,12 @@ export class Ledger {
   private note(line: string): void {
     this.trace.note(this.clock.nowMs, line);
   }
+}
+
+function moveAttempt(attempt: AttemptRow, state: AttemptState): void {
+  if (attempt.state !== state && !canMoveAttempt(attempt.state, state))
+    throw new Error(`attempt ${attempt.id} cannot move from ${attempt.state} to ${state}`);
+  attempt.state = state;
 }
 
 function isInLane(status: ReceiptStatus): boolean {

@@ -1,5 +1,7 @@
 // Promise: a receipt moves only along the legal moves; nothing that may be registered is ever cancelled or sent again.
-import { assertMove, canMove, IllegalMoveError, isFinalStatus, RECEIPT_STATUSES } from './receipt-status.js';
+import { RECEIPT_STATUSES } from '#fiscal-domain';
+import { LEGAL_PAIRS } from './legal-pairs.js';
+import { assertMove, canMove, IllegalMoveError, isFinalStatus, RECEIPT_MOVES } from './moves.js';
 
 const LEGAL = new Set([
   'awaiting_payment→accepted',
@@ -39,4 +41,15 @@ test('an illegal move says from where to where', () => {
 
 test('registered, rejected and cancelled are final', () => {
   expect(RECEIPT_STATUSES.filter(isFinalStatus)).toEqual(['registered', 'rejected', 'cancelled']);
+});
+
+test('no pair stands twice, and no move leads to where it begins', () => {
+  for (const { pairs } of LEGAL_PAIRS) {
+    expect(new Set(pairs.map((pair) => pair.join('→'))).size).toBe(pairs.length);
+    expect(pairs.filter(([from, to]) => from === to)).toEqual([]);
+  }
+});
+
+test('a move that is announced has the event of where it leads', () => {
+  for (const { to, event } of RECEIPT_MOVES) expect([null, to]).toContain(event);
 });

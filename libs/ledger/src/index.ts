@@ -1,0 +1,10 @@
+export {
+  assertMove,
+  ATTEMPT_STATES,
+  canMove,
+  canMoveAttempt,
+  IllegalMoveError,
+  isFinalStatus,
+  type AttemptState,
+  type Mover,
+} from './moves.js';
