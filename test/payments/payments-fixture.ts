@@ -291,7 +291,7 @@ export class PaymentsFixture {
   }
 
   /** A call of a provider that was taken: its body must be one that the provider's documents describe. */
-  observe(call: { provider: ProviderCode; request: unknown; status: number; answer: unknown }): void {
+  observe(call: { provider: ProviderCode; path?: string; request: unknown; status: number; answer: unknown }): void {
     const found = violationsOf({ by: 'provider', method: 'POST', path: '', ...call });
     found.forEach((violation) => this.violations.add(violation));
   }

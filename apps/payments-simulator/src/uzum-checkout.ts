@@ -59,7 +59,8 @@ export class UzumCheckoutBook {
   /** A bound card, or a customer on the page. */
   pay(order: Order, operationId: string | null): Body {
     const { payment } = order;
-    if (payment.status !== 'pending') return failure(3000, 'Invalid payment status');
+    const isAtWork = order.operations.some(({ state }) => state === 'IN_PROGRESS');
+    if (payment.status !== 'pending' || isAtWork) return failure(3000, 'Invalid payment status');
     const operation = begin(order, 'AUTHORIZE', operationId);
     if (this.parts.faults.draw(['decline'])) {
       payment.status = 'declined';

@@ -61,9 +61,13 @@ const UZUM_MERCHANT: ProviderCaller = {
     }),
   // Confirming what was never created.
   lie: (fixture) =>
-    post(`${uzumUrl(fixture)}/confirm`, uzumBody({ transId: randomUUID(), paymentSource: 'UZCARD', phone: '998901234567' }), {
-      authorization: UZUM_AUTH,
-    }),
+    post(
+      `${uzumUrl(fixture)}/confirm`,
+      uzumBody({ transId: randomUUID(), paymentSource: 'UZCARD', phone: '998901234567' }),
+      {
+        authorization: UZUM_AUTH,
+      },
+    ),
   examples: () => examplesOf('uzum', ['/check', '/create', '/confirm', '/reverse']),
 };
 
