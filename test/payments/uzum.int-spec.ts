@@ -147,7 +147,7 @@ describe('what Uzum registers', () => {
   ])(
     '%s: the receipt has no device and gets the document; a refund gets one as well',
     async (name, settings, payment) => {
-      await mode(settings as Record<string, string>);
+      await mode(settings);
       // Its link is there a moment later than its registration.
       if (name.startsWith('Fiscalization')) await fixture.faults({ fault: 'late', next: 1 });
       const { body } = await fixture.pay(payment);

@@ -30,14 +30,14 @@ export class Merchant {
 
   async call(
     provider: ProviderCode,
-    url: string,
+    to: string | { base: string; path: string },
     body: string,
     headers: Record<string, string>,
-    path = '',
   ): Promise<MerchantAnswer | null> {
+    const { base, path } = typeof to === 'string' ? { base: to, path: '' } : to;
     try {
       const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
-      const response = await fetch(`${url}${path}`, init);
+      const response = await fetch(`${base}${path}`, init);
       const text = await response.text();
       const answer = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
       const { status } = response;

@@ -74,7 +74,7 @@ export class UzumMerchantDriver {
     const body = JSON.stringify({ serviceId: Number(service_id), timestamp: Date.now(), ...fields });
     const authorization = uzumMerchantAuth(login, password);
     const headers = { 'content-type': 'application/json', authorization };
-    return this.merchant.call('uzum', url, body, headers, `/${operation}`);
+    return this.merchant.call('uzum', { base: url, path: `/${operation}` }, body, headers);
   }
 
   private get account() {

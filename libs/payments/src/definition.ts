@@ -3,8 +3,6 @@ import type { HintProtocol, ReadValue, TransactionProtocol } from './inbound.js'
 import type { HttpExchange } from './http-exchange.js';
 import type { NextAction, PaymentProvider, ProviderCapabilities, ProviderCode } from './port.js';
 
-export type { ReadValue } from './inbound.js';
-
 /** One field of a provider account: where it is kept, and what it must look like. */
 export interface AccountField {
   secret: boolean;

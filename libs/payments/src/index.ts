@@ -15,7 +15,7 @@ export {
   type ClickReading,
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
-export type { AccountField, CheckoutOrder, FieldFault, ProviderDefinition, ReadValue } from './definition.js';
+export type { AccountField, CheckoutOrder, FieldFault, ProviderDefinition } from './definition.js';
 export {
   providerDocument,
   unsayable,
@@ -32,6 +32,7 @@ export type {
   InboundDecision,
   InboundRequest,
   InboundTransaction,
+  ReadValue,
   TransactionProtocol,
 } from './inbound.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';

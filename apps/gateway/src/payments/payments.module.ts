@@ -26,6 +26,7 @@ import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
 import { PaymeGroups } from './inbound/payme-groups.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
+import { ProviderProtocols } from './inbound/provider-protocols.js';
 import { TransactionCalls } from './inbound/transaction-calls.js';
 import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
@@ -83,6 +84,7 @@ import { SagaWork } from './saga-work.js';
     MulticardCalls,
     TransactionCalls,
     HintCalls,
+    ProviderProtocols,
   ],
   exports: [CollectPayment, PaymentWorker, PreparePayment],
 })

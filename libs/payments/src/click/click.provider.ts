@@ -1,13 +1,5 @@
-import {
-  address,
-  choice,
-  field,
-  FISCAL_MODE,
-  SECRET,
-  SELLER_TIN,
-  type ProviderDefinition,
-  type ReadValue,
-} from '../definition.js';
+import { address, choice, field, FISCAL_MODE, SECRET, SELLER_TIN, type ProviderDefinition } from '../definition.js';
+import type { ReadValue } from '../inbound.js';
 import { tiyinToSom } from '../som.js';
 import { clickLineForm, type ClickAmountScale } from './click-ofd.js';
 import { clickCapabilities, ClickClient } from './click.client.js';

@@ -7,8 +7,8 @@ import {
   SELLER_TIN,
   type FieldFault,
   type ProviderDefinition,
-  type ReadValue,
 } from '../definition.js';
+import type { ReadValue } from '../inbound.js';
 import type { LineForm } from '../fiscal.js';
 import type { HttpExchange } from '../http-exchange.js';
 import type { PaymentFlow, ProviderCapabilities } from '../port.js';

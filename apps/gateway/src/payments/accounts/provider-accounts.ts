@@ -229,7 +229,8 @@ export function callbackUrl(publicUrl: string, provider: string, accountId: stri
 }
 
 function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWhole: boolean): ProblemError[] {
-  const { fields, faults: jointFaults } = DEFINITIONS[provider];
+  const definition = DEFINITIONS[provider];
+  const { fields } = definition;
   const faults: ProblemError[] = [];
   for (const [name, value] of Object.entries(given)) {
     const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -241,7 +242,7 @@ function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWh
   for (const [name, { required }] of Object.entries(fields))
     if (isWhole && required && given[name] === undefined)
       faults.push({ pointer: `/settings/${name}`, code: 'required', detail: `${provider} needs ${name}` });
-  for (const { field, detail } of jointFaults?.(reader({ provider, values: given })) ?? [])
+  for (const { field, detail } of definition.faults?.(reader({ provider, values: given })) ?? [])
     faults.push({ pointer: `/settings/${field}`, code: 'required', detail });
   return faults;
 }

@@ -1,37 +1,14 @@
 import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
-import {
-  clickFault,
-  DEFINITIONS,
-  paymeAnswer,
-  paymeError,
-  PROVIDERS,
-  type InboundAnswer,
-  type InboundRequest,
-  type ProviderCode,
-  type ProviderDefinition,
-} from '#payments';
+import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
 import { CidrSet, parseCidr, Problem, type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
-import { reader, type OpenAccount } from '../accounts/account-settings.js';
+import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
-import { ClickCalls } from './click-calls.js';
-import { HintCalls } from './hint-calls.js';
-import { MulticardCalls } from './multicard-calls.js';
-import { PaymeCalls, type InboundCall } from './payme-calls.js';
-import { providerBodyOf } from './provider-bodies.js';
-import { TransactionCalls } from './transaction-calls.js';
-
-/** A call as it came, before anything of it was checked. */
-interface ProviderCall {
-  code: ProviderCode;
-  accountId: string;
-  operation: string;
-  request: FastifyRequest;
-}
+import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
 
 /** Of the two seconds that a provider waits; the rest is for the way. */
 const ANSWER_MS = 1_800;
@@ -41,11 +18,7 @@ const ANSWER_MS = 1_800;
 export class ProviderCallsController {
   constructor(
     private readonly accounts: ProviderAccounts,
-    private readonly payme: PaymeCalls,
-    private readonly click: ClickCalls,
-    private readonly multicard: MulticardCalls,
-    private readonly transactions: TransactionCalls,
-    private readonly hints: HintCalls,
+    private readonly protocols: ProviderProtocols,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -110,10 +83,10 @@ export class ProviderCallsController {
   callByPath(
     @Param('provider') provider: string,
     @Param('account') accountId: string,
-    @Param('operation') operation: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    const { operation } = request.params as { operation: string };
     return this.reply({ provider, accountId, operation }, request, reply);
   }
 
@@ -159,10 +132,11 @@ export class ProviderCallsController {
     const answering = answer();
     const said = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
     if (said) return said;
+    const { accountId } = call;
     this.logger.warn({ provider: call.code }, 'payment: a provider was told to ask again, its call took too long');
     // Nobody waits for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
-    return this.failureOf(call);
+    return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
   }
 
   /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
@@ -173,11 +147,11 @@ export class ProviderCallsController {
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      return await this.answer(account, call, isKnown);
+      return await this.protocols.answer(account, call, isKnown);
     } catch (error) {
       if (error instanceof Problem && error.code === 'not_found') throw error;
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
-      return this.failureOf(call);
+      return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
     }
   }
 
@@ -186,86 +160,6 @@ export class ProviderCallsController {
     if (account?.provider !== provider) throw notFound('provider account');
     return account;
   }
-
-  private async answer(account: OpenAccount, call: ProviderCall, isKnown: boolean): Promise<InboundAnswer> {
-    const { request, operation } = call;
-    const definition = DEFINITIONS[account.provider];
-    const known = inboundCallOf(account, request, isKnown);
-    switch (account.provider) {
-      case 'payme':
-        return { status: 200, body: await this.payme.answer(known) };
-      case 'click':
-        if (!isKnown) return { status: 200, body: clickFault(known.body, -1) };
-        return { status: 200, body: await this.click.answer(known) };
-      case 'multicard':
-        return this.multicard.answer(known);
-      default: {
-        const asked = { account, address: request.ip, request: inboundRequestOf(call, isKnown) };
-        if (definition.inbound && isDriven(definition, operation))
-          return this.transactions.answer(definition.inbound, asked);
-        if (definition.hints && operation === '') return this.hints.answer(definition.hints, asked);
-        throw notFound('provider call');
-      }
-    }
-  }
-
-  private failureOf(call: ProviderCall): InboundAnswer {
-    const { code, operation, accountId, request } = call;
-    const body = providerBodyOf(request);
-    switch (code) {
-      case 'payme':
-        return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
-      case 'click':
-        return { status: 200, body: clickFault(body, -7) };
-      case 'multicard':
-        return { status: 500, body: { success: false } };
-      default: {
-        const definition = DEFINITIONS[code];
-        const account = isId('pac', accountId) ? this.accounts.cached(accountId) : undefined;
-        if (definition.inbound && isDriven(definition, operation))
-          return definition.inbound.failure(
-            inboundRequestOf(call, true),
-            reader(account ?? { provider: code, values: {} }),
-          );
-        return definition.hints?.failure ?? { status: 500, body: {} };
-      }
-    }
-  }
-}
-
-/** A provider that does both drives by path and hints without one. */
-function isDriven({ hints }: ProviderDefinition, operation: string): boolean {
-  return hints === undefined || operation !== '';
-}
-
-function inboundCallOf(account: OpenAccount, request: FastifyRequest, isKnown: boolean): InboundCall {
-  return {
-    account,
-    method: request.method,
-    authorization: request.headers.authorization,
-    address: request.ip,
-    body: providerBodyOf(request),
-    isKnownSource: isKnown,
-  };
-}
-
-function inboundRequestOf({ request, operation }: ProviderCall, isKnown: boolean): InboundRequest {
-  return {
-    method: request.method,
-    operation,
-    authorization: request.headers.authorization,
-    header: (name) => {
-      const value = request.headers[name];
-      return typeof value === 'string' ? value : undefined;
-    },
-    body: providerBodyOf(request),
-    isKnownSource: isKnown,
-  };
-}
-
-function idIn(body: string): number | null {
-  const match = /"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(body);
-  return match ? Number(match[1]) : null;
 }
 
 function isKnownSource({ sources }: OpenAccount, address: string): boolean {
