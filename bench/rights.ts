@@ -2,7 +2,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, sampleDocument } from '../libs/database/src/testing/index.js';
 import { newId } from '#runtime';
-import { MoveAttempts } from '../apps/device-relay/src/lanes/move-attempts.js';
+import { closeRegistered, openAttempt } from '#ledger';
 import { secondsOf } from './processor-time.js';
 import type { Figure } from './report.js';
 import { alternate, median, percentile } from './statistics.js';
@@ -75,16 +75,13 @@ async function prepare(owner: pg.Client): Promise<void> {
 }
 
 class ReceiptLife {
-  private readonly moves: MoveAttempts;
   private sequence = 0;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly owner: pg.Client,
     private readonly serverStartedAt: string,
-  ) {
-    this.moves = new MoveAttempts(prisma, 'rly_bench');
-  }
+  ) {}
 
   /** @returns seconds of the session's processor time for each receipt */
   async cost(receipts: number, triggers: 'ENABLE' | 'DISABLE'): Promise<number> {
@@ -106,14 +103,16 @@ class ReceiptLife {
     const baseline = { terminalId: TERMINAL, journalId: 'jrn', sequence: this.sequence - 1, reading: null };
     const request = Buffer.from(JSON.stringify(sampleDocument()));
     const grip = { ...NO_LOCK, serverStartedAt: this.serverStartedAt };
-    const opened = await this.moves.openAttempt({ attemptId, receiptId, deviceId: DEVICE, baseline, request, grip });
+    const opened = await openAttempt(this.prisma, 'rly_bench', {
+      ...{ attemptId, receiptId, deviceId: DEVICE, baseline, request, grip },
+    });
     if (opened !== 'opened') throw new Error(`the intent was ${opened}`);
     const registration = {
       ...{ terminalId: TERMINAL, receiptSeq: this.sequence, fiscalSign: '123456789012', ofdSent: true, ofdError: null },
       ...{ verificationUrl: 'https://ofd.soliq.uz/check?t=UZ000000000001', transactionTimeMs: Date.now() },
       ...{ recordedFields: [], shiftNumber: null },
     };
-    const closed = await this.moves.closeRegistered({
+    const closed = await closeRegistered(this.prisma, {
       ...{ attemptId, deviceId: DEVICE, registration, evidence: 'answer', lastKnown: null },
       baseline: { ...baseline, sequence: this.sequence },
     });

@@ -22,6 +22,7 @@ export async function buildSdk(target) {
       minify: true,
       platform: 'neutral',
       target: 'es2022',
+      charset: 'utf8',
       format,
       logLevel: 'warning',
     });

@@ -22,8 +22,6 @@ export interface Language {
   algorithm: 'ed25519' | 'hmac-sha256';
   /** The SDK is installed there by the test, as a package. */
   hasSdk?: boolean;
-  /** No package of Debian's: run where it is installed, not demanded by CI. */
-  isOptional?: boolean;
   /** Its fetch sends a request again by itself when a kept connection ends: that copy has the same signature. */
   sendsTwice?: boolean;
   /** Builds or installs into a folder of the test; the example itself stays as it is. */
@@ -35,14 +33,13 @@ export interface Language {
 
 const MONO = ['-r:System.Net.Http', '-r:System.Runtime.Serialization'];
 
-const ALL: Language[] = [
+export const LANGUAGES: Language[] = [
   javascript('node', [process.execPath]),
   {
     ...javascript('deno', ['deno', 'run', '--quiet', '--allow-all', '--node-modules-dir=manual']),
-    isOptional: true,
     sendsTwice: true,
   },
-  { ...javascript('bun', ['bun']), isOptional: true },
+  javascript('bun', ['bun']),
   {
     name: 'python',
     tool: 'python3',
@@ -100,10 +97,7 @@ const ALL: Language[] = [
   },
 ];
 
-/** Without the optional ones that this machine does not have. */
-export const LANGUAGES = ALL.filter((language) => language.isOptional !== true || isThere(language));
-
-/** Under CI every other language must be there. */
+/** Under CI every language must be there (.ci/run brings what is missing). */
 export function isInstalled(language: Language): boolean {
   return process.env['CI'] === 'true' || isThere(language);
 }

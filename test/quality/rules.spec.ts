@@ -44,6 +44,15 @@ const LINTED: [string, string, string][] = [
   ['backtracking.ts', String.raw`export const r = /^(a+)+$/;`, 'regexp/no-super-linear-backtracking'],
   ['moving.ts', String.raw`export const r = /a+$/;`, 'regexp/no-super-linear-move'],
   ['normalising.ts', "export const n = (text: string): string => text.normalize('NFC');", 'no-restricted-syntax'],
+  ['owned-update.ts', "export const s = `WITH a AS (\n UPDATE receipts r SET status = 'x')`;", 'house/owned-tables'],
+  ['owned-insert.ts', "export const s = 'INSERT INTO events (id) VALUES (1)';", 'house/owned-tables'],
+  ['owned-delete.ts', 'export const s = \'DELETE FROM "attempts"\';', 'house/owned-tables'],
+  ['owned-payment.ts', 'export const s = `UPDATE payments SET news = 1`;', 'house/owned-tables'],
+  [
+    'owned-model.ts',
+    'export const f = (p: { lane: { create: () => void } }): void => p.lane.create();',
+    'house/owned-tables',
+  ],
   ['non-null.ts', 'export const f = (a?: string): string => a!;', '@typescript-eslint/no-non-null-assertion'],
 ];
 
@@ -51,6 +60,8 @@ const ACCEPTED: [string, string][] = [
   ['ok.ts', `export class A {\n  constructor(${parameters(6)}) {}\n  m(${parameters(4)}): void {}\n}`],
   ['settings.ts', "export const a = process.env['A'];"],
   ['index.ts', "export { A } from './ok.js';"],
+  ['reads.ts', 'export const s = `SELECT id FROM receipts r JOIN payments p ON true FOR UPDATE OF r`;'],
+  ['payments/repository/writes.ts', 'export const s = `UPDATE payments SET news = 1`;'],
   ['reasoned.ts', '// eslint-disable-next-line no-console -- the only line a person reads\nconsole.log(1);'],
 ];
 

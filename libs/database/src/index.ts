@@ -32,13 +32,6 @@ export type { StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
-export {
-  claimedElsewhereReason,
-  claimTerminal,
-  contestTerminal,
-  isNotHeldElsewhere,
-  type TerminalClaim,
-} from './terminal-claims.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isNotAllowed, isRefusedByServer, isUniqueViolation } from './sql-errors.js';
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';

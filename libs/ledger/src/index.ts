@@ -8,3 +8,72 @@ export {
   type AttemptState,
   type Mover,
 } from './moves.js';
+export { jsonOrNull, type HotStatements, type Statements } from './statements.js';
+export {
+  deviceEvents,
+  EVENT_ID,
+  insertEvents,
+  renumberEvents,
+  writeDeviceEvent,
+  writeEvent,
+  writeReceiptEvent,
+  type NewEvent,
+  type ReceiptEvent,
+} from './events.js';
+export {
+  claimedElsewhereReason,
+  claimTerminal,
+  contestTerminal,
+  isNotHeldElsewhere,
+  type TerminalClaim,
+} from './terminal-claims.js';
+export { findIdentities } from './accept/identities.js';
+export { insertReceipts } from './accept/insert-receipts.js';
+export { insertRefund, type NewRefund } from './accept/insert-refund.js';
+export { insertUnpaid } from './accept/insert-unpaid.js';
+export type { NewReceipt, StoredIdentity } from './accept/new-receipt.js';
+export {
+  closeNotRegistered,
+  closeRegistered,
+  closeRejected,
+  closeUnknown,
+  noteRefusal,
+  type AttemptEvidence,
+  type CloseRegistered,
+} from './attempts/close.js';
+export { holdCopied, type HeldReceipt, type RunStatement } from './attempts/hold-from-copy.js';
+export { recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
+export { openAttempt, type Intent, type Opened } from './attempts/open.js';
+export { holdBackUnproven, parkAttempt, parkAttemptsOfTerminal } from './attempts/park.js';
+export { closeParked, giveBackHeld, noteCounters, releaseCompared, sendAgain } from './attempts/resolve.js';
+export { isHeld, isOnServerOf, LANE_LOCK_SPACE, LANES_GO, type LaneLock } from './lanes/lane-lock.js';
+export {
+  baselineOf,
+  beginSettle,
+  createLane,
+  endSettle,
+  forgetRegister,
+  postponeLane,
+  raiseLaneSequence,
+  saveReading,
+  SETTLE_GRACE_SECONDS,
+  settleFirstWhereProven,
+  wakeLane,
+  wakeLanes,
+  wakeWaitingLane,
+  type LastKnown,
+} from './lanes/lanes.js';
+export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
+export { findMadeBy, findReceipt, findSettled, refundsOf } from './reading/receipts.js';
+export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
+export { changeLanes, type LaneChange } from './receipts/fail-over.js';
+export { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from './receipts/ofd.js';
+export {
+  completeFiscalSign,
+  registerByOperator,
+  registerByProvider,
+  type NamedRegistration,
+  type ProviderRegistration,
+} from './receipts/register.js';
+export { rejectUnsent } from './receipts/reject.js';
+export { releaseReceipt, releaseReceipts, releaseReceiptWithin, type Released } from './receipts/release.js';

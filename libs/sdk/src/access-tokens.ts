@@ -68,7 +68,8 @@ export class AccessTokens {
     return { token: accessToken, renewAtMs: askedAtMs + lifeMs * RENEW_AFTER, expiresAtMs: askedAtMs + lifeMs };
   }
 
-  private async ask(): Promise<AccessToken> {
+  /** One more, which is not kept. */
+  async ask(): Promise<AccessToken> {
     const { credentials } = this;
     if (credentials === null) throw new UsageError('This call needs credentials.');
     if (typeof credentials === 'function') return credentials();

@@ -1,40 +1,59 @@
 import { Api } from './api.js';
 import { ConnectionError, ProblemError, UsageError } from './errors.js';
-import { readOptions, type ClientOptions } from './options.js';
+import { readOptions, type AccessToken, type ClientOptions } from './options.js';
+import { catalogOf, type Catalog } from './resources/catalog.js';
 import { Events } from './resources/events.js';
-import { Payments } from './resources/payments.js';
-import { Products } from './resources/products.js';
+import { paymentsOf, type Payments } from './resources/payments.js';
 import { Receipts } from './resources/receipts.js';
-import { Webhooks } from './resources/webhooks.js';
+import { resourcesOf, type Resource } from './resources/resource.js';
+import type { RESOURCES } from './resources/tables.js';
+import { webhooksOf, type Webhooks } from './resources/webhooks.js';
 import { Transport, type CallOptions } from './transport.js';
 
 /**
  * A client of one gateway. Keep one for the life of the program: it shares its access token between all calls.
- * What has no method of its own is called by `request`, `list` and `download`, with the types of the description.
+ * Operations of a newer gateway are called by `request`, `list` and `download`.
  */
 export class FiscalGateway {
   readonly receipts: Receipts;
   readonly payments: Payments;
   readonly events: Events;
   readonly webhooks: Webhooks;
-  readonly products: Products;
+  declare readonly products: Resource<typeof RESOURCES.products>;
+  readonly catalog: Catalog;
+  declare readonly classifier: Resource<typeof RESOURCES.classifier>;
+  declare readonly devices: Resource<typeof RESOURCES.devices>;
+  declare readonly branches: Resource<typeof RESOURCES.branches>;
+  declare readonly cashiers: Resource<typeof RESOURCES.cashiers>;
+  declare readonly groups: Resource<typeof RESOURCES.groups>;
+  declare readonly merchant: Resource<typeof RESOURCES.merchant>;
+  declare readonly clients: Resource<typeof RESOURCES.clients>;
+  declare readonly audit: Resource<typeof RESOURCES.audit>;
+  declare readonly reports: Resource<typeof RESOURCES.reports>;
+  declare readonly operator: Resource<typeof RESOURCES.operator>;
+  declare readonly providerAccounts: Resource<typeof RESOURCES.providerAccounts>;
   readonly request: Api['request'];
   readonly list: Api['list'];
   readonly download: Api['download'];
   readonly upload: Api['upload'];
+  /** Fetches a token beside the one that the calls share: for use elsewhere, or to see whether the credentials are good. */
+  readonly accessToken: () => Promise<AccessToken>;
   private readonly api: Api;
   private readonly baseUrl: string;
 
   constructor(options: ClientOptions) {
     const settings = readOptions(options);
-    const api = new Api(new Transport(settings));
+    const transport = new Transport(settings);
+    const api = new Api(transport);
+    this.accessToken = () => transport.tokens.ask();
     this.api = api;
     this.baseUrl = settings.baseUrl;
     this.receipts = new Receipts(api);
-    this.payments = new Payments(api);
+    this.payments = paymentsOf(api);
     this.events = new Events(api);
-    this.webhooks = new Webhooks(api);
-    this.products = new Products(api);
+    this.webhooks = webhooksOf(api);
+    this.catalog = catalogOf(api);
+    Object.assign(this, resourcesOf(api));
     this.request = api.request.bind(api);
     this.list = api.list.bind(api);
     this.download = api.download.bind(api);

@@ -34,7 +34,6 @@ export {
 } from './receipt-states.js';
 export type { EventFilters, EventPage, FollowOptions } from './resources/events.js';
 export type { Payment } from './resources/payments.js';
-export type { Product } from './resources/products.js';
 export {
   WaitTimeoutError,
   type BatchEntry,
@@ -44,12 +43,14 @@ export {
   type ValidatedSale,
   type WaitOptions,
 } from './resources/receipts.js';
-export type { NewWebhook, Webhook } from './resources/webhooks.js';
+export type { Catalog } from './resources/catalog.js';
+export type { NewWebhook, Webhook, Webhooks } from './resources/webhooks.js';
 export type { RetryOptions } from './retry.js';
 export type { PrivateKey, SignatureAlgorithm, SigningOptions } from './signing/signing-key.js';
 export type { CallOptions } from './transport.js';
 export { VERSION } from './version.js';
 export {
+  signWebhook,
   verifyWebhook,
   WebhookVerificationError,
   type FiscalEvent,

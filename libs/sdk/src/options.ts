@@ -6,6 +6,8 @@ export interface AccessToken {
   accessToken: string;
   /** Seconds from now. */
   expiresIn: number;
+  /** What it may be used for. */
+  scopes?: readonly string[];
 }
 
 /** How the client proves who it is. A function brings a token from elsewhere, so that a program needs no secret. */

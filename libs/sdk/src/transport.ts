@@ -48,7 +48,7 @@ const IS_READ = /^(GET|HEAD)$/;
 
 /** Carries a call through attempts until it is answered, refused for good, or given up. */
 export class Transport {
-  private readonly tokens: AccessTokens;
+  readonly tokens: AccessTokens;
   private signingKey: Promise<SigningKey> | null = null;
 
   constructor(private readonly settings: Settings) {
@@ -138,8 +138,8 @@ export class Transport {
       return { headers: { ...type, ...this.agent(), ...headers }, body, token: null };
     });
     if (outcome.kind !== 'done') throw oauthErrorOf(outcome) ?? this.errorOf(outcome, call);
-    const { access_token: accessToken, expires_in: expiresIn } = outcome.value as Record<string, unknown>;
-    return { accessToken: String(accessToken), expiresIn: Number(expiresIn) };
+    const { access_token: accessToken, expires_in: expiresIn, scope } = outcome.value as Record<string, string>;
+    return { accessToken: String(accessToken), expiresIn: Number(expiresIn), scopes: scope?.split(' ') ?? [] };
   }
 
   private begin(call: Call, url: URL, attempt: number): RequestInfo {

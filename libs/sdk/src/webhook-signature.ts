@@ -1,4 +1,4 @@
-import { bytesOf, bytesOfBase64, type Bytes } from './bytes.js';
+import { base64Of, bytesOf, bytesOfBase64, type Bytes } from './bytes.js';
 import type { Schema } from './api-types.js';
 import { FiscalGatewayError, UsageError } from './errors.js';
 
@@ -61,6 +61,26 @@ export async function verifyWebhook(
   return eventOf(body);
 }
 
+/**
+ * The headers with which the gateway would send this body: for tests of a receiver.
+ * @param id of the event; the same at every try
+ */
+export async function signWebhook(
+  body: string | Uint8Array,
+  secret: string,
+  { id, now = Date.now }: { id: string; now?: () => number },
+): Promise<Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>> {
+  const timestamp = String(Math.floor(now() / 1000));
+  const signed = joined(bytesOf(`${id}.${timestamp}.`), typeof body === 'string' ? bytesOf(body) : body);
+  const key = await importKey(keyOf(secret), 'sign');
+  const signature = base64Of(new Uint8Array(await crypto.subtle.sign('HMAC', key, signed)));
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+}
+
+function importKey(key: Bytes, use: 'sign' | 'verify') {
+  return crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, [use]);
+}
+
 function headerOf(headers: HeadersLike, name: string): string {
   const value =
     typeof headers['get'] === 'function' ? headers['get'](name) : (headers as Record<string, unknown>)[name];
@@ -99,7 +119,7 @@ async function isSignedByOne(signed: Bytes, signatures: string, keys: readonly B
     .map((one) => bytesOfBase64(one.slice('v1,'.length)))
     .filter((bytes) => bytes !== null);
   for (const key of keys) {
-    const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+    const imported = await importKey(key, 'verify');
     for (const candidate of candidates) {
       if (await crypto.subtle.verify('HMAC', imported, candidate, signed)) return true;
     }

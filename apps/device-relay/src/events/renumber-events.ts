@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { PrismaService } from '#database';
+import { renumberEvents } from '#ledger';
 import type { Logger } from '#runtime';
 
 /** Positions of one transaction: it holds none of them for long. */
@@ -41,10 +42,7 @@ export class RenumberEvents {
       if (!planned) return false;
       const { below, next, last } = planned;
       const upTo = next + BigInt(this.positionsAtOnce);
-      await tx.$executeRaw`
-        UPDATE events SET transaction_id = ${below}::text::xid8
-         WHERE position > ${next}::bigint AND position <= least(${upTo}::bigint, ${last}::bigint)
-           AND transaction_id > ${below}::text::xid8`;
+      await renumberEvents(tx, { below, after: next, upTo: upTo < last ? upTo : last });
       if (upTo < last) {
         await tx.$executeRaw`UPDATE event_renumberings SET next = ${upTo}::bigint`;
         return true;

@@ -1,8 +1,8 @@
 import { FROM_COPY, Prisma, type PrismaService } from '#database';
 import { knownFiscalFields, OFD_ALARM_MS } from '#fiscal-domain';
-import { newId } from '#runtime';
+import { changeLanes } from '#ledger';
 import { databaseNow, type SqlNow } from '../database-now.js';
-import { spreadReceipts, type MovableReceipt, type Move, type Target } from './spread-receipts.js';
+import { spreadReceipts, type MovableReceipt, type Target } from './spread-receipts.js';
 
 /** Receipts moved in one transaction; the rest follows in the next round. */
 const BATCH = 200;
@@ -50,7 +50,7 @@ export class FailoverRepository {
    * Moves what waits on a device to others of its branch, else of its group, with a new place in their lanes, oldest
    * first. @returns the devices that have got some
    *
-   * What may move is `accepted` at this instant, by the row's own lock: the intent of openAttempt (lane.repository.ts) asks
+   * What may move is `accepted` at this instant, by the row's own lock: the relay's intent (openAttempt of libs/ledger) asks
    * for the same row with the same condition, so that one of the two comes first and the other finds nothing. A receipt of
    * which bytes may ever have left stays: only its own register can be asked whether it has them. One mover per device at
    * a time (its row is locked), so that receipts keep their order in each new lane.
@@ -64,7 +64,7 @@ export class FailoverRepository {
       const targets = await this.targets(tx, deviceId);
       if (targets.length === 0) return [];
       const moves = spreadReceipts(await this.movable(tx, deviceId, targets), targets);
-      return moves.length === 0 ? [] : this.move(tx, deviceId, moves);
+      return moves.length === 0 ? [] : changeLanes(tx, deviceId, moves);
     }, TRANSACTION_MS);
   }
 
@@ -107,30 +107,5 @@ export class FailoverRepository {
                                  OR coalesce(a.outcome -> 'answer' ->> 'kind', '') NOT IN ('not_sent', 'refused')))
          AND coalesce(r.document -> 'requiredFields', '[]') <@ ANY (${sets}::jsonb[])
        ORDER BY r.lane_place LIMIT ${BATCH} FOR NO KEY UPDATE OF r SKIP LOCKED`;
-  }
-
-  private async move(tx: Tx, from: string, moves: readonly Move[]): Promise<string[]> {
-    const rows = await tx.$queryRaw<{ device_id: string }[]>`
-      WITH planned AS (
-        SELECT p.receipt_id, p.device_id, p.event_id, p.place FROM unnest(
-          ${moves.map(({ receiptId }) => receiptId)}::text[], ${moves.map(({ deviceId }) => deviceId)}::text[],
-          ${moves.map(() => newId('evt'))}::text[]) WITH ORDINALITY AS p(receipt_id, device_id, event_id, place)
-      ), drawn AS (
-        SELECT lane_place, row_number() OVER (ORDER BY lane_place) AS place
-          FROM (SELECT nextval('lane_place_seq') AS lane_place FROM generate_series(1, ${moves.length}::int)) s
-      ), moved AS (
-        UPDATE receipts r SET device_id = p.device_id, lane_place = n.lane_place, updated_at = now(),
-                              moved_from = array_append(r.moved_from, r.device_id)
-          FROM planned p JOIN drawn n USING (place)
-         WHERE r.id = p.receipt_id AND r.status::text = 'accepted' AND r.device_id = ${from}
-        RETURNING r.id, r.merchant_id, r.device_id, p.event_id
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT event_id, merchant_id, 'receipt.moved', id,
-               jsonb_build_object('receipt_id', id, 'from_device_id', ${from}::text, 'device_id', device_id)
-          FROM moved
-      )
-      SELECT DISTINCT device_id FROM moved`;
-    return rows.map(({ device_id: deviceId }) => deviceId);
   }
 }

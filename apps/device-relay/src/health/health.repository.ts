@@ -1,5 +1,6 @@
 import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } from '#database';
 import { OFD_FUSE_MS, type Baseline } from '#fiscal-domain';
+import { insertEvents, wakeLanes } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
@@ -67,6 +68,18 @@ interface ClaimRow extends LaneDeviceRow {
   oldest_deadline_at: Date | null;
   claimed_at: Date;
 }
+
+const WOKEN = wakeLanes(Prisma.raw('written'));
+const NOTED = insertEvents(Prisma.sql`
+        SELECT event_id, merchant_id, 'device.' || state::text, id,
+               jsonb_build_object('device_id', id, 'from', before::text, 'reason', state_reason)
+          FROM written WHERE state <> before
+        UNION ALL
+        SELECT classifier_event_id, merchant_id,
+               CASE WHEN is_old THEN 'device.classifier_old' ELSE 'device.classifier_current' END, id,
+               jsonb_build_object('device_id', id, 'classifier_version', reading->'classifierVersion',
+                                  'newest_version', (SELECT version FROM newest))
+          FROM written WHERE is_old IS DISTINCT FROM coalesce(was_old, false) AND is_old IS NOT NULL`);
 
 /** The rows of the health polls. Due times and leases are on the database's clock: `devices.poll_due_at`. */
 export class HealthRepository {
@@ -161,21 +174,7 @@ export class HealthRepository {
         RETURNING d.id, d.merchant_id, d.state, d.state_reason, f.before, r.event_id, r.classifier_event_id, r.reading,
                   f.was_old, f.is_old,
                   f.before IN ('unreachable', 'blocked', 'expired') AND d.state IN ('online', 'degraded') AS is_back
-      ), woken AS (
-        UPDATE lanes l SET due_at = NULL, due_reason = NULL
-          FROM written w WHERE l.device_id = w.id AND w.is_back AND l.settling_relay IS NULL
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT event_id, merchant_id, 'device.' || state::text, id,
-               jsonb_build_object('device_id', id, 'from', before::text, 'reason', state_reason)
-          FROM written WHERE state <> before
-        UNION ALL
-        SELECT classifier_event_id, merchant_id,
-               CASE WHEN is_old THEN 'device.classifier_old' ELSE 'device.classifier_current' END, id,
-               jsonb_build_object('device_id', id, 'classifier_version', reading->'classifierVersion',
-                                  'newest_version', (SELECT version FROM newest))
-          FROM written WHERE is_old IS DISTINCT FROM coalesce(was_old, false) AND is_old IS NOT NULL
-      )
+      ), woken AS (${WOKEN}), noted AS (${NOTED})
       SELECT id, state, state_reason, is_back FROM written`;
     return rows.map((row) => ({
       deviceId: row.id,

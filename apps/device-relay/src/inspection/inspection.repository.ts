@@ -1,11 +1,5 @@
-import {
-  claimedElsewhereReason,
-  claimTerminal,
-  contestTerminal,
-  isUniqueViolation,
-  type DeviceIntroduction,
-  type PrismaService,
-} from '#database';
+import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '#database';
+import { claimedElsewhereReason, claimTerminal, contestTerminal, deviceEvents, settleFirstWhereProven } from '#ledger';
 import { newId } from '#runtime';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
 import type { LaneDevice } from '../lanes/ports.js';
@@ -62,7 +56,7 @@ export class InspectionRepository {
   ): Promise<'admitted' | 'terminal_taken' | 'claimed_elsewhere'> {
     const { terminalId, journalId, capabilities, subscriptionExpiresAt, business, reading } = known;
     const claim = await claimTerminal(this.prisma, terminalId, merchantId);
-    const [state, reason] =
+    const [state, reason]: [string, string | null] =
       claim === 'held' ? ['online', null] : ['claimed_elsewhere', claimedElsewhereReason(terminalId)];
     try {
       if (claim === 'elsewhere') await contestTerminal(this.prisma, terminalId, newId('evt'));
@@ -76,15 +70,8 @@ export class InspectionRepository {
                  state_since = now()
            WHERE id = ${deviceId} AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced')
           RETURNING id, merchant_id
-        ), lane AS (
-          UPDATE lanes l SET must_settle = true FROM moved
-           WHERE l.device_id = moved.id AND ${journalId}::text IS NULL
-             AND EXISTS (SELECT FROM terminals t WHERE t.terminal_id = ${terminalId} AND t.proof <> 'first')
-        )
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT ${newId('evt')}, merchant_id, 'device.' || ${state}, id,
-               jsonb_build_object('device_id', id, 'reason', ${reason}::text)
-          FROM moved`;
+        ), lane AS (${settleFirstWhereProven({ terminalId, journalId })})
+        ${deviceEvents(state, reason)}`;
       return claim === 'held' ? 'admitted' : 'claimed_elsewhere';
     } catch (error) {
       // devices_one_live_per_terminal_of_merchant: another device of the merchant was faster.
@@ -101,9 +88,6 @@ export class InspectionRepository {
          WHERE id = ${deviceId} AND deleted_at IS NULL AND state NOT IN ('disabled', 'replaced', 'blocked')
         RETURNING id, merchant_id
       )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT ${newId('evt')}, merchant_id, 'device.blocked', id,
-             jsonb_build_object('device_id', id, 'reason', ${reason}::text)
-        FROM moved`;
+      ${deviceEvents('blocked', reason)}`;
   }
 }

@@ -9,11 +9,9 @@ import {
   watchedSession,
   type WatchedSession,
 } from '#database';
+import { LANE_LOCK_SPACE } from '#ledger';
 import type { Logger } from '#runtime';
 import type { LaneGrip, LaneLocks } from './ports.js';
-
-/** First key of our advisory locks; the second is the lane's number. */
-export const LANE_LOCK_SPACE = 0x4c41; // "LA"
 
 /** How long a session that is over may take to close before the next one begins. */
 const CLOSE_WITHIN_MS = 1_000;

@@ -1,8 +1,9 @@
 import type pg from 'pg';
-import { RESTORED } from '#database';
+import { Prisma, RESTORED } from '#database';
+import { insertEvents, type RunStatement } from '#ledger';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
-import { holdReceipts, readFleet, type Sql } from '../restore/hold-receipts.js';
+import { holdReceipts, readFleet } from '../restore/hold-receipts.js';
 import { isSameCluster, isSameDatabase, readIdentity } from './database-identity.js';
 
 /** Clocks differ: nothing that the copy holds as unfinished may look newer than its restore. */
@@ -42,10 +43,10 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
 }
 
 async function hold(client: pg.Client): Promise<{ devices: number; receipts: number }> {
-  const sql: Sql = async <Row>(text: string, values: readonly unknown[]): Promise<Row[]> =>
+  const run: RunStatement = async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> =>
     (await client.query(text, [...values])).rows as Row[];
-  const devices = await stopKeyless(sql);
-  const receipts = await holdReceipts(sql, await readFleet(sql), null);
+  const devices = await stopKeyless(run);
+  const receipts = await holdReceipts(run, await readFleet(run), null);
   return { devices, receipts: receipts.length };
 }
 
@@ -53,38 +54,32 @@ async function hold(client: pg.Client): Promise<{ devices: number; receipts: num
  * Registers without keys stop, and their counters are compared with where the copy left them. Those of which the copy has no
  * reading are left to a person.
  */
-async function stopKeyless(sql: Sql): Promise<number> {
-  const devices = await sql<{ id: string }>(
-    `UPDATE devices d SET state = 'replaced', state_reason = $1, state_since = now()
+async function stopKeyless(run: RunStatement): Promise<number> {
+  const devices = await run<{ id: string }>(Prisma.sql`
+     UPDATE devices d SET state = 'replaced', state_reason = ${RESTORED}, state_since = now()
       WHERE deleted_at IS NULL AND journal_id IS NULL
         AND (terminal_id IS NOT NULL
              OR EXISTS (SELECT FROM receipts r WHERE r.device_id = d.id AND r.status IN ('accepted', 'sending')))
-     RETURNING id`,
-    [RESTORED],
-  );
+     RETURNING id`);
   const ids = devices.map(({ id }) => id);
-  await sql(
-    `INSERT INTO events (id, merchant_id, type, subject_id, data)
+  await run(
+    insertEvents(Prisma.sql`
      SELECT e.event_id, d.merchant_id, 'device.replaced', d.id, jsonb_build_object('device_id', d.id, 'reason', d.state_reason)
-       FROM unnest($1::text[], $2::text[]) AS e(device_id, event_id) JOIN devices d ON d.id = e.device_id`,
-    [ids, ids.map(() => newId('evt'))],
+       FROM unnest(${ids}::text[], ${ids.map(() => newId('evt'))}::text[]) AS e(device_id, event_id)
+       JOIN devices d ON d.id = e.device_id`),
   );
   // Verdicts of a restore before this one say nothing about this copy.
-  await sql('DELETE FROM restore_checks WHERE attempt_id IS NULL', []);
-  await sql(
-    `UPDATE restore_checks c SET verdict = NULL, restored_at = i.changed_at, due_at = now(), answered_at = NULL, seen_at = NULL
+  await run(Prisma.sql`DELETE FROM restore_checks WHERE attempt_id IS NULL`);
+  await run(Prisma.sql`
+     UPDATE restore_checks c SET verdict = NULL, restored_at = i.changed_at, due_at = now(), answered_at = NULL, seen_at = NULL
        FROM attempts a, database_identity i
-      WHERE a.id = c.attempt_id AND a.state = 'unknown' AND c.method = 'key' AND c.evidence IS NULL`,
-    [],
-  );
-  await sql(
-    `INSERT INTO restore_checks (device_id, method, restored_at, verdict, evidence)
+      WHERE a.id = c.attempt_id AND a.state = 'unknown' AND c.method = 'key' AND c.evidence IS NULL`);
+  await run(Prisma.sql`
+     INSERT INTO restore_checks (device_id, method, restored_at, verdict, evidence)
      SELECT l.device_id, 'counters', i.changed_at, CASE WHEN seen.is_read THEN NULL ELSE 'unproven' END,
             CASE WHEN seen.is_read THEN NULL ELSE '{"why": "the copy has no reading of its counters"}'::jsonb END
        FROM lanes l, database_identity i,
             LATERAL (SELECT coalesce(jsonb_typeof(l.baseline -> 'reading') = 'object', false) AS is_read) seen
-      WHERE l.device_id = ANY($1::text[])`,
-    [ids],
-  );
+      WHERE l.device_id = ANY(${ids}::text[])`);
   return ids.length;
 }

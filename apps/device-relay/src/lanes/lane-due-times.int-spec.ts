@@ -1,5 +1,5 @@
 // Promise: a lane that waits is left alone for as long as it must, and found again when nobody thinks of it any more.
-import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
+import { LANE_LOCK_SPACE } from '#ledger';
 import type { LaneRepository } from './lane.repository.js';
 import { OverdueScan } from './overdue-scan.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';

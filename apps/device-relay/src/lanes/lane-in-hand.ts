@@ -1,5 +1,6 @@
 import type { Baseline, Calibration } from '#fiscal-domain';
-import type { LaneDevice, LaneGrip, LastKnown, Register } from './ports.js';
+import type { LastKnown } from '#ledger';
+import type { LaneDevice, LaneGrip, Register } from './ports.js';
 
 /** A lane whose lock this process holds, while it works on it. */
 export interface LaneInHand {

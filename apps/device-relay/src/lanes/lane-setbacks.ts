@@ -1,4 +1,4 @@
-import { claimedElsewhereReason } from '#database';
+import { claimedElsewhereReason } from '#ledger';
 import type { RegisterCheck } from './check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import { BLOCKED_RETRY_MS, retryAfterMs } from './lane-timing.js';

@@ -1,8 +1,7 @@
 // Promise: a double registration, a second open attempt or a stolen lane cannot be recorded, whatever the program does.
 import pg from 'pg';
 import type { Registration } from '#fiscal-domain';
-import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
-import type { CloseRegistered, LateRegistration } from './ports.js';
+import { LANE_LOCK_SPACE, type CloseRegistered, type LateRegistration } from '#ledger';
 import { backendPidOf, BASELINE, LaneRows } from './testing/lane-rows.js';
 
 const REGISTRATION: Registration = {

@@ -1,55 +1,63 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import * as ledger from '#ledger';
+import { holdReceipts, readFleet } from '../restore/hold-receipts.js';
 import type { DueLane } from './followed-lanes.js';
-import { MoveAttempts } from './move-attempts.js';
-import { MoveLanes } from './move-lanes.js';
+import { LaneDevices } from './lane-devices.js';
 import type { LaneStore } from './ports.js';
 import { ReadLanes, type OverdueLanes } from './read-lanes.js';
 
-/**
- * The lane's rows: read-lanes.ts says what is to be done, move-attempts.ts moves attempts with their receipts, move-lanes.ts
- * lanes and devices. Every move is one conditional statement: it happens from the expected state or not at all.
- */
+/** The lane's rows: read-lanes.ts says what is to be done, libs/ledger moves what is moved, lane-devices.ts keeps the device's row. */
 @Injectable()
 export class LaneRepository implements LaneStore {
   private readonly reading: ReadLanes;
-  private readonly attempts: MoveAttempts;
-  private readonly lanes: MoveLanes;
+  private readonly devices: LaneDevices;
 
-  constructor(prisma: PrismaService, relayId: string) {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly relayId: string,
+  ) {
     this.reading = new ReadLanes(prisma, relayId);
-    this.attempts = new MoveAttempts(prisma, relayId);
-    this.lanes = new MoveLanes(prisma, relayId);
+    this.devices = new LaneDevices(prisma);
   }
 
   lockNumberOf: LaneStore['lockNumberOf'] = (deviceId) => this.reading.lockNumberOf(deviceId);
   read: LaneStore['read'] = (deviceId, receipts) => this.reading.read(deviceId, receipts);
   unprovenRequest: LaneStore['unprovenRequest'] = (receiptId) => this.reading.unprovenRequest(receiptId);
 
-  openAttempt: LaneStore['openAttempt'] = (intent) => this.attempts.openAttempt(intent);
-  closeRegistered: LaneStore['closeRegistered'] = (close) => this.attempts.closeRegistered(close);
-  recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => this.attempts.recordLateAnswer(answer);
-  holdFromCopy: LaneStore['holdFromCopy'] = (receiptId) => this.attempts.holdFromCopy(receiptId);
+  openAttempt: LaneStore['openAttempt'] = (intent) => ledger.openAttempt(this.prisma, this.relayId, intent);
+  closeRegistered: LaneStore['closeRegistered'] = (close) => ledger.closeRegistered(this.prisma, close);
+  recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
-    this.attempts.closeRejected(attemptId, rejection, evidence, grip);
-  rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) => this.attempts.rejectUnsent(receipt, rejection);
+    ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, grip);
+  rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) =>
+    ledger.rejectUnsent(this.prisma, receipt, rejection);
   closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, grip) =>
-    this.attempts.closeNotRegistered(attemptId, evidence, grip);
+    ledger.closeNotRegistered(this.prisma, attemptId, evidence, grip);
   closeUnknown: LaneStore['closeUnknown'] = (attemptId, evidence, options) =>
-    this.attempts.closeUnknown(attemptId, evidence, options);
-  noteRefusal: LaneStore['noteRefusal'] = (attemptId, evidence) => this.attempts.noteRefusal(attemptId, evidence);
+    ledger.closeUnknown(this.prisma, attemptId, evidence, options);
+  noteRefusal: LaneStore['noteRefusal'] = (attemptId, evidence) =>
+    ledger.noteRefusal(this.prisma, this.relayId, attemptId, evidence);
 
-  postpone: LaneStore['postpone'] = (deviceId, wait) => this.lanes.postpone(deviceId, wait);
+  holdFromCopy: LaneStore['holdFromCopy'] = (receiptId) =>
+    this.prisma.$transaction(async (tx) => {
+      const run: ledger.RunStatement = (statement) => tx.$queryRaw(statement);
+      const held = await holdReceipts(run, await readFleet(run, receiptId), [receiptId]);
+      return held.length > 0;
+    });
+
+  postpone: LaneStore['postpone'] = (deviceId, wait) => ledger.postponeLane(this.prisma, deviceId, wait);
   beginSettle: LaneStore['beginSettle'] = (deviceId, afterMs, reason) =>
-    this.lanes.beginSettle(deviceId, afterMs, reason);
-  endSettle: LaneStore['endSettle'] = (deviceId, baseline, grip) => this.lanes.endSettle(deviceId, baseline, grip);
+    ledger.beginSettle(this.prisma, this.relayId, deviceId, { afterMs, reason });
+  endSettle: LaneStore['endSettle'] = (deviceId, baseline, grip) =>
+    ledger.endSettle(this.prisma, deviceId, baseline, grip);
   saveReading: LaneStore['saveReading'] = (deviceId, baseline, calibration) =>
-    this.lanes.saveReading(deviceId, baseline, calibration);
-  markShared: LaneStore['markShared'] = (deviceId, reason) => this.lanes.markShared(deviceId, reason);
+    ledger.saveReading(this.prisma, deviceId, baseline, calibration);
+  markShared: LaneStore['markShared'] = (deviceId, reason) => this.devices.markShared(deviceId, reason);
   setDeviceState: LaneStore['setDeviceState'] = (deviceId, state, reason) =>
-    this.lanes.setDeviceState(deviceId, state, reason);
+    this.devices.setState(deviceId, state, reason);
   saveIdentity: LaneStore['saveIdentity'] = (deviceId, baseline, capabilities) =>
-    this.lanes.saveIdentity(deviceId, baseline, capabilities);
+    this.devices.saveIdentity(deviceId, baseline, capabilities);
 
   overdueLanes(from: { overdueMs: number; after: string; lanes: number }): Promise<OverdueLanes> {
     return this.reading.overdueLanes(from);

@@ -5,7 +5,6 @@ import type {
   CloseShiftResponse,
   CurrentZReport,
   DeviceProfile,
-  ExpectedGrowth,
   FiscalField,
   FmInfo,
   LocalBranch,
@@ -14,11 +13,20 @@ import type {
   LocalStatus,
   OpenShiftResponse,
   RegisterAnswer,
-  Registration,
   Rejection,
   ResendResult,
   ZReportStats,
 } from '#fiscal-domain';
+import type {
+  AttemptEvidence,
+  CloseRegistered,
+  Intent,
+  LaneLock,
+  LastKnown,
+  LateAnswer,
+  LateRegistration,
+  Opened,
+} from '#ledger';
 
 /** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
 
@@ -96,24 +104,6 @@ export interface LaneSnapshot {
   waiting: WaitingReceipt[];
 }
 
-/** The last registration that an answer named, for comparing the next reading of the counters. */
-export interface LastKnown {
-  receiptSeq: number;
-  growth: ExpectedGrowth | null;
-}
-
-export interface Intent {
-  attemptId: string;
-  receiptId: string;
-  deviceId: string;
-  baseline: Baseline;
-  request: Buffer;
-  grip: LaneGrip;
-}
-
-/** Why the attempt ended as it did; stored beside it for support and operators. */
-export type AttemptEvidence = Readonly<Record<string, unknown>>;
-
 export interface LaneStore {
   /** Null: no such device. */
   lockNumberOf(deviceId: string): Promise<number | null>;
@@ -129,7 +119,7 @@ export interface LaneStore {
    * ran out), or no longer the first of its lane, or another merchant holds the terminal by now. `lane_occupied`: an attempt is open.
    * `lane_not_held`: this is another server than the one on which the lane lock is held, or a person holds all lanes.
    */
-  openAttempt(intent: Intent): Promise<'opened' | 'withdrawn' | 'lane_occupied' | 'lane_not_held'>;
+  openAttempt(intent: Intent): Promise<Opened>;
   /**
    * `already_closed`: a successor resolved the attempt before. `sequence_taken`: another receipt holds this terminal's
    * sequence, so the register lies; nothing was changed.
@@ -183,42 +173,8 @@ export interface LaneStore {
 
 export type IdentitySaved = 'saved' | 'terminal_taken' | 'claimed_elsewhere';
 
-export interface CloseRegistered {
-  attemptId: string;
-  deviceId: string;
-  registration: Registration;
-  evidence: 'answer' | 'journal' | 'counters';
-  /** The lane's baseline from now on. */
-  baseline: Baseline;
-  lastKnown: LastKnown | null;
-}
-
-export interface LateRegistration {
-  receiptId: string;
-  /** The register that has told it. */
-  deviceId: string;
-  registration: Registration;
-  /** `answer` unless its journal was asked for it. */
-  evidence?: 'answer' | 'journal';
-}
-
-export type LateAnswer =
-  /** The same registration; a missing sign is completed. */
-  | 'same'
-  /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
-  | 'proved'
-  /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must look. */
-  | 'duplicate_suspected'
-  /** This database does not know the receipt. */
-  | 'no_receipt';
-
 /** A lane lock in hand. */
-export interface LaneGrip {
-  readonly lockNumber: number;
-  /** Server process that holds it, as pg_locks shows it. */
-  readonly backendPid: number;
-  /** When the server was started that holds it: another one, such as a promoted standby, does not know the lock. */
-  readonly serverStartedAt: string;
+export interface LaneGrip extends LaneLock {
   /** False as soon as this process knows that the session is gone. */
   isHeld(): boolean;
   release(): Promise<void>;

@@ -1,10 +1,9 @@
 import { FROM_COPY, Prisma, UNPROVEN_ATTEMPT, type PrismaService, type StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration } from '#fiscal-domain';
+import { LANE_LOCK_SPACE, LANES_GO, SETTLE_GRACE_SECONDS, type LastKnown } from '#ledger';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
-import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
 import type { DueLane } from './followed-lanes.js';
-import { LANES_GO, SETTLE_GRACE_SECONDS } from './lane-sql.js';
-import type { LaneSnapshot, LastKnown, OpenAttempt, WaitingReceipt } from './ports.js';
+import type { LaneSnapshot, OpenAttempt, WaitingReceipt } from './ports.js';
 
 interface SnapshotRow extends LaneDeviceRow {
   baseline: Baseline | null;

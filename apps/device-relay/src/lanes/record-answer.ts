@@ -1,6 +1,7 @@
+import type { CloseRegistered, LateAnswer } from '#ledger';
 import type { Logger } from '#runtime';
 import type { LaneInHand } from './lane-in-hand.js';
-import type { CloseRegistered, LaneStore, LateAnswer } from './ports.js';
+import type { LaneStore } from './ports.js';
 
 /** Pauses between tries to record what the register has answered; the last one again and again. */
 const RECORD_AGAIN_MS = [100, 500, 1_000, 2_000] as const;

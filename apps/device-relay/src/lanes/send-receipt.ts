@@ -8,6 +8,7 @@ import {
   type RegisterAnswer,
   type Rejection,
 } from '#fiscal-domain';
+import type { CloseRegistered, LateAnswer } from '#ledger';
 import { newId, type Clock, type Logger } from '#runtime';
 import { takenBy } from '../devices/lane-device.js';
 import { checkKeys } from './check-keys.js';
@@ -17,7 +18,7 @@ import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
-import type { CloseRegistered, LaneStore, LateAnswer, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { TakeBaseline } from './take-baseline.js';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
 import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
+import { wakeWaitingLane } from '#ledger';
 import { isWeakEd25519, newId } from '#runtime';
 
 /** The relay process that holds links, as other relays find it. */
@@ -109,10 +110,7 @@ export class LinkRepository {
 
   /** A lane that waits because its register was away is due now; a settle time keeps running. */
   async wakeLane(deviceId: string): Promise<boolean> {
-    const woken = await this.prisma.$executeRaw`
-      UPDATE lanes SET due_at = NULL, due_reason = NULL, updated_at = now()
-       WHERE device_id = ${deviceId} AND failures > 0 AND due_at > now() AND settling_relay IS NULL`;
-    return woken > 0;
+    return wakeWaitingLane(this.prisma, deviceId);
   }
 
   /** The key of this register: known and in force, or left now with a code. */

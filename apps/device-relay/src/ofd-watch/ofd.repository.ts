@@ -1,11 +1,8 @@
 import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
-import { newId } from '#runtime';
+import { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from '#ledger';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
-
-/** Receipts that one statement marks, with their events. */
-const BATCH = 500;
 
 export interface ResendClaim {
   deviceId: string;
@@ -14,21 +11,10 @@ export interface ResendClaim {
   oldestPendingAt: Date | null;
 }
 
-/** Of one terminal, all that were recorded as registered before this moment of the database's clock. */
-export interface SentBefore {
-  deviceId: string;
-  terminalId: string;
-  before: Date;
-  /** A module that lost documents says nothing about later ones. */
-  upToSeq: number;
-  /** Sequences that the register named as still unsent. */
-  except: readonly number[];
-}
-
-const ALERTS = [
-  { stage: 1, name: 'ofd_deadline_warning', hoursLeft: OFD_FUSE_HOURS - OFD_WARNING_HOURS },
-  { stage: 2, name: 'ofd_deadline_alarm', hoursLeft: OFD_FUSE_HOURS - OFD_ALARM_HOURS },
-] as const;
+const ALERTS: readonly OfdAlert[] = [
+  { stage: 1, event: 'ofd_deadline_warning', hoursLeft: OFD_FUSE_HOURS - OFD_WARNING_HOURS },
+  { stage: 2, event: 'ofd_deadline_alarm', hoursLeft: OFD_FUSE_HOURS - OFD_ALARM_HOURS },
+];
 
 /** Receipts on their way to the OFD: `ofd_status`, alerts, and when their device is asked to send again. */
 export class OfdRepository {
@@ -79,38 +65,17 @@ export class OfdRepository {
    * What was registered before the register was asked, and is not among what it still holds, has been sent. Receipts that
    * arrive later are younger than `before` and stay. @returns how many were marked
    */
-  async markSent({ deviceId, terminalId, before, upToSeq, except }: SentBefore): Promise<number> {
+  async markSent(sent: SentBefore): Promise<number> {
     let marked = 0;
     for (;;) {
-      const batch = await this.markBatch({ deviceId, terminalId, before, upToSeq, except });
+      const batch = await markSent(this.prisma, sent, this.now());
       marked += batch;
-      if (batch < BATCH) return marked;
+      if (batch < OFD_BATCH) return marked;
     }
   }
 
-  private async markBatch({ deviceId, terminalId, before, upToSeq, except }: SentBefore): Promise<number> {
-    const ids = eventIds();
-    return this.prisma.$executeRaw`
-      WITH sent AS (
-        SELECT id FROM receipts
-         WHERE device_id = ${deviceId} AND ofd_status = 'pending' AND terminal_id = ${terminalId}
-           AND updated_at < ${before} AND receipt_seq <= ${upToSeq} AND receipt_seq <> ALL(${[...except]}::bigint[])
-         ORDER BY id LIMIT ${BATCH} FOR NO KEY UPDATE
-      ), moved AS (
-        UPDATE receipts r SET ofd_status = 'sent', ofd_sent_at = ${this.now()}, ofd_error = NULL
-          FROM sent WHERE r.id = sent.id AND r.ofd_status::text = 'pending'
-        RETURNING r.id, r.merchant_id, r.type, r.terminal_id, r.receipt_seq
-      )
-      ${receiptEvents('ofd_sent', ids)}`;
-  }
-
   async noteErrors(deviceId: string, terminalId: string, errors: ReadonlyMap<number, string>): Promise<void> {
-    if (errors.size === 0) return;
-    await this.prisma.$executeRaw`
-      UPDATE receipts r SET ofd_error = e.text
-        FROM unnest(${[...errors.keys()]}::bigint[], ${[...errors.values()]}::text[]) AS e(seq, text)
-       WHERE r.device_id = ${deviceId} AND r.terminal_id = ${terminalId} AND r.receipt_seq = e.seq
-         AND r.ofd_status::text = 'pending' AND r.ofd_error IS DISTINCT FROM e.text`;
+    if (errors.size > 0) await noteOfdErrors(this.prisma, { deviceId, terminalId }, errors);
   }
 
   /**
@@ -118,36 +83,9 @@ export class OfdRepository {
    */
   async alert(): Promise<boolean> {
     let more = false;
-    for (const { stage, name, hoursLeft } of ALERTS) {
-      const ids = eventIds();
-      const told = await this.prisma.$executeRaw`
-        WITH due AS (
-          SELECT id FROM receipts
-           WHERE ofd_status = 'pending' AND ofd_alerts < 2 AND ofd_alerts = ${stage - 1}::smallint
-             AND ofd_deadline_at <= ${this.now()} + make_interval(hours => ${hoursLeft}::int)
-           ORDER BY ofd_deadline_at LIMIT ${BATCH} FOR NO KEY UPDATE SKIP LOCKED
-        ), moved AS (
-          UPDATE receipts r SET ofd_alerts = ${stage}::smallint FROM due
-           WHERE r.id = due.id AND r.ofd_status::text = 'pending' AND r.ofd_alerts = ${stage - 1}::smallint
-          RETURNING r.id, r.merchant_id, r.type, r.terminal_id, r.receipt_seq, r.ofd_deadline_at
-        )
-        ${receiptEvents(name, ids)}`;
-      more ||= told === BATCH;
+    for (const alert of ALERTS) {
+      if ((await alertOfDeadline(this.prisma, alert, this.now())) === OFD_BATCH) more = true;
     }
     return more;
   }
-}
-
-/** One id for each row that a batch may move; ids are made here, not in SQL. */
-function eventIds(): string[] {
-  return Array.from({ length: BATCH }, () => newId('evt'));
-}
-
-function receiptEvents(name: string, ids: string[]): Prisma.Sql {
-  return Prisma.sql`
-    INSERT INTO events (id, merchant_id, type, subject_id, data)
-    SELECT i.id, m.merchant_id, CASE m.type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.' || ${name}, m.id,
-           jsonb_build_object('receipt_id', m.id, 'terminal_id', m.terminal_id, 'receipt_seq', m.receipt_seq)
-      FROM (SELECT *, row_number() OVER (ORDER BY id) AS place FROM moved) m
-      JOIN unnest(${ids}::text[]) WITH ORDINALITY AS i(id, place) USING (place)`;
 }

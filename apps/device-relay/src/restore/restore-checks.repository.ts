@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService, RESTORED } from '#database';
-import { newId } from '#runtime';
+import { PrismaService, RESTORED, type Prisma } from '#database';
+import { deviceEvents, noteCounters, releaseCompared } from '#ledger';
 
 export interface ClaimedCheck {
   id: bigint;
@@ -70,13 +70,7 @@ export class RestoreChecksRepository {
         UPDATE restore_checks SET verdict = ${verdict}, evidence = ${JSON.stringify(evidence)}::jsonb, seen_at = now()
          WHERE device_id = ${deviceId} AND method = 'counters' AND verdict IS NULL`;
       if (verdict === 'absent') await this.goOn(tx, deviceId);
-      else {
-        await tx.$executeRaw`
-          UPDATE attempts a SET outcome = coalesce(a.outcome, '{}'::jsonb) || ${JSON.stringify(evidence)}::jsonb
-            FROM restore_checks c
-           WHERE c.device_id = ${deviceId} AND c.method = 'counters' AND a.id = c.attempt_id AND a.device_id = ${deviceId}
-             AND a.state = 'unknown'`;
-      }
+      else await noteCounters(tx, deviceId, evidence);
     });
   }
 
@@ -91,39 +85,9 @@ export class RestoreChecksRepository {
            AND NOT EXISTS (SELECT FROM restore_checks c WHERE c.attempt_id = a.id AND c.verdict IS DISTINCT FROM 'absent')
          LIMIT ${RELEASED_AT_ONCE}`;
       if (attempts.length === 0) return [...lanes];
-      for (const lane of await this.giveBack(attempts.map(({ id }) => id))) lanes.add(lane);
+      const ids = attempts.map(({ id }) => id);
+      for (const lane of await releaseCompared(this.prisma, ids)) lanes.add(lane);
     }
-  }
-
-  /** Without the proof of its own counters it still needs its key: the register of its lane was not asked. */
-  private async giveBack(attemptIds: readonly string[]): Promise<string[]> {
-    const rows = await this.prisma.$queryRaw<{ device_id: string }[]>`
-      WITH released AS (
-        SELECT * FROM unnest(${[...attemptIds]}::text[], ${attemptIds.map(() => newId('evt'))}::text[]) AS x(id, event_id)
-      ), closed AS (
-        UPDATE attempts a
-           SET state = 'not_registered',
-               outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('compared',
-                 (SELECT jsonb_agg(jsonb_build_object('device_id', c.device_id, 'method', c.method, 'verdict', c.verdict,
-                                                      'at', to_char(c.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
-                    FROM restore_checks c WHERE c.attempt_id = a.id))
-                 || CASE WHEN EXISTS (SELECT FROM restore_checks c WHERE c.attempt_id = a.id AND c.method = 'counters'
-                                         AND c.device_id = a.device_id)
-                         THEN '{"proof": {"kind": "not_registered"}}'::jsonb ELSE '{}'::jsonb END
-          FROM released x WHERE a.id = x.id AND a.state = 'unknown'
-        RETURNING a.id, a.receipt_id, x.event_id
-      ), moved AS (
-        UPDATE receipts r SET status = 'accepted', updated_at = now()
-          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'unknown'
-        RETURNING r.id, r.merchant_id, r.type, r.device_id, closed.id AS attempt_id, closed.event_id
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT event_id, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.accepted', id,
-               jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'evidence', 'comparison')
-          FROM moved
-      )
-      SELECT DISTINCT device_id FROM moved`;
-    return rows.map(({ device_id: deviceId }) => deviceId);
   }
 
   private async goOn(tx: Prisma.TransactionClient, deviceId: string): Promise<void> {
@@ -133,9 +97,6 @@ export class RestoreChecksRepository {
          WHERE id = ${deviceId} AND state = 'replaced' AND state_reason = ${RESTORED}
         RETURNING id, merchant_id
       )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT ${newId('evt')}, merchant_id, 'device.online', id,
-             jsonb_build_object('device_id', id, 'reason', 'its counters stand where the copy left them')
-        FROM moved`;
+      ${deviceEvents('online', 'its counters stand where the copy left them')}`;
   }
 }

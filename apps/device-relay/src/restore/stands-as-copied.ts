@@ -1,5 +1,5 @@
 import { calibrate, sameReading, type CounterReading } from '#fiscal-domain';
-import type { LastKnown } from '../lanes/ports.js';
+import type { LastKnown } from '#ledger';
 
 /**
  * Whether a register without keys has registered nothing since the copy was made. The copy has the reading before the last

@@ -1,5 +1,6 @@
 import { Prisma, type PrismaService } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
+import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
@@ -103,13 +104,13 @@ export class ShiftRepository {
                     FROM closed
         UNION ALL SELECT 4, id, number, ${isSent ? 'zreport.sent' : 'zreport.unsent'}, '{}' FROM closed
       )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      ${insertEvents(Prisma.sql`
       SELECT i.id, d.merchant_id, n.type, n.id,
              jsonb_build_object('shift_id', n.id, 'device_id', d.id, 'terminal_id', ${terminalId}::text, 'number', n.number) || n.more
         FROM (SELECT *, row_number() OVER (ORDER BY step, number) AS place FROM news) n
         JOIN unnest(${ids}::text[]) WITH ORDINALITY AS i(id, place) USING (place)
         JOIN devices d ON d.id = ${deviceId}
-       ORDER BY place`;
+       ORDER BY place`)}`;
   }
 
   /** The OFD has every Z-report of this terminal but these, as the device's register says: of its own merchant. */
@@ -125,11 +126,11 @@ export class ShiftRepository {
         UPDATE z_reports z SET ofd_status = 'sent', ofd_sent_at = ${this.now()} FROM sent
          WHERE z.shift_id = sent.shift_id AND z.ofd_status = 'pending' RETURNING z.shift_id
       )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      ${insertEvents(Prisma.sql`
       SELECT i.id, d.merchant_id, 'zreport.sent', s.id, jsonb_build_object('shift_id', s.id, 'number', s.number)
         FROM (SELECT shift_id, row_number() OVER (ORDER BY shift_id) AS place FROM moved) m
         JOIN unnest(${ids}::text[]) WITH ORDINALITY AS i(id, place) USING (place)
-        JOIN shifts s ON s.id = m.shift_id JOIN devices d ON d.id = s.device_id`;
+        JOIN shifts s ON s.id = m.shift_id JOIN devices d ON d.id = s.device_id`)}`;
   }
 
   /** Whether the device's merchant has registered anything on this terminal since: its newest receipt says so. */
@@ -195,9 +196,9 @@ export class ShiftRepository {
                              difference = ${difference === null ? null : JSON.stringify(difference)}::jsonb
          WHERE shift_id = ${row.shift_id} AND own IS NULL RETURNING shift_id
       )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      ${insertEvents(Prisma.sql`
       SELECT ${newId('evt')}, ${row.merchant_id}, 'zreport.difference', shift_id, ${JSON.stringify(data)}::jsonb
-        FROM compared WHERE ${comparison.kind === 'different'}`;
+        FROM compared WHERE ${comparison.kind === 'different'}`)}`;
   }
 
   /** Shifts whose time has come; taken for `leaseMs`, so that another relay tries only when this one is gone. */

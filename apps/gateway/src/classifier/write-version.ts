@@ -1,4 +1,5 @@
-import type { Prisma } from '#database';
+import { Prisma } from '#database';
+import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import { UnreadableFile } from '../sheets/sheet-row.js';
 
@@ -30,7 +31,7 @@ export async function lockVersions(tx: Prisma.TransactionClient): Promise<void> 
   await tx.$executeRaw`SET LOCAL statement_timeout = 0`;
   await tx.$executeRaw`SET LOCAL lock_timeout = '60s'`;
   // It may take minutes until merchants' events are written, and an old transaction may not write its first one.
-  await tx.$executeRaw`INSERT INTO events (id, merchant_id, type, subject_id, data) SELECT '', '', '', '', '{}' WHERE false`;
+  await tx.$executeRaw(insertEvents(Prisma.sql`SELECT '', '', '', '', '{}'::jsonb WHERE false`));
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(${VERSION_LOCK}::int4, 0)`;
 }
 
@@ -121,10 +122,11 @@ async function tellMerchants(tx: Prisma.TransactionClient, version: number): Pro
     data: { classifier_version: version, products, skus },
   }));
   if (events.length > 0) {
-    await tx.$executeRaw`
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT n.id, n.merchant_id, 'catalog.product_affected', ${`classifier:${version}`}, n.data
-        FROM jsonb_to_recordset(${JSON.stringify(events)}::jsonb) AS n(id text, merchant_id text, data jsonb)`;
+    await tx.$executeRaw(
+      insertEvents(Prisma.sql`
+        SELECT n.id, n.merchant_id, 'catalog.product_affected', ${`classifier:${version}`}, n.data
+          FROM jsonb_to_recordset(${JSON.stringify(events)}::jsonb) AS n(id text, merchant_id text, data jsonb)`),
+    );
   }
   return merchants.reduce((sum, { products }) => sum + products, 0);
 }

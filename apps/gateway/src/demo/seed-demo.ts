@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
 import { toGoodsEntry, type ClassifierEntry } from '#fiscal-domain';
+import { createLane } from '#ledger';
 import { newId, runProgram, seal } from '#runtime';
 import { CatalogWords } from '../catalog/catalog-words.js';
 import { checkProduct } from '../catalog/check-product.js';
@@ -171,7 +172,7 @@ async function storeDevice(prisma: PrismaService, settings: DemoSettings, place:
   const profile = { pacingMs: 0, sharing: 'exclusive' };
   const { merchantId, branchId } = place;
   await prisma.device.create({ data: { id, merchantId, branchId, name: DEVICE_NAME, profile, ...address } });
-  await prisma.lane.create({ data: { deviceId: id } });
+  await createLane(prisma, id);
   return id;
 }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isUniqueViolation, apiKeyOwner, type DeviceIntroduction, type InspectParams, type Prisma } from '#database';
+import { writeDeviceEvent, wakeLane } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem, seal } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
@@ -10,7 +11,7 @@ import { SETTINGS_TOKEN } from '../tokens.js';
 import type { DevicePatch } from './device-bodies.js';
 import { DeviceAddress } from './device-address.js';
 import { patchedProfile } from './device-profile.js';
-import { auditedDevice, lockDeviceRow, saveIntroduction, tellOfDevice, type LockedDeviceRow } from './device-rows.js';
+import { auditedDevice, lockDeviceRow, saveIntroduction, type LockedDeviceRow } from './device-rows.js';
 import { DeviceTasks } from './device-tasks.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 
@@ -144,10 +145,8 @@ export class ChangeDevice {
     if (!MENDED.has(row.state)) return;
     await tx.$executeRaw`
       UPDATE devices SET state = 'online', state_reason = NULL, state_since = now() WHERE id = ${row.id}`;
-    await tx.$executeRaw`
-      UPDATE lanes SET due_at = NULL, due_reason = NULL, failures = 0, updated_at = now()
-       WHERE device_id = ${row.id} AND settling_relay IS NULL`;
-    await tellOfDevice(tx, row.id, 'online', 'it answers under its new address or key');
+    await wakeLane(tx, row.id);
+    await writeDeviceEvent(tx, row.id, 'online', 'it answers under its new address or key');
   }
 }
 

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
+import { writeDeviceEvent } from '#ledger';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { auditedDevice, lockDeviceRow, tellOfDevice, type LockedDeviceRow } from './device-rows.js';
+import { auditedDevice, lockDeviceRow, type LockedDeviceRow } from './device-rows.js';
 
 /**
  * How long a device must have been drained or disabled. A gateway that missed the notice may route to it for five seconds
@@ -33,7 +34,7 @@ export class DeleteDevice {
          WHERE id = ${deviceId}`;
       await forgetDefaults(tx, deviceId);
       await tx.$executeRaw`UPDATE link_keys SET revoked_at = now() WHERE device_id = ${deviceId} AND revoked_at IS NULL`;
-      await tellOfDevice(tx, deviceId, 'deleted', 'deleted by a person');
+      await writeDeviceEvent(tx, deviceId, 'deleted', 'deleted by a person');
       return { result: null, action: 'device.delete', targetId: deviceId, before: auditedDevice(row), after: null };
     });
   }

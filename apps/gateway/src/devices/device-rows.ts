@@ -1,10 +1,5 @@
-import {
-  claimedElsewhereReason,
-  claimTerminal,
-  contestTerminal,
-  type DeviceIntroduction,
-  type Prisma,
-} from '#database';
+import type { DeviceIntroduction, Prisma } from '#database';
+import { claimedElsewhereReason, claimTerminal, contestTerminal } from '#ledger';
 import { newId } from '#runtime';
 import { notFound } from '../http/own-id.js';
 
@@ -51,14 +46,6 @@ export function auditedDevice(row: Omit<LockedDeviceRow, 'resting_seconds'>): Re
     ...{ branch_id, group_id, name, model, transport, base_url, state, state_reason, profile, close_at },
     ...{ terminal_id: row.terminal_id, draining_since: since },
   };
-}
-
-export async function tellOfDevice(tx: Tx, deviceId: string, what: string, reason: string | null): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO events (id, merchant_id, type, subject_id, data)
-    SELECT ${newId('evt')}, merchant_id, 'device.' || ${what}, id,
-           jsonb_build_object('device_id', id, 'reason', ${reason}::text)
-      FROM devices WHERE id = ${deviceId}`;
 }
 
 /** The state of a device whose register has just said which terminal it is, with its reason; the holder is notified. */

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type DeviceIntroduction } from '#database';
+import { createLane, writeDeviceEvent } from '#ledger';
 import { newId, Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { Places } from '../places/places.js';
 import { DeviceAddress } from './device-address.js';
 import type { DeviceBody } from './device-bodies.js';
-import { auditedDevice, claimedState, lockDeviceRow, saveIntroduction, tellOfDevice } from './device-rows.js';
+import { auditedDevice, claimedState, lockDeviceRow, saveIntroduction } from './device-rows.js';
 import { DeviceTasks } from './device-tasks.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 import { MAX_TRIED_AT_ONCE, tooManyAtOnce, TriedOutDevices, type NewDevice } from './tried-out-devices.js';
@@ -87,8 +88,8 @@ export class RegisterDevice {
         UPDATE devices SET registered_at = now(), state = 'unreachable', state_reason = ${WAITING_FOR_ENROLMENT},
                            state_since = now(), poll_due_at = NULL
          WHERE id = ${device.id}`;
-      await tx.$executeRaw`INSERT INTO lanes (device_id) VALUES (${device.id})`;
-      await tellOfDevice(tx, device.id, 'unreachable', WAITING_FOR_ENROLMENT);
+      await createLane(tx, device.id);
+      await writeDeviceEvent(tx, device.id, 'unreachable', WAITING_FOR_ENROLMENT);
       const after = auditedDevice(await lockDeviceRow(tx, caller.merchantId, device.id));
       return { result: device.id, action: 'device.register', targetId: device.id, before: null, after };
     });
@@ -112,13 +113,8 @@ export class RegisterDevice {
           UPDATE devices SET registered_at = now(), state = ${state}::device_state, state_reason = ${reason},
                              state_since = now()
            WHERE id = ${id}`;
-        // A terminal that was another merchant's may have one of its requests asleep; without keys that is waited out.
-        await tx.$executeRaw`
-          INSERT INTO lanes (device_id, must_settle)
-          SELECT d.id, d.journal_id IS NULL AND EXISTS (
-                   SELECT FROM terminals t WHERE t.terminal_id = d.terminal_id AND t.proof <> 'first')
-            FROM devices d WHERE d.id = ${id}`;
-        await tellOfDevice(tx, id, state, reason);
+        await createLane(tx, id);
+        await writeDeviceEvent(tx, id, state, reason);
         const after = auditedDevice(await lockDeviceRow(tx, caller.merchantId, id));
         return { result: null, action: 'device.register', targetId: id, before: null, after };
       });

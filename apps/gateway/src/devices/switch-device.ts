@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { claimedElsewhereReason, type Prisma } from '#database';
+import type { Prisma } from '#database';
+import { claimedElsewhereReason, wakeLane, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
-import { auditedDevice, lockDeviceRow, tellOfDevice, type LockedDeviceRow } from './device-rows.js';
+import { auditedDevice, lockDeviceRow, type LockedDeviceRow } from './device-rows.js';
 
 export type DeviceSwitch = 'disable' | 'enable' | 'drain' | 'resume';
 
@@ -52,7 +53,7 @@ const MOVES: Readonly<Record<DeviceSwitch, (tx: Tx, row: LockedDeviceRow) => Pro
     await tx.$executeRaw`
       UPDATE devices SET state = 'disabled', state_reason = 'disabled by a person', state_since = now()
        WHERE id = ${row.id}`;
-    await tellOfDevice(tx, row.id, 'disabled', 'disabled by a person');
+    await writeDeviceEvent(tx, row.id, 'disabled', 'disabled by a person');
   },
 
   /** Nothing is believed: it says itself whether it takes receipts, at once. One that never dialled in still has to. */
@@ -62,10 +63,8 @@ const MOVES: Readonly<Record<DeviceSwitch, (tx: Tx, row: LockedDeviceRow) => Pro
     await tx.$executeRaw`
       UPDATE devices SET state = ${state}::device_state, state_reason = ${reason}, state_since = now(), poll_due_at = NULL
        WHERE id = ${row.id}`;
-    await tx.$executeRaw`
-      UPDATE lanes SET due_at = NULL, due_reason = NULL, failures = 0, updated_at = now()
-       WHERE device_id = ${row.id} AND settling_relay IS NULL`;
-    await tellOfDevice(tx, row.id, state, reason ?? 'enabled by a person');
+    await wakeLane(tx, row.id);
+    await writeDeviceEvent(tx, row.id, state, reason ?? 'enabled by a person');
   },
 
   async drain(tx, row) {

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Prisma } from '#database';
+import { forgetRegister, holdBackUnproven, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import { lockDevice, type DeviceCommand, type LockedDevice } from './lock-device.js';
-import { OperatorRepository } from './operator.repository.js';
 
 /**
  * POST /v1/operator/devices/{id}/adopt: the module that was found in a device is the one that belongs there from now on.
@@ -17,7 +16,6 @@ import { OperatorRepository } from './operator.repository.js';
 export class AdoptDevice {
   constructor(
     private readonly changes: AuditedChange,
-    private readonly rows: OperatorRepository,
     private readonly bell: LaneBell,
   ) {}
 
@@ -32,33 +30,15 @@ export class AdoptDevice {
         UPDATE devices SET state = 'online', state_reason = NULL, state_since = now(), terminal_id = NULL, journal_id = NULL,
                            capabilities = '{}'
          WHERE id = ${deviceId} AND state IN ('replaced', 'claimed_elsewhere')`;
-      await tx.$executeRaw`
-        UPDATE lanes SET baseline = NULL, last_known = NULL, calibration = NULL, failures = 0, due_at = NULL,
-                         due_reason = NULL, settling_relay = NULL, settle_until = NULL,
-                         must_settle = must_settle OR ${mustSettle}, updated_at = now()
-         WHERE device_id = ${deviceId}`;
-      const heldBack = await this.holdBack(tx, deviceId);
-      await this.rows.tellOfDevice(tx, deviceId, 'online', `adopted by an operator: ${reason}`);
+      await forgetRegister(tx, deviceId, { mustSettle });
+      // Each has an attempt again that a person decides.
+      const heldBack = await holdBackUnproven(tx, deviceId, HELD_BACK);
+      await writeDeviceEvent(tx, deviceId, 'online', `adopted by an operator: ${reason}`);
       const { before, after } = recordOf(device, reason, mustSettle);
       const record = { before, after: { ...after, held_back: heldBack, ...(evidence && { evidence }) } };
       return { result: null, action: 'device.adopt', targetId: deviceId, ...record };
     });
     this.bell.ring(deviceId);
-  }
-
-  /** @returns the receipts; each has an attempt again that a person decides */
-  private async holdBack(tx: Prisma.TransactionClient, deviceId: string): Promise<string[]> {
-    const attempts = [
-      ...(await this.rows.lockUnprovenAttempts(tx, deviceId)),
-      ...(await this.rows.attemptsForCopied(tx, deviceId)),
-    ];
-    const heldBack: string[] = [];
-    for (const { id, receiptId } of attempts) {
-      if (!(await this.rows.holdBack(tx, { id, receiptId }, HELD_BACK))) continue;
-      await this.rows.tellOfReceipt(tx, receiptId, 'unknown', { attempt_id: id, why: HELD_BACK });
-      heldBack.push(receiptId);
-    }
-    return heldBack;
   }
 }
 

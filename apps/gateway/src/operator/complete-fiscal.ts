@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { parseVerificationLink, type ReceiptStatus, type ReceiptType, type VerificationLink } from '#fiscal-domain';
+import { completeFiscalSign, writeReceiptEvent } from '#ledger';
 import { Problem, type ProblemError } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { linkFaults, linkTime } from './check-registration.js';
-import { OperatorRepository } from './operator.repository.js';
 
 export interface CompleteFiscalCommand {
   caller: Caller;
@@ -31,10 +31,7 @@ interface RegisteredRow {
  */
 @Injectable()
 export class CompleteFiscal {
-  constructor(
-    private readonly changes: AuditedChange,
-    private readonly rows: OperatorRepository,
-  ) {}
+  constructor(private readonly changes: AuditedChange) {}
 
   /** @throws Problem 404; 409 receipt_not_registered, fiscal_complete; 422 when link, sign and registration differ */
   async execute(command: CompleteFiscalCommand): Promise<void> {
@@ -46,16 +43,13 @@ export class CompleteFiscal {
       const faults = linkFaults({ receiptSeq, fiscalSign, verificationUrl });
       if (link !== null && link.terminalId !== row.terminal_id) faults.push(otherTerminal(link.terminalId, row));
       if (faults.length > 0) throw Problem.fromErrors(faults);
-      const registeredAt = (registrationTime(row, link) ?? new Date()).toISOString();
-      const completed = await tx.$executeRaw`
-        UPDATE receipts SET fiscal_sign = ${fiscalSign}, verification_url = ${verificationUrl},
-                            registered_at = ${registeredAt}::timestamptz, updated_at = now(),
-                            ofd_deadline_at = ${registeredAt}::timestamptz + (ofd_deadline_at - registered_at)
-         WHERE id = ${receiptId} AND status = 'registered' AND fiscal_sign IS NULL`;
-      if (completed !== 1) throw new Problem('fiscal_complete');
+      const at = registrationTime(row, link) ?? new Date();
+      if (!(await completeFiscalSign(tx, receiptId, { fiscalSign, verificationUrl, registeredAt: at })))
+        throw new Problem('fiscal_complete');
+      const registeredAt = at.toISOString();
       const fiscal = { fiscal_sign: fiscalSign, verification_url: verificationUrl, registered_at: registeredAt };
       const place = { terminal_id: row.terminal_id, receipt_seq: receiptSeq, evidence: row.evidence };
-      await this.rows.tellOfReceipt(tx, receiptId, 'registered', { ...place, ...fiscal });
+      await writeReceiptEvent(tx, receiptId, 'registered', { ...place, ...fiscal });
       return {
         result: null,
         action: 'receipt.complete_fiscal',

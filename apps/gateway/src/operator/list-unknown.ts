@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { Problem } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import { differenceIn, explanationIn, readingIn } from './attempt-outcome.js';
 import type { UnknownQuery } from './operator-bodies.js';
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, RECEIPT_SETTLED_CHANNEL } from '#database';
+import { parkAttempt } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem, type Logger } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
@@ -37,14 +38,13 @@ export class ParkAttempt {
       if (!attempt) throw new Problem('not_found', 'There is no attempt with this id.');
       const mustSettle = attempt.baseline.journalId === null;
       const evidence = { why: `parked by an operator: ${reason}`, parked_by: caller.actor };
-      if (attempt.state !== 'open' || !(await this.rows.parkOpen(tx, attempt, { evidence, mustSettle }))) {
+      if (attempt.state !== 'open' || !(await parkAttempt(tx, attempt, { evidence, mustSettle }))) {
         throw new Problem(
           'attempt_closed',
           `The attempt is ${attempt.state}, its receipt ${attempt.receiptStatus}; only an open one can be parked.`,
         );
       }
       const { receiptId, deviceId } = attempt;
-      await this.rows.tellOfReceipt(tx, receiptId, 'unknown', { attempt_id: attemptId, ...evidence });
       return {
         result: { receiptId, deviceId },
         action: 'attempt.park',

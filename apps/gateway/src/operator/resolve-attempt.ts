@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type Prisma } from '#database';
+import { closeParked, raiseLaneSequence, registerByOperator, sendAgain, writeReceiptEvent } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange, type Changed } from '../audit/audited-change.js';
@@ -80,8 +81,8 @@ export class ResolveAttempt {
     if (decision.kind === 'not_registered') {
       refuseWhileUnsettled(attempt, decision);
       await this.close(tx, attempt, 'not_registered', said);
-      if (!(await this.rows.moveToAccepted(tx, attempt.receiptId))) throw alreadyResolved(attempt);
-      await this.rows.tellOfReceipt(tx, attempt.receiptId, 'accepted', {
+      if (!(await sendAgain(tx, attempt.receiptId))) throw alreadyResolved(attempt);
+      await writeReceiptEvent(tx, attempt.receiptId, 'accepted', {
         attempt_id: attempt.id,
         evidence: 'operator',
       });
@@ -96,15 +97,15 @@ export class ResolveAttempt {
     await this.close(tx, attempt, 'registered', resolution);
     const { receiptId } = attempt;
     const deviceId = deviceOf(attempt, registration);
-    if (!(await this.rows.moveToRegistered(tx, { receiptId, deviceId }, registration))) throw alreadyResolved(attempt);
+    if (!(await registerByOperator(tx, { receiptId, deviceId }, registration))) throw alreadyResolved(attempt);
     for (const named of [registration, surplus])
-      if (named) await this.rows.raiseLaneSequence(tx, deviceOf(attempt, named), named);
+      if (named) await raiseLaneSequence(tx, deviceOf(attempt, named), named);
     const data = { attempt_id: attempt.id, evidence: 'operator' };
-    await this.rows.tellOfReceipt(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
+    await writeReceiptEvent(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
     const after = { ...resolution, receipt_status: 'registered' };
     if (!isDuplicate) return { after, refund: null };
     const told = { ...fiscalFacts(surplus ?? registration), ...data };
-    await this.rows.tellOfReceipt(tx, attempt.receiptId, 'duplicate_suspected', told);
+    await writeReceiptEvent(tx, attempt.receiptId, 'duplicate_suspected', told);
     const refund = await this.takeBack(tx, attempt, { caller, registration, surplus });
     return { after: { ...after, refund_id: refund?.id ?? null }, refund };
   }
@@ -126,7 +127,7 @@ export class ResolveAttempt {
     state: 'registered' | 'not_registered',
     resolution: Record<string, unknown>,
   ): Promise<void> {
-    if (!(await this.rows.closeParked(tx, attempt.id, { state, resolution }))) throw alreadyResolved(attempt);
+    if (!(await closeParked(tx, attempt.id, { state, resolution }))) throw alreadyResolved(attempt);
   }
 
   /** The document that is one too many must be another one, and nobody else's. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { wakeLane, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
 import { Problem } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import { lockDevice, type DeviceCommand } from './lock-device.js';
-import { OperatorRepository } from './operator.repository.js';
 
 const LIFTABLE: ReadonlySet<string> = new Set(['blocked', 'expired', 'unreachable']);
 
@@ -15,7 +15,6 @@ const LIFTABLE: ReadonlySet<string> = new Set(['blocked', 'expired', 'unreachabl
 export class UnblockDevice {
   constructor(
     private readonly changes: AuditedChange,
-    private readonly rows: OperatorRepository,
     private readonly bell: LaneBell,
   ) {}
 
@@ -28,10 +27,8 @@ export class UnblockDevice {
         throw new Problem('device_not_blocked', detail);
       }
       await tx.$executeRaw`UPDATE devices SET state = 'online', state_reason = NULL, state_since = now() WHERE id = ${deviceId}`;
-      await tx.$executeRaw`
-        UPDATE lanes SET due_at = NULL, due_reason = NULL, failures = 0, updated_at = now()
-         WHERE device_id = ${deviceId} AND settling_relay IS NULL`;
-      await this.rows.tellOfDevice(tx, deviceId, 'online', `unblocked by an operator: ${reason}`);
+      await wakeLane(tx, deviceId);
+      await writeDeviceEvent(tx, deviceId, 'online', `unblocked by an operator: ${reason}`);
       const before = { state, state_reason };
       return { result: null, action: 'device.unblock', targetId: deviceId, before, after: { state: 'online', reason } };
     });

@@ -4,7 +4,7 @@ import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, RECEIPT_LOOK_MS, type PaymentTiming } from './payment-settings.js';
-import { PaymentRepository, type Rest } from './payment.repository.js';
+import { PaymentRepository, type Rest } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { snapshotOf } from './saga-snapshot.js';

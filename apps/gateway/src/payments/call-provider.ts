@@ -23,7 +23,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { callbackUrl } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
-import { PaymentRepository, type ClosedCall, type PaymentChange } from './payment.repository.js';
+import { PaymentRepository, type ClosedCall, type PaymentChange } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';

@@ -7,6 +7,7 @@ import { notFound } from '../http/own-id.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { PaymentWorker } from './payment-worker.js';
+import { giveCode, noteDelivery, requestCancel, requestCapture } from './repository/payment-writes.js';
 
 interface Locked {
   state: PaymentState;
@@ -48,9 +49,7 @@ export class ChangePayment {
             : 'The receipt has left for its register, which may have it.';
         throw new Problem('payment_not_cancellable', detail);
       }
-      await tx.$executeRaw`
-        UPDATE payments SET cancel_requested_at = coalesce(cancel_requested_at, now()), due_at = now(), news = news + 1,
-                            updated_at = now() WHERE id = ${id}`;
+      await requestCancel(tx, id);
     });
     await this.worker.now(id);
   }
@@ -66,9 +65,7 @@ export class ChangePayment {
         throw new Problem('payment_not_confirmable', `The payment is ${state} and waits for no code.`);
       const instrument: Instrument = { token: null, phone: null, qr: null, otp };
       const sealed = seal(JSON.stringify(instrument), instrumentOwner(id), this.settings.SECRETS_KEY);
-      await tx.$executeRaw`
-        UPDATE payments SET instrument_sealed = ${sealed}, code = 'given', due_at = now(), news = news + 1,
-                            updated_at = now() WHERE id = ${id}`;
+      await giveCode(tx, id, sealed);
     });
     await this.worker.now(id);
   }
@@ -80,9 +77,7 @@ export class ChangePayment {
       if (!isAwaited || state !== 'authorized') {
         throw new Problem('payment_not_capturable', `The payment is ${state} and waits for no capture.`);
       }
-      await tx.$executeRaw`
-        UPDATE payments SET waits_for_capture = false, due_at = now(), news = news + 1, updated_at = now()
-         WHERE id = ${id}`;
+      await requestCapture(tx, id);
     });
     await this.worker.now(id);
   }
@@ -95,9 +90,7 @@ export class ChangePayment {
     await this.locked(merchantId, id, async (tx, { state }) => {
       if (isDelivered && state !== 'captured')
         throw new Problem('payment_not_deliverable', `The payment is ${state}; only what is paid is delivered.`);
-      await tx.$executeRaw`
-        UPDATE payments SET delivered_at = CASE WHEN ${isDelivered} THEN coalesce(delivered_at, now()) END, updated_at = now()
-         WHERE id = ${id}`;
+      await noteDelivery(tx, id, isDelivered);
     });
   }
 

@@ -4,7 +4,7 @@ import type { CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { CreatePayment, type CreatedPayment } from './create-payment.js';
 import { PaymentWorker } from './payment-worker.js';
-import { PaymentRows } from './payment-rows.repository.js';
+import { PaymentRows } from './repository/payment-rows.repository.js';
 import type { PaymentRow } from './payment-view.js';
 
 export interface CollectedPayment {

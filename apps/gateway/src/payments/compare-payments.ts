@@ -4,7 +4,8 @@ import { statusOf, type PaymentState, type StatusFacts } from '#payments';
 import { systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
-import { PaymentRepository } from './payment.repository.js';
+import { makeDue, noteComparison } from './repository/payment-writes.js';
+import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf, ProviderClients } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';
@@ -108,9 +109,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     }
     const discrepancy = outcome ? differenceOf(facts, outcome) : null;
     if (outcome && discrepancy && (await this.heal(facts, outcome))) return;
-    await this.prisma.$executeRaw`
-      UPDATE payments SET compared_at = now(), discrepancy = ${discrepancy && JSON.stringify(discrepancy)}::jsonb
-       WHERE id = ${id} AND state = ${facts.state}::payment_state`;
+    await noteComparison(this.prisma, { paymentId: id, state: facts.state }, discrepancy);
     if (discrepancy) this.logger.error({ payment_id: id, discrepancy }, 'payments: the provider says something else');
   }
 
@@ -136,7 +135,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     const isMoved = await this.prisma.$transaction(async (tx) => {
       const change = { state, reason, failures: 0, ...refundedTiyin };
       if (!(await this.payments.change(tx, facts.id, facts.state, change))) return false;
-      await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${facts.id}`;
+      await makeDue(tx, facts.id);
       return true;
     });
     if (isMoved) this.logger.error({ payment_id: facts.id, reason }, 'payments: moved to what the provider says');

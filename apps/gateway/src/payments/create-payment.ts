@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
+import type { StoredIdentity } from '#ledger';
 import { DEFINITIONS, type Instrument, type NextAction } from '#payments';
 import { newId, Problem, seal } from '#runtime';
 import { callerGone } from '../http/caller-gone.js';
@@ -7,12 +8,12 @@ import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { isLost, outcomeUnclear } from '../receipts/outcome-unclear.js';
 import type { PaymentBody } from '../receipts/receipt-body.js';
-import { ReceiptRepository, type StoredIdentity } from '../receipts/receipt.repository.js';
+import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { reader, type OpenAccount } from './accounts/account-settings.js';
 import { refuseCardData } from './card-data.js';
-import { PaymentRows, type NewPayment } from './payment-rows.repository.js';
+import { PaymentRows, type NewPayment } from './repository/payment-rows.repository.js';
 import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
 
 export interface CreatedPayment {

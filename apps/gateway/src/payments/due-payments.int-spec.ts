@@ -4,7 +4,7 @@ import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { newId } from '#runtime';
 import { DuePayments } from './due-payments.js';
-import { PaymentRepository } from './payment.repository.js';
+import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentTiming } from './payment-settings.js';
 
 const TIMING: PaymentTiming = {

@@ -1,4 +1,4 @@
-import type { ClaimedPayment, PaymentRepository } from './payment.repository.js';
+import type { ClaimedPayment, PaymentRepository } from './repository/payment.repository.js';
 
 /** Due payments at work at the same time in one process; of them for merchants that have none. */
 const PLACES = { total: 16, reserved: 4 };

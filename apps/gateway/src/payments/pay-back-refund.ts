@@ -2,6 +2,7 @@ import type { Prisma } from '#database';
 import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import { Problem } from '#runtime';
 import type { AcceptedRefund, RefundHook } from '../refunds/refund-hook.js';
+import { askMoneyBack, makeDue } from './repository/payment-writes.js';
 import { capabilitiesOf } from './provider-clients.js';
 
 interface PaidSale {
@@ -41,11 +42,8 @@ export class PayBackRefund implements RefundHook {
       );
     // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
     const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
-    await tx.$executeRaw`
-      INSERT INTO payment_refunds (payment_id, receipt_id, amount_tiyin, state, reason)
-      VALUES (${payment.id}, ${refund.id}, ${amountTiyin}::bigint, ${state}::payment_refund_state, 'refund of the receipt')`;
-    if (state === 'requested')
-      await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${payment.id}`;
+    await askMoneyBack(tx, { paymentId: payment.id, receiptId: refund.id, amountTiyin, state });
+    if (state === 'requested') await makeDue(tx, payment.id);
   }
 }
 

@@ -7,7 +7,7 @@ import { LOGGER } from '../tokens.js';
 import { AdvancePayment } from './advance-payment.js';
 import { DuePayments } from './due-payments.js';
 import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
-import { PaymentRepository } from './payment.repository.js';
+import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
 /** Between a claim's commit and its answer nobody here knows who has it. */

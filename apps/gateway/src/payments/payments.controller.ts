@@ -15,7 +15,7 @@ import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { ChangePayment } from './change-payment.js';
 import { CollectPayment } from './collect-payment.js';
-import { PaymentRows } from './payment-rows.repository.js';
+import { PaymentRows } from './repository/payment-rows.repository.js';
 import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
 import { Reconciliation, type Disagreement } from './reconciliation.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { RefundReceipt } from '../refunds/refund-receipt.js';
-import { SAGA_CLIENT } from './payment.repository.js';
+import { SAGA_CLIENT } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
 /**

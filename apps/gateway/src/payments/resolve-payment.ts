@@ -6,8 +6,9 @@ import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
 import type { ReceiptStatus } from '#fiscal-domain';
 import { providerDocument, type PaymentFlow, type PaymentState } from '#payments';
-import { documentKept, PaymentRepository, type PaymentChange } from './payment.repository.js';
+import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
+import { finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
 
 /** `part_refunded`: the part that was being given back is back, the rest is still taken. */
 export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined'] as const;
@@ -42,7 +43,7 @@ export class ResolvePayment {
         throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
       const change = await this.changeFor(tx, id, row, said.outcome);
       await this.payments.change(tx, id, row.state, { ...change, reason: said.reason, failures: 0 });
-      await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${id}`;
+      await makeDue(tx, id);
       const [before, after] = [{ status: row.state }, { status: said.outcome, reason: said.reason }];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };
     });
@@ -74,8 +75,7 @@ export class ResolvePayment {
       if (!row) throw notFound('payment');
       if (row.fiscal_mode !== 'provider' || row.known)
         throw new Problem('payment_not_manual', `No document of the ${said.document} is missing.`);
-      await tx.$executeRaw`
-        UPDATE payments SET ${documentKept(said.document, document)}, due_at = now(), news = news + 1 WHERE id = ${id}`;
+      await keepDocument(tx, id, said.document, document);
       const after = { document: said.document, verification_url: said.verification_url, reason: said.reason };
       return { result: undefined, action: 'payment.document', targetId: id, before: { document: null }, after };
     });
@@ -89,13 +89,10 @@ export class ResolvePayment {
     outcome: PaymentOutcome,
   ): Promise<PaymentChange> {
     if (outcome !== 'refunded' && outcome !== 'part_refunded') return { state: outcome };
-    const parts = await tx.$queryRaw<{ amount_tiyin: bigint }[]>`
-      UPDATE payment_refunds SET state = 'done', finished_at = now()
-       WHERE payment_id = ${id} AND state IN ('waiting', 'requested') AND (state = 'requested' OR called_at IS NOT NULL)
-      RETURNING amount_tiyin`;
+    const parts = await finishParts(tx, id);
     if (outcome === 'refunded') return { state: 'refunded', refundedTiyin: amountTiyin };
     if (parts.length === 0) throw new Problem('payment_not_manual', 'No part of the payment was being given back.');
-    const backTiyin = parts.reduce((sum, part) => sum + part.amount_tiyin, refundedTiyin);
+    const backTiyin = parts.reduce((sum, part) => sum + part, refundedTiyin);
     return backTiyin >= amountTiyin
       ? { state: 'refunded', refundedTiyin: amountTiyin }
       : { state: 'captured', refundedTiyin: backTiyin };
@@ -104,13 +101,9 @@ export class ResolvePayment {
   /** Looks at once instead of when it is due. */
   async retry(caller: Caller, id: string, reason: string): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
-      const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
-        UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, compared_at = NULL,
-                            lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
-                            link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
-         WHERE id = ${id} AND merchant_id = ${caller.merchantId} RETURNING state`;
-      if (!row) throw notFound('payment');
-      const [before, after] = [{ status: row.state }, { reason }];
+      const state = await tryAnew(tx, caller.merchantId, id);
+      if (!state) throw notFound('payment');
+      const [before, after] = [{ status: state }, { reason }];
       return { result: undefined, action: 'payment.retry', targetId: id, before, after };
     });
     await this.worker.now(id);

@@ -3,7 +3,7 @@ import { isWithoutMoney, retryAfterMs, retrySchedule, type SagaStep } from '#pay
 import { Problem } from '#runtime';
 import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
-import { PaymentRepository, type Rest } from './payment.repository.js';
+import { PaymentRepository, type Rest } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { extraInfoOf } from './extra-info.js';
 import { HOLD_MARGIN_MS, RECEIPT_LOOK_MS } from './payment-settings.js';

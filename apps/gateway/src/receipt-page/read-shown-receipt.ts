@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, PrismaService, type DeviceBusiness, type DeviceReading } from '#database';
 import type { ReceiptLine, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { unitName } from '#paper';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { packageKey, shownReceipt, type Around, type RelatedReceipt, type ShownReceipt } from './shown-receipt.js';
 

@@ -1,6 +1,6 @@
 import type { FiscalField, ReceiptDocument, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import type { ReceiptRow } from '#ledger';
 import { isTestModule } from '#paper';
-import type { ReceiptRow } from '../receipts/receipt.repository.js';
 
 /** Who sells, as the register knows it, else as the merchant set it up. Empty where nobody said. */
 export interface Seller {

@@ -1,10 +1,11 @@
 // Promise: what was answered is on disk exactly once, whatever arrives together with it.
 import pg from 'pg';
 import { PrismaService } from '#database';
+import type { NewReceipt } from '#ledger';
 import { newId, sha256 } from '#runtime';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
 import { AcceptReceipts, type Acceptance } from './accept-receipts.js';
-import { ReceiptRepository, type NewReceipt } from './receipt.repository.js';
+import { ReceiptRepository } from './receipt.repository.js';
 
 let database: TestDatabase;
 let prisma: PrismaService;

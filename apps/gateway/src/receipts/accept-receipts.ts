@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, StatementPump } from '#database';
+import type { NewReceipt, StoredIdentity } from '#ledger';
 import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended, Problem } from '#runtime';
 import { callerGone, type IsCallerGone } from '../http/caller-gone.js';
 import { isLost, outcomeUnclear } from './outcome-unclear.js';
-import { ReceiptRepository, type NewReceipt, type StoredIdentity } from './receipt.repository.js';
+import { ReceiptRepository } from './receipt.repository.js';
 
 export type Acceptance =
   /** Committed by this call; `createdAt` is null when that was seen only afterwards. */

@@ -2,13 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { SalesDatabase } from '#database';
+import type { NewReceipt } from '#ledger';
 import { newId, Problem, sha256 } from '#runtime';
 import { createTestDatabase, sampleDocument, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
 import { freePorts } from '../../../../libs/runtime/src/testing/free-ports.js';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { TcpProxy } from '../../../../test/system/tcp-proxy.js';
 import { AcceptReceipts } from './accept-receipts.js';
-import { ReceiptRepository, type NewReceipt } from './receipt.repository.js';
+import { ReceiptRepository } from './receipt.repository.js';
 
 let database: TestDatabase;
 let proxy: TcpProxy;

@@ -1,5 +1,5 @@
 import type { StoredReceiptDocument } from '#database';
-import type { ReceiptRow } from './receipt.repository.js';
+import type { ReceiptRow } from '#ledger';
 
 export interface AcceptedRow {
   id: string;

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { FROM_COPY, SalesDatabase, RECEIPT_SETTLED_CHANNEL, UNPROVEN_ATTEMPT } from '#database';
-import { newId, Problem } from '#runtime';
-import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
+import { RECEIPT_SETTLED_CHANNEL, SalesDatabase } from '#database';
+import { cancelReceipt, type ReceiptRow } from '#ledger';
+import { Problem } from '#runtime';
+import { ReceiptRepository } from './receipt.repository.js';
 
 /**
  * POST /v1/receipts/{id}/cancel: taken out of its lane for good, or refused because it may have left it.
@@ -31,22 +32,8 @@ export class CancelReceipt {
   }
 
   /** @returns whether this very call has cancelled it */
-  async cancel(merchantId: string, id: string): Promise<boolean> {
-    const cancelled = await this.prisma.$queryRaw<{ id: string }[]>`
-      WITH moved AS (
-        UPDATE receipts r SET status = 'cancelled', updated_at = now()
-         WHERE r.id = ${id} AND r.merchant_id = ${merchantId} AND r.status::text = 'accepted'
-           AND NOT EXISTS (SELECT FROM attempts a WHERE a.receipt_id = r.id AND ${UNPROVEN_ATTEMPT})
-           AND NOT ${FROM_COPY}
-        RETURNING r.id, r.merchant_id, r.type
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.cancelled', id,
-               jsonb_build_object('receipt_id', id, 'reason', 'cancelled by the client')
-          FROM moved
-      )
-      SELECT id FROM moved`;
-    return cancelled.length === 1;
+  cancel(merchantId: string, id: string): Promise<boolean> {
+    return cancelReceipt(this.prisma, { merchantId, receiptId: id, reason: 'cancelled by the client' });
   }
 
   /** Whoever waits for this receipt, at any gateway, need not wait longer. A lost notice costs him his deadline. */

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { ReceiptRow } from '#ledger';
 import { BodyValidationPipe, Problem, problemOf, type Logger } from '#runtime';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { LOGGER } from '../tokens.js';
 import { CreateReceipt } from './create-receipt.js';
 import { answerFor } from './receipt-answer.js';
 import { ReceiptBody } from './receipt-body.js';
-import type { ReceiptRow } from './receipt.repository.js';
 
 export interface BatchCommand {
   merchantId: string;

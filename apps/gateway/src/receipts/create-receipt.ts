@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
+import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
 import { canonicalJson, newId, Problem, sha256 } from '#runtime';
 import type { Route } from '../devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';
@@ -8,7 +9,7 @@ import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipt
 import { PrepareReceipt } from './prepare-receipt.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { RecentRequests } from './recent-requests.js';
-import { ReceiptRepository, type NewReceipt, type ReceiptRow, type StoredIdentity } from './receipt.repository.js';
+import { ReceiptRepository } from './receipt.repository.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
 

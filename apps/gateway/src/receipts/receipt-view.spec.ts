@@ -1,7 +1,7 @@
 // Promise: a receipt has the fields of the contract, all of them and no others, whatever the caller left out.
 import { sampleDocument } from '#database/testing';
+import type { ReceiptRow } from '#ledger';
 import { acceptedRow } from './accepted-row.js';
-import type { ReceiptRow } from './receipt.repository.js';
 import { receiptView } from './receipt-view.js';
 
 const accepted = acceptedRow(

@@ -8,7 +8,7 @@ import {
   type ReceiptStatus,
   type ReceiptType,
 } from '#fiscal-domain';
-import type { ReceiptRow } from './receipt.repository.js';
+import type { ReceiptRow } from '#ledger';
 
 /** What of a receipt is decided before anything is stored. Money in tiyin. */
 export interface DocumentView {

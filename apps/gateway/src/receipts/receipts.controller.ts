@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { ReceiptRow } from '#ledger';
 import { Answers } from '#runtime';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
@@ -15,7 +16,7 @@ import { answerFor } from './receipt-answer.js';
 import { ReceiptBody } from './receipt-body.js';
 import { receiptView, type ReceiptView } from './receipt-view.js';
 import { ReceiptUrls } from './receipt-url.js';
-import { ReceiptRepository, type ReceiptRow } from './receipt.repository.js';
+import { ReceiptRepository } from './receipt.repository.js';
 
 @Controller('v1/receipts')
 export class ReceiptsController {

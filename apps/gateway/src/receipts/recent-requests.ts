@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { StoredIdentity } from '#ledger';
 import { growingCache } from '#runtime';
-import type { StoredIdentity } from './receipt.repository.js';
 
 /** Minutes of a busy shop chain, seconds of the fastest load; whatever was forgotten goes the way of a new receipt. */
 const MAX_REMEMBERED = 16_384;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SURPLUS_OPERATION, WITHDRAWAL_OPERATION, type Prisma, type StoredReceiptDocument } from '#database';
 import { allThatIsLeft, leftOf, parseVerificationLink, type ReceiptType } from '#fiscal-domain';
+import { insertRefund } from '#ledger';
 import { canonicalJson, newId, sha256 } from '#runtime';
 import { RefundRepository } from './refund.repository.js';
 import { refundTime } from './refundable-sale.js';
@@ -51,7 +52,7 @@ export class RefundDuplicate {
     const { requiredFields: _required, ...document } = receipt.document;
     const id = newId('rcp');
     const dateTime = refundTime(link.compactTime);
-    const createdAt = await this.refunds.insert(tx, {
+    const createdAt = await insertRefund(tx, {
       ...{ id, merchantId: one.merchantId, clientId: one.actor, saleId: one.receiptId, deviceId: device.deviceId },
       operation: one.isSurplus ? SURPLUS_OPERATION : WITHDRAWAL_OPERATION,
       idempotencyKey: one.attemptId,

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
+import { insertRefund, refundsOf, type NewRefund, type ReceiptRow, type StoredIdentity } from '#ledger';
 import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, Problem, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../catalog/goods-catalog.js';
 import { callerGone, type IsCallerGone } from '../http/caller-gone.js';
@@ -8,13 +9,13 @@ import { CALLBACK_SECRET_MISSING } from '../receipts/callback-fault.js';
 import { acceptedRow } from '../receipts/accepted-row.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { isLost, outcomeUnclear } from '../receipts/outcome-unclear.js';
-import { ReceiptRepository, type ReceiptRow, type StoredIdentity } from '../receipts/receipt.repository.js';
+import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { ReceiptWait } from '../receipts/receipt-wait.js';
 import { composeRefund, lostByRegister, refundViolations } from './compose-refund.js';
 import { OneAtATime } from './one-at-a-time.js';
 import type { RefundBody } from './refund-body.js';
 import { REFUND_HOOKS, type RefundHook } from './refund-hook.js';
-import { RefundRepository, type NewRefund, type SellingDevice } from './refund.repository.js';
+import { RefundRepository, type SellingDevice } from './refund.repository.js';
 import { refundInfoOf } from './refundable-sale.js';
 
 export interface RefundCommand {
@@ -137,7 +138,7 @@ export class RefundReceipt {
     if (!locked) throw new Problem('not_found', 'There is no receipt with this id.');
     const refundInfo = refundInfoOf(locked);
     if (isGiven(body.callback_url) && !locked.has_callback_secret) throw Problem.fromErrors([CALLBACK_SECRET_MISSING]);
-    const ledger = await this.refunds.ledgerOf(tx, sale.id);
+    const ledger = await refundsOf(tx, sale.id);
     const { recorded_fields: recordedFields, omits_fields: omits } = locked;
     const composed = composeRefund({
       ...{ sale: sale.document, refundInfo, ledger, body },
@@ -155,7 +156,7 @@ export class RefundReceipt {
       if (violations.length > 0) throw Problem.fromErrors(violations);
     }
     const refund: NewRefund = { ...identity, saleId: sale.id, deviceId: device?.deviceId ?? null, document };
-    const createdAt = await this.refunds.insert(tx, refund);
+    const createdAt = await insertRefund(tx, refund);
     if (!createdAt) throw new KeyTaken();
     const { id, merchantId } = identity;
     const accepted = { id, merchantId, saleId: sale.id, salePaymentId: sale.payment_id, document };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LEDGER_REFUND, Prisma, SalesDatabase, type StoredReceiptDocument } from '#database';
+import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
 import {
   knownFiscalFields,
   type FiscalField,
@@ -7,7 +7,7 @@ import {
   type ReceiptType,
   type VatRule,
 } from '#fiscal-domain';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
+import { RECEIPT_COLUMNS, refundsOf, type ReceiptRow } from '#ledger';
 
 type Tx = Prisma.TransactionClient;
 
@@ -24,21 +24,6 @@ export interface LockedSale {
   recorded_fields: FiscalField[] | null;
   /** Its merchant has what a register does not take left out. */
   omits_fields: boolean;
-}
-
-/** A refund ready to be written; its lane place is the database's. */
-export interface NewRefund {
-  id: string;
-  merchantId: string;
-  clientId: string;
-  operation: string;
-  idempotencyKey: string | null;
-  externalId: string | null;
-  bodyHash: Buffer;
-  saleId: string;
-  /** Null: the payment provider that registered the sale registers it. */
-  deviceId: string | null;
-  document: StoredReceiptDocument;
 }
 
 /** The device that has the terminal which sold. */
@@ -66,45 +51,9 @@ export class RefundRepository {
     return rows[0] ?? null;
   }
 
-  /** Documents of all refunds that hold a part of the sale. In a statement after the lock: it sees who had it before. */
-  async ledgerOf(client: Pick<Tx, '$queryRaw'>, saleId: string): Promise<StoredReceiptDocument[]> {
-    const rows = await client.$queryRaw<{ document: StoredReceiptDocument }[]>`
-      SELECT f.document FROM receipts f WHERE f.refund_of = ${saleId} AND ${LEDGER_REFUND} ORDER BY f.id`;
-    return rows.map(({ document }) => document);
-  }
-
-  /** The same, outside of any transaction: what it says may be old when it arrives. */
+  /** Outside of any transaction: what it says may be old when it arrives. */
   readLedger(saleId: string): Promise<StoredReceiptDocument[]> {
-    return this.ledgerOf(this.prisma, saleId);
-  }
-
-  /**
-   * The refund in its lane (or waiting for its provider), and its event, with branch and cashier of the sale. Null: its id, key or external id is taken.
-   * @returns when it was created
-   */
-  async insert(tx: Tx, refund: NewRefund): Promise<Date | null> {
-    const { document, deviceId } = refund;
-    const [written] = await tx.$queryRaw<{ created_at: Date }[]>`
-      WITH written AS (
-        INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
-                              lane_place, device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin,
-                              refund_of)
-        SELECT ${refund.id}::text, s.merchant_id, ${refund.clientId}::text, ${refund.operation}::text,
-               ${refund.idempotencyKey}::text, ${refund.externalId}::text, ${refund.bodyHash}::bytea,
-               'refund'::receipt_type, ${deviceId === null ? 'awaiting_payment' : 'accepted'}::receipt_status,
-               ${deviceId === null ? Prisma.sql`NULL` : Prisma.sql`nextval('lane_place_seq')`}, ${deviceId}::text, s.branch_id, s.cashier_id, ${JSON.stringify(document)}::jsonb,
-               ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, s.id
-          FROM receipts s WHERE s.id = ${refund.saleId} AND s.merchant_id = ${refund.merchantId}
-        ON CONFLICT DO NOTHING
-        RETURNING id, merchant_id, refund_of, created_at
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT ${refund.id.replace('rcp_', 'evt_')}, merchant_id, 'refund.accepted', id,
-               jsonb_build_object('receipt_id', id, 'refund_of', refund_of)
-          FROM written
-      )
-      SELECT created_at FROM written`;
-    return written?.created_at ?? null;
+    return refundsOf(this.prisma, saleId);
   }
 
   /** The live device that has this terminal now; null: the terminal is gone, or nobody has met it since its module was exchanged. */

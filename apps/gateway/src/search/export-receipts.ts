@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PageReader, PrismaService, type PageReaderOptions } from '#database';
+import type { ReceiptRow } from '#ledger';
 import { FairSlots, Problem, type Logger } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
-import type { ReceiptRow } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { csvLine } from '../sheets/csv.js';
 import { TextBuffers, textStream } from '../sheets/text-buffers.js';

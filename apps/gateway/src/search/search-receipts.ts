@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isId, normaliseText } from '#fiscal-domain';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { Problem } from '#runtime';
 import { pageRequest, type Page } from '../http/paging.js';
 import { readTimestamp } from '../http/query-rules.js';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '../receipts/receipt.repository.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';

@@ -1,5 +1,5 @@
 import { formatQuantity, type ReceiptLine } from '#fiscal-domain';
-import type { ReceiptRow } from '../receipts/receipt.repository.js';
+import type { ReceiptRow } from '#ledger';
 import type { Cell } from '../sheets/xlsx-writer.js';
 
 interface Column {

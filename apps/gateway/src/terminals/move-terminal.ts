@@ -1,5 +1,5 @@
-import { claimedElsewhereReason, RECEIPT_SETTLED_CHANNEL, type Prisma } from '#database';
-import { newId } from '#runtime';
+import type { Prisma } from '#database';
+import { claimedElsewhereReason, forgetRegister, parkAttemptsOfTerminal, writeDeviceEvent, writeEvent } from '#ledger';
 
 type Tx = Prisma.TransactionClient;
 
@@ -43,36 +43,13 @@ export async function moveTerminal(tx: Tx, { terminalId, toMerchantId, proof }: 
     UPDATE terminals SET merchant_id = ${toMerchantId}, proof = ${proof}::terminal_proof, contested_at = NULL,
                          held_since = CASE WHEN ${isMoved} THEN now() ELSE held_since END
      WHERE terminal_id = ${terminalId}`;
-  if (isMoved) await parkOpenAttempts(tx, terminalId);
+  if (isMoved) await parkAttemptsOfTerminal(tx, terminalId, WHY_PARKED);
   const lost = await stopDevices(tx, terminalId, toMerchantId);
   if (isMoved) await notifyLoser(tx, { terminalId, merchantId: held.merchant_id, deviceId: lost[0] ?? null, proof });
   const awake = await wakeDevices(tx, terminalId, { merchantId: toMerchantId, proof });
   await tx.$executeRaw`DELETE FROM terminal_challenges WHERE device_id = ANY(${awake}::text[])`;
   const { merchant_id: merchantId, held_since: heldSince, proof: heldBy } = held;
   return { from: isMoved ? { merchantId, heldSince, proof: heldBy } : null, awake };
-}
-
-/** Attempt, receipt, event: in the order in which the relay's statements lock them. */
-async function parkOpenAttempts(tx: Tx, terminalId: string): Promise<void> {
-  const open = await tx.$queryRaw<{ id: string; receipt_id: string }[]>`
-    SELECT a.id, a.receipt_id FROM attempts a JOIN devices d ON d.id = a.device_id
-     WHERE d.terminal_id = ${terminalId} AND d.deleted_at IS NULL AND a.state = 'open' ORDER BY a.id FOR UPDATE OF a`;
-  for (const { id, receipt_id: receiptId } of open) {
-    await tx.$executeRaw`
-      UPDATE attempts SET state = 'unknown', closed_at = now(),
-                          outcome = coalesce(outcome, '{}'::jsonb) || jsonb_build_object('why', ${WHY_PARKED}::text)
-       WHERE id = ${id}`;
-    await tx.$executeRaw`
-      WITH moved AS (
-        UPDATE receipts SET status = 'unknown', updated_at = now() WHERE id = ${receiptId} AND status = 'sending'
-        RETURNING id, merchant_id, type
-      )
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT ${newId('evt')}, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.unknown', id,
-             jsonb_build_object('receipt_id', id, 'attempt_id', ${id}::text, 'why', ${WHY_PARKED}::text)
-        FROM moved`;
-    await tx.$executeRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})`;
-  }
 }
 
 /** @returns the devices of other merchants that have the terminal; a disabled one is stopped already */
@@ -87,7 +64,7 @@ async function stopDevices(tx: Tx, terminalId: string, toMerchantId: string): Pr
       UPDATE devices SET state = 'claimed_elsewhere', state_reason = ${reason}, state_since = now(), close_due_at = NULL,
                          resend_due_at = NULL
        WHERE id = ${id}`;
-    await writeDeviceEvent(tx, id, { type: 'device.claimed_elsewhere', reason });
+    await writeDeviceEvent(tx, id, 'claimed_elsewhere', reason);
   }
   return rows.map(({ id }) => id);
 }
@@ -99,18 +76,14 @@ async function wakeDevices(
 ): Promise<string[]> {
   const reason =
     proof === 'challenge' ? 'the terminal was proven' : 'the terminal was given by the platform’s operator';
-  const rows = await tx.$queryRaw<{ id: string }[]>`
+  const rows = await tx.$queryRaw<{ id: string; journal_id: string | null }[]>`
     UPDATE devices SET state = 'online', state_reason = NULL, state_since = now(), poll_due_at = NULL
      WHERE terminal_id = ${terminalId} AND merchant_id = ${merchantId} AND deleted_at IS NULL
        AND state = 'claimed_elsewhere'
-    RETURNING id`;
-  for (const { id } of rows) {
-    await tx.$executeRaw`
-      UPDATE lanes l SET baseline = NULL, last_known = NULL, calibration = NULL, failures = 0, due_at = NULL,
-                         due_reason = NULL, settling_relay = NULL, settle_until = NULL, updated_at = now(),
-                         must_settle = l.must_settle OR d.journal_id IS NULL
-        FROM devices d WHERE d.id = l.device_id AND l.device_id = ${id}`;
-    await writeDeviceEvent(tx, id, { type: 'device.online', reason });
+    RETURNING id, journal_id`;
+  for (const { id, journal_id: journalId } of rows) {
+    await forgetRegister(tx, id, { mustSettle: journalId === null });
+    await writeDeviceEvent(tx, id, 'online', reason);
   }
   return rows.map(({ id }) => id);
 }
@@ -120,19 +93,10 @@ async function notifyLoser(
   lost: { terminalId: string; merchantId: string; deviceId: string | null; proof: TerminalProof },
 ): Promise<void> {
   const { terminalId, merchantId, deviceId, proof } = lost;
-  await tx.$executeRaw`
-    INSERT INTO events (id, merchant_id, type, subject_id, data)
-    VALUES (${newId('evt')}, ${merchantId}, 'device.terminal_lost', ${deviceId ?? terminalId},
-            jsonb_build_object('device_id', ${deviceId}::text, 'terminal_id', ${terminalId}::text, 'proof', ${proof}::text))`;
-}
-
-async function writeDeviceEvent(
-  tx: Tx,
-  deviceId: string,
-  { type, reason }: { type: string; reason: string },
-): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO events (id, merchant_id, type, subject_id, data)
-    SELECT ${newId('evt')}, merchant_id, ${type}, id, jsonb_build_object('device_id', id, 'reason', ${reason}::text)
-      FROM devices WHERE id = ${deviceId}`;
+  await writeEvent(tx, {
+    merchantId,
+    type: 'device.terminal_lost',
+    subjectId: deviceId ?? terminalId,
+    data: { device_id: deviceId, terminal_id: terminalId, proof },
+  });
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { writeEvent } from '#ledger';
 import { newId } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 
@@ -16,10 +17,8 @@ export class DisableEndpoint {
         UPDATE webhook_endpoints SET disabled_at = now(), disabled_reason = ${reason}, due_at = NULL, lease_until = NULL
          WHERE id = ${id} AND disabled_at IS NULL`;
       if (disabled === 1) {
-        await tx.$executeRaw`
-          INSERT INTO events (id, merchant_id, type, subject_id, data)
-          VALUES (${newId('evt')}, ${merchantId}, 'webhook.disabled', ${id},
-                  jsonb_build_object('webhook_id', ${id}::text, 'url', ${endpoint.url}::text, 'reason', ${reason}::text))`;
+        const data = { webhook_id: id, url: endpoint.url, reason };
+        await writeEvent(tx, { merchantId, type: 'webhook.disabled', subjectId: id, data });
       }
       const after = { enabled: false, reason };
       return { result: null, action: 'webhook.disable', targetId: id, before: { enabled: disabled === 0 }, after };

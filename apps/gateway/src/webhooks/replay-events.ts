@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { isId } from '#fiscal-domain';
+import { insertEvents } from '#ledger';
 import { newId, Problem } from '#runtime';
 import { decodeTime } from 'ulid';
 import { AuditedChange } from '../audit/audited-change.js';
@@ -72,10 +73,9 @@ export class ReplayEvents {
       const webhook = await lockWebhook(tx, merchantId, webhookId);
       refuseDisabled(webhook);
       const eventId = newId('evt');
-      const [event] = await tx.$queryRaw<{ position: bigint }[]>`
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        VALUES (${eventId}, ${merchantId}, ${TEST_EVENT}, ${webhookId}, jsonb_build_object('webhook_id', ${webhookId}::text))
-        RETURNING position`;
+      const noted = insertEvents(Prisma.sql`
+        VALUES (${eventId}, ${merchantId}, ${TEST_EVENT}, ${webhookId}, jsonb_build_object('webhook_id', ${webhookId}::text))`);
+      const [event] = await tx.$queryRaw<{ position: bigint }[]>`${noted} RETURNING position`;
       const delivery = {
         ...{ merchantId, endpointId: webhookId, url: webhook.url, eventPosition: event?.position ?? 0n },
         ...{ eventId, type: TEST_EVENT, subjectId: webhookId },

@@ -1,47 +1,32 @@
 import type { Api } from '../api.js';
-import type { FiltersOf, PageOf, Schema } from '../api-types.js';
-import type { PagedList } from '../pages.js';
-import { asReceipt, type Receipt } from '../receipt-states.js';
-import type { CallOptions } from '../transport.js';
+import type { Schema } from '../api-types.js';
+import { type Receipt } from '../receipt-states.js';
 import { assertNamed, waiting, type Keyed, type Named, type SaleBody, type SaleOptions } from './receipts.js';
+import { resourceOf, type Resource } from './resource.js';
+import { PAYMENTS } from './tables.js';
+
+type View = Schema<'PaymentView'>;
 
 /** Money that the gateway collects, and the receipt that follows it. */
-export type Payment = Omit<Schema<'PaymentView'>, 'receipt'> & { receipt: Receipt };
+export type Payment = Omit<View, 'receipt'> & { receipt: Receipt };
 
-export class Payments {
-  constructor(private readonly api: Api) {}
+type Methods = Resource<typeof PAYMENTS>;
 
+/** The same methods, with the receipt in its states. */
+type WithStates<Method> = Method extends (...given: infer Given) => Promise<View>
+  ? (...given: Given) => Promise<Payment>
+  : Method;
+
+export type Payments = { readonly [Name in keyof Methods]: WithStates<Methods[Name]> } & {
   /** Begins a payment with `payment.method: 'online'`; `next_action` says what the customer does now. */
   create(sale: SaleBody, options: SaleOptions & Keyed): Promise<Payment>;
   create(sale: SaleBody & Named, options?: SaleOptions): Promise<Payment>;
-  async create(sale: SaleBody, options: SaleOptions = {}): Promise<Payment> {
+};
+
+export function paymentsOf(api: Api): Payments {
+  const create = async (sale: SaleBody, options: SaleOptions = {}): Promise<View> => {
     assertNamed(sale, options);
-    return asPayment(await this.api.repeat('POST', '/v1/payments', { body: sale }, waiting(options)));
-  }
-
-  async get(id: string, options?: CallOptions): Promise<Payment> {
-    return asPayment(await this.api.request('GET', '/v1/payments/{id}', { path: { id } }, options));
-  }
-
-  list(filters: FiltersOf<'/v1/payments'> = {}, options?: CallOptions): PagedList<PageOf<'/v1/payments'>> {
-    return this.api.list('/v1/payments', { query: filters }, options);
-  }
-
-  async cancel(id: string, options?: CallOptions): Promise<Payment> {
-    return asPayment(await this.api.request('POST', '/v1/payments/{id}/cancel', { path: { id } }, options));
-  }
-
-  /** Takes money that is reserved; the receipt follows. */
-  async capture(id: string, options?: CallOptions): Promise<Payment> {
-    return asPayment(await this.api.request('POST', '/v1/payments/{id}/capture', { path: { id } }, options));
-  }
-
-  /** The one-time code that the provider sent to the customer. */
-  async confirm(id: string, body: Schema<'ConfirmBody'>, options?: CallOptions): Promise<Payment> {
-    return asPayment(await this.api.request('POST', '/v1/payments/{id}/confirm', { path: { id }, body }, options));
-  }
-}
-
-function asPayment(view: Schema<'PaymentView'>): Payment {
-  return { ...view, receipt: asReceipt(view.receipt) };
+    return api.repeat('POST', '/v1/payments', { body: sale }, waiting(options));
+  };
+  return { ...resourceOf(api, PAYMENTS), create } as Payments;
 }

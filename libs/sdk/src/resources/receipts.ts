@@ -1,17 +1,18 @@
 import type { Api, WriteOptions } from '../api.js';
-import type { BodyOf, FiltersOf, PageOf, ParametersOf, OperationOf, Schema } from '../api-types.js';
+import type { BodyOf, FiltersOf, Schema } from '../api-types.js';
 import { sleep } from '../clock.js';
 import { FiscalGatewayError, UsageError } from '../errors.js';
 import type { PagedList } from '../pages.js';
 import { asReceipt, isSettled, type Receipt, type SettledReceipt } from '../receipt-states.js';
 import type { CallOptions } from '../transport.js';
+import { resourceOf, type Resource } from './resource.js';
+import { RECEIPTS } from './tables.js';
 
 export type SaleBody = BodyOf<'POST', '/v1/receipts'>;
 export type RefundBody = Schema<'RefundBody'>;
 export type ValidatedSale = Schema<'ValidatedView'>;
 export type BatchEntry = Omit<Schema<'BatchEntry'>, 'receipt'> & { receipt: Receipt | null };
 export type ReceiptFilters = FiltersOf<'/v1/receipts'>;
-export type RefundPage = PageOf<'/v1/receipts/{id}/refunds'>;
 
 /** Names a sale for good: a repeat with the same key finds it, from any process and after any restart. */
 export interface Keyed {
@@ -44,15 +45,22 @@ export class WaitTimeoutError extends FiscalGatewayError {
   }
 }
 
-type DocumentFormat = ParametersOf<OperationOf<'GET', '/v1/receipts/{id}/document'>>['query'];
-
 const DEFAULT_WAIT_S = 10;
 const WAIT_TIMEOUT_MS = 60_000;
 const FIRST_POLL_MS = 250;
 const SLOWEST_POLL_MS = 5_000;
 
+type More = Resource<typeof RECEIPTS>;
+
 export class Receipts {
-  constructor(private readonly api: Api) {}
+  declare readonly refunds: More['refunds'];
+  declare readonly document: More['document'];
+  declare readonly export: More['export'];
+  declare readonly completeFiscal: More['completeFiscal'];
+
+  constructor(private readonly api: Api) {
+    Object.assign(this, resourceOf(api, RECEIPTS));
+  }
 
   /**
    * Sells. The result has one of the states of `Receipt`: only `registered` has a fiscal document, and a receipt that is
@@ -104,11 +112,6 @@ export class Receipts {
     return this.api.list('/v1/receipts', { query: filters }, options) as unknown as ReturnType<Receipts['list']>;
   }
 
-  /** The refunds of a sale; each page says under `left` what can still be refunded. */
-  refunds(saleId: string, options?: CallOptions): PagedList<RefundPage> {
-    return this.api.list('/v1/receipts/{id}/refunds', { path: { id: saleId } }, options);
-  }
-
   /** Takes a receipt that was not sent yet out of its lane. */
   async cancel(id: string, options?: CallOptions): Promise<Receipt> {
     return asReceipt(await this.api.repeat('POST', '/v1/receipts/{id}/cancel', { path: { id } }, options));
@@ -126,19 +129,6 @@ export class Receipts {
     const body = { receipts: sales.map((sale) => ({ ...sale })) };
     const { data } = await this.api.repeat('POST', '/v1/receipts/batch', { body }, options);
     return data as BatchEntry[];
-  }
-
-  /** The customer's receipt as page, PDF, picture or text. */
-  document(id: string, format: DocumentFormat = {}, options?: CallOptions): Promise<Response> {
-    return this.api.download('/v1/receipts/{id}/document', { path: { id }, query: format }, options);
-  }
-
-  /** NDJSON, CSV or XLSX, as a stream. */
-  export(
-    filters: ParametersOf<OperationOf<'GET', '/v1/receipts/export'>>['query'],
-    options?: CallOptions,
-  ): Promise<Response> {
-    return this.api.download('/v1/receipts/export', { query: filters }, options);
   }
 }
 

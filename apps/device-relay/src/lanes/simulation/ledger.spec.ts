@@ -1,11 +1,19 @@
 // Promise: the simulation's ledger moves as the rows in PostgreSQL do; what it proves is true of them.
-import { DEFAULT_PROFILE } from '#fiscal-domain';
+import { DEFAULT_PROFILE, type Registration, type Rejection } from '#fiscal-domain';
+import {
+  ledgerContract,
+  SITUATIONS,
+  type Situation,
+  type Verb,
+} from '../../../../../libs/ledger/src/testing/ledger-contract.js';
+import { BASELINE } from '../testing/lane-rows.js';
 import { laneStoreContract, type LaneStoreRig } from '../testing/lane-store-contract.js';
 import { sendingAgainContract } from '../testing/sending-again-contract.js';
 import { Chance, Trace } from './testing/chance.js';
 import { storeOver } from './testing/database-client.js';
 import { documentOf } from './testing/documents.js';
-import { Ledger } from './testing/ledger.js';
+import { Ledger } from './testing/gateway-ledger.js';
+import type { ReceiptRow } from './testing/ledger-rows.js';
 import { Promises } from './testing/promises.js';
 
 const LOCK_NUMBER = 1;
@@ -62,7 +70,7 @@ const rig: LaneStoreRig = {
   },
   receipt: (id) => Promise.resolve(ledger.receipts.get(id)!),
   attemptState: (id) => Promise.resolve(ledger.attempts.get(id)!.state),
-  sendAgain: (receiptId) => Promise.resolve(ledger.sendAgain(ledger.receipts.get(receiptId)!)),
+  sendAgain: (receiptId) => Promise.resolve(void ledger.sendAgain(ledger.receipts.get(receiptId)!)),
   passTime: (ms) => {
     clock.nowMs += ms;
     return Promise.resolve();
@@ -76,3 +84,91 @@ const rig: LaneStoreRig = {
 
 laneStoreContract(rig);
 sendingAgainContract(rig);
+
+const FISCAL = { terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign' };
+const REGISTRATION: Registration = {
+  ...{ ...FISCAL, verificationUrl: 'https://ofd.example/41', transactionTimeMs: 0, ofdSent: false, ofdError: null },
+  ...{ recordedFields: [], shiftNumber: null },
+};
+const REJECTION: Rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
+
+function row(situation: Situation): ReceiptRow {
+  receipts += 1;
+  const id = `rcp_${receipts}`;
+  return {
+    ...{ id, deviceId: 'dev_1', place: receipts, status: SITUATIONS[situation] },
+    ...{ document: documentOf(id, new Chance(receipts)), updatedAtMs: clock.nowMs, openAttemptId: null },
+    ...{ terminalId: null, receiptSeq: null, fiscalSign: null, sentAgainByOperator: false, attempts: [] },
+    ...{ isProviders: situation === 'awaiting_provider' },
+  };
+}
+
+const open = (receiptId: string, attemptId: string): string =>
+  ledger.openAttempt({
+    ...{ attemptId, receiptId, deviceId: 'dev_1', baseline: BASELINE, request: Buffer.from('x'), grip: rig.grip() },
+  });
+
+/** A row in a lane, brought to where it is wanted by the lane's own statements. */
+function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): void {
+  receipt.status = 'accepted';
+  ledger.accept(receipt);
+  if (situation === 'accepted') return;
+  open(receipt.id, attemptId);
+  const evidence = { baseline: BASELINE, why: 'a test' };
+  if (situation === 'accepted_again' || situation === 'unknown')
+    ledger.closeUnknown(attemptId, evidence, { mustSettle: false });
+  if (situation === 'accepted_again') ledger.sendAgain(receipt);
+  const registration = { ...REGISTRATION, terminalId: 'UZ9', receiptSeq: 9 };
+  if (situation === 'registered')
+    ledger.closeRegistered({
+      ...{ attemptId, deviceId: 'dev_1', registration, evidence: 'answer', baseline: BASELINE, lastKnown: null },
+    });
+  if (situation === 'rejected') ledger.closeRejected(attemptId, REJECTION, evidence, rig.grip());
+}
+
+const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = {
+  release: (receipt) => ledger.release(receipt),
+  registerByProvider: (receipt) => ledger.registerByProvider(receipt, FISCAL),
+  cancelReceipt: (receipt) => ledger.cancel(receipt),
+  cancelUnpaid: (receipt) => ledger.cancelUnpaid(receipt),
+  openAttempt: (receipt, attemptId) => open(receipt.id, `${attemptId}b`),
+  rejectUnsent: (receipt) => ledger.rejectUnsent({ receiptId: receipt.id, deviceId: 'dev_1' }, REJECTION),
+  closeRegistered: (_receipt, attemptId) =>
+    ledger.closeRegistered({
+      ...{ attemptId, deviceId: 'dev_1', registration: REGISTRATION, evidence: 'answer', lastKnown: null },
+      baseline: BASELINE,
+    }),
+  closeRejected: (_receipt, attemptId) => ledger.closeRejected(attemptId, REJECTION, {}, rig.grip()),
+  closeNotRegistered: (_receipt, attemptId) => ledger.closeNotRegistered(attemptId, {}, rig.grip()),
+  closeUnknown: (_receipt, attemptId) => ledger.closeUnknown(attemptId, { why: 'a test' }, { mustSettle: false }),
+  recordLateAnswer: ({ id }) =>
+    ledger.recordLateAnswer({ receiptId: id, deviceId: 'dev_1', registration: REGISTRATION }),
+  parkAttempt: (receipt) => ledger.park(receipt),
+  parkAttemptsOfTerminal: (receipt) => ledger.park(receipt),
+  holdCopied: (receipt) => ledger.holdCopied(receipt),
+  holdBackUnproven: () => ledger.holdBackUnproven('dev_1'),
+  sendAgain: (receipt) => ledger.sendAgain(receipt),
+  registerByOperator: (receipt) => ledger.registerByOperator(receipt, FISCAL),
+  releaseCompared: (receipt) => ledger.releaseCompared(receipt),
+};
+
+describe('every verb of the ledger', () => {
+  ledgerContract({
+    begin: () => rig.begin(),
+    end: () => rig.end(),
+    createIn: (situation) => {
+      const receipt = row(situation);
+      const attemptId = `att_${receipt.id}`;
+      if (receipt.status === 'awaiting_payment') ledger.awaitPayment(receipt);
+      else if (situation === 'cancelled') ledger.receipts.set(receipt.id, receipt);
+      else bring(receipt, attemptId, situation);
+      return Promise.resolve({ receiptId: receipt.id, attemptId });
+    },
+    apply: (verb, { receiptId, attemptId }) => {
+      VERB[verb](ledger.receipts.get(receiptId)!, attemptId);
+      return Promise.resolve();
+    },
+    statusOf: (id) => Promise.resolve(ledger.receipts.get(id)!.status),
+    eventsOf: () => Promise.resolve(null),
+  });
+});

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { PrismaService } from '#database';
 import type { Baseline } from '#fiscal-domain';
+import { LANE_LOCK_SPACE, type Intent } from '#ledger';
 import { until } from '../../../../../libs/queue/src/testing/until.js';
-import { LANE_LOCK_SPACE } from '../advisory-lane-locks.js';
 import { LaneRepository } from '../lane.repository.js';
-import type { Intent, LaneGrip } from '../ports.js';
+import type { LaneGrip } from '../ports.js';
 import { documentOf } from '../simulation/testing/documents.js';
 import { Chance } from '../simulation/testing/chance.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../libs/database/src/testing/index.js';

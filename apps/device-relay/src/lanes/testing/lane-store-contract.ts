@@ -1,5 +1,6 @@
 import type { Registration, Rejection } from '#fiscal-domain';
-import type { CloseRegistered, LaneGrip, LaneStore, LaneSnapshot, LateRegistration } from '../ports.js';
+import type { CloseRegistered, LateRegistration } from '#ledger';
+import type { LaneGrip, LaneStore, LaneSnapshot } from '../ports.js';
 import { BASELINE } from './lane-rows.js';
 
 /** A lane store with what a test needs around it: rows that the gateway writes, a clock, and the lane lock in hand. */

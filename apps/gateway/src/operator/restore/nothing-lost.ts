@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RESTORED, type Prisma } from '#database';
+import { Prisma, PrismaService, RESTORED } from '#database';
+import { giveBackHeld, insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Evidence } from '../lock-device.js';
@@ -70,25 +71,7 @@ export class NothingLost {
        WHERE r.merchant_id = ${merchantId} AND r.status = 'unknown' AND a.state = 'unknown'
          AND (length(a.request) = 0 OR a.baseline ->> 'journalId' IS NOT NULL)`;
     const ids = attempts.map(({ id }) => id);
-    const moved = await tx.$queryRaw<{ id: string }[]>`
-      WITH given AS (
-        SELECT * FROM unnest(${ids}::text[], ${ids.map(() => newId('evt'))}::text[]) AS g(id, event_id)
-      ), closed AS (
-        UPDATE attempts a SET state = 'not_registered',
-               outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
-          FROM given g WHERE a.id = g.id AND a.state = 'unknown' RETURNING a.id, a.receipt_id, g.event_id
-      ), moved AS (
-        UPDATE receipts r SET status = 'accepted', updated_at = now()
-          FROM closed WHERE r.id = closed.receipt_id AND r.status = 'unknown'
-        RETURNING r.id, r.merchant_id, r.type, closed.id AS attempt_id, closed.event_id
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT event_id, merchant_id, CASE type WHEN 'refund' THEN 'refund' ELSE 'receipt' END || '.accepted', id,
-               jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'evidence', 'operator')
-          FROM moved
-      )
-      SELECT id FROM moved`;
-    return moved.length;
+    return giveBackHeld(tx, ids, resolution);
   }
 
   private async devicesOn(tx: Tx, merchantId: string, evidence: Record<string, unknown>): Promise<number> {
@@ -96,11 +79,12 @@ export class NothingLost {
       UPDATE devices SET state = 'online', state_reason = NULL, state_since = now()
        WHERE merchant_id = ${merchantId} AND state = 'replaced' AND state_reason = ${RESTORED} RETURNING id`;
     const ids = devices.map(({ id }) => id);
-    await tx.$executeRaw`
-      INSERT INTO events (id, merchant_id, type, subject_id, data)
-      SELECT g.event_id, ${merchantId}, 'device.online', g.id,
-             jsonb_build_object('device_id', g.id, 'reason', 'an operator: the database lost nothing')
-        FROM unnest(${ids}::text[], ${ids.map(() => newId('evt'))}::text[]) AS g(id, event_id)`;
+    await tx.$executeRaw(
+      insertEvents(Prisma.sql`
+        SELECT g.event_id, ${merchantId}, 'device.online', g.id,
+               jsonb_build_object('device_id', g.id, 'reason', 'an operator: the database lost nothing')
+          FROM unnest(${ids}::text[], ${ids.map(() => newId('evt'))}::text[]) AS g(id, event_id)`),
+    );
     await tx.$executeRaw`
       UPDATE restore_checks c SET verdict = 'absent', evidence = ${JSON.stringify(evidence)}::jsonb
         FROM devices d WHERE d.id = c.device_id AND d.merchant_id = ${merchantId} AND c.verdict IS DISTINCT FROM 'present'

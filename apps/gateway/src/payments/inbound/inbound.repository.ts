@@ -13,7 +13,8 @@ import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_LOOK_MS } from '../payment-settings.js';
-import { documentKept, PaymentRepository, type PaymentChange } from '../payment.repository.js';
+import { keepDocument, makeDue, makeDueAt } from '../repository/payment-writes.js';
+import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
 
@@ -205,13 +206,13 @@ export class InboundRepository {
     await this.due(tx, payment.id);
   }
 
-  async due(tx: Tx, paymentId: string): Promise<void> {
-    await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
+  due(tx: Tx, paymentId: string): Promise<void> {
+    return makeDue(tx, paymentId);
   }
 
   /** When the saga has to look at a reservation that its provider forgot. */
-  async dueAt(tx: Tx, paymentId: string, at: Date): Promise<void> {
-    await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
+  dueAt(tx: Tx, paymentId: string, at: Date): Promise<void> {
+    return makeDueAt(tx, paymentId, at);
   }
 
   /** @throws Error where it would be longer than `MAX_STATEMENT`: one that is cut off would pass for the truth */
@@ -243,9 +244,8 @@ export class InboundRepository {
   }
 
   /** The provider's own document, for the saga to put on the receipt. */
-  async keepDocument(tx: Tx, paymentId: string, which: 'sale' | 'refund', document: ProviderDocument): Promise<void> {
-    await tx.$executeRaw`
-      UPDATE payments SET ${documentKept(which, document)}, due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
+  keepDocument(tx: Tx, paymentId: string, which: 'sale' | 'refund', document: ProviderDocument): Promise<void> {
+    return keepDocument(tx, paymentId, which, document);
   }
 
   noteDifference(tx: Tx, paymentId: string, difference: unknown): Promise<void> {

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Prisma, SalesDatabase, StatementGroup } from '#database';
+import { insertEvents, releaseReceipts } from '#ledger';
 import { PAYME_LIFETIME_MS } from '#payments';
 import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
-import { RECEIPT_LOOK_MS } from '../payment-settings.js';
+import { capturePayments, reservePayments } from '../repository/payment-writes.js';
 import type { LockedPayment, TransactionRow } from './inbound.repository.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 
@@ -46,6 +47,21 @@ type FoundRow = { n: bigint; has_live: boolean } & Prefixed<TransactionRow, 't_'
 type Prefixed<Row, Prefix extends string> = {
   [Key in keyof Row & string as `${Prefix}${Key}`]: Row[Key] | null;
 };
+
+const RESERVED = reservePayments(Prisma.raw('made'));
+const CAPTURED = capturePayments(Prisma.raw('performed'));
+const RELEASED = releaseReceipts(Prisma.raw('performed'));
+const RESERVATIONS_NOTED = insertEvents(Prisma.sql`
+        SELECT a.event_id, f.merchant_id, 'payment.reserved', f.id,
+               jsonb_build_object('payment_id', f.id, 'status', 'reserved')
+          FROM made m JOIN asked a ON a.account_id = m.account_id AND a.id = m.id AND a.payment_id = m.payment_id
+               JOIN free f ON f.id = m.payment_id`);
+const PERFORMANCES_NOTED = insertEvents(Prisma.sql`
+        SELECT payment_event_id, merchant_id, 'payment.captured', payment_id,
+               jsonb_build_object('payment_id', payment_id, 'status', 'captured') FROM performed
+        UNION ALL
+        SELECT receipt_event_id, merchant_id, 'receipt.accepted', receipt_id,
+               jsonb_build_object('receipt_id', receipt_id) FROM performed`);
 
 /**
  * The usual way of an order at Payme: asked for, reserved, paid. Calls that arrive together are read by one statement and written by
@@ -146,16 +162,8 @@ export class PaymeGroups {
           FROM asked a JOIN free f ON f.id = a.payment_id AND f.account_id = a.account_id
         ON CONFLICT DO NOTHING RETURNING account_id, id, payment_id,
           to_timestamp((provider_time_ms + ${PAYME_LIFETIME_MS}::int8) / 1000.0) AS ends_at
-      ), reserved AS (
-        UPDATE payments p SET state = 'reserved', state_since = now(), updated_at = now(), hold_until = made.ends_at,
-                              due_at = made.ends_at, news = news + 1, failures = 0
-          FROM made WHERE p.id = made.payment_id
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT a.event_id, f.merchant_id, 'payment.reserved', f.id,
-               jsonb_build_object('payment_id', f.id, 'status', 'reserved')
-          FROM made m JOIN asked a ON a.account_id = m.account_id AND a.id = m.id AND a.payment_id = m.payment_id
-               JOIN free f ON f.id = m.payment_id
+      ), reserved AS (${RESERVED}
+      ), noted AS (${RESERVATIONS_NOTED}
       ), kept AS (
         INSERT INTO provider_callbacks (account_id, address, reference, operation, provider_ref, payment_id, amount_tiyin,
                                         body_sealed, answer)
@@ -196,22 +204,9 @@ export class PaymeGroups {
            AND a.perform_time_ms - t.provider_time_ms <= ${PAYME_LIFETIME_MS}::int8
         RETURNING t.account_id, t.id, t.payment_id, h.receipt_id, h.merchant_id, a.payment_event_id, a.receipt_event_id,
                   h.amount_tiyin AS sum, a.address, a.reference, a.sealed, a.answer, a.extra_info
-      ), captured AS (
-        UPDATE payments p SET state = 'captured', state_since = now(), updated_at = now(), hold_until = NULL,
-                              instrument_sealed = NULL, provider_ref = d.id, news = news + 1, failures = 0,
-                              due_at = now() + make_interval(secs => ${RECEIPT_LOOK_MS / 1_000}::float8)
-          FROM performed d WHERE p.id = d.payment_id
-      ), released AS (
-        UPDATE receipts r SET status = 'accepted', lane_place = nextval('lane_place_seq'), updated_at = now(),
-                              dispatch_before = NULL, extra_info = d.extra_info::jsonb
-          FROM performed d WHERE r.id = d.receipt_id
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT payment_event_id, merchant_id, 'payment.captured', payment_id,
-               jsonb_build_object('payment_id', payment_id, 'status', 'captured') FROM performed
-        UNION ALL
-        SELECT receipt_event_id, merchant_id, 'receipt.accepted', receipt_id,
-               jsonb_build_object('receipt_id', receipt_id) FROM performed
+      ), captured AS (${CAPTURED}
+      ), released AS (${RELEASED}
+      ), noted AS (${PERFORMANCES_NOTED}
       ), kept AS (
         INSERT INTO provider_callbacks (account_id, address, reference, operation, provider_ref, payment_id, amount_tiyin,
                                         body_sealed, answer)

@@ -1,6 +1,6 @@
 import type { LaneGrip, LaneLocks, LaneStore } from '../../ports.js';
 import type { Chance } from './chance.js';
-import type { Ledger } from './ledger.js';
+import type { LaneLedger } from './ledger.js';
 import type { SimulatedProcess } from './process.js';
 import type { VirtualTime } from './virtual-time.js';
 
@@ -24,7 +24,7 @@ export class DatabaseServer {
   constructor(
     readonly time: VirtualTime,
     readonly chance: Chance,
-    readonly ledger: Ledger,
+    readonly ledger: LaneLedger,
     readonly faults: DatabaseFaults,
   ) {}
 
@@ -86,7 +86,7 @@ export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: D
 }
 
 /** The ledger as one relay's lane store; `send` takes each statement there. */
-export function storeOver(ledger: Ledger, relayId: string, send: <T>(apply: () => T) => Promise<T>): LaneStore {
+export function storeOver(ledger: LaneLedger, relayId: string, send: <T>(apply: () => T) => Promise<T>): LaneStore {
   return {
     // Kept in memory by the real one.
     lockNumberOf: (deviceId) => Promise.resolve(ledger.lockNumberOf(deviceId)),

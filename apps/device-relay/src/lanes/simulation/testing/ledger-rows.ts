@@ -1,7 +1,7 @@
 import type { StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, DeviceProfile, ReceiptStatus } from '#fiscal-domain';
-import type { AttemptState } from '#ledger';
-import type { AttemptEvidence, DeviceStateName, LastKnown } from '../../ports.js';
+import type { AttemptState, AttemptEvidence, LastKnown } from '#ledger';
+import type { DeviceStateName } from '../../ports.js';
 
 export interface DeviceRow {
   id: string;
@@ -41,6 +41,8 @@ export interface ReceiptRow {
   sentAgainByOperator: boolean;
   /** In order of their numbers. */
   attempts: AttemptRow[];
+  /** It has no device: its payment provider registers it. */
+  isProviders?: boolean;
   /** A payment hold ends here. */
   dispatchBeforeMs?: number;
 }

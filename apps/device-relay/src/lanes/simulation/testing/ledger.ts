@@ -1,15 +1,15 @@
 import { provesAbsence, type Baseline, type Calibration, type ReceiptStatus, type Rejection } from '#fiscal-domain';
-import { assertMove, canMoveAttempt, type AttemptState } from '#ledger';
-import type {
-  AttemptEvidence,
-  CloseRegistered,
-  DeviceStateName,
-  Intent,
-  LaneGrip,
-  LaneSnapshot,
-  LateAnswer,
-  LateRegistration,
-} from '../../ports.js';
+import {
+  assertMove,
+  canMoveAttempt,
+  type AttemptState,
+  type AttemptEvidence,
+  type CloseRegistered,
+  type Intent,
+  type LateAnswer,
+  type LateRegistration,
+} from '#ledger';
+import type { DeviceStateName, LaneGrip, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
 import type { Promises } from './promises.js';
@@ -17,10 +17,10 @@ import type { Promises } from './promises.js';
 const SETTLE_GRACE_MS = 10_000;
 
 /**
- * The database: the rows of lane.repository.ts with its conditional moves and its unique indexes, each method one
- * statement. One contract suite holds for both: testing/lane-store-contract.ts.
+ * The database as the relay's lanes use it: its rows, the conditional moves of libs/ledger and the unique indexes, each method one
+ * statement. Two contract suites hold for it and for PostgreSQL: testing/lane-store-contract.ts, and that of libs/ledger.
  */
-export class Ledger {
+export class LaneLedger {
   readonly devices = new Map<string, DeviceRow>();
   readonly receipts = new Map<string, ReceiptRow>();
   readonly attempts = new Map<string, AttemptRow>();
@@ -30,14 +30,14 @@ export class Ledger {
   /** Advisory locks: number → session. */
   readonly locks = new Map<number, number>();
   private readonly lanes = new Map<string, LaneRow>();
-  private readonly accepted = new Map<string, ReceiptRow[]>();
-  private readonly openOnDevice = new Map<string, string>();
-  private readonly registrations = new Map<string, string>();
+  protected readonly accepted = new Map<string, ReceiptRow[]>();
+  protected readonly openOnDevice = new Map<string, string>();
+  protected readonly registrations = new Map<string, string>();
   private readonly attemptNames = new Map<string, string>();
 
   constructor(
-    private readonly clock: { readonly nowMs: number },
-    private readonly promises: Promises,
+    protected readonly clock: { readonly nowMs: number },
+    protected readonly promises: Promises,
     private readonly trace: Trace,
   ) {}
 
@@ -80,54 +80,10 @@ export class Ledger {
     return this.attemptNames.get(attemptId) ?? attemptId;
   }
 
-  // --- what the gateway and an operator write
-
   accept(receipt: ReceiptRow): void {
     this.receipts.set(receipt.id, receipt);
     this.unfinished += 1;
     this.moveIntoLane(receipt);
-  }
-
-  cancel(receipt: ReceiptRow): boolean {
-    if (receipt.status !== 'accepted') return false;
-    this.leaveLane(receipt);
-    this.move(receipt, 'cancelled');
-    this.promises.givenUp(receipt);
-    return true;
-  }
-
-  sendAgain(receipt: ReceiptRow): void {
-    receipt.sentAgainByOperator = true;
-    const parked = receipt.attempts.findLast(({ state }) => state === 'unknown');
-    if (parked) {
-      moveAttempt(parked, 'not_registered');
-      parked.outcome = { ...parked.outcome, resolution: {} };
-    }
-    this.move(receipt, 'accepted');
-    this.moveIntoLane(receipt);
-  }
-
-  /** An operator accepts another fiscal module: what is open there is unknown, and nothing is believed any more. */
-  adopt(deviceId: string): void {
-    const open = this.openAttemptOf(deviceId);
-    const device = this.devices.get(deviceId)!;
-    if (open)
-      this.closeUnknown(
-        open.id,
-        { baseline: open.baseline, why: 'the fiscal module was replaced' },
-        { mustSettle: !device.keyed },
-      );
-    for (const receipt of [...this.accepted.get(deviceId)!]) {
-      const unproven = receipt.attempts.findLast((attempt) => isUnproven(attempt));
-      if (!unproven) continue;
-      moveAttempt(unproven, 'unknown');
-      this.leaveLane(receipt);
-      this.move(receipt, 'unknown', 'held back');
-    }
-    Object.assign(this.laneOf(deviceId), { baseline: null, lastKnown: null, calibration: null, dueAtMs: null });
-    device.state = 'online';
-    device.profile = { ...device.profile, sharing: 'shared' };
-    this.note(`${deviceId} adopted`);
   }
 
   // --- the lane's statements
@@ -171,7 +127,7 @@ export class Ledger {
     const receipt = this.receipts.get(intent.receiptId)!;
     if (receipt.status !== 'accepted' || receipt !== this.accepted.get(intent.deviceId)![0]) return 'withdrawn';
     if (receipt.dispatchBeforeMs !== undefined && receipt.dispatchBeforeMs <= this.clock.nowMs) {
-      this.cancel(receipt);
+      this.withdraw(receipt);
       return 'withdrawn';
     }
     if (this.openOnDevice.has(intent.deviceId)) return 'lane_occupied';
@@ -347,7 +303,7 @@ export class Ledger {
     return this.locks.get(lockNumber) === backendPid;
   }
 
-  private closeAttempt(attempt: AttemptRow, state: AttemptState, outcome: AttemptEvidence): ReceiptRow {
+  protected closeAttempt(attempt: AttemptRow, state: AttemptState, outcome: AttemptEvidence): ReceiptRow {
     moveAttempt(attempt, state);
     attempt.outcome = outcome;
     this.openOnDevice.delete(attempt.deviceId);
@@ -356,7 +312,14 @@ export class Ledger {
     return receipt;
   }
 
-  private move(receipt: ReceiptRow, status: ReceiptStatus, why = ''): void {
+  /** Never sent, and never to be. */
+  protected withdraw(receipt: ReceiptRow): void {
+    this.leaveLane(receipt);
+    this.move(receipt, 'cancelled');
+    this.promises.givenUp(receipt);
+  }
+
+  protected move(receipt: ReceiptRow, status: ReceiptStatus, why = ''): void {
     assertMove(receipt.status, status);
     this.unfinished += Number(isInLane(status)) - Number(isInLane(receipt.status));
     if (status === 'unknown') this.unknown.add(receipt);
@@ -366,28 +329,28 @@ export class Ledger {
     this.note(`${receipt.deviceId} ${receipt.id} ${status} ${why}`);
   }
 
-  private moveIntoLane(receipt: ReceiptRow): void {
+  protected moveIntoLane(receipt: ReceiptRow): void {
     const lane = this.accepted.get(receipt.deviceId)!;
     let place = lane.length;
     while (place > 0 && lane[place - 1]!.place > receipt.place) place -= 1;
     lane.splice(place, 0, receipt);
   }
 
-  private leaveLane(receipt: ReceiptRow): void {
+  protected leaveLane(receipt: ReceiptRow): void {
     const lane = this.accepted.get(receipt.deviceId)!;
     lane.splice(lane.indexOf(receipt), 1);
   }
 
-  private touch(deviceId: string, change: Partial<LaneRow>): void {
+  protected touch(deviceId: string, change: Partial<LaneRow>): void {
     Object.assign(this.laneOf(deviceId), change, { updatedAtMs: this.clock.nowMs });
   }
 
-  private note(line: string): void {
+  protected note(line: string): void {
     this.trace.note(this.clock.nowMs, line);
   }
 }
 
-function moveAttempt(attempt: AttemptRow, state: AttemptState): void {
+export function moveAttempt(attempt: AttemptRow, state: AttemptState): void {
   if (attempt.state !== state && !canMoveAttempt(attempt.state, state))
     throw new Error(`attempt ${attempt.id} cannot move from ${attempt.state} to ${state}`);
   attempt.state = state;
@@ -398,7 +361,7 @@ function isInLane(status: ReceiptStatus): boolean {
 }
 
 /** As UNPROVEN_ATTEMPT of libs/database has it. */
-function isUnproven({ state, outcome }: AttemptRow): boolean {
+export function isUnproven({ state, outcome }: AttemptRow): boolean {
   return state === 'unknown' || (state === 'not_registered' && !provesAbsence(outcome));
 }
 

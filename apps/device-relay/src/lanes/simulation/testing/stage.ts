@@ -4,7 +4,7 @@ import { Chance, Trace } from './chance.js';
 import { DatabaseServer } from './database-client.js';
 import { documentOf } from './documents.js';
 import type { ReceiptRow } from './ledger-rows.js';
-import { Ledger } from './ledger.js';
+import { Ledger } from './gateway-ledger.js';
 import { Promises } from './promises.js';
 import { SimulatedLine, type Scripted } from './register-line.js';
 import { RegisterModel, type RegisterKind } from './register-model.js';

@@ -6,7 +6,7 @@ import { DatabaseServer, type DatabaseFaults } from './database-client.js';
 import { documentOf } from './documents.js';
 import { scheduleFaults } from './fault-plan.js';
 import { mayStrike, mayStrikeIntent, strikeBeside } from './strikes.js';
-import { Ledger } from './ledger.js';
+import { Ledger } from './gateway-ledger.js';
 import type { SimulatedProcess } from './process.js';
 import { Promises } from './promises.js';
 import { SimulatedLine, type RegisterFaults } from './register-line.js';

@@ -1,6 +1,6 @@
-import { Prisma } from './generated/client.js';
-
-type Statements = Pick<Prisma.TransactionClient, '$queryRaw' | '$executeRaw'>;
+import { Prisma } from '#database';
+import { insertEvents } from './events.js';
+import type { Statements } from './statements.js';
 
 /** `elsewhere`: another merchant holds the terminal. */
 export type TerminalClaim = 'held' | 'elsewhere';
@@ -39,11 +39,11 @@ export async function contestTerminal(statements: Statements, terminalId: string
        WHERE terminal_id = ${terminalId} AND (contested_at IS NULL OR contested_at < now() - interval '1 day')
       RETURNING terminal_id, merchant_id
     )
-    INSERT INTO events (id, merchant_id, type, subject_id, data)
-    SELECT ${eventId}, c.merchant_id, 'device.terminal_contested', coalesce(d.id, c.terminal_id),
-           jsonb_build_object('device_id', d.id, 'terminal_id', c.terminal_id)
-      FROM contested c LEFT JOIN devices d ON d.terminal_id = c.terminal_id AND d.merchant_id = c.merchant_id
-                                          AND d.deleted_at IS NULL`;
+    ${insertEvents(Prisma.sql`
+      SELECT ${eventId}, c.merchant_id, 'device.terminal_contested', coalesce(d.id, c.terminal_id),
+             jsonb_build_object('device_id', d.id, 'terminal_id', c.terminal_id)
+        FROM contested c LEFT JOIN devices d ON d.terminal_id = c.terminal_id AND d.merchant_id = c.merchant_id
+                                            AND d.deleted_at IS NULL`)}`;
 }
 
 /** For the statement that lets bytes leave: no other merchant holds the terminal. Null: it is not known yet. */

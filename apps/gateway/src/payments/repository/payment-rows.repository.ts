@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, SalesDatabase } from '#database';
+import { insertEvents, insertUnpaid, type NewReceipt } from '#ledger';
 import type { PaymentFlow, PaymentState } from '#payments';
 import { newId } from '#runtime';
-import type { PageRequest } from '../http/paging.js';
-import type { NewReceipt } from '../receipts/receipt.repository.js';
-import type { PaymentRow } from './payment-view.js';
+import type { PageRequest } from '../../http/paging.js';
+import type { PaymentRow } from '../payment-view.js';
 
 export interface NewPayment {
   id: string;
@@ -43,20 +43,16 @@ export class PaymentRows {
    * @returns whether it was written
    */
   async insert(receipt: NewReceipt<string | null>, payment: NewPayment): Promise<boolean> {
-    const { document } = receipt;
     const dueAt =
       payment.state === 'pending'
         ? Prisma.sql`now() + make_interval(secs => ${payment.customerMs / 1_000})`
         : Prisma.sql`now()`;
+    const noted = insertEvents(Prisma.sql`
+      SELECT ${newId('evt')}, merchant_id, ${`payment.${payment.state}`}, id,
+             jsonb_build_object('payment_id', id, 'receipt_id', ${receipt.id}::text, 'status', ${payment.state}::text)
+        FROM payment`);
     const rows = await this.prisma.queryHot<{ id: string }>(Prisma.sql`
-      WITH receipt AS (
-        INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
-                              device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, payment_id)
-        VALUES (${receipt.id}, ${receipt.merchantId}, ${receipt.clientId}, ${receipt.operation}, ${receipt.idempotencyKey},
-                ${receipt.externalId}, ${receipt.bodyHash}, ${receipt.type}::receipt_type, 'awaiting_payment',
-                ${receipt.deviceId}::text, ${receipt.branchId}, ${receipt.cashierId}, ${JSON.stringify(document)}::jsonb,
-                ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, ${payment.id})
-        ON CONFLICT DO NOTHING RETURNING id, merchant_id, total_tiyin
+      WITH receipt AS (${insertUnpaid(receipt, payment.id)}
       ), payment AS (
         INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin,
                               instrument_sealed, return_url, next_action, waits_for_capture, fiscal_mode, expires_at,
@@ -66,12 +62,7 @@ export class PaymentRows {
                ${payment.nextAction === null ? null : JSON.stringify(payment.nextAction)}::jsonb,
                ${payment.waitsForCapture}, ${payment.fiscalMode}, now() + make_interval(secs => ${payment.customerMs / 1_000}), ${dueAt}
           FROM receipt RETURNING id, merchant_id
-      ), told AS (
-        INSERT INTO events (id, merchant_id, type, subject_id, data)
-        SELECT ${newId('evt')}, merchant_id, ${`payment.${payment.state}`}, id,
-               jsonb_build_object('payment_id', id, 'receipt_id', ${receipt.id}::text, 'status', ${payment.state}::text)
-          FROM payment
-      )
+      ), noted AS (${noted})
       SELECT id FROM payment`);
     return rows.length === 1;
   }

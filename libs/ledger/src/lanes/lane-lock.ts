@@ -1,19 +1,22 @@
 import { HOLD_OF_ALL_LANES, Prisma } from '#database';
-import { LANE_LOCK_SPACE } from './advisory-lane-locks.js';
-import type { LaneGrip } from './ports.js';
 
-/** How long others keep off after the settle time of a relay that may only be late. */
-export const SETTLE_GRACE_SECONDS = 10;
+/** Space of the advisory locks of lanes; the number in it is `lanes.lock_number` (docs/adr/0002-lane-lock.md). */
+export const LANE_LOCK_SPACE = 0x4c41; // "LA"
 
-export function jsonOrNull(value: unknown): string | null {
-  return value === null ? null : JSON.stringify(value);
+/** The lock of a lane as one session holds it. */
+export interface LaneLock {
+  readonly lockNumber: number;
+  /** Server process that holds it, as pg_locks shows it. */
+  readonly backendPid: number;
+  /** When the server was started that holds it: another one, such as a promoted standby, does not know the lock. */
+  readonly serverStartedAt: string;
 }
 
 /**
  * The statement runs on the server on which the lane lock was taken, by the start of its postmaster: a relay may reach a
  * promoted standby while its lock session still hangs on the server that is gone.
  */
-export function isOnServerOf({ serverStartedAt }: LaneGrip): Prisma.Sql {
+export function isOnServerOf({ serverStartedAt }: LaneLock): Prisma.Sql {
   return Prisma.sql`pg_postmaster_start_time() = ${serverStartedAt}::timestamptz`;
 }
 
@@ -24,7 +27,7 @@ export function isOnServerOf({ serverStartedAt }: LaneGrip): Prisma.Sql {
 export const LANES_GO = Prisma.sql`NOT EXISTS (${Prisma.raw(HOLD_OF_ALL_LANES)})`;
 
 /** The lane lock is still this session's, by the database's own word. */
-export function isHeld({ backendPid, lockNumber }: LaneGrip): Prisma.Sql {
+export function isHeld({ backendPid, lockNumber }: LaneLock): Prisma.Sql {
   return Prisma.sql`
     EXISTS (SELECT FROM pg_locks
              WHERE locktype = 'advisory' AND granted AND pid = ${backendPid}

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LEDGER_REFUND, Prisma, SalesDatabase, SURPLUS_OPERATION } from '#database';
+import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import {
   assertPaymentMove,
@@ -8,8 +9,9 @@ import {
   type ProviderCall,
   type ProviderDocument,
 } from '#payments';
-import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
-import type { Lease, PaymentFacts } from './payment.rows.js';
+import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
+import { documentKept } from './payment-writes.js';
+import type { Lease, PaymentFacts } from '../payment.rows.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -282,12 +284,6 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   return list;
 }
 
-/** What is there already stays: a document is told again and again. */
-export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
-  return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)
-                                       || coalesce(fiscal_documents, '{}')`;
-}
-
 function jsonOrNull(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value);
 }
@@ -299,7 +295,7 @@ function eventOf(paymentId: string, state: PaymentState, { reason = null, refund
     ...(reason !== null && { reason }),
     ...(refundedTiyin !== undefined && { refunded: Number(refundedTiyin) }),
   };
-  return Prisma.sql`
-    INSERT INTO events (id, merchant_id, type, subject_id, data)
-    SELECT ${newId('evt')}, merchant_id, ${`payment.${state}`}, id, ${JSON.stringify(data)}::jsonb FROM moved`;
+  return insertEvents(
+    Prisma.sql`SELECT ${newId('evt')}, merchant_id, ${`payment.${state}`}, id, ${JSON.stringify(data)}::jsonb FROM moved`,
+  );
 }

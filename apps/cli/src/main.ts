@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+import { run } from './run.js';
+import { thisProcess } from './session.js';
+
+const stopping = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => stopping.abort(new Error(`ended by ${signal}`)));
+}
+// `fgw receipts list | head`: nobody reads on, and that is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+process.exitCode = await run(process.argv.slice(2), thisProcess(stopping.signal));

@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises';
+import { UsageError, type ClientOptions, type SigningOptions } from '#sdk';
+import { readJsonFile, writePrivateJson } from './private-file.js';
+import type { Environment } from './settings.js';
+
+/** One gateway and one client of it. */
+export interface Profile {
+  url: string;
+  client_id: string;
+  client_secret: string;
+  key_id?: string;
+  /** The private key stays where it is. */
+  signing_key_file?: string;
+  key_secret?: string;
+}
+
+interface ConfigFile {
+  profiles: Record<string, Profile>;
+}
+
+/** There is nothing to log in with. */
+export class NoProfileError extends Error {
+  override name = 'NoProfileError';
+}
+
+/** The file with what `fgw login` was given. */
+export class Profiles {
+  constructor(readonly file: string) {}
+
+  async find(name: string): Promise<Profile | null> {
+    const { profiles } = await this.read();
+    return profiles[name] ?? null;
+  }
+
+  async keep(name: string, profile: Profile): Promise<void> {
+    const { profiles } = await this.read();
+    await writePrivateJson(this.file, { profiles: { ...profiles, [name]: profile } });
+  }
+
+  /** @returns false when there was none */
+  async remove(name: string): Promise<boolean> {
+    const { profiles } = await this.read();
+    if (profiles[name] === undefined) return false;
+    const others = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name));
+    await writePrivateJson(this.file, { profiles: others });
+    return true;
+  }
+
+  private async read(): Promise<ConfigFile> {
+    const content = (await readJsonFile(this.file)) as Partial<ConfigFile> | null;
+    return { profiles: content?.profiles ?? {} };
+  }
+}
+
+/** The profile with what the environment and the command line say instead. */
+export function effectiveProfile(kept: Profile | null, environment: Environment, url: string | null): Profile {
+  const merged = {
+    url: url ?? environment.url ?? kept?.url,
+    client_id: environment.clientId ?? kept?.client_id,
+    client_secret: environment.clientSecret ?? kept?.client_secret,
+  };
+  const { url: base, client_id: clientId, client_secret: clientSecret } = merged;
+  if (base === undefined || clientId === undefined || clientSecret === undefined) {
+    throw new NoProfileError('Not logged in. Run `fgw login`, or set FGW_URL, FGW_CLIENT_ID and FGW_CLIENT_SECRET.');
+  }
+  const keyId = environment.keyId ?? kept?.key_id;
+  const keyFile = environment.signingKeyFile ?? kept?.signing_key_file;
+  const keySecret = environment.keySecret ?? kept?.key_secret;
+  return {
+    url: base,
+    client_id: clientId,
+    client_secret: clientSecret,
+    ...(keyId !== undefined && { key_id: keyId }),
+    ...(keyFile !== undefined && { signing_key_file: keyFile }),
+    ...(keySecret !== undefined && { key_secret: keySecret }),
+  };
+}
+
+export async function clientOptionsOf(profile: Profile): Promise<ClientOptions> {
+  const signing = await signingOf(profile);
+  return {
+    baseUrl: profile.url,
+    credentials: { clientId: profile.client_id, clientSecret: profile.client_secret },
+    ...(signing !== null && { signing }),
+  };
+}
+
+async function signingOf({
+  key_id: keyId,
+  signing_key_file: file,
+  key_secret: secret,
+}: Profile): Promise<SigningOptions | null> {
+  if (keyId === undefined) return null;
+  if (secret !== undefined) return { keyId, secret };
+  if (file === undefined) throw new UsageError('A key id needs FGW_SIGNING_KEY_FILE or FGW_KEY_SECRET.');
+  return { keyId, privateKey: await readFile(file, 'utf8') };
+}

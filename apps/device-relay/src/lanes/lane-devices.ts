@@ -1,0 +1,65 @@
+import { isUniqueViolation, type PrismaService } from '#database';
+import type { Baseline } from '#fiscal-domain';
+import { baselineOf, claimTerminal, contestTerminal, deviceEvents, type TerminalClaim } from '#ledger';
+import { newId } from '#runtime';
+import type { DeviceStateName, IdentitySaved } from './ports.js';
+
+/** What a lane's work finds out about its device. */
+export class LaneDevices {
+  constructor(private readonly prisma: PrismaService) {}
+
+  async markShared(deviceId: string, reason: string): Promise<void> {
+    await this.prisma.$executeRaw`
+      WITH moved AS (
+        UPDATE devices SET profile = profile || '{"sharing": "shared"}'::jsonb
+         WHERE id = ${deviceId} AND profile ->> 'sharing' = 'exclusive'
+        RETURNING id, merchant_id
+      )
+      ${deviceEvents('shared', reason)}`;
+  }
+
+  async setState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void> {
+    await this.prisma.$executeRaw`
+      WITH moved AS (
+        UPDATE devices SET state = ${state}::device_state, state_reason = ${reason}, state_since = now(),
+                           last_seen_at = CASE WHEN ${state} = 'unreachable' THEN last_seen_at ELSE now() END
+         WHERE id = ${deviceId} AND state <> ${state}::device_state AND state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')
+           AND NOT (state = 'degraded' AND ${state} = 'online')
+        RETURNING id, merchant_id
+      )
+      ${deviceEvents(state, reason)}`;
+  }
+
+  async saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<IdentitySaved> {
+    const { terminalId } = baseline;
+    if (terminalId !== null && (await this.claim(deviceId, terminalId)) === 'elsewhere') return 'claimed_elsewhere';
+    try {
+      await this.prisma.$executeRaw`
+        WITH lane AS (${baselineOf(deviceId, baseline)})
+        UPDATE devices SET terminal_id = ${baseline.terminalId}, journal_id = ${baseline.journalId},
+                           capabilities = ${[...capabilities]}::text[], last_seen_at = now()
+         WHERE id = ${deviceId}`;
+      return 'saved';
+    } catch (error) {
+      // devices_one_live_per_terminal_of_merchant
+      if (isUniqueViolation(error)) return 'terminal_taken';
+      throw error;
+    }
+  }
+
+  /** A device that is claimed elsewhere keeps the terminal that it says it is: that is what has to be proven. */
+  private async claim(deviceId: string, terminalId: string): Promise<TerminalClaim> {
+    const [device] = await this.prisma.$queryRaw<{ merchant_id: string }[]>`
+      SELECT merchant_id FROM devices WHERE id = ${deviceId}`;
+    if (!device) return 'held';
+    const claim = await claimTerminal(this.prisma, terminalId, device.merchant_id);
+    if (claim === 'held') return claim;
+    await contestTerminal(this.prisma, terminalId, newId('evt'));
+    await this.prisma.$executeRaw`
+      UPDATE devices d SET terminal_id = ${terminalId}
+       WHERE id = ${deviceId} AND terminal_id IS NULL
+         AND NOT EXISTS (SELECT FROM devices other WHERE other.terminal_id = ${terminalId} AND other.deleted_at IS NULL
+                            AND other.merchant_id = d.merchant_id)`;
+    return claim;
+  }
+}

@@ -1,0 +1,126 @@
+import { Prisma } from '#database';
+import type { Statements } from '#ledger';
+import { assertPaymentMove, type PaymentState, type ProviderDocument } from '#payments';
+import { RECEIPT_LOOK_MS } from '../payment-settings.js';
+
+/**
+ * What is written on payments and their refunds beside the saga's own moves (payment.repository.ts): what a client, a provider's call
+ * or a person wants. No other file writes these tables.
+ */
+
+/** Something has happened to it: its worker looks at once. */
+export async function makeDue(tx: Statements, paymentId: string): Promise<void> {
+  await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
+}
+
+/** The worker looks then, if nothing happens before. */
+export async function makeDueAt(tx: Statements, paymentId: string, at: Date): Promise<void> {
+  await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
+}
+
+/** What is there already stays: a document comes again and again. */
+export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
+  return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)
+                                       || coalesce(fiscal_documents, '{}')`;
+}
+
+/** The provider's own document, for the saga to put on the receipt. */
+export async function keepDocument(
+  tx: Statements,
+  paymentId: string,
+  which: 'sale' | 'refund',
+  document: ProviderDocument,
+): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET ${documentKept(which, document)}, due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
+}
+
+export async function requestCancel(tx: Statements, paymentId: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET cancel_requested_at = coalesce(cancel_requested_at, now()), due_at = now(), news = news + 1,
+                        updated_at = now() WHERE id = ${paymentId}`;
+}
+
+/** @param sealed the code that the provider has sent to the customer; kept until it was tried */
+export async function giveCode(tx: Statements, paymentId: string, sealed: Uint8Array): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET instrument_sealed = ${sealed}, code = 'given', due_at = now(), news = news + 1,
+                        updated_at = now() WHERE id = ${paymentId}`;
+}
+
+export async function requestCapture(tx: Statements, paymentId: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET waits_for_capture = false, due_at = now(), news = news + 1, updated_at = now()
+     WHERE id = ${paymentId}`;
+}
+
+export async function noteDelivery(tx: Statements, paymentId: string, isDelivered: boolean): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET delivered_at = CASE WHEN ${isDelivered} THEN coalesce(delivered_at, now()) END, updated_at = now()
+     WHERE id = ${paymentId}`;
+}
+
+/** Its failures and differences are forgotten, and what was left out is tried again. @returns its state; null: no such payment */
+export async function tryAnew(tx: Statements, merchantId: string, paymentId: string): Promise<PaymentState | null> {
+  const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
+    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, compared_at = NULL,
+                        lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
+                        link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
+     WHERE id = ${paymentId} AND merchant_id = ${merchantId} RETURNING state`;
+  return row?.state ?? null;
+}
+
+/** It was compared with its provider, in this state. @param discrepancy null: both say the same */
+export async function noteComparison(
+  tx: Statements,
+  { paymentId, state }: { paymentId: string; state: PaymentState },
+  discrepancy: unknown,
+): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET compared_at = now(), discrepancy = ${discrepancy === null ? null : JSON.stringify(discrepancy)}::jsonb
+     WHERE id = ${paymentId} AND state = ${state}::payment_state`;
+}
+
+/** The money of a refund's receipt. `waiting`: until that is registered. */
+export async function askMoneyBack(
+  tx: Statements,
+  refund: { paymentId: string; receiptId: string; amountTiyin: number; state: 'waiting' | 'requested' },
+): Promise<void> {
+  const { paymentId, receiptId, amountTiyin, state } = refund;
+  await tx.$executeRaw`
+    INSERT INTO payment_refunds (payment_id, receipt_id, amount_tiyin, state, reason)
+    VALUES (${paymentId}, ${receiptId}, ${amountTiyin}::bigint, ${state}::payment_refund_state, 'refund of the receipt')`;
+}
+
+/** A person has found the parts back that were being given back. @returns their sums */
+export async function finishParts(tx: Statements, paymentId: string): Promise<bigint[]> {
+  const parts = await tx.$queryRaw<{ amount_tiyin: bigint }[]>`
+    UPDATE payment_refunds SET state = 'done', finished_at = now()
+     WHERE payment_id = ${paymentId} AND state IN ('waiting', 'requested') AND (state = 'requested' OR called_at IS NOT NULL)
+    RETURNING amount_tiyin`;
+  return parts.map(({ amount_tiyin: tiyin }) => tiyin);
+}
+
+/** Of a grouped statement (inbound/payme-groups.ts): made once, from a pair that the table of moves has. */
+function moved(from: PaymentState, to: PaymentState): Prisma.Sql {
+  assertPaymentMove(from, to);
+  return Prisma.raw(`state = '${to}', state_since = now(), updated_at = now(), news = news + 1, failures = 0`);
+}
+
+const RESERVED = moved('pending', 'reserved');
+const CAPTURED = moved('reserved', 'captured');
+
+/** A part of a grouped statement that holds them locked as pending. @param from a part with payment_id and ends_at */
+export function reservePayments(from: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE payments p SET ${RESERVED}, hold_until = d.ends_at, due_at = d.ends_at FROM ${from} d
+     WHERE p.id = d.payment_id AND p.state = 'pending'`;
+}
+
+/** A part of a grouped statement that holds them locked as reserved. @param from a part with payment_id and the provider's id */
+export function capturePayments(from: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE payments p SET ${CAPTURED}, hold_until = NULL, instrument_sealed = NULL, provider_ref = d.id,
+                          due_at = now() + make_interval(secs => ${RECEIPT_LOOK_MS / 1_000}::float8)
+      FROM ${from} d WHERE p.id = d.payment_id AND p.state = 'reserved'`;
+}

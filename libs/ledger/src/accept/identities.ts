@@ -1,0 +1,46 @@
+import type { Statements } from '../statements.js';
+import type { StoredIdentity } from './new-receipt.js';
+
+interface IdentityRow {
+  id: string;
+  merchant_id: string;
+  client_id: string;
+  operation: string;
+  idempotency_key: string | null;
+  external_id: string | null;
+  body_hash: Uint8Array;
+}
+
+/** The stored receipts that hold one of these keys, external ids or ids; at most three per wanted row. */
+export async function findIdentities(
+  database: Pick<Statements, '$queryRaw'>,
+  wanted: readonly StoredIdentity[],
+): Promise<StoredIdentity[]> {
+  const column = <T>(pick: (row: StoredIdentity) => T): T[] => wanted.map(pick);
+  const rows = await database.$queryRaw<IdentityRow[]>`
+      WITH wanted AS (
+        SELECT * FROM unnest(
+          ${column((r) => r.id)}::text[], ${column((r) => r.merchantId)}::text[], ${column((r) => r.clientId)}::text[],
+          ${column((r) => r.operation)}::text[], ${column((r) => r.idempotencyKey)}::text[],
+          ${column((r) => r.externalId)}::text[]
+        ) AS w(id, merchant_id, client_id, operation, idempotency_key, external_id)
+      )
+      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
+      FROM wanted w JOIN receipts r
+        ON r.client_id = w.client_id AND r.operation = w.operation AND r.idempotency_key = w.idempotency_key
+      UNION
+      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
+      FROM wanted w JOIN receipts r ON r.merchant_id = w.merchant_id AND r.external_id = w.external_id
+      UNION
+      SELECT r.id, r.merchant_id, r.client_id, r.operation, r.idempotency_key, r.external_id, r.body_hash
+      FROM wanted w JOIN receipts r ON r.id = w.id`;
+  return rows.map((row) => ({
+    id: row.id,
+    merchantId: row.merchant_id,
+    clientId: row.client_id,
+    operation: row.operation,
+    idempotencyKey: row.idempotency_key,
+    externalId: row.external_id,
+    bodyHash: Buffer.from(row.body_hash),
+  }));
+}

@@ -1,0 +1,49 @@
+import { HELD_BY_RESTORE, Prisma, RESTORED } from '#database';
+import { newId } from '#runtime';
+import { EVENT_ID, receiptEvents } from '../events.js';
+import { attemptMove, receiptMove } from '../statements.js';
+
+/** Runs one statement of a transaction that the caller has begun, over `pg` or over Prisma. */
+export type RunStatement = <Row>(statement: Prisma.Sql) => Promise<Row[]>;
+
+/** A receipt of a copy of the database that another register than its own may have. */
+export interface HeldReceipt {
+  receiptId: string;
+  attemptId: string;
+  /** It was being sent when the copy was made: its own attempt is the one to decide. */
+  isOpen: boolean;
+}
+
+const ATTEMPT = attemptMove('open', 'unknown', 'restore');
+const RECEIPT = receiptMove(['accepted', 'sending'], 'unknown', 'restore');
+
+/**
+ * They become unknown, each with an attempt for a person to decide: the one that was open when the copy was made, else one
+ * without a sending. Their rows are locked by the caller (docs/adr/0053-compared-after-restore.md).
+ */
+export async function holdCopied(run: RunStatement, held: readonly HeldReceipt[]): Promise<void> {
+  const made = held.filter(({ isOpen }) => !isOpen);
+  const open = held.filter(({ isOpen }) => isOpen);
+  await run(Prisma.sql`
+    INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at, outcome)
+    SELECT h.attempt_id, r.id, r.device_id,
+           1 + (SELECT coalesce(max(a.number), 0) FROM attempts a WHERE a.receipt_id = r.id), 'unknown',
+           coalesce(l.baseline, '{"terminalId": null, "journalId": null, "sequence": null, "reading": null}'),
+           '', ${HELD_BY_RESTORE}, now(), jsonb_build_object('why', ${RESTORED}::text)
+      FROM unnest(${made.map(({ receiptId }) => receiptId)}::text[], ${made.map(({ attemptId }) => attemptId)}::text[])
+           AS h(receipt_id, attempt_id)
+      JOIN receipts r ON r.id = h.receipt_id JOIN lanes l ON l.device_id = r.device_id`);
+  await run(Prisma.sql`
+    UPDATE attempts a SET ${ATTEMPT.set}, outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('why', ${RESTORED}::text)
+     WHERE a.id = ANY(${open.map(({ attemptId }) => attemptId)}::text[]) AND ${ATTEMPT.from}`);
+  const data = Prisma.sql`jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'why', ${RESTORED}::text)`;
+  await run(Prisma.sql`
+    WITH moved AS (
+      UPDATE receipts r SET ${RECEIPT.set}
+        FROM unnest(${held.map(({ receiptId }) => receiptId)}::text[], ${held.map(({ attemptId }) => attemptId)}::text[],
+                    ${held.map(() => newId('evt'))}::text[]) AS h(receipt_id, attempt_id, event_id)
+       WHERE r.id = h.receipt_id AND ${RECEIPT.from}
+      RETURNING r.id, r.merchant_id, r.type, h.attempt_id, h.event_id
+    )
+    ${receiptEvents('unknown', data, { id: EVENT_ID })}`);
+}

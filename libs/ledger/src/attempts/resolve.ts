@@ -1,0 +1,101 @@
+import { Prisma } from '#database';
+import { newId } from '#runtime';
+import { EVENT_ID, receiptEvents } from '../events.js';
+import { attemptMove, receiptMove, type Statements } from '../statements.js';
+
+/** The end of a parked attempt: a person's decision, or the comparison after a restore. */
+
+const FOUND = attemptMove('unknown', 'registered', 'operator');
+const ABSENT = attemptMove('unknown', 'not_registered', 'operator');
+const BACK = receiptMove('unknown', 'accepted', 'operator');
+const COMPARED = attemptMove('unknown', 'not_registered', 'restore');
+const BACK_BY_COMPARISON = receiptMove('unknown', 'accepted', 'restore');
+
+/** Closes an attempt that was parked; what was found out about it stays beside the decision. False: it is decided already. */
+export async function closeParked(
+  tx: Statements,
+  attemptId: string,
+  { state, resolution }: { state: 'registered' | 'not_registered'; resolution: Record<string, unknown> },
+): Promise<boolean> {
+  const move = state === 'registered' ? FOUND : ABSENT;
+  const closed = await tx.$executeRaw`
+    UPDATE attempts a
+       SET ${move.set},
+           outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
+     WHERE a.id = ${attemptId} AND ${move.from}`;
+  return closed === 1;
+}
+
+/** Back into its lane, at the place that it had. False: it is not unknown any more. */
+export async function sendAgain(tx: Statements, receiptId: string): Promise<boolean> {
+  const moved = await tx.$executeRaw`
+    UPDATE receipts r SET ${BACK.set} WHERE r.id = ${receiptId} AND ${BACK.from}`;
+  return moved === 1;
+}
+
+/**
+ * No register has them: back into their lanes. Without the proof of its own counters a receipt still needs its key: the register of
+ * its lane was not asked. @returns whose lanes have got some
+ */
+export async function releaseCompared(database: Statements, attemptIds: readonly string[]): Promise<string[]> {
+  const rows = await database.$queryRaw<{ device_id: string }[]>`
+    WITH released AS (${withEventIds(attemptIds)}), closed AS (
+      UPDATE attempts a
+         SET ${COMPARED.set},
+             outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('compared',
+               (SELECT jsonb_agg(jsonb_build_object('device_id', c.device_id, 'method', c.method, 'verdict', c.verdict,
+                                                    'at', to_char(c.seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')))
+                  FROM restore_checks c WHERE c.attempt_id = a.id))
+               || CASE WHEN EXISTS (SELECT FROM restore_checks c WHERE c.attempt_id = a.id AND c.method = 'counters'
+                                       AND c.device_id = a.device_id)
+                       THEN '{"proof": {"kind": "not_registered"}}'::jsonb ELSE '{}'::jsonb END
+        FROM released x WHERE a.id = x.id AND ${COMPARED.from}
+      RETURNING a.id, a.receipt_id, x.event_id
+    ), moved AS (
+      UPDATE receipts r SET ${BACK_BY_COMPARISON.set}
+        FROM closed WHERE r.id = closed.receipt_id AND ${BACK_BY_COMPARISON.from}
+      RETURNING r.id, r.merchant_id, r.type, r.device_id, closed.id AS attempt_id, closed.event_id
+    ), noted AS (${acceptedAgain('comparison')})
+    SELECT DISTINCT device_id FROM moved`;
+  return rows.map(({ device_id: deviceId }) => deviceId);
+}
+
+/** A person answers for it that the database lost nothing. @returns how many receipts are back in their lanes */
+export async function giveBackHeld(
+  tx: Statements,
+  attemptIds: readonly string[],
+  resolution: Record<string, unknown>,
+): Promise<number> {
+  const moved = await tx.$queryRaw<{ id: string }[]>`
+    WITH given AS (${withEventIds(attemptIds)}), closed AS (
+      UPDATE attempts a SET ${ABSENT.set},
+             outcome = coalesce(a.outcome, '{}'::jsonb) || jsonb_build_object('resolution', ${JSON.stringify(resolution)}::jsonb)
+        FROM given g WHERE a.id = g.id AND ${ABSENT.from} RETURNING a.id, a.receipt_id, g.event_id
+    ), moved AS (
+      UPDATE receipts r SET ${BACK.set}
+        FROM closed WHERE r.id = closed.receipt_id AND ${BACK.from}
+      RETURNING r.id, r.merchant_id, r.type, closed.id AS attempt_id, closed.event_id
+    ), noted AS (${acceptedAgain('operator')})
+    SELECT id FROM moved`;
+  return moved.length;
+}
+
+/** What the counters of a register say, beside the parked attempts that it may have. */
+export async function noteCounters(tx: Statements, deviceId: string, evidence: Record<string, unknown>): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE attempts a SET outcome = coalesce(a.outcome, '{}'::jsonb) || ${JSON.stringify(evidence)}::jsonb
+      FROM restore_checks c
+     WHERE c.device_id = ${deviceId} AND c.method = 'counters' AND a.id = c.attempt_id AND a.device_id = ${deviceId}
+       AND a.state = 'unknown'`;
+}
+
+function withEventIds(attemptIds: readonly string[]): Prisma.Sql {
+  return Prisma.sql`
+    SELECT * FROM unnest(${[...attemptIds]}::text[], ${attemptIds.map(() => newId('evt'))}::text[]) AS x(id, event_id)`;
+}
+
+function acceptedAgain(evidence: 'comparison' | 'operator'): Prisma.Sql {
+  const data = Prisma.sql`
+    jsonb_build_object('receipt_id', id, 'attempt_id', attempt_id, 'evidence', ${evidence}::text)`;
+  return receiptEvents('accepted', data, { id: EVENT_ID });
+}

@@ -1,0 +1,47 @@
+import { LEDGER_REFUND, Prisma } from '#database';
+import type { StoredIdentity } from '../accept/new-receipt.js';
+import type { HotStatements, Statements } from '../statements.js';
+import { RECEIPT_COLUMNS, type ReceiptRow } from './receipt-row.js';
+
+/** A merchant's receipt; another merchant's is as absent as a missing one. */
+export async function findReceipt(database: HotStatements, merchantId: string, id: string): Promise<ReceiptRow | null> {
+  const rows = await database.queryHot<ReceiptRow>(Prisma.sql`
+      SELECT ${RECEIPT_COLUMNS}
+      FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`);
+  return rows[0] ?? null;
+}
+
+/** Receipt `id` if this very request made it: the same key, external id and body; null says nothing about other receipts. */
+export async function findMadeBy(
+  database: HotStatements,
+  request: StoredIdentity,
+  id: string,
+): Promise<ReceiptRow | null> {
+  const { merchantId, clientId, operation, idempotencyKey, externalId, bodyHash } = request;
+  const rows = await database.queryHot<ReceiptRow>(Prisma.sql`
+      SELECT ${RECEIPT_COLUMNS}
+      FROM receipts
+      WHERE id = ${id} AND merchant_id = ${merchantId} AND body_hash = ${bodyHash}
+        AND external_id IS NOT DISTINCT FROM ${externalId}
+        AND (${idempotencyKey}::text IS NULL
+             OR (client_id = ${clientId} AND operation = ${operation} AND idempotency_key = ${idempotencyKey}))`);
+  return rows[0] ?? null;
+}
+
+/** Those of these receipts that no longer wait for a register. */
+export async function findSettled(database: Pick<Statements, '$queryRaw'>, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.$queryRaw<{ id: string }[]>`
+      SELECT id FROM receipts
+      WHERE id = ANY(${[...ids]}::text[]) AND status IN ('registered', 'rejected', 'unknown', 'cancelled')`;
+  return rows.map((row) => row.id);
+}
+
+/** Documents of all refunds that hold a part of the sale. Under the sale's lock it sees who had the lock before. */
+export async function refundsOf(
+  database: Pick<Statements, '$queryRaw'>,
+  saleId: string,
+): Promise<ReceiptRow['document'][]> {
+  const rows = await database.$queryRaw<Pick<ReceiptRow, 'document'>[]>`
+      SELECT f.document FROM receipts f WHERE f.refund_of = ${saleId} AND ${LEDGER_REFUND} ORDER BY f.id`;
+  return rows.map(({ document }) => document);
+}

@@ -1,0 +1,61 @@
+/**
+ * ESLint rule `house/owned-tables`: the ledger's tables are written by their owner alone (docs/adr/0061-one-ledger.md). Everything else
+ * calls a verb of the owner, so that each move is a pair of the table of moves and has its event.
+ */
+
+const LEDGER = /\/libs\/ledger\/src\//;
+
+/** Where each table may be written; events have one file of their own. */
+const OWNERS = {
+  receipts: LEDGER,
+  attempts: LEDGER,
+  lanes: LEDGER,
+  events: /\/libs\/ledger\/src\/events\.ts$/,
+  payments: /\/apps\/gateway\/src\/payments\/repository\//,
+  payment_calls: /\/apps\/gateway\/src\/payments\/repository\//,
+  payment_refunds: /\/apps\/gateway\/src\/payments\/repository\//,
+};
+
+const TABLES = Object.keys(OWNERS).join('|');
+const WRITE = new RegExp(`\\b(?:INSERT\\s+INTO|UPDATE(?:\\s+ONLY)?|DELETE\\s+FROM)\\s+"?(${TABLES})\\b`, 'gi');
+/** Prisma's models of these tables. */
+const MODELS = {
+  receipt: 'receipts',
+  attempt: 'attempts',
+  lane: 'lanes',
+  event: 'events',
+  payment: 'payments',
+  paymentCall: 'payment_calls',
+  paymentRefund: 'payment_refunds',
+};
+const WRITING = /^(create|update|delete|upsert)/;
+
+/** @type {import('eslint').Rule.RuleModule} */
+export const ownedTables = {
+  meta: { messages: { owned: '{{table}} is written by its owner alone: call a verb of {{owner}}.' } },
+  create(context) {
+    const file = context.filename.replaceAll('\\', '/');
+    const report = (node, table) => {
+      const owner = OWNERS[table];
+      if (owner.test(file)) return;
+      const name = owner.source.includes('ledger') ? 'libs/ledger' : 'apps/gateway/src/payments/repository';
+      context.report({ node, messageId: 'owned', data: { table, owner: name } });
+    };
+    const checkText = (node, text) => {
+      for (const [, table] of text.matchAll(WRITE)) report(node, table.toLowerCase());
+    };
+    return {
+      TemplateElement: (node) => checkText(node, node.value.raw),
+      Literal: (node) => {
+        if (typeof node.value === 'string') checkText(node, node.value);
+      },
+      CallExpression: ({ callee }) => {
+        if (callee.type !== 'MemberExpression' || callee.object.type !== 'MemberExpression') return;
+        const [verb, model] = [callee.property, callee.object.property];
+        if (verb.type !== 'Identifier' || model.type !== 'Identifier' || !WRITING.test(verb.name)) return;
+        const table = MODELS[model.name];
+        if (table !== undefined) report(callee, table);
+      },
+    };
+  },
+};
