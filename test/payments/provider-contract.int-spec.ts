@@ -105,6 +105,7 @@ const isDone = (fault: string): boolean => !fault.endsWith('_before');
 
 describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (_name, way) => {
   const byCall = way.pays === 'by call';
+  const refunds = DEFINITIONS[way.provider].capabilities(readerOf(way, '')).refundInitiator[way.flow] === 'us';
 
   it('moves the money as it says, by the same sum, and back', async () => {
     const begun = await captured(way);
@@ -112,6 +113,7 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
     const status = await reads(begun, /^captured$/);
     expect(status).toMatchObject({ amountTiyin: way.showsAmount ? SUM : null });
     expect(await simulator.money(ref.ourRef)).toMatchObject({ taken: 1, back: 0 });
+    if (!refunds) return;
     await client.refund?.(ref, { amountTiyin: SUM, key: '1', lines: null });
     await reads(begun, BACK);
     expect(await simulator.money(ref.ourRef)).toMatchObject({ taken: 1, back: SUM });
@@ -151,7 +153,8 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
     expect(outcome?.kind).not.toBe('refused');
     await simulator.faults();
     const said = await settled(begun);
-    if (isDone(fault)) expect(said).toBe(taken(way));
+    // Where a call goes before it that moves nothing, that one is struck.
+    if (isDone(fault) && outcome?.kind !== 'unsent') expect(said).toBe(taken(way));
     else expect(said).toMatch(/^(pending|not_found|unknown)$/);
   });
 
@@ -169,6 +172,7 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
   });
 
   it.each(FAULTS)('refund: claims nothing that did not happen after %s, and gives back once', async (fault) => {
+    if (!refunds) return;
     const begun = await captured(way);
     const { client, ref } = begun;
     await simulator.faults({ fault, next: 1, delay_ms: fault === 'delay' ? TIMEOUT_MS + 500 : 200 });
@@ -188,13 +192,14 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
     if (!client.capabilities.partialRefunds.includes(way.flow)) return;
     const part = (key: string) => client.refund?.(ref, { amountTiyin: 50_000, key, lines: null });
     expect(await part('1')).toMatchObject({ kind: 'status', status: 'refunded' });
-    if (way.keyedRefunds) expect(await part('1')).toMatchObject({ kind: 'status', status: 'refunded' });
+    if (way.repeatedRefund === 'replayed') expect(await part('1')).toMatchObject({ status: 'refunded' });
+    if (way.repeatedRefund === 'refused') expect((await part('1'))?.kind).not.toBe('status');
     expect(await part('2')).toMatchObject({ kind: 'status', status: 'refunded' });
     expect(await simulator.money(ref.ourRef)).toMatchObject({ back: 100_000 });
     const tooMuch = await client.refund?.(ref, { amountTiyin: 50_051, key: '3', lines: null });
     expect(tooMuch?.kind).not.toBe('status');
     const said = await reads(begun, /^captured$/);
-    expect(said?.kind === 'status' ? said.refundedTiyin : 0).toEqual(way.keyedRefunds ? 100_000 : null);
+    expect(said?.kind === 'status' ? said.refundedTiyin : 0).toEqual(way.showsRefunded ? 100_000 : null);
     expect(await simulator.money(ref.ourRef)).toMatchObject({ taken: 1, back: 100_000 });
   });
 
@@ -252,7 +257,8 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
     begun.ref.providerRef = '0c8a4f0e-6f4f-4d7f-9f5c-4a1f0a6f3d11';
     if (byCall) expect(await begun.client.authorize?.(begun.order, instrumentOf(way), begun.ref)).toMatchObject(UNSENT);
     if (way.flow === 'hold') expect(await begun.client.capture?.(begun.ref, null)).toMatchObject(UNSENT);
-    expect(await begun.client.refund?.(begun.ref, { amountTiyin: SUM, key: '1', lines: null })).toMatchObject(UNSENT);
+    if (refunds)
+      expect(await begun.client.refund?.(begun.ref, { amountTiyin: SUM, key: '1', lines: null })).toMatchObject(UNSENT);
   });
 
   function client(): PaymentProvider {

@@ -14,6 +14,8 @@ export interface SimPayment {
   link: string | null;
   /** Nobody there knows it any more. */
   isForgotten: boolean;
+  /** Where somebody has changed it. */
+  currency?: string;
   /** What the provider itself had registered: its receipt, or the refund of it. */
   documents: SimDocument[];
 }
@@ -23,6 +25,7 @@ export interface SimMoneyEdit {
   status?: SimPayment['status'];
   amount?: number;
   forget?: boolean;
+  currency?: string;
 }
 
 export interface SimDocument {
@@ -38,6 +41,8 @@ export interface SimLines {
 
 const TERMINALS: Readonly<Record<ProviderCode, string>> = {
   ...{ payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187', uzum: 'EZ000000000161' },
+  octo: 'EP000000000001',
+  atmos: 'EP000000000002',
 };
 
 export class Money {
@@ -66,7 +71,7 @@ export class Money {
   }
 
   /** @returns whether there is such a payment */
-  edit(id: string, { status, amount, forget }: SimMoneyEdit): boolean {
+  edit(id: string, { status, amount, forget, currency }: SimMoneyEdit): boolean {
     const payment = this.payments.find((each) => each.id === id);
     if (!payment) return false;
     if (status === 'captured' && payment.captures === 0) payment.captures = 1;
@@ -74,6 +79,7 @@ export class Money {
     payment.status = status ?? payment.status;
     payment.amountTiyin = amount ?? payment.amountTiyin;
     payment.isForgotten = forget ?? payment.isForgotten;
+    if (currency !== undefined) payment.currency = currency;
     return true;
   }
 

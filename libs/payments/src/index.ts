@@ -1,3 +1,4 @@
+export { atmosSign } from './atmos/atmos.signature.js';
 export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
 export {
   decideClick,
@@ -39,6 +40,7 @@ export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from
 export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
+export { octoSignatures } from './octo/octo.signature.js';
 export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
 export {
   decidePayme,

@@ -81,6 +81,8 @@ const BASES: Record<ProviderCode, RegExp> = {
   payme: /^https:\/\/checkout\.paycom\.uz\/api/,
   click: /^https:\/\/api\.click\.uz\/v2\/merchant/,
   multicard: /^https:\/\/mesh\.multicard\.uz/,
+  atmos: /^https:\/\/apigw\.atmos\.uz/,
+  octo: /^https:\/\/secure\.octo\.uz/,
   uzum: /^https:\/\/(checkout-key\.inplat-tech\.com|mobile\.apelsin\.uz|ofd-key\.inplat-tech\.com)/,
 };
 

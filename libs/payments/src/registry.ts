@@ -1,6 +1,8 @@
+import { ATMOS } from './atmos/atmos.provider.js';
 import { CLICK } from './click/click.provider.js';
 import type { ProviderDefinition } from './definition.js';
 import { MULTICARD } from './multicard/multicard.provider.js';
+import { OCTO } from './octo/octo.provider.js';
 import { PAYME } from './payme/payme.provider.js';
 import { PROVIDERS, type ProviderCode } from './port.js';
 import { UZUM } from './uzum/uzum.provider.js';
@@ -11,6 +13,8 @@ export const DEFINITIONS: Readonly<Record<ProviderCode, ProviderDefinition>> = {
   click: CLICK,
   multicard: MULTICARD,
   uzum: UZUM,
+  octo: OCTO,
+  atmos: ATMOS,
 };
 
 export function isProvider(text: string): text is ProviderCode {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { uzumMerchantAuth, type ProviderCode } from '#payments';
+import { octoSignatures, uzumMerchantAuth, type ProviderCode } from '#payments';
 import { schemaFile, type Exchange } from '../../../libs/payments/src/testing/provider-schemas.js';
 import type { PaymentsFixture } from '../payments-fixture.js';
 
@@ -94,6 +94,40 @@ function uzumCallback(fixture: PaymentsFixture, paymentId: string, operationType
   };
 }
 
+const OCTO_SECRET = 'octo-secret';
+const octoUrl = ({ accounts }: PaymentsFixture): string => accounts.octo?.url ?? '';
+
+function octoBody(uuid: string, ref: string, secret = OCTO_SECRET): Record<string, unknown> {
+  const signed = { uuid, status: 'succeeded', hashKey: randomUUID() };
+  const [signature] = octoSignatures(signed, { kind: 'nested', secret });
+  const named = { shop_transaction_id: ref, octo_payment_UUID: uuid, status: signed.status };
+  return { ...named, signature, hash_key: signed.hashKey, total_sum: 1_120, refunded_sum: 0 };
+}
+
+function octoCall(fixture: PaymentsFixture, paymentId: string): Call {
+  return async () => {
+    const [known] = await fixture.simulated(paymentId);
+    return post(octoUrl(fixture), octoBody(known?.id ?? randomUUID(), paymentId))();
+  };
+}
+
+const OCTO: ProviderCaller = {
+  ...{ name: 'octo', provider: 'octo', payment: { provider: 'octo' }, refusedStatus: 403 },
+  forged: (fixture, id) => {
+    const made = octoBody(randomUUID(), id);
+    return [
+      post(octoUrl(fixture), octoBody(randomUUID(), id, 'another-secret')),
+      post(octoUrl(fixture), { ...made, status: 'canceled' }),
+      post(octoUrl(fixture), { ...made, octo_payment_UUID: randomUUID() }),
+      post(octoUrl(fixture), { ...made, signature: undefined }),
+      post(octoUrl(fixture), '{"half": '),
+    ];
+  },
+  about: octoCall,
+  lie: octoCall,
+  examples: () => examplesOf('octo', ['']).map((example) => ({ ...example, status: 200, answer: {} })),
+};
+
 /** What the schema file gives as examples of these calls. */
 export function examplesOf(provider: ProviderCode, paths: readonly string[]): Exchange[] {
   const file = schemaFile(provider);
@@ -109,4 +143,4 @@ export function examplesOf(provider: ProviderCode, paths: readonly string[]): Ex
 }
 
 /** Providers whose calls are hints, or who drive by the shared transactions. Payme, Click and Multicard have suites of their own. */
-export const CALLERS: readonly ProviderCaller[] = [UZUM_MERCHANT, UZUM_CHECKOUT];
+export const CALLERS: readonly ProviderCaller[] = [UZUM_MERCHANT, UZUM_CHECKOUT, OCTO];

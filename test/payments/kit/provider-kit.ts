@@ -14,8 +14,10 @@ export interface ProviderWay {
   showsAmount: boolean;
   /** Whether a status or a call names the currency. */
   showsCurrency: boolean;
-  /** Whether a repeated refund of the same key is known to be the same. */
-  keyedRefunds: boolean;
+  /** Whether a status names the sum that went back. */
+  showsRefunded: boolean;
+  /** What a repeated refund of the same key is answered: as the first time, refused, or it is another refund. */
+  repeatedRefund: 'replayed' | 'refused' | 'another';
   /** Whether calls are signed with a time that the provider checks. */
   timed: boolean;
   /** What a status says of money that is held: some have no word of their own for it. */

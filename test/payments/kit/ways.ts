@@ -1,6 +1,14 @@
 import type { ProviderWay } from './provider-kit.js';
 
-const BASIC = { showsCurrency: false, keyedRefunds: false, timed: false, expires: false, held: 'authorized' } as const;
+const BASIC = {
+  showsCurrency: false,
+  showsRefunded: false,
+  repeatedRefund: 'another',
+  timed: false,
+  expires: false,
+  held: 'authorized',
+} as const;
+const KEYED = { showsRefunded: true, repeatedRefund: 'replayed' } as const;
 const CLICK = { service_id: '1', merchant_id: '2', merchant_user_id: '2', secret_key: 's' };
 const TOKEN = { token: 'token-0001' };
 
@@ -35,26 +43,55 @@ export const WAYS: readonly ProviderWay[] = [
   {
     ...{ name: 'uzum checkout, two steps by token', provider: 'uzum', flow: 'hold', instrument: TOKEN },
     values: uzum({ pay_type: 'TWO_STEP' }),
-    ...{ ...BASIC, pays: 'by call', showsAmount: true, keyedRefunds: true, expires: true },
+    ...{ ...BASIC, pays: 'by call', showsAmount: true, ...KEYED, expires: true },
   },
   {
     ...{ name: 'uzum checkout, one step by token', provider: 'uzum', flow: 'invoice', instrument: TOKEN },
     values: uzum({}),
-    ...{ ...BASIC, pays: 'by call', showsAmount: true, keyedRefunds: true },
+    ...{ ...BASIC, pays: 'by call', showsAmount: true, ...KEYED },
   },
   {
     ...{ name: 'uzum checkout, two steps on its page', provider: 'uzum', flow: 'hold', instrument: {} },
     values: uzum({ pay_type: 'TWO_STEP' }),
-    ...{ ...BASIC, pays: 'on page', showsAmount: true, keyedRefunds: true, expires: true },
+    ...{ ...BASIC, pays: 'on page', showsAmount: true, ...KEYED, expires: true },
   },
   {
     ...{ name: 'uzum checkout, one step on its page', provider: 'uzum', flow: 'invoice', instrument: {} },
     values: uzum({}),
-    ...{ ...BASIC, pays: 'on page', showsAmount: true, keyedRefunds: true },
+    ...{ ...BASIC, pays: 'on page', showsAmount: true, ...KEYED },
   },
   {
     ...{ name: 'uzum fast pay', provider: 'uzum', flow: 'charge', instrument: { qr: `6385${'7'.repeat(39)}` } },
     values: uzum({}),
     ...{ ...BASIC, pays: 'by call', showsAmount: false, timed: true },
+  },
+  {
+    ...{ name: 'octo, two stages', provider: 'octo', flow: 'hold', instrument: {}, pays: 'on page' },
+    values: (url) => ({ shop_id: '1', secret: 's', api_url: `${url}/octo/api` }),
+    ...{
+      ...BASIC,
+      showsAmount: true,
+      showsCurrency: true,
+      showsRefunded: true,
+      repeatedRefund: 'refused',
+      expires: true,
+    },
+  },
+  {
+    ...{ name: 'octo, one stage', provider: 'octo', flow: 'invoice', instrument: {}, pays: 'on page' },
+    values: (url) => ({ shop_id: '1', secret: 's', api_url: `${url}/octo/api`, stages: 'one' }),
+    ...{ ...BASIC, showsAmount: true, showsCurrency: true, showsRefunded: true, repeatedRefund: 'refused' },
+  },
+  {
+    ...{ name: 'atmos, charged by token', provider: 'atmos', flow: 'charge', instrument: TOKEN, pays: 'by call' },
+    values: (url) => ({ consumer_key: 'k', consumer_secret: 's', store_id: '1', api_url: `${url}/atmos` }),
+    ...{ ...BASIC, showsAmount: true },
+  },
+  {
+    ...{ name: 'atmos, held by token', provider: 'atmos', flow: 'hold', instrument: TOKEN, pays: 'by call' },
+    values: (url) => ({
+      ...{ consumer_key: 'k', consumer_secret: 's', store_id: '1', api_url: `${url}/atmos`, mode: 'hold' },
+    }),
+    ...{ ...BASIC, showsAmount: true, expires: true },
   },
 ];

@@ -114,6 +114,8 @@ function isFailure({ provider, by, status, answer }: Exchange): boolean {
   if (by === 'provider') return status !== 200 && provider !== 'click' && provider !== 'multicard';
   const codes = ['error_code', 'errorCode', 'error'].filter((name) => name in fields);
   if (codes.length > 0 && provider !== 'multicard') return codes.some((name) => fields[name] !== 0);
+  if (provider === 'atmos')
+    return (fields['result'] as { code?: unknown } | undefined)?.code !== 'OK' && 'result' in fields;
   return status >= 300;
 }
 
