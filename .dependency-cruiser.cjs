@@ -4,8 +4,59 @@
  */
 const TESTS = '(\\.(spec|int-spec|e2e-spec)\\.ts$|/testing/)';
 
+/**
+ * The gateway's contexts, ground floor first. Each knows those before it and none after it; `operator` and `notify` do not know
+ * each other, nor do `docs` and `programs`.
+ */
+const CONTEXTS = [
+  ['http'],
+  ['audit'],
+  ['access'],
+  ['fleet'],
+  ['goods'],
+  ['receipts'],
+  ['payments'],
+  ['notify', 'operator'],
+  ['docs', 'programs'],
+];
+
+/** @returns what a context may not import: those above it, those beside it, and the files that put the gateway together */
+function contextRules() {
+  const inGateway = (names) => `^apps/gateway/src/(${names.join('|')})/`;
+  return CONTEXTS.flatMap((beside, floor) =>
+    beside.map((name) => {
+      const strangers = [...beside.filter((other) => other !== name), ...CONTEXTS.slice(floor + 1).flat()];
+      const together = '^apps/gateway/src/(main|gateway\\.module|databases|stop-gateway)\\.ts$';
+      return {
+        name: `gateway-context-${name}`,
+        comment: 'Arrows between contexts run one way (docs/architecture.md).',
+        severity: 'error',
+        from: { path: inGateway([name]), pathNot: TESTS },
+        to: { path: [...(strangers.length > 0 ? [inGateway(strangers)] : []), together] },
+      };
+    }),
+  );
+}
+
 module.exports = {
   forbidden: [
+    ...contextRules(),
+    {
+      name: 'gateway-has-these-contexts',
+      comment: 'A new folder beside them belongs into one of them.',
+      severity: 'error',
+      from: { path: '^apps/gateway/src/' },
+      to: {
+        path: '^apps/gateway/src/[^/]+/',
+        pathNot: `^apps/gateway/src/(testing|${CONTEXTS.flat().join('|')})/`,
+      },
+    },
+    {
+      name: 'settings-know-no-context',
+      severity: 'error',
+      from: { path: '^apps/gateway/src/(settings|tokens)\\.ts$' },
+      to: { path: '^apps/gateway/src/', pathNot: '^apps/gateway/src/http/rate\\.ts$' },
+    },
     {
       name: 'no-cycles',
       comment: 'A cycle cannot be understood, tested or moved piece by piece.',

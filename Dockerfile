@@ -19,7 +19,7 @@ COPY --from=build /app/scripts ./scripts
 COPY --from=build /app/prisma/migrations ./prisma/migrations
 COPY --from=build /app/prisma/grants.sql ./prisma/
 COPY --from=build /app/data ./data
-COPY --from=build /app/docs/openapi.json ./docs/
+COPY --from=build /app/docs/openapi.json /app/docs/code-samples.json ./docs/
 # The register keeps its journal in /data, the gateway files in /scratch while it reads them; the other programs write nothing.
 RUN mkdir /data /scratch && chown node:node /data /scratch
 VOLUME /data

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { GoodsCatalog, type ProductQuery } from '../apps/gateway/src/catalog/goods-catalog.js';
-import { xlsxStream, type Cell } from '../apps/gateway/src/sheets/xlsx-writer.js';
+import { GoodsCatalog, type ProductQuery } from '../apps/gateway/src/goods/catalog/goods-catalog.js';
+import { xlsxStream, type Cell } from '../apps/gateway/src/goods/sheets/xlsx-writer.js';
 import { PrismaService } from '../libs/database/src/index.js';
 import { createLogger } from '../libs/runtime/src/index.js';
 import { sql } from '../test/system/database.js';
@@ -213,10 +213,14 @@ interface CommandRun {
 /** One command in a process of its own, with its memory over its time. */
 async function runCommand(system: TestSystem, args: readonly string[]): Promise<CommandRun> {
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, [join('dist', 'apps', 'gateway', 'src', 'cli', 'main.js'), ...args], {
-    env: { ...system.programEnv },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    [join('dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js'), ...args],
+    {
+      env: { ...system.programEnv },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
   const samples: number[] = [];
   const watch = setInterval(() => {
     samples.push((child.pid === undefined ? null : residentMebibytes(child.pid)) ?? 0);

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Body, Controller, Get, HttpCode, Module, Post } from '@nestjs/common';
-import { createFastifyNestApp, createLogger, Metrics } from '#runtime';
+import { createFastifyNestApp } from '#http';
+import { createLogger, Metrics } from '#runtime';
 import { GatewayModule } from '../apps/gateway/src/gateway.module.js';
 import { Scopes } from '../apps/gateway/src/http/scopes.js';
 import { loadSettings } from '../apps/gateway/src/settings.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { apiKeyOwner } from '#database';
-import { parseKeyring, seal } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import { startSystem, type TestSystem } from '../test/system/system.js';
 import type { Figure } from './report.js';
 

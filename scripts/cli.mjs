@@ -9,7 +9,7 @@ import { PROGRAMS } from './lib/programs.mjs';
 import { ensureSecrets } from './lib/secrets.mjs';
 import { runProgram } from './lib/user-error.mjs';
 
-const MAIN = path.join(ROOT, 'dist', 'apps', 'gateway', 'src', 'cli', 'main.js');
+const MAIN = path.join(ROOT, 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');
 
 /** npm run cli -- merchant create …: the gateway's command line, on the database that the programs of this folder use. */
 await runProgram(async () => {

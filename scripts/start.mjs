@@ -16,7 +16,7 @@ import { Supervisor } from './lib/supervisor.mjs';
 import { runProgram } from './lib/user-error.mjs';
 import { printWelcome } from './lib/welcome.mjs';
 
-const SEED = path.join(ROOT, 'dist', 'apps', 'gateway', 'src', 'demo', 'seed-demo.js');
+const SEED = path.join(ROOT, 'dist', 'apps', 'gateway', 'src', 'programs', 'demo', 'seed-demo.js');
 
 /** npm start: from a fresh clone to a running system with a demo merchant, in one command. */
 await runProgram(async () => {

@@ -42,6 +42,21 @@ describeInBrowser('in a browser', () => {
       await page.goto(`${world.gateway.base}/docs`);
       await page.waitForSelector('.opblock-tag', { timeout: 60_000 });
       expect(await page.locator('.opblock-tag').count()).toBeGreaterThan(5);
+      // Receipts first, and their examples in four languages.
+      expect(await page.locator('.opblock-tag').first().getAttribute('data-tag')).toBe('receipts');
+      await page.locator('.opblock-tag').first().click();
+      await page.locator('#operations-receipts-receipts_create .opblock-summary-control').first().click();
+      const example = page.locator('#operations-receipts-receipts_create .example-code');
+      await example.waitFor({ timeout: 60_000 });
+      expect(await example.textContent()).toContain('curl -X POST "$GATEWAY_URL/v1/receipts"');
+      for (const [language, text] of [
+        ['Node.js', "fgw.request('POST', '/v1/receipts'"],
+        ['Python', 'urllib.request.Request('],
+        ['PHP', 'curl_setopt_array('],
+      ]) {
+        await page.getByRole('button', { name: language, exact: true }).click();
+        expect(await example.textContent()).toContain(text);
+      }
       expect(foreign).toEqual([]);
       expect(faults).toEqual([]);
     } finally {

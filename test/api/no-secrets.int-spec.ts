@@ -1,8 +1,8 @@
 // Promise: who steals a dump of the database, the queue or the logs finds no token, no secret and no key of a register in it.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { newAccessToken } from '../../apps/gateway/src/oauth/access-token.js';
-import { newClientSecret } from '../../apps/gateway/src/oauth/client-secret.js';
+import { newAccessToken } from '../../apps/gateway/src/access/oauth/access-token.js';
+import { newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
 import { until } from '../system/until.js';
 import { SecretsRig } from './secrets-rig.js';
 

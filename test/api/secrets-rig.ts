@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { createFastifyNestApp, createLogger, Metrics, readSettings } from '#runtime';
+import { createFastifyNestApp } from '#http';
+import { createLogger, Metrics, readSettings } from '#runtime';
 import { startTestRegister, type TestRegister } from '../../apps/cash-register/src/testing/register-fixture.js';
 import { LanesModule } from '../../apps/device-relay/src/lanes/lanes.module.js';
 import { RelayModule } from '../../apps/device-relay/src/relay.module.js';
@@ -11,7 +12,7 @@ import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings
 import { GatewayModule } from '../../apps/gateway/src/gateway.module.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { SETTINGS } from '../../apps/gateway/src/settings.js';
-import { Receiver } from '../../apps/gateway/src/webhooks/testing/receiver.js';
+import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import { OwnRedis, redisIsInstalled } from '../../libs/queue/src/testing/own-redis.js';
 import { findPackaged, startPackaged, type PackagedServer } from '../recovery/packaged-postgres.js';

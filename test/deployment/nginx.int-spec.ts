@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { parseCidr } from '#runtime';
+import { parseCidr } from '#outgoing';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
-import { OauthGateway } from '../../apps/gateway/src/oauth/testing/oauth-gateway.js';
+import { OauthGateway } from '../../apps/gateway/src/access/oauth/testing/oauth-gateway.js';
 import { until } from '../system/until.js';
 
 const CONFIGURATION = join(import.meta.dirname, '..', '..', 'ops', 'nginx.conf');

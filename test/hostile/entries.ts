@@ -173,7 +173,8 @@ function drippingEntry(url: string, authorization: { authorization?: string }): 
   const place = isAuthenticated ? 'chunks' : 'chunks without a token';
   return {
     ...{ place, program: 'gateway', isAuthenticated, bytes: MIB },
-    // Refused by its head: of a harmless body not a byte is looked at, of chunks Node.js parses what one read has brought before the cut.
+    // Refused by its head: of a harmless body not a byte is read, of chunks Node.js parses what one read has brought, up to 64 KiB, before
+    // the cut. Its parser cannot be stopped within a read: pause() takes effect after it (tried: 10.9 ms before, 8.4 to 10.9 ms with it).
     ...(!isAuthenticated && { maxRatio: 25 }),
     harmless: (bytes) => chunkedRequest(call, HARMLESS(bytes), 8 * KIB).toString('latin1'),
     hostile: {

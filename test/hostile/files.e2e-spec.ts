@@ -1,7 +1,7 @@
 // Promise: whatever file a merchant sends, it costs that import at most: the gateway keeps running, answers others, and needs little more memory.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FILE_MEDIA_TYPES } from '#runtime';
+import { FILE_MEDIA_TYPES } from '#http';
 import { startSystem, type TestSystem } from '../system/system.js';
 import { HOSTILE_FILES, type HostileFile } from './files.js';
 import { CAN_MEASURE } from './processor-time.js';

@@ -1,5 +1,5 @@
 // Promise: unfinished handshakes are divided by the address that dials, also behind the trusted proxy: none of them can take all.
-import { parseCidr, type Cidr } from '#runtime';
+import { parseCidr, type Cidr } from '#outgoing';
 import { LINK_PROTOCOL } from '#link';
 import { LinkRig } from './link-rig.js';
 import { newKey, RawRegister } from './raw-register.js';

@@ -1,5 +1,6 @@
 // Promise: whichever relay holds a register's link and whichever works its lane, each receipt is registered once, and a register that moves is found.
-import { newId, stopFastifyNestApp } from '#runtime';
+import { stopFastifyNestApp } from '#http';
+import { newId } from '#runtime';
 import {
   API_KEY,
   startTestRegister,

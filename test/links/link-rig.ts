@@ -8,18 +8,10 @@ import { createTestDatabase, sampleDocument, type TestDatabase } from '#database
 import { DEFAULT_PROFILE, type DeviceProfile } from '#fiscal-domain';
 import { hashEnrolmentCode, LinkAgent, newEnrolmentCode, readLinkUrl } from '#link';
 import type { LocalApiClient } from '#local-api';
-import {
-  createFastifyNestApp,
-  createLogger,
-  Metrics,
-  newId,
-  parseCidr,
-  parseKeyring,
-  seal,
-  stopFastifyNestApp,
-  type Cidr,
-  type Logger,
-} from '#runtime';
+import { createFastifyNestApp, stopFastifyNestApp } from '#http';
+import { parseCidr, type Cidr } from '#outgoing';
+import { createLogger, Metrics, newId, type Logger } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
 import { LaneRunner } from '../../apps/device-relay/src/lanes/lane-runner.js';

@@ -3,11 +3,12 @@ import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
+import { createFastifyNestApp } from '#http';
+import { createLogger, Metrics, newId } from '#runtime';
 import { PrismaService } from '#database';
 import { GatewayModule } from '../../apps/gateway/src/gateway.module.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
-import { hashAccessToken, newAccessToken } from '../../apps/gateway/src/oauth/access-token.js';
+import { hashAccessToken, newAccessToken } from '../../apps/gateway/src/access/oauth/access-token.js';
 import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-settings.js';
 import { apiDescription, type Endpoint } from '../api/api-document.js';
 

@@ -1,8 +1,8 @@
 // What a provider's calls say of a customer (card tokens, masked numbers, phones) is nowhere in clear, opens with the secrets' key alone, and is gone when its time is over.
 import { callbackOwner } from '#database';
-import { open, parseKeyring } from '#runtime';
+import { open, parseKeyring } from '#secrets';
 import { CallbackKeeper } from '../../apps/gateway/src/payments/inbound/callback-keeper.js';
-import { RotateSecrets } from '../../apps/gateway/src/secrets/rotate-secrets.js';
+import { RotateSecrets } from '../../apps/gateway/src/programs/secrets/rotate-secrets.js';
 import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SETTINGS_TOKEN } from '../../apps/gateway/src/tokens.js';
 import { sql } from '../system/database.js';

@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { multicardWebhookSign, type ProviderCode } from '#payments';
-import { parseCidr, newId } from '#runtime';
+import { parseCidr } from '#outgoing';
+import { newId } from '#runtime';
 import { violationsOf } from '../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
-import { parseProviderHosts } from '../../apps/gateway/src/payments/accounts/provider-hosts.js';
+import { parseProviderHosts } from '#payments';
 import { NO_ACCOUNTS, type MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';

@@ -1,7 +1,7 @@
 // Promise: a provider's secret goes where it was entered for, and nowhere else: not to a changed address, not to a host that the operator does not list.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseProviderHosts, PROVIDER_HOSTS } from '../../apps/gateway/src/payments/accounts/provider-hosts.js';
+import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 import { until } from '../system/until.js';
 import { paymentsFixture } from './payments-fixture.js';
 

@@ -29,7 +29,7 @@ function commandsOf(page: string): string[] {
   return lines
     .map((line) => line.replace(/\s#.*$/, '').trim())
     .map((line) => /(?:^|[\s(|])(?:npm run (?:--silent )?fgw --|fgw) ([^|)>]*)/.exec(line)?.[1]?.trim() ?? '')
-    .filter((line) => line !== '');
+    .filter((line) => line !== '' && !line.startsWith('"$@"'));
 }
 
 const shown = ['README.md', ...pagesBelow('docs'), ...pagesBelow('examples')].flatMap((page) =>

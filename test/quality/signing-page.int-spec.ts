@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { nameKey } from '#fiscal-domain';
-import { parseKeyring } from '#runtime';
-import { SigningRig } from '../../apps/gateway/src/signing/testing/signing-rig.js';
+import { parseKeyring } from '#secrets';
+import { SigningRig } from '../../apps/gateway/src/access/signing/testing/signing-rig.js';
 import { createMerchant, type TestMerchant } from '../system/merchant.js';
 
 const run = promisify(execFile);

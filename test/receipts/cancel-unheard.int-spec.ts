@@ -12,7 +12,9 @@ import { ReceiptRepository } from '../../apps/gateway/src/receipts/receipt.repos
 import { answer, MisbehavingServer } from '../../libs/local-api/src/testing/misbehaving-server.js';
 import { until } from '../../libs/queue/src/testing/until.js';
 import { apiKeyOwner } from '#database';
-import { createLogger, OutgoingGuard, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
+import { OutgoingGuard, parseCidr } from '#outgoing';
+import { createLogger, systemClock } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 
 const logger = createLogger('test', 'silent');
 const keyring = parseKeyring(randomBytes(32).toString('base64'));

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import pg from 'pg';
-import { ClassifierRig } from '../../apps/gateway/src/classifier/testing/classifier-rig.js';
-import { RegisterSite, type SiteRow } from '../../apps/gateway/src/classifier/testing/register-site.js';
+import { ClassifierRig } from '../../apps/gateway/src/goods/classifier/testing/classifier-rig.js';
+import { RegisterSite, type SiteRow } from '../../apps/gateway/src/goods/classifier/testing/register-site.js';
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { until } from '../system/until.js';
 

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { apiKeyOwner } from '#database';
 import type { Baseline } from '#fiscal-domain';
-import { createLogger, OutgoingGuard, parseCidr, parseKeyring, seal } from '#runtime';
+import { OutgoingGuard, parseCidr } from '#outgoing';
+import { createLogger } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import {
   API_KEY,
   startTestRegister,

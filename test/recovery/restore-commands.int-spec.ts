@@ -11,8 +11,8 @@ import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-la
 import { holdAfterRestore } from '../../apps/device-relay/src/lanes/hold-after-restore.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { VerifyAuditTrail } from '../../apps/gateway/src/audit/verify-audit-trail.js';
-import { Cli } from '../../apps/gateway/src/cli/cli.js';
-import { CliModule } from '../../apps/gateway/src/cli/cli.module.js';
+import { Cli } from '../../apps/gateway/src/programs/cli/cli.js';
+import { CliModule } from '../../apps/gateway/src/programs/cli/cli.module.js';
 import { testGatewaySettings } from '../../apps/gateway/src/testing/gateway-settings.js';
 import { until } from '../system/until.js';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Classifier } from '../../apps/cash-register/src/classifier/classifier.js';
-import { CatalogFixture, sampleEntries } from '../../apps/gateway/src/catalog/testing/catalog-fixture.js';
+import { CatalogFixture, sampleEntries } from '../../apps/gateway/src/goods/catalog/testing/catalog-fixture.js';
 
 test('a register that loads the export knows every code as the gateway does', async () => {
   const catalog = await CatalogFixture.start();

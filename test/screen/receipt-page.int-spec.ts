@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import { ReceiptUrls } from '../../apps/gateway/src/receipts/receipt-url.js';
-import { documentOf, SIGN, storeReceipt } from '../../apps/gateway/src/receipt-page/testing/documents.js';
-import { readQr } from '../../apps/gateway/src/receipt-page/testing/read-qr.js';
+import { documentOf, SIGN, storeReceipt } from '../../apps/gateway/src/receipts/documents/testing/documents.js';
+import { readQr } from '../../apps/gateway/src/receipts/documents/testing/read-qr.js';
 import { describeInBrowser, screenshotPath, startBrowser } from './browser.js';
 
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 900 } } as const;

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PagedList } from '#sdk';
 import { FiscalGateway, ProblemError } from '#sdk';
-import { parseKeyring } from '#runtime';
+import { parseKeyring } from '#secrets';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import { RESOURCES, PAYMENTS, WEBHOOKS } from '../../libs/sdk/src/resources/tables.js';
 import { createMerchant } from '../system/merchant.js';

@@ -14,7 +14,7 @@ import {
   type RetryInfo,
   type SigningOptions,
 } from '#sdk';
-import { parseKeyring } from '#runtime';
+import { parseKeyring } from '#secrets';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { createMerchant, type TestMerchant } from '../system/merchant.js';

@@ -1,5 +1,5 @@
 // Promise: whatever is sent, the answer is the right 4xx problem document, nothing is stored, and the key stays free.
-import { hashAccessToken, newAccessToken } from '../../apps/gateway/src/oauth/access-token.js';
+import { hashAccessToken, newAccessToken } from '../../apps/gateway/src/access/oauth/access-token.js';
 import { newId } from '#runtime';
 import { BAD_BODIES, BREAD, item, sale, WRONG_TYPES } from './bad-bodies.js';
 import { RowCounter, sql } from './database.js';

@@ -1,4 +1,4 @@
-import type { ProblemDocument } from '#runtime';
+import type { ProblemDocument } from '#http';
 import type { ReceiptView } from '../../apps/gateway/src/receipts/receipt-view.js';
 import { apiDescription } from '../api/api-document.js';
 import type { TestMerchant } from './merchant.js';

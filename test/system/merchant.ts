@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
-import { newId, parseKeyring, seal } from '#runtime';
-import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/oauth/client-secret.js';
+import { newId } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
+import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
 
 const SAMPLE = join(process.cwd(), 'data', 'classifier-sample.jsonl');
 

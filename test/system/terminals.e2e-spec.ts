@@ -150,7 +150,7 @@ async function documentsAtOfd(terminalId: string): Promise<Record<string, unknow
 }
 
 function cli(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-  return spawnSync(process.execPath, ['dist/apps/gateway/src/cli/main.js', ...args], {
+  return spawnSync(process.execPath, ['dist/apps/gateway/src/programs/cli/main.js', ...args], {
     env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey },
     encoding: 'utf8',
   });

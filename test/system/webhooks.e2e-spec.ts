@@ -1,6 +1,6 @@
 // Promise: what happened reaches the merchant's receiver, each event at least once and in order, though gateways are killed.
 import { Webhook } from 'standardwebhooks';
-import { Receiver } from '../../apps/gateway/src/webhooks/testing/receiver.js';
+import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { startSystem, type TestSystem } from './system.js';
 import { until } from './until.js';
 const SALES = 30;

@@ -6,7 +6,6 @@ import {
   LOG_LEVELS,
   oneOf,
   parsed,
-  parseKeyring,
   path,
   port,
   proxyList,
@@ -14,6 +13,7 @@ import {
   url,
   type Settings,
 } from '#runtime';
+import { parseKeyring } from '#secrets';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { endsWithin, stopFastifyNestApp, Stopping } from '#runtime';
+import { stopFastifyNestApp } from '#http';
+import { endsWithin, Stopping } from '#runtime';
 import { LanesModule } from './lanes/lanes.module.js';
 import { Links } from './links/links.js';
 import { RestoreModule } from './restore/restore.module.js';
@@ -18,7 +19,7 @@ export async function stopRelay(
   { STOP_DEADLINE_MS, STOP_LISTENER_AFTER_MS }: Pick<RelaySettings, 'STOP_DEADLINE_MS' | 'STOP_LISTENER_AFTER_MS'>,
 ): Promise<void> {
   const endMs = performance.now() + STOP_DEADLINE_MS;
-  app.get(Stopping, { strict: false }).begin();
+  app.get(Stopping).begin();
   await Promise.all([
     app.get(LanesModule).end(STOP_DEADLINE_MS),
     app.get(WatchModule).end(STOP_DEADLINE_MS),
@@ -26,6 +27,6 @@ export async function stopRelay(
     endsWithin(app.get(RestoreModule).end(), STOP_DEADLINE_MS),
     delay(Math.min(STOP_LISTENER_AFTER_MS, STOP_DEADLINE_MS)),
   ]);
-  await app.get(Links, { strict: false }).drain(endMs - performance.now());
+  await app.get(Links).drain(endMs - performance.now());
   await stopFastifyNestApp(app);
 }

@@ -2,30 +2,19 @@ import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '
 import { SalesDatabase } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
-import { CatalogModule } from './catalog/catalog.module.js';
-import { ClientKeysModule } from './client-keys/client-keys.module.js';
-import { ClassifierJobModule } from './classifier/classifier-job.module.js';
-import { ClassifierModule } from './classifier/classifier.module.js';
+import { AccessModule } from './access/access.module.js';
 import { DATABASES, databaseProviders } from './databases.js';
 import { DocsModule } from './docs/docs.module.js';
-import { ClientsModule } from './clients/clients.module.js';
-import { LinksModule } from './links/links.module.js';
-import { FleetModule } from './fleet.module.js';
-import { OauthModule } from './oauth/oauth.module.js';
+import { FleetModule } from './fleet/fleet.module.js';
+import { GoodsModule } from './goods/goods.module.js';
+import { NotifyModule } from './notify/notify.module.js';
 import { OperatorModule } from './operator/operator.module.js';
-import { EventsModule } from './events/events.module.js';
-import { ReceiptPageModule } from './receipt-page/receipt-page.module.js';
+import { PaymentsModule } from './payments/payments.module.js';
 import { AcceptReceipts } from './receipts/accept-receipts.js';
-import { ReceiptsApiModule } from './receipts/receipts-api.module.js';
 import { ReceiptsModule } from './receipts/receipts.module.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
-import { RefundsModule } from './refunds/refunds.module.js';
-import { ReportsModule } from './reports/reports.module.js';
-import { SearchModule } from './search/search.module.js';
 import type { GatewaySettings } from './settings.js';
-import { TerminalsModule } from './terminals/terminals.module.js';
 import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
-import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** A receipt that is not written by then: the gateway does not accept, whatever else it can do. */
 const STUCK_MS = 5_000;
@@ -42,23 +31,13 @@ export class GatewayModule implements OnApplicationShutdown {
       module: GatewayModule,
       imports: [
         MetricsModule.register(metrics),
-        OauthModule,
-        CatalogModule,
-        ClassifierModule,
-        ClassifierJobModule,
-        ClientsModule,
-        ReceiptsApiModule,
-        ReceiptPageModule,
-        RefundsModule,
-        OperatorModule,
-        LinksModule,
+        AccessModule,
         FleetModule,
-        TerminalsModule,
-        SearchModule,
-        ReportsModule,
-        EventsModule,
-        ClientKeysModule,
-        WebhooksModule,
+        GoodsModule,
+        ReceiptsModule,
+        PaymentsModule,
+        NotifyModule,
+        OperatorModule,
         DocsModule,
         HealthModule.register({
           imports: [ReceiptsModule],

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { createFastifyNestApp, createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
+import { createFastifyNestApp } from '#http';
+import { createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
 import { GatewayModule } from './gateway.module.js';
 import { loadSettings } from './settings.js';
 import { stopGateway } from './stop-gateway.js';

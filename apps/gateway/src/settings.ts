@@ -4,7 +4,6 @@ import {
   LOG_LEVELS,
   oneOf,
   parsed,
-  parseKeyring,
   path,
   port,
   proxyList,
@@ -12,8 +11,9 @@ import {
   url,
   type Settings,
 } from '#runtime';
-import { DEFAULT_CLIENT_LIMIT, parseRate } from './limits/rate.js';
-import { parseProviderHosts, PROVIDER_HOSTS } from './payments/accounts/provider-hosts.js';
+import { parseKeyring } from '#secrets';
+import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
+import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {

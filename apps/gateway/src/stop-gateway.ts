@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { stopFastifyNestApp, Stopping } from '#runtime';
-import { DeviceTasks } from './devices/device-tasks.js';
+import { stopFastifyNestApp } from '#http';
+import { Stopping } from '#runtime';
+import { DeviceTasks } from './fleet/devices/device-tasks.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
-import { ExportReceipts } from './search/export-receipts.js';
+import { ExportReceipts } from './receipts/search/export-receipts.js';
 import type { GatewaySettings } from './settings.js';
 
 /** For the last answers, when callers who wait are answered with what is known so far. */
@@ -17,11 +18,11 @@ export async function stopGateway(
   app: NestFastifyApplication,
   { STOP_DEADLINE_MS, STOP_LISTENER_AFTER_MS }: Pick<GatewaySettings, 'STOP_DEADLINE_MS' | 'STOP_LISTENER_AFTER_MS'>,
 ): Promise<void> {
-  app.get(Stopping, { strict: false }).begin();
+  app.get(Stopping).begin();
   const answerAll = (): void => {
-    app.get(SettledReceipts, { strict: false }).releaseAll();
-    app.get(DeviceTasks, { strict: false }).releaseAll();
-    app.get(ExportReceipts, { strict: false }).abortAll();
+    app.get(SettledReceipts).releaseAll();
+    app.get(DeviceTasks).releaseAll();
+    app.get(ExportReceipts).abortAll();
   };
   const timer = setTimeout(answerAll, Math.max(0, STOP_DEADLINE_MS - ANSWER_MS));
   await delay(Math.min(STOP_LISTENER_AFTER_MS, STOP_DEADLINE_MS));

@@ -10,6 +10,7 @@ export {
   SIGNING_CHANGED_CHANNEL,
 } from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
+export { Freshness } from './freshness.js';
 export { JobDatabase, ReportDatabase, SalesDatabase } from './databases.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
 export {

@@ -131,6 +131,43 @@ test('one more than may wait for a connection is refused at once, and nothing of
   await narrow.$disconnect();
 });
 
+const judged = (statement: Promise<unknown>): Promise<{ unavailable: boolean; notSent: boolean } | null> =>
+  statement.then(
+    () => null,
+    (error: unknown) => ({ unavailable: isDatabaseUnavailable(error), notSent: isNotSent(error) }),
+  );
+
+test('a connection that is cut under a statement is lost, one that is not free in time was never there; through Prisma, too', async () => {
+  const url = new URL(database.url);
+  const port = await freePorts(1);
+  const line = new TcpProxy(port, Number(url.port));
+  await line.listen();
+  url.port = String(port);
+  const cut = new PrismaService({ url: url.href, applicationName: 'cut', ...SETTINGS });
+  const asked = [
+    cut.queryHot(Prisma.sql`SELECT pg_sleep(0.8)`),
+    cut.$queryRaw`SELECT pg_sleep(0.8)::text`,
+    cut.$transaction((tx) => tx.$queryRaw`SELECT pg_sleep(0.8)::text`),
+  ].map(judged);
+  await delay(300);
+  await line.close();
+  expect(await Promise.all(asked)).toEqual(asked.map(() => ({ unavailable: true, notSent: false })));
+  await cut.$disconnect();
+
+  const narrow = new PrismaService({
+    url: database.url,
+    ...SETTINGS,
+    poolSize: 1,
+    connectTimeoutMs: 100,
+    applicationName: 'narrow',
+  });
+  const first = narrow.queryHot(Prisma.sql`SELECT pg_sleep(0.6)`);
+  const late = await Promise.all([narrow.queryHot(Prisma.sql`SELECT 1`), narrow.merchant.count()].map(judged));
+  expect(late).toEqual(late.map(() => ({ unavailable: true, notSent: true })));
+  await first;
+  await narrow.$disconnect();
+});
+
 test('the server ends what a client left behind: a transaction that does nothing, a session whose host is gone', async () => {
   const [settings] = await prisma.queryHot<Record<string, string>>(Prisma.sql`
     SELECT current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('statement_timeout') AS statement,

@@ -3,11 +3,7 @@ import { Prisma } from './generated/client.js';
 
 /** SQLSTATE 23505, of a raw statement, of a hot one (`pg`) or of Prisma's own. */
 export function isUniqueViolation(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return error.code === '23505';
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
-  return (
-    error.code === 'P2002' || /23505|Unique constraint/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`)
-  );
+  return sqlStateOf(error) === '23505' || (isKnown(error) && error.code === 'P2002');
 }
 
 /**
@@ -20,7 +16,17 @@ export function isRefusedByServer(error: unknown): boolean {
 
 /** SQLSTATE 42501: the role may not do this. */
 export function isNotAllowed(error: unknown): boolean {
-  if (error instanceof pg.DatabaseError) return error.code === '42501';
-  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;
-  return /42501|permission denied/.test(`${error.message} ${JSON.stringify(error.meta ?? {})}`);
+  return sqlStateOf(error) === '42501';
+}
+
+function isKnown(error: unknown): error is Prisma.PrismaClientKnownRequestError {
+  return error instanceof Prisma.PrismaClientKnownRequestError;
+}
+
+/** The server's own code; through Prisma it stands in what the driver adapter was answered. */
+function sqlStateOf(error: unknown): string | undefined {
+  if (error instanceof pg.DatabaseError) return error.code;
+  if (!isKnown(error)) return undefined;
+  const { driverAdapterError } = (error.meta ?? {}) as { driverAdapterError?: { cause?: { originalCode?: string } } };
+  return driverAdapterError?.cause?.originalCode;
 }

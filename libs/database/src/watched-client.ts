@@ -10,6 +10,18 @@ export class SilentConnection extends Error {
   }
 }
 
+/**
+ * The connection ended while a statement was under way, or before: what became of the statement is not known. `pg` says so by a plain
+ * error without a code; here it has a class (libs/runtime/src/database-unavailable.ts).
+ */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
 /** Between the server's end of a statement and the client's: its error is on the way. */
 const ANSWER_MS = 500;
 
@@ -73,7 +85,31 @@ export class WatchedClient extends pg.Client {
       this.deadlineMs = performance.now() + this.silenceMs;
       if (this.timer === null) this.schedule();
     }
-    return (super.query as (...call: unknown[]) => never)(...call);
+    const callback = call.at(-1);
+    if (typeof callback === 'function') {
+      const answer = (error: Error | null, result: unknown): void => {
+        (callback as (error: Error | null, result: unknown) => void)(error && this.named(error), result);
+      };
+      return (super.query as (...call: unknown[]) => never)(...call.slice(0, -1), answer);
+    }
+    const asked = (super.query as (...call: unknown[]) => unknown)(...call);
+    if (!(asked instanceof Promise)) return asked as never;
+    return asked.catch((error: Error) => {
+      throw this.named(error);
+    }) as never;
+  }
+
+  /** A pool answers the statement that is under way with the error that its connection emits. */
+  override emit(event: string | symbol, ...args: unknown[]): boolean {
+    const named = event === 'error' ? [this.named(args[0] as Error)] : args;
+    return (super.emit as (event: string | symbol, ...args: unknown[]) => boolean)(event, ...named);
+  }
+
+  /** What the server says has a code, and so have errors of the network; what is left on a dead connection is its loss. */
+  private named(error: Error): Error {
+    const { _queryable, _ended } = this as unknown as { _queryable: boolean; _ended: boolean };
+    const isDead = !_queryable || _ended;
+    return isDead && !('code' in error) && !(error instanceof SilentConnection) ? new ConnectionLost(error) : error;
   }
 
   /** From now on the server lets a statement take so long, and the connection counts as silent soon after it. */

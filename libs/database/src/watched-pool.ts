@@ -17,6 +17,22 @@ export class PoolExhausted extends Error {
   }
 }
 
+/**
+ * No connection could be made, or none was free in time: nothing of the statement has left the process. Errors of the server and of
+ * the network, which have a code, stay what they are.
+ */
+export class NotConnected extends Error {
+  override readonly name = 'NotConnected';
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
+function named(error: Error): Error {
+  return 'code' in error ? error : new NotConnected(error);
+}
+
 type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
 
 /**
@@ -44,8 +60,15 @@ export class WatchedPool extends pg.Pool {
   }
 
   override connect(callback?: ConnectCallback): never {
-    if (this.waitingCount < this.settings.maxWaiting)
-      return (super.connect as (callback?: ConnectCallback) => never)(callback);
+    if (this.waitingCount < this.settings.maxWaiting) {
+      if (callback)
+        return (super.connect as (callback: ConnectCallback) => unknown)((error, client, done) =>
+          callback(error && named(error), client, done),
+        ) as never;
+      return super.connect().catch((error: Error) => {
+        throw named(error);
+      }) as never;
+    }
     const error = new PoolExhausted();
     if (!callback) return Promise.reject(error) as never;
     callback(error, undefined, () => undefined);

@@ -101,3 +101,4 @@ export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { uzumFastPayAuth } from './uzum/uzum.signature.js';
 export { uzumMerchantAuth } from './uzum/uzum-merchant.wire.js';
 export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';
+export { parseProviderHosts, PROVIDER_HOSTS, ProviderHosts } from './provider-hosts.js';

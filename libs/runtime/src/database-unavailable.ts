@@ -1,6 +1,7 @@
 /**
- * Whether an error means "PostgreSQL cannot be reached at the moment", judged by shape, without importing any driver:
- * Prisma's codes, the kinds of its driver adapter, SQLSTATE and the network codes of Node. Looks through causes.
+ * Whether an error means "PostgreSQL cannot be reached at the moment", judged without importing any driver by codes and classes, never
+ * by what a message says: Prisma's codes, the kinds of its driver adapter, SQLSTATE, the network codes of Node, and the classes that
+ * libs/database gives to what `pg` throws without a code. Looks through causes.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return search(error, isUnavailable, 0);
@@ -26,13 +27,12 @@ export function isRowContended(error: unknown, table: string): boolean {
   return isDatabaseBusy(error) && search(error, isRow, 0);
 }
 
-/** Of `libs/database`, known by name. */
-const NOT_SENT_NAMES = new Set(['NotSent', 'PoolExhausted']);
+/** Classes of `libs/database`, known by name: without a connection, and with one that is lost. */
+const NOT_SENT_NAMES = new Set(['NotSent', 'NotConnected', 'PoolExhausted']);
+const LOST_NAMES = new Set(['ConnectionLost', 'SilentConnection']);
 /** Cannot reach, cannot start a transaction in time, too many connections. */
 const NOT_SENT_CODES = new Set(['P1001', 'P2024', 'P2037', '53300', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 const NOT_SENT_KINDS = new Set(['DatabaseNotReachable', 'TooManyConnections']);
-const NOT_SENT_MESSAGES =
-  /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout|Too many statements wait)/;
 /** Cannot reach, timed out, closed, pool exhausted, too many connections, cannot start a transaction in time. */
 const PRISMA_CODES = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);
 const ADAPTER_KINDS = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections']);
@@ -49,9 +49,6 @@ const NETWORK_CODES = new Set([
 /** 08 connection, 53 insufficient resources, 57P01–57P05 shutdown, start and idle session, 57014 statement timeout, 25P03 and 25P04 idle or long transaction, 25006 standby. */
 const SQLSTATE = /^(08\w{3}|53\w{3}|57P0[1-5]|57014|25P0[34]|25006)$/;
 const BUSY: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
-/** What `pg` and its pool throw without any code. */
-const MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Can't reach database server)/;
 /** Block and item of a row version. */
 const TUPLE = /\(\d+,\d+\)/;
 const MAX_DEPTH = 6;
@@ -71,15 +68,14 @@ function isUnavailable(shape: Shape): boolean {
   if (isUnconnected(shape)) return true;
   if (isUnavailableCode(shape['code']) || isUnavailableCode(shape['originalCode'])) return true;
   if (typeof shape['kind'] === 'string' && ADAPTER_KINDS.has(shape['kind'])) return true;
-  return typeof shape['message'] === 'string' && MESSAGES.test(shape['message']);
+  return typeof shape['name'] === 'string' && LOST_NAMES.has(shape['name']);
 }
 
-function isUnconnected({ name, code, originalCode, kind, message }: Shape): boolean {
+function isUnconnected({ name, code, originalCode, kind }: Shape): boolean {
   return (
     (typeof name === 'string' && NOT_SENT_NAMES.has(name)) ||
     [code, originalCode].some((each) => typeof each === 'string' && NOT_SENT_CODES.has(each)) ||
-    (typeof kind === 'string' && NOT_SENT_KINDS.has(kind)) ||
-    (typeof message === 'string' && NOT_SENT_MESSAGES.test(message))
+    (typeof kind === 'string' && NOT_SENT_KINDS.has(kind))
   );
 }
 

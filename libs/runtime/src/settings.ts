@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { parseCidr, type Cidr } from './cidr.js';
-import { isPublicUnicast } from './outgoing-guard.js';
+import { parseCidr, type Cidr } from '#outgoing';
+import { isPublicUnicast } from '#outgoing';
 
 type Reading<T> = { kind: 'ok'; value: T } | { kind: 'invalid'; must: string };
 

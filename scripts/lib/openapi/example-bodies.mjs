@@ -53,7 +53,12 @@ const WRITTEN = {
   groups_create: { code: 'upstairs', name: 'Upstairs' },
   groups_change: { name: 'Upstairs' },
   merchant_change: { name: 'Savdo' },
-  devices_register: { name: 'Till 1', base_url: 'http://127.0.0.1:8765', api_key: '{{register_api_key}}' },
+  devices_register: {
+    branch_id: '{{branch_id}}',
+    name: 'Till 1',
+    base_url: 'http://127.0.0.1:8765',
+    api_key: '{{register_api_key}}',
+  },
   devices_change: { name: 'Till 1' },
   token_token: { grant_type: 'client_credentials' },
   token_introspect: { token: '{{access_token}}' },

@@ -12,7 +12,7 @@ import { TypeSchemas } from './type-schemas.mjs';
 /** @typedef {{ description: string, fields: Record<string, Schema & { optional?: boolean }> }} BodyTypes */
 /** @typedef {{ controllers: Record<string, ControllerTypes>, bodies: Record<string, BodyTypes[]>, schemas: Record<string, Schema> }} TypeBook */
 
-const FOLDERS = ['apps/gateway/src', 'libs/runtime/src'];
+const FOLDERS = ['apps/gateway/src', 'libs/http/src', 'libs/runtime/src'];
 const PARAMETERS_OF_CALLER = ['Body', 'Query'];
 
 /**

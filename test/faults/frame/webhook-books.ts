@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Receiver } from '../../../apps/gateway/src/webhooks/testing/receiver.js';
+import { Receiver } from '../../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import type { GatewayClient } from '../../system/gateway-client.js';
 import { until } from '../../system/until.js';
 import { percentile } from './load.js';

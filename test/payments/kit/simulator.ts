@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { guardedRequest, OutgoingGuard, parseCidr } from '#runtime';
+import { guardedRequest, OutgoingGuard, parseCidr } from '#outgoing';
 import { readAnswer, type HttpExchange } from '#payments';
 import { violationsOf } from '../../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../../apps/payments-simulator/src/server.js';

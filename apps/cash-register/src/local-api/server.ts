@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
-import { closePromptly, hasSeveralHosts } from '#runtime';
+import { closePromptly, hasSeveralHosts } from '#http';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
 import { addScreen, isScreenRequest } from '../screen/screen-routes.js';

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { apiKeyOwner } from '#database';
 import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, type TransportRequest } from '#local-api';
-import { open, type Keyring, type OutgoingGuard } from '#runtime';
+import { type OutgoingGuard } from '#outgoing';
+import { open, type Keyring } from '#secrets';
 import type { LaneDevice, Registers } from '../lanes/ports.js';
 
 /** Clients kept: all devices that one relay polls. An idle one holds no socket; one pushed out is made anew. */

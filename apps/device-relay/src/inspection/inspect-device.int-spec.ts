@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyOwner, PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { OutgoingGuard, createLogger, newId, parseCidr, parseKeyring, seal } from '#runtime';
+import { OutgoingGuard, parseCidr } from '#outgoing';
+import { createLogger, newId } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import { answer, MisbehavingServer } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdmitLinkedDevice } from './admit-linked-device.js';

@@ -1,6 +1,7 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { PrismaService, type DeviceTaskResult, type InspectParams } from '#database';
-import { OutgoingGuard, type Logger } from '#runtime';
+import { OutgoingGuard } from '#outgoing';
+import { type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { Links } from '../links/links.js';
 import { LanesModule } from '../lanes/lanes.module.js';

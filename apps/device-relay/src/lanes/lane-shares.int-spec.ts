@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiKeyOwner } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, QueueCounters } from '#queue';
-import { createLogger, newId, OutgoingGuard, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
+import { OutgoingGuard, parseCidr } from '#outgoing';
+import { createLogger, newId, systemClock } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import {
   answer,
   MisbehavingServer,

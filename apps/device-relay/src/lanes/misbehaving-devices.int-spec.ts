@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiKeyOwner } from '#database';
-import { OutgoingGuard, createLogger, parseCidr, parseKeyring, seal, systemClock } from '#runtime';
+import { OutgoingGuard, parseCidr } from '#outgoing';
+import { createLogger, systemClock } from '#runtime';
+import { parseKeyring, seal } from '#secrets';
 import { answer, MisbehavingServer, type Reaction } from '../../../../libs/local-api/src/testing/misbehaving-server.js';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { CidrSet, parseCidr, type Cidr } from '#runtime';
+import { CidrSet, parseCidr, type Cidr } from '#outgoing';
 import { dialledFrom } from './dialled-from.js';
 
 const proxies = new CidrSet(['10.0.0.1/32', '10.0.0.2/32'].map((text) => cidrOf(text)));

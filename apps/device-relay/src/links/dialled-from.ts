@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressGroup, type CidrSet } from '#runtime';
+import { addressGroup, type CidrSet } from '#outgoing';
 
 /** Longer chains of proxies are not read to their end. */
 const MAX_HOPS = 16;

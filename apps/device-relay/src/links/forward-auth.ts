@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { deriveKey, sha256, type Clock, type Keyring } from '#runtime';
+import { sha256, type Clock } from '#runtime';
+import { deriveKey, type Keyring } from '#secrets';
 
 /** How far the clocks of two relays may be apart, and how long a call handed in may be on its way. */
 const LIFETIME_MS = 30_000;

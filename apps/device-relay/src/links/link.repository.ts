@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
 import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
 import { wakeWaitingLane } from '#ledger';
-import { isWeakEd25519, newId } from '#runtime';
+import { newId } from '#runtime';
+import { isWeakEd25519 } from '#secrets';
 
 /** The relay process that holds links, as other relays find it. */
 export interface LinkHost {

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
-import { deriveKey, redact } from '#runtime';
+import { redact } from '#runtime';
+import { deriveKey } from '#secrets';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { CHAIN_START, chainHash, type AuditRow } from './audit-chain.js';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { isDatabaseBusy, Problem } from '#runtime';
+import { Problem } from '#http';
+import { isDatabaseBusy } from '#runtime';
 import { AuditTrail } from './audit-trail.js';
 import type { Caller } from './caller.js';
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { deriveKey } from '#runtime';
+import { deriveKey } from '#secrets';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { CHAIN_START, chainHash } from './audit-chain.js';

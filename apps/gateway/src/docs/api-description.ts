@@ -19,7 +19,7 @@ export class ApiDescription {
 }
 
 /** Sources and compiled programs lie at different depths below it. */
-function projectFolder(): string {
+export function projectFolder(): string {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'package.json'))) return folder;
     if (folder === dirname(folder)) throw new Error('no package.json above the program');

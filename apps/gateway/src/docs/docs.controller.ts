@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { Controller, Get, Header, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Answers, Problem } from '#runtime';
-import { ApiDescription } from './api-description.js';
+import { Problem } from '#http';
+import { Answers } from '#runtime';
+import { ApiDescription, projectFolder } from './api-description.js';
 import { DOCS_PAGE, DOCS_SCRIPT } from './docs-page.js';
 
 const { resolve } = createRequire(import.meta.url);
@@ -25,6 +27,8 @@ const ASSETS: Readonly<Record<string, { type: string; read: () => Promise<Buffer
   'docs.js': { type: 'text/javascript; charset=utf-8', read: () => Promise.resolve(Buffer.from(DOCS_SCRIPT)) },
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: packaged('swagger-ui.css') },
   'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: packaged('swagger-ui-bundle.js') },
+  // Written by `npm run openapi` from the description.
+  'code-samples.json': { type: 'application/json; charset=utf-8', read: written('code-samples.json') },
   'favicon-32x32.png': { type: 'image/png', read: packaged('favicon-32x32.png') },
 };
 
@@ -54,7 +58,7 @@ export class DocsController {
   /** What the page is made of. */
   @Get('docs/:file')
   @Header('cache-control', 'public, max-age=3600')
-  @Answers({ statuses: [200], mediaTypes: ['text/javascript', 'text/css', 'image/png'] })
+  @Answers({ statuses: [200], mediaTypes: ['text/javascript', 'text/css', 'application/json', 'image/png'] })
   async asset(@Param('file') file: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     const asset = Object.hasOwn(ASSETS, file) ? ASSETS[file] : undefined;
     if (!asset) throw new Problem('not_found', 'There is no such file.');
@@ -67,4 +71,10 @@ export class DocsController {
 function packaged(name: string): () => Promise<Buffer> {
   let content: Promise<Buffer> | null = null;
   return () => (content ??= readFile(resolve(`swagger-ui-dist/${name}`)));
+}
+
+/** A file of docs/, read when it is first asked for. */
+function written(name: string): () => Promise<Buffer> {
+  let content: Promise<Buffer> | null = null;
+  return () => (content ??= readFile(join(projectFolder(), 'docs', name)));
 }

@@ -1,4 +1,4 @@
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import type { Scope } from './scopes.js';
 
 /** The answers of RFC 6750 §3, each as a problem document with its challenge. */

@@ -1,6 +1,6 @@
 import { IsString, Matches, MaxLength, MinLength, ValidateBy, ValidateIf } from 'class-validator';
 import { ID_PREFIXES, isId } from '#fiscal-domain';
-import { IsCleanText } from '../receipts/body-constraints.js';
+import { IsCleanText } from './body-constraints.js';
 
 function all(...rules: PropertyDecorator[]): PropertyDecorator {
   return (target, property) => rules.forEach((rule) => rule(target, property));

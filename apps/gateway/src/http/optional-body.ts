@@ -1,4 +1,4 @@
-import { BodyValidationPipe } from '#runtime';
+import { BodyValidationPipe } from '#http';
 
 const pipe = new BodyValidationPipe();
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { addToRouteConfig } from '#runtime';
+import { addToRouteConfig } from '#http';
 
 /** What a token may allow (docs/access.md). */
 export const SCOPES = [

@@ -1,5 +1,5 @@
 import type { Prisma } from '#database';
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import type { Caller } from '../audit/caller.js';
 
 export interface DeviceCommand {

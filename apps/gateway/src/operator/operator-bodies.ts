@@ -13,7 +13,7 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
-import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
+import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
 
 export const DECISIONS = ['registered', 'not_registered', 'duplicate'] as const;
 

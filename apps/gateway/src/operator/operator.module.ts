@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
-import { RefundsModule } from '../refunds/refunds.module.js';
 import { AdoptDevice } from './adopt-device.js';
 import { CompleteFiscal } from './complete-fiscal.js';
 import { ListUnknown } from './list-unknown.js';
@@ -14,7 +13,7 @@ import { ResolveAttempt } from './resolve-attempt.js';
 import { UnblockDevice } from './unblock-device.js';
 
 @Module({
-  imports: [AuditModule, ReceiptsModule, RefundsModule],
+  imports: [AuditModule, ReceiptsModule],
   controllers: [OperatorController, OperatorDevicesController, ReceiptFiscalController],
   providers: [OperatorRepository, ListUnknown, ResolveAttempt, ParkAttempt, CompleteFiscal, AdoptDevice, UnblockDevice],
 })

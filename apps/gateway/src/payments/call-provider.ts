@@ -17,7 +17,8 @@ import {
   type StatusFacts,
   type WantedDocument,
 } from '#payments';
-import { open, systemClock, type Clock, type Logger } from '#runtime';
+import { systemClock, type Clock, type Logger } from '#runtime';
+import { open } from '#secrets';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';

@@ -1,4 +1,5 @@
-import { looksLikeCard, Problem, type ProblemError } from '#runtime';
+import { Problem, type ProblemError } from '#http';
+import { looksLikeCard } from '#secrets';
 import type { ReceiptBody } from '../receipts/receipt-body.js';
 
 const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$/i;

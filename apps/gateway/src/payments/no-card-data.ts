@@ -1,7 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { holdsCardNumber, Problem, type ProblemError } from '#runtime';
+import { Problem, type ProblemError } from '#http';
+import { holdsCardNumber } from '#secrets';
 import { PROVIDER_PATH } from './inbound/provider-bodies.js';
 
 const API_PATH = '/v1/';

@@ -3,7 +3,7 @@ import { IsIn, IsString, MaxLength, MinLength } from 'class-validator';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
 import { Scopes } from '../http/scopes.js';
-import { IsCleanText, IsWebUrl } from '../receipts/body-constraints.js';
+import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
 

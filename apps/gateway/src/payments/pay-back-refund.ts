@@ -1,7 +1,7 @@
 import type { Prisma } from '#database';
 import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
-import { Problem } from '#runtime';
-import type { AcceptedRefund, RefundHook } from '../refunds/refund-hook.js';
+import { Problem } from '#http';
+import type { AcceptedRefund } from '../receipts/refunds/accepted-refund.js';
 import { askMoneyBack, makeDue } from './repository/payment-writes.js';
 import { capabilitiesOf } from './provider-clients.js';
 
@@ -21,30 +21,26 @@ const TAKEN: ReadonlySet<PaymentState> = new Set(['captured', 'refunding', 'refu
 /**
  * With a refund of a sale whose money the gateway collected, the money's way back is written down: it is asked of the provider
  * once the refund's receipt is registered. The refund of a receipt whose money is gone already moves none.
+ *
+ * @throws Problem 409 payment_not_settled, refund_by_provider; 422 partial_refund_unsupported
  */
-export class PayBackRefund implements RefundHook {
-  /** @throws Problem 409 payment_not_settled, refund_by_provider; 422 partial_refund_unsupported */
-  async onAccepted(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
-    if (refund.salePaymentId === null) return;
-    const [payment] = await tx.$queryRaw<PaidSale[]>`
-      SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values"
-        FROM payments p JOIN provider_accounts a ON a.id = p.account_id
-       WHERE p.id = ${refund.salePaymentId} FOR UPDATE OF p`;
-    if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
-    if (ON_ITS_WAY.has(payment.state)) throw new Problem('payment_not_settled');
-    if (!TAKEN.has(payment.state)) return;
-    const amountTiyin = refund.document.totalTiyin;
-    refuseUnlessPossible(payment, amountTiyin);
-    if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
-      throw new Problem(
-        'nothing_left',
-        'So much of the money is on its way back, or back, that this is not left of it.',
-      );
-    // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
-    const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
-    await askMoneyBack(tx, { paymentId: payment.id, receiptId: refund.id, amountTiyin, state });
-    if (state === 'requested') await makeDue(tx, payment.id);
-  }
+export async function payBackRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
+  if (refund.salePaymentId === null) return;
+  const [payment] = await tx.$queryRaw<PaidSale[]>`
+    SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values"
+      FROM payments p JOIN provider_accounts a ON a.id = p.account_id
+     WHERE p.id = ${refund.salePaymentId} FOR UPDATE OF p`;
+  if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);
+  if (ON_ITS_WAY.has(payment.state)) throw new Problem('payment_not_settled');
+  if (!TAKEN.has(payment.state)) return;
+  const amountTiyin = refund.document.totalTiyin;
+  refuseUnlessPossible(payment, amountTiyin);
+  if (payment.amount_tiyin < BigInt(amountTiyin) + (await promisedOf(tx, payment.id)))
+    throw new Problem('nothing_left', 'So much of the money is on its way back, or back, that this is not left of it.');
+  // Where the provider registers, its document of the refund follows the money: there is no receipt to wait for first.
+  const state = payment.fiscal_mode === 'provider' ? 'requested' : 'waiting';
+  await askMoneyBack(tx, { paymentId: payment.id, receiptId: refund.id, amountTiyin, state });
+  if (state === 'requested') await makeDue(tx, payment.id);
 }
 
 /** What is back or is to go back. In a statement after the payment's lock: it sees what was written under it. */

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
-import { RefundsModule } from '../refunds/refunds.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
@@ -37,15 +36,26 @@ import { PaymentRepository } from './repository/payment.repository.js';
 import { PaymentsController } from './payments.controller.js';
 import { PreparePayment } from './prepare-payment.js';
 import { ProviderClients } from './provider-clients.js';
+import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptMoves } from './receipt-moves.js';
+import { ReceiptsController } from './receipts.controller.js';
 import { Reconciliation } from './reconciliation.js';
 import { RefundSale } from './refund-sale.js';
+import { RefundsController } from './refunds.controller.js';
 import { ResolvePayment } from './resolve-payment.js';
 import { SagaWork } from './saga-work.js';
 
 @Module({
-  imports: [AuditModule, ReceiptsModule, RefundsModule],
-  controllers: [PaymentsController, ProviderAccountsController, ProviderCallsController, OperatorPaymentsController],
+  imports: [AuditModule, ReceiptsModule],
+  controllers: [
+    ReceiptsController,
+    ReceiptDraftsController,
+    RefundsController,
+    PaymentsController,
+    ProviderAccountsController,
+    ProviderCallsController,
+    OperatorPaymentsController,
+  ],
   providers: [
     {
       provide: PAYMENT_TIMING,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { guardedRequest, OutgoingGuard } from '#runtime';
+import { guardedRequest, OutgoingGuard } from '#outgoing';
 import {
   DEFINITIONS,
   readAnswer,
@@ -12,8 +12,8 @@ import {
 } from '#payments';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
+import type { ProviderHosts } from '#payments';
 import { reader, type OpenAccount } from './accounts/account-settings.js';
-import type { ProviderHosts } from './accounts/provider-hosts.js';
 
 /** What is possible through this account; some of it has to be enabled by its provider. */
 export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>): ProviderCapabilities {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { RefundReceipt } from '../refunds/refund-receipt.js';
+import { RefundReceipt } from '../receipts/refunds/refund-receipt.js';
+import { payBackRefund } from './pay-back-refund.js';
 import { SAGA_CLIENT } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
@@ -15,7 +16,7 @@ export class RefundSale {
   async execute(facts: PaymentFacts): Promise<void> {
     await this.refunds.execute({
       ...{ merchantId: facts.merchant_id, clientId: SAGA_CLIENT, saleId: facts.receipt_id },
-      ...{ idempotencyKey: facts.id, body: {}, waitSeconds: 0 },
+      ...{ idempotencyKey: facts.id, body: {}, waitSeconds: 0, payBack: payBackRefund },
     });
   }
 }

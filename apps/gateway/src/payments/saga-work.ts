@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isWithoutMoney, retryAfterMs, retrySchedule, type SagaStep } from '#payments';
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
 import { PaymentRepository, type Rest } from './repository/payment.repository.js';

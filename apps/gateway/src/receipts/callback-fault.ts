@@ -1,4 +1,4 @@
-import type { ProblemError } from '#runtime';
+import type { ProblemError } from '#http';
 
 /**
  * A callback that nobody can check is worse than none: its receiver would believe whoever knows the address. So `callback_url`

@@ -20,11 +20,11 @@ import {
   type Tiyin,
   type VatRule,
 } from '#fiscal-domain';
-import type { ProblemError } from '#runtime';
-import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from '../catalog/goods-catalog.js';
-import { orDefaultGoods, resolveGoods, type ResolvedGoods } from '../catalog/resolve-goods.js';
-import { MerchantRules } from '../merchants/merchant-rules.js';
-import type { MerchantSettings } from '../merchants/merchant-settings.js';
+import type { ProblemError } from '#http';
+import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from '../goods/catalog/goods-catalog.js';
+import { orDefaultGoods, resolveGoods, type ResolvedGoods } from '../goods/catalog/resolve-goods.js';
+import { MerchantRules } from '../fleet/merchants/merchant-rules.js';
+import type { MerchantSettings } from '../fleet/merchants/merchant-settings.js';
 import { CALLBACK_SECRET_MISSING } from './callback-fault.js';
 import { itemFaults } from './item-faults.js';
 import { onlineFieldFaults } from './online-field-faults.js';

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ReceiptRow } from '#ledger';
-import { BodyValidationPipe, Problem, problemOf, type Logger } from '#runtime';
+import { BodyValidationPipe, Problem, problemOf } from '#http';
+import { type Logger } from '#runtime';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { LOGGER } from '../tokens.js';
 import { CreateReceipt } from './create-receipt.js';

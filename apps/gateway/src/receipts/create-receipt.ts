@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
-import { canonicalJson, newId, Problem, sha256 } from '#runtime';
-import type { Route } from '../devices/choose-device.js';
+import { Problem } from '#http';
+import { canonicalJson, newId, sha256 } from '#runtime';
+import type { Route } from '../fleet/devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';
 import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';

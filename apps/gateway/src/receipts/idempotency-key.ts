@@ -1,4 +1,4 @@
-import { Problem } from '#runtime';
+import { Problem } from '#http';
 import type { AuthenticatedClient } from '../http/current-client.js';
 
 /**

@@ -1,5 +1,6 @@
 import { isRefusedByServer } from '#database';
-import { isDatabaseUnavailable, isNotSent, Problem } from '#runtime';
+import { Problem } from '#http';
+import { isDatabaseUnavailable, isNotSent } from '#runtime';
 
 const DETAIL =
   'The database did not answer: whether this was stored is not known. Repeat the request with the same Idempotency-Key or ' +

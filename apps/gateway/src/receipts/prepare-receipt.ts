@@ -1,8 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { VatRule } from '#fiscal-domain';
-import { Problem, type ProblemError } from '#runtime';
-import { ChooseDevice, type Placing, type Route, type RouteQuery, type Routing } from '../devices/choose-device.js';
+import { Problem, type ProblemError } from '#http';
+import {
+  ChooseDevice,
+  type Placing,
+  type Route,
+  type RouteQuery,
+  type Routing,
+} from '../fleet/devices/choose-device.js';
 import { ComposeDocument, type Composed } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { lostFields, unsupportedFaults } from './said-fields.js';

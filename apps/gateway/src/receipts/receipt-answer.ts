@@ -1,5 +1,5 @@
 import type { ReceiptRow } from '#ledger';
-import { isProblemCode, Problem } from '#runtime';
+import { isProblemCode, Problem } from '#http';
 
 export type Answer =
   | { kind: 'receipt'; status: 200 | 201 | 202; headers: Record<string, string> }

@@ -16,7 +16,14 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { MAX_TIYIN, MAX_UNITS, type PaymentMethod } from '#fiscal-domain';
-import { IsCleanText, IsEmailShaped, IsMarkingCode, IsMetadata, IsQuantity, IsWebUrl } from './body-constraints.js';
+import {
+  IsCleanText,
+  IsEmailShaped,
+  IsMarkingCode,
+  IsMetadata,
+  IsQuantity,
+  IsWebUrl,
+} from '../http/body-constraints.js';
 
 /** Money of the API: integer tiyin. Signs are the fiscal rules' business (E-012, E-008), size is ours. */
 const MIN_TIYIN = -MAX_TIYIN;

@@ -1,97 +1,13 @@
-import { Module, type OnModuleInit } from '@nestjs/common';
-import { SalesDatabase } from '#database';
-import { LaneBell } from '#queue';
-import { deriveKey, Metrics, type Logger } from '#runtime';
-import { CatalogModule } from '../catalog/catalog.module.js';
-import { ChooseDevice } from '../devices/choose-device.js';
-import { PlaceDirectory } from '../devices/place-directory.js';
-import type { GatewaySettings } from '../settings.js';
-import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { observeAccepting } from './accept-metrics.js';
-import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
-import { CancelReceipt } from './cancel-receipt.js';
-import { ComposeDocument } from './compose-document.js';
-import { CreateBatch } from './create-batch.js';
-import { CreateReceipt } from './create-receipt.js';
-import { PrepareReceipt } from './prepare-receipt.js';
-import { ReceiptUrls } from './receipt-url.js';
-import { ReceiptWait } from './receipt-wait.js';
-import { ReceiptRepository } from './receipt.repository.js';
-import { RecentRequests } from './recent-requests.js';
-import { RingLanes } from './ring-lanes.js';
-import { SettledReceipts } from './settled-receipts.js';
+import { Module } from '@nestjs/common';
+import { AcceptModule } from './accept.module.js';
+import { DocumentsModule } from './documents/documents.module.js';
+import { RefundsModule } from './refunds/refunds.module.js';
+import { ReportsModule } from './reports/reports.module.js';
+import { SearchModule } from './search/search.module.js';
 
+/** Receipts and refunds: accepted, shown, found and added up. Routes that move money with them are those of payments. */
 @Module({
-  imports: [CatalogModule],
-  providers: [
-    ReceiptRepository,
-    ChooseDevice,
-    {
-      provide: PlaceDirectory,
-      inject: [SalesDatabase, SETTINGS_TOKEN, LOGGER],
-      useFactory: (prisma: SalesDatabase, { DATABASE_URL }: GatewaySettings, logger: Logger) =>
-        new PlaceDirectory(prisma, { databaseUrl: DATABASE_URL }, logger),
-    },
-    ComposeDocument,
-    {
-      provide: ACCEPT_LIMITS,
-      inject: [SETTINGS_TOKEN],
-      useFactory: ({ ACCEPT_MAX_WAITING: maxWaiting }: GatewaySettings) => ({ maxWaiting }),
-    },
-    AcceptReceipts,
-    PrepareReceipt,
-    RecentRequests,
-    CreateReceipt,
-    CreateBatch,
-    CancelReceipt,
-    ReceiptWait,
-    {
-      provide: RingLanes,
-      inject: [LaneBell, SettledReceipts],
-      useFactory: (bell: LaneBell, settled: SettledReceipts) => new RingLanes(bell, settled),
-    },
-    {
-      provide: SettledReceipts,
-      inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
-      useFactory: ({ DATABASE_URL }: GatewaySettings, receipts: ReceiptRepository, logger: Logger) =>
-        new SettledReceipts({ databaseUrl: DATABASE_URL }, receipts, logger),
-    },
-    {
-      provide: ReceiptUrls,
-      inject: [SETTINGS_TOKEN],
-      useFactory: receiptUrls,
-    },
-  ],
-  exports: [
-    AcceptReceipts,
-    ReceiptRepository,
-    ReceiptUrls,
-    ReceiptWait,
-    CatalogModule,
-    PrepareReceipt,
-    CreateReceipt,
-    CreateBatch,
-    CancelReceipt,
-    RingLanes,
-    SettledReceipts,
-  ],
+  imports: [AcceptModule, RefundsModule, DocumentsModule, SearchModule, ReportsModule],
+  exports: [AcceptModule, RefundsModule],
 })
-export class ReceiptsModule implements OnModuleInit {
-  constructor(
-    private readonly accepting: AcceptReceipts,
-    private readonly metrics: Metrics,
-  ) {}
-
-  onModuleInit(): void {
-    observeAccepting(this.metrics, this.accepting);
-  }
-}
-
-function receiptUrls({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings): ReceiptUrls {
-  const older = [...SECRETS_KEY.keys.keys()].filter((keyId) => keyId !== SECRETS_KEY.active);
-  return new ReceiptUrls(
-    PUBLIC_URL,
-    deriveKey(SECRETS_KEY, 'receipt-url'),
-    older.map((keyId) => deriveKey(SECRETS_KEY, 'receipt-url', keyId)),
-  );
-}
+export class ReceiptsModule {}

@@ -2,7 +2,8 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createFastifyNestApp, createLogger, Metrics, newId } from '#runtime';
+import { createFastifyNestApp } from '#http';
+import { createLogger, Metrics, newId } from '#runtime';
 import { GatewayModule } from '../gateway.module.js';
 import { testGatewaySettings } from '../testing/gateway-settings.js';
 import { RecentRequests } from './recent-requests.js';

@@ -1,7 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
-import { newId, open, OutgoingGuard, parseCidr, Problem, seal, type ProblemError } from '#runtime';
+import { Problem, type ProblemError } from '#http';
+import { OutgoingGuard, parseCidr } from '#outgoing';
+import { newId } from '#runtime';
+import { open, seal } from '#secrets';
 import { DEFINITIONS, isProvider, type ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { callbackOwner } from '#database';
-import { newId, seal } from '#runtime';
+import { newId } from '#runtime';
+import { seal } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 

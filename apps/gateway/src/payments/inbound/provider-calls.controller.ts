@@ -2,7 +2,9 @@ import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } fr
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
 import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
-import { CidrSet, parseCidr, Problem, type Logger } from '#runtime';
+import { Problem } from '#http';
+import { CidrSet, parseCidr } from '#outgoing';
+import { type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
 import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';

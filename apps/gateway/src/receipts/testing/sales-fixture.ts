@@ -1,4 +1,5 @@
-import { newId, type ProblemDocument } from '#runtime';
+import { type ProblemDocument } from '#http';
+import { newId } from '#runtime';
 import { link, OperatorFixture, type TestDevice } from '../../operator/testing/operator-fixture.js';
 import type { GatewaySettings } from '../../settings.js';
 import type { ReceiptView } from '../receipt-view.js';

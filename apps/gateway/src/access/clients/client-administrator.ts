@@ -1,0 +1,93 @@
+import { Problem, type ProblemError } from '#http';
+import { CidrSet, parseCidr } from '#outgoing';
+import type { Caller } from '../../audit/caller.js';
+import type { IpPolicy, SigningPolicy } from './client-bodies.js';
+
+/** Who administers clients, and with what power: nobody gives what he has not. */
+export interface Administrator extends Caller {
+  scopes: readonly string[];
+}
+
+/** As the trail wants him. */
+export function callerOf({ merchantId, actor, address, requestId }: Administrator): Caller {
+  return { merchantId, actor, address, requestId };
+}
+
+/**
+ * A client gives only scopes that its own token has.
+ * @param added at their places in the body's `scopes`; those that the client has already are not given by anybody
+ * @throws Problem 403 scope_not_held
+ */
+export function refuseForeignScopes(
+  administrator: Administrator,
+  scopes: readonly string[],
+  before: readonly string[] = [],
+): void {
+  const errors = scopes.flatMap((scope, at): ProblemError[] => {
+    if (administrator.scopes.includes(scope) || before.includes(scope)) return [];
+    const detail = `The calling token has not the scope ${scope} itself.`;
+    return [{ pointer: `/scopes/${String(at)}`, code: 'scope_not_held', detail }];
+  });
+  if (errors.length > 0) throw Problem.fromErrors(errors);
+}
+
+/**
+ * A client is changed only by a token that has all of its scopes: new credentials, a wider allow list or a signing policy
+ * of a stronger client would give the caller what it lacks.
+ * @throws Problem 403 scope_not_held
+ */
+export function refuseStrongerClient(administrator: Administrator, scopes: readonly string[]): void {
+  const missing = scopes.filter((scope) => !administrator.scopes.includes(scope));
+  if (missing.length === 0) return;
+  const detail = `This client has scopes that the calling token lacks: ${missing.join(', ')}.`;
+  throw new Problem('scope_not_held', detail);
+}
+
+interface Access {
+  scopes: readonly string[];
+  ipPolicy: IpPolicy;
+  allowedCidrs: readonly string[];
+  signingPolicy: SigningPolicy;
+  hasSigningKey: boolean;
+}
+
+/**
+ * Nobody shuts himself out by a slip: not by taking clients:admin from himself, nor by a list without his own address, nor
+ * by asking for signatures that he has no key for.
+ * @throws Problem 409 own_client
+ */
+export function refuseOwnLockout(administrator: Administrator, clientId: string, access: Access): void {
+  if (clientId !== administrator.actor) return;
+  if (!access.scopes.includes('clients:admin')) {
+    throw ownClient('The calling client would lose clients:admin. Let another client take it away.');
+  }
+  if ((access.signingPolicy === 'writes' || access.signingPolicy === 'all') && !access.hasSigningKey) {
+    throw ownClient('The calling client has no signing key; register one first.');
+  }
+  if (access.ipPolicy === 'any') return;
+  const { address } = administrator;
+  const set = new CidrSet(access.allowedCidrs.flatMap((text) => parsedOrNothing(text)));
+  if (address === null || !set.contains(address)) {
+    throw ownClient('The list does not hold the address of this very request, the calling client would be shut out.');
+  }
+}
+
+/** The only way that would be left in is one that the client has no key for. */
+export function noAuthenticationKey(): Problem {
+  const detail = 'The client has no active key for private_key_jwt. Register one, then take the other ways away.';
+  return Problem.fromErrors([{ pointer: '/token_endpoint_auth_methods', code: 'no_authentication_key', detail }]);
+}
+
+export function ownClient(detail: string): Problem {
+  return new Problem('own_client', detail);
+}
+
+/** One network in one spelling, once. */
+export function canonicalCidrs(texts: readonly string[]): string[] {
+  return [...new Set(texts.flatMap((text) => parsedOrNothing(text).map((cidr) => cidr.text)))];
+}
+
+function parsedOrNothing(text: string) {
+  const parse = parseCidr(text);
+  return parse.kind === 'ok' ? [parse.cidr] : [];
+}

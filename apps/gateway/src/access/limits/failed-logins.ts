@@ -1,0 +1,90 @@
+import { addressGroup } from '#outgoing';
+import { sha256 } from '#runtime';
+import type { Buckets } from './client-limit.js';
+import type { Rate } from '../../http/rate.js';
+import type { BucketVerdict } from './token-bucket.js';
+
+/** Who tries to prove himself as whom. Both are as the caller says; nothing is believed. */
+export interface LoginAttempt {
+  /** Any text. */
+  clientId: string;
+  address: string;
+}
+
+export type LoginVerdict = { kind: 'open' } | { kind: 'wait'; retryInMs: number };
+
+/** What a wrong attempt led to. */
+export interface CountedFailure {
+  verdict: LoginVerdict;
+  /** Nothing is left for this client, here or altogether: worth a word on its trail. */
+  isSpent: boolean;
+}
+
+const OPEN: LoginVerdict = { kind: 'open' };
+
+/**
+ * How often proving oneself at the token endpoint may fail, per address, per client, and per client from one address.
+ *
+ * Only the caller's own failures make it wait: whoever was never wrong as this client from this address is always looked at,
+ * whatever strangers do to his client id, and neighbours to his address. A client that could be shut out by somebody who knows
+ * its name could be kept from selling by him (docs/adr/0033-failed-logins.md).
+ */
+export class FailedLogins {
+  /** @param limit null: no limit */
+  constructor(private readonly limit: { rate: Rate; buckets: Buckets } | null) {}
+
+  /** Before credentials are looked at. */
+  async mayTry(attempt: LoginAttempt): Promise<LoginVerdict> {
+    if (!this.limit) return OPEN;
+    const { buckets } = this.limit;
+    const [pair, client, address] = await Promise.all(keysOf(attempt).map(async (key) => buckets.peek(key)));
+    if (!pair || !client || !address) return OPEN;
+    if (!pair.isAllowed) return waitFor(pair.retryInMs);
+    // Everybody is wrong about this client, or everything that comes from here: then every own failure counts fully.
+    return pair.fullInMs > 0 && !(client.isAllowed && address.isAllowed) ? waitFor(pair.fullInMs) : OPEN;
+  }
+
+  /** After credentials turned out wrong. */
+  async count(attempt: LoginAttempt): Promise<CountedFailure> {
+    if (!this.limit) return { verdict: OPEN, isSpent: false };
+    const { buckets } = this.limit;
+    const [pair, client, address] = await Promise.all(keysOf(attempt).map(async (key) => buckets.take(key)));
+    if (!pair || !client || !address) return { verdict: OPEN, isSpent: false };
+    const isSpent = isEmpty(pair) || isEmpty(client);
+    const isOver = !(pair.isAllowed && client.isAllowed && address.isAllowed);
+    const retryInMs = pair.isAllowed ? pair.fullInMs : pair.retryInMs;
+    return { verdict: isOver ? waitFor(retryInMs) : OPEN, isSpent };
+  }
+}
+
+/** How often an address may come with access tokens that are none. A good token is never refused for it. */
+export class FailedTokens {
+  /** @param limit null: no limit */
+  constructor(private readonly limit: { rate: Rate; buckets: Buckets } | null) {}
+
+  /** After a token turned out to be none. */
+  async count(address: string): Promise<LoginVerdict> {
+    if (!this.limit) return OPEN;
+    const verdict = await this.limit.buckets.take(`token:${groupOf(address)}`);
+    return verdict.isAllowed ? OPEN : waitFor(verdict.retryInMs);
+  }
+}
+
+/** Hashed: a client id is any text of any length until a client is found, and some callers put their secret there. */
+function keysOf({ clientId, address }: LoginAttempt): [pair: string, client: string, address: string] {
+  const id = sha256(clientId).toString('base64url').slice(0, 22);
+  const group = groupOf(address);
+  return [`login:${id}:${group}`, `login:${id}`, `login:${group}`];
+}
+
+function groupOf(address: string): string {
+  return addressGroup(address) ?? 'none';
+}
+
+function isEmpty({ isAllowed, remaining }: BucketVerdict): boolean {
+  return !isAllowed || remaining === 0;
+}
+
+function waitFor(retryInMs: number): LoginVerdict {
+  return { kind: 'wait', retryInMs };
+}

@@ -1,0 +1,80 @@
+import type { Logger } from '#runtime';
+import type { Rate } from '../../http/rate.js';
+import { peekVerdict, verdictOf, type BucketVerdict, type MemoryBuckets } from './token-bucket.js';
+
+/** As much of a Redis client as is needed here. */
+export interface ScriptRunner {
+  eval(script: string, keyCount: number, ...args: (string | number)[]): Promise<unknown>;
+}
+
+/**
+ * takeFromBucket of token-bucket.ts, by the clock of Redis, in microseconds. A bucket that is full again is gone.
+ * KEYS[1] the bucket; ARGV[1] cost of one request, 0 to take nothing, ARGV[2] capacity, µs. Answers {allowed, missing in µs}.
+ */
+const TAKE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local cost, capacity = tonumber(ARGV[1]), tonumber(ARGV[2])
+local missing = (tonumber(redis.call('GET', KEYS[1])) or now) - now
+if missing < 0 then missing = 0 end
+if missing + cost > capacity then return {0, missing} end
+missing = missing + cost
+if cost == 0 then return {1, math.floor(missing)} end
+redis.call('SET', KEYS[1], string.format('%.0f', now + missing), 'PX', math.ceil(missing / 1000) + 1)
+return {1, math.floor(missing)}`;
+
+const PREFIX = 'fgw:limit:';
+
+/** Buckets that all gateways share. While Redis does not answer each gateway counts for itself: a limit shuts nobody out. */
+export class RedisBuckets {
+  private isAway = false;
+
+  constructor(
+    private readonly redis: ScriptRunner,
+    private readonly rate: Rate,
+    private readonly own: MemoryBuckets,
+    private readonly logger: Logger,
+  ) {}
+
+  async take(key: string): Promise<BucketVerdict> {
+    const answer = await this.ask(key, Math.max(1, Math.round(this.capacityUs / this.rate.requests)));
+    return answer ? verdictOf(this.rate, answer.isAllowed, answer.missingMs) : this.own.take(key);
+  }
+
+  async peek(key: string): Promise<BucketVerdict> {
+    const answer = await this.ask(key, 0);
+    return answer ? peekVerdict(this.rate, answer.missingMs) : this.own.peek(key);
+  }
+
+  private get capacityUs(): number {
+    return this.rate.seconds * 1_000_000;
+  }
+
+  /** Null: Redis does not answer. */
+  private async ask(key: string, costUs: number): Promise<{ isAllowed: boolean; missingMs: number } | null> {
+    try {
+      const answer = await this.redis.eval(TAKE, 1, `${PREFIX}${key}`, costUs, this.capacityUs);
+      const [allowed, missingUs] = readAnswer(answer);
+      this.tellState(false);
+      return { isAllowed: allowed === 1, missingMs: missingUs / 1_000 };
+    } catch (error) {
+      this.tellState(true, error);
+      return null;
+    }
+  }
+
+  private tellState(isAway: boolean, error?: unknown): void {
+    if (isAway === this.isAway) return;
+    this.isAway = isAway;
+    if (isAway) this.logger.warn({ err: error }, 'limits: Redis does not answer, each gateway counts for itself');
+    else this.logger.info('limits: Redis answers again');
+  }
+}
+
+function readAnswer(answer: unknown): [allowed: number, missingUs: number] {
+  if (!Array.isArray(answer)) throw new Error('the script of the limits answered oddly');
+  const [allowed, missingUs] = answer as unknown[];
+  if (typeof allowed !== 'number' || typeof missingUs !== 'number')
+    throw new Error('the script of the limits answered oddly');
+  return [allowed, missingUs];
+}

@@ -1,0 +1,102 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sha256 } from '#runtime';
+import { Refusals } from '../../audit/refusals.js';
+import { AddressGate, type Origin } from '../limits/address-gate.js';
+import { FailedLogins, type LoginAttempt } from '../limits/failed-logins.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN } from '../../tokens.js';
+import { claimedClient, verifyAssertion } from './client-assertion.js';
+import { methodOf, type ClientCredentials } from './client-credentials.js';
+import { isClientSecret, NO_SECRET_HASH } from './client-secret.js';
+import { issuerOf } from './issuer.js';
+import { OauthError, slowDown } from './oauth-error.js';
+import { OauthRepository, type ClientRow } from './oauth.repository.js';
+
+/** Finds out whether a client is who it says, at the token endpoint and its neighbours. */
+@Injectable()
+export class AuthenticateClient {
+  private readonly audiences: readonly string[];
+
+  constructor(
+    private readonly repository: OauthRepository,
+    private readonly addresses: AddressGate,
+    private readonly refusals: Refusals,
+    private readonly failures: FailedLogins,
+    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY' | 'PUBLIC_URL'>,
+  ) {
+    this.audiences = Object.values(issuerOf(settings.PUBLIC_URL));
+  }
+
+  /**
+   * Unknown, disabled, a wrong secret, a wrong or used assertion and a way that the client may not use are one answer.
+   * @throws OauthError `invalid_client`, `slow_down`; Problem 403 ip_not_allowed
+   */
+  async execute(credentials: ClientCredentials, origin: Origin): Promise<ClientRow> {
+    const attempt = { clientId: claimedBy(credentials), address: origin.address };
+    const before = await this.failures.mayTry(attempt);
+    if (before.kind === 'wait') throw slowDown(before.retryInMs);
+    const client =
+      credentials.kind === 'secret' ? await this.bySecret(credentials) : await this.byAssertion(credentials);
+    if (!client || client.disabled || !(await this.isLetIn(client, credentials, origin))) {
+      throw await this.failed(attempt, origin);
+    }
+    await this.addresses.check({ ...client, clientId: client.id }, origin);
+    return client;
+  }
+
+  /** Counts it, and tells the client's merchant once many were wrong. */
+  private async failed(attempt: LoginAttempt, origin: Origin): Promise<OauthError> {
+    const { verdict, isSpent } = await this.failures.count(attempt);
+    const client = isSpent ? await this.find(attempt.clientId) : null;
+    if (client) {
+      const { id: clientId, merchantId } = client;
+      const refusal = { clientId, merchantId, action: 'client.refuse_login', reason: 'too_many_failed_logins' };
+      await this.refusals.record({ ...refusal, ...origin }, 'addresses');
+    }
+    if (verdict.kind === 'wait') return slowDown(verdict.retryInMs);
+    return new OauthError('invalid_client', 'The client is unknown or its credentials are wrong.');
+  }
+
+  /** Right credentials by a way that was taken away: somebody still holds what nobody should need. */
+  private async isLetIn(client: ClientRow, credentials: ClientCredentials, origin: Origin): Promise<boolean> {
+    const method = methodOf(credentials);
+    if (client.authMethods.includes(method)) return true;
+    const { id: clientId, merchantId } = client;
+    const refusal = { clientId, merchantId, action: 'client.refuse_login', reason: 'auth_method_not_allowed' };
+    await this.refusals.record({ ...refusal, details: { method }, ...origin }, 'addresses');
+    return false;
+  }
+
+  /** All refusals cost the same. */
+  private async bySecret({ clientId, secret }: { clientId: string; secret: string }): Promise<ClientRow | null> {
+    const client = await this.find(clientId);
+    const { SECRETS_KEY } = this.settings;
+    const isPresent = isClientSecret(secret, client?.secretHash ?? NO_SECRET_HASH, SECRETS_KEY);
+    const isPrevious = isClientSecret(secret, client?.previousSecretHash ?? NO_SECRET_HASH, SECRETS_KEY);
+    return isPresent || isPrevious ? client : null;
+  }
+
+  private async byAssertion(given: { clientId: string | null; assertion: string }): Promise<ClientRow | null> {
+    const clientId = claimedClient(given.assertion);
+    if (clientId === null || (given.clientId !== null && given.clientId !== clientId)) return null;
+    const client = await this.find(clientId);
+    if (!client) return null;
+    const keys = await this.repository.authenticationKeys(clientId);
+    const rules = { clientId, audiences: this.audiences, now: new Date() };
+    const verified = await verifyAssertion(given.assertion, keys, rules);
+    if (!verified) return null;
+    const jtiHash = sha256(verified.jti);
+    const isFirst = await this.repository.takeAssertion({ clientId, jtiHash, usableUntil: verified.usableUntil });
+    return isFirst ? client : null;
+  }
+
+  /** PostgreSQL cannot store NUL, so no client has such an id. */
+  private find(clientId: string): Promise<ClientRow | null> {
+    return clientId.includes('\0') ? Promise.resolve(null) : this.repository.findClient(clientId);
+  }
+}
+
+/** Whom it says to be; empty for an assertion that names nobody. */
+function claimedBy(credentials: ClientCredentials): string {
+  return credentials.kind === 'secret' ? credentials.clientId : (claimedClient(credentials.assertion) ?? '');
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database';
+import { writeDeviceEvent } from '#ledger';
+import { Problem } from '#http';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
+import { auditedDevice, lockDeviceRow, type LockedDeviceRow } from './device-rows.js';
+
+/**
+ * How long a device must have been drained or disabled. A gateway that missed the notice may route to it for five seconds
+ * after that (the cache of PlaceDirectory), and the receipt is written a moment later; longer than both.
+ */
+const REST_SECONDS = 10;
+
+/**
+ * DELETE /v1/devices/{id}. Only when nothing depends on it any more. Its terminal is free for another device from then on,
+ * so nothing may ever be sent from here again: the lane of a deleted device stops as that of a disabled one. A receipt that
+ * a gateway wrote in spite of the rest (it stood still for ten seconds between choosing and writing) stays `accepted`, is
+ * seen there, and can be cancelled.
+ */
+@Injectable()
+export class DeleteDevice {
+  constructor(private readonly changes: AuditedChange) {}
+
+  /** @throws Problem 404; 409 device_not_at_rest, device_lane_not_empty */
+  async execute(caller: Caller, deviceId: string): Promise<void> {
+    await this.changes.execute(caller, async (tx) => {
+      const row = await lockDeviceRow(tx, caller.merchantId, deviceId);
+      refuseRestless(row);
+      await refuseDepended(tx, deviceId);
+      await tx.$executeRaw`
+        UPDATE devices SET deleted_at = now(), state = 'disabled', state_reason = 'deleted', state_since = now(),
+                           poll_due_at = NULL, resend_due_at = NULL
+         WHERE id = ${deviceId}`;
+      await forgetDefaults(tx, deviceId);
+      await tx.$executeRaw`UPDATE link_keys SET revoked_at = now() WHERE device_id = ${deviceId} AND revoked_at IS NULL`;
+      await writeDeviceEvent(tx, deviceId, 'deleted', 'deleted by a person');
+      return { result: null, action: 'device.delete', targetId: deviceId, before: auditedDevice(row), after: null };
+    });
+  }
+}
+
+function refuseRestless({ resting_seconds: resting }: LockedDeviceRow): void {
+  if (resting !== null && resting >= REST_SECONDS) return;
+  const detail =
+    resting === null
+      ? `Drain it first, and delete it ${REST_SECONDS} seconds later.`
+      : `It is at rest for ${Math.floor(resting)} seconds only; after ${REST_SECONDS} no gateway sends anything there.`;
+  throw new Problem('device_not_at_rest', detail);
+}
+
+async function refuseDepended(tx: Prisma.TransactionClient, deviceId: string): Promise<void> {
+  const [found] = await tx.$queryRaw<{ accepted: boolean; unsettled: boolean }[]>`
+    SELECT EXISTS (SELECT FROM receipts WHERE device_id = ${deviceId} AND status = 'accepted') AS accepted,
+           EXISTS (SELECT FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+                    WHERE a.device_id = ${deviceId} AND a.state IN ('open', 'unknown')
+                      AND r.status IN ('sending', 'unknown')) AS unsettled`;
+  if (found?.accepted)
+    throw new Problem('device_lane_not_empty', 'Accepted receipts wait in its lane; let them go out, or cancel them.');
+  if (found?.unsettled) {
+    const detail = 'It is not known of a receipt whether the register has it; it must be resolved first.';
+    throw new Problem('device_lane_not_empty', detail);
+  }
+}
+
+async function forgetDefaults(tx: Prisma.TransactionClient, deviceId: string): Promise<void> {
+  await tx.$executeRaw`UPDATE branches SET default_device_id = NULL WHERE default_device_id = ${deviceId}`;
+  await tx.$executeRaw`UPDATE cashiers SET default_device_id = NULL WHERE default_device_id = ${deviceId}`;
+  await tx.$executeRaw`UPDATE device_groups SET default_device_id = NULL WHERE default_device_id = ${deviceId}`;
+}

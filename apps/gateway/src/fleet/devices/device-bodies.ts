@@ -1,0 +1,180 @@
+import { Type } from 'class-transformer';
+import {
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+  ValidateNested,
+} from 'class-validator';
+import type { VatRule } from '#fiscal-domain';
+import { IsGivenOrAbsent, IsIdOrCode, IsName, IsTimeOfDay } from '../../http/body-rules.js';
+import { PageQuery } from '../../http/paging.js';
+import { IsCleanText } from '../../http/body-constraints.js';
+
+export const DEVICE_STATES = [
+  'online',
+  'degraded',
+  'unreachable',
+  'blocked',
+  'expired',
+  'replaced',
+  'disabled',
+  'claimed_elsewhere',
+] as const;
+
+const DAY_MS = 86_400_000;
+
+function IsMilliseconds(min: number, max: number): PropertyDecorator {
+  const rules = [IsInt(), Min(min), Max(max)];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** Goes into a header: printable ASCII. */
+export function IsApiKey(): PropertyDecorator {
+  const rules = [IsString(), MinLength(1), MaxLength(512), Matches(/^[\x21-\x7e]*$/)];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+function IsBaseUrl(): PropertyDecorator {
+  const rules = [IsString(), MinLength(1), MaxLength(512), IsCleanText()];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** How the register is treated; null puts a field back to its default (GET shows what holds). */
+export class ProfileBody {
+  @IsOptional()
+  @IsMilliseconds(1_000, 600_000)
+  send_timeout_ms?: number | null;
+
+  @IsOptional()
+  @IsMilliseconds(500, 120_000)
+  call_timeout_ms?: number | null;
+
+  @IsOptional()
+  @IsMilliseconds(1_000, 3_600_000)
+  settle_ms?: number | null;
+
+  @IsOptional()
+  @IsMilliseconds(0, 60_000)
+  pacing_ms?: number | null;
+
+  @IsOptional()
+  @IsMilliseconds(60_000, 7 * DAY_MS)
+  park_after_ms?: number | null;
+
+  @IsOptional()
+  @IsMilliseconds(1_000, 7 * DAY_MS)
+  failover_after_ms?: number | null;
+
+  @IsOptional()
+  @IsIn(['unit', 'line', 'line-net'])
+  vat_rule?: VatRule | null;
+
+  @IsOptional()
+  @IsIn(['exclusive', 'shared'])
+  sharing?: 'exclusive' | 'shared' | null;
+}
+
+export class DeviceBody {
+  /** Our id or the merchant's code. */
+  @IsIdOrCode()
+  branch_id!: string;
+
+  /** Our id or the merchant's code. */
+  @IsOptional()
+  @IsIdOrCode()
+  group_id?: string | null;
+
+  @IsName()
+  name!: string;
+
+  /** Model of the register, for people. */
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(128)
+  @IsCleanText()
+  model?: string;
+
+  /** `http`: the relay calls it. `link`: it dials in. */
+  @IsGivenOrAbsent()
+  @IsIn(['http', 'link'])
+  transport?: 'http' | 'link';
+
+  /** Needed for http, refused for link. */
+  @IsOptional()
+  @IsBaseUrl()
+  base_url?: string | null;
+
+  @IsApiKey()
+  api_key!: string;
+
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => ProfileBody)
+  profile?: ProfileBody;
+
+  /** Tashkent; null: the merchant's. */
+  @IsOptional()
+  @IsTimeOfDay()
+  close_at?: string | null;
+}
+
+export class DevicePatch {
+  @IsGivenOrAbsent()
+  @IsIdOrCode()
+  branch_id?: string;
+
+  @IsOptional()
+  @IsIdOrCode()
+  group_id?: string | null;
+
+  @IsGivenOrAbsent()
+  @IsName()
+  name?: string;
+
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(128)
+  @IsCleanText()
+  model?: string;
+
+  @IsGivenOrAbsent()
+  @IsBaseUrl()
+  base_url?: string;
+
+  @IsGivenOrAbsent()
+  @IsApiKey()
+  api_key?: string;
+
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => ProfileBody)
+  profile?: ProfileBody;
+
+  @IsOptional()
+  @IsTimeOfDay()
+  close_at?: string | null;
+}
+
+export class DevicesQuery extends PageQuery {
+  /** Our id or the merchant's code. */
+  @IsOptional()
+  @IsIdOrCode()
+  branch_id?: string;
+
+  @IsOptional()
+  @IsIdOrCode()
+  group_id?: string;
+
+  @IsOptional()
+  @IsIn(DEVICE_STATES)
+  state?: (typeof DEVICE_STATES)[number];
+}

@@ -1,0 +1,129 @@
+import { Injectable } from '@nestjs/common';
+import { isUniqueViolation, type DeviceIntroduction } from '#database';
+import { createLane, writeDeviceEvent } from '#ledger';
+import { Problem } from '#http';
+import { newId } from '#runtime';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
+import { Places } from '../places/places.js';
+import { DeviceAddress } from './device-address.js';
+import type { DeviceBody } from './device-bodies.js';
+import { auditedDevice, claimedState, lockDeviceRow, saveIntroduction } from './device-rows.js';
+import { DeviceTasks } from './device-tasks.js';
+import { pendingProblem, taskProblem } from './task-problems.js';
+import { MAX_TRIED_AT_ONCE, tooManyAtOnce, TriedOutDevices, type NewDevice } from './tried-out-devices.js';
+
+/** Four calls with their deadlines, and a relay's slow look when the notice was lost. */
+const INSPECTION_WAIT_MS = 30_000;
+/** Why a register that dials in is unreachable at first; nobody can ask it anything until then. */
+const WAITING_FOR_ENROLMENT = 'waiting for enrolment';
+
+/**
+ * POST /v1/devices. A register that is called is asked who it is before it becomes a device; until then its row has no
+ * `registered_at` and no other caller sees it. A gateway that dies in between leaves such a row, which TriedOutDevices
+ * clears. A register whose terminal another merchant holds becomes a device that is `claimed_elsewhere` and gets nothing.
+ * A register that dials in is known at once and waits for its enrolment.
+ */
+@Injectable()
+export class RegisterDevice {
+  /** Registrations under way in this process, by merchant. */
+  private readonly underWay = new Map<string, number>();
+
+  constructor(
+    private readonly changes: AuditedChange,
+    private readonly places: Places,
+    private readonly tasks: DeviceTasks,
+    private readonly address: DeviceAddress,
+    private readonly triedOut: TriedOutDevices,
+  ) {}
+
+  /** @returns the id of the new device @throws Problem 422, 429, 503: docs/fleet.md lists them */
+  async execute(caller: Caller, body: DeviceBody): Promise<string> {
+    const { merchantId } = caller;
+    const underWay = this.underWay.get(merchantId) ?? 0;
+    // Before the first query: whoever registers thousands at once must not take the connections of those who sell.
+    if (underWay >= MAX_TRIED_AT_ONCE) throw tooManyAtOnce();
+    this.underWay.set(merchantId, underWay + 1);
+    try {
+      const device = await this.prepare(merchantId, body);
+      return await (device.baseUrl === null
+        ? this.registerLinked(caller, device)
+        : this.registerCalled(caller, device));
+    } finally {
+      const left = (this.underWay.get(merchantId) ?? 1) - 1;
+      if (left > 0) this.underWay.set(merchantId, left);
+      else this.underWay.delete(merchantId);
+    }
+  }
+
+  private async registerCalled(caller: Caller, device: NewDevice): Promise<string> {
+    await this.triedOut.add(caller.merchantId, device);
+    try {
+      await this.admit(caller, device.id, await this.inspect(caller, device.id));
+      return device.id;
+    } catch (error) {
+      await this.triedOut.forget(device.id);
+      throw error;
+    }
+  }
+
+  private async prepare(merchantId: string, body: DeviceBody): Promise<NewDevice> {
+    const isLink = body.transport === 'link';
+    const given = body.base_url ?? null;
+    if (isLink === (given !== null)) {
+      const detail = isLink
+        ? 'base_url has no meaning with transport link'
+        : 'base_url is required with transport http';
+      throw Problem.fromErrors([{ pointer: '/base_url', code: isLink ? 'invalid_value' : 'required', detail }]);
+    }
+    const branchId = await this.places.branchId(merchantId, body.branch_id);
+    const groupId = body.group_id ? await this.places.groupId(merchantId, body.group_id) : null;
+    const baseUrl = given === null ? null : await this.address.check(given);
+    return { id: newId('dev'), branchId, groupId, baseUrl, body };
+  }
+
+  private async registerLinked(caller: Caller, device: NewDevice): Promise<string> {
+    return this.changes.execute(caller, async (tx) => {
+      await this.triedOut.insert(tx, caller.merchantId, device);
+      await tx.$executeRaw`
+        UPDATE devices SET registered_at = now(), state = 'unreachable', state_reason = ${WAITING_FOR_ENROLMENT},
+                           state_since = now(), poll_due_at = NULL
+         WHERE id = ${device.id}`;
+      await createLane(tx, device.id);
+      await writeDeviceEvent(tx, device.id, 'unreachable', WAITING_FOR_ENROLMENT);
+      const after = auditedDevice(await lockDeviceRow(tx, caller.merchantId, device.id));
+      return { result: device.id, action: 'device.register', targetId: device.id, before: null, after };
+    });
+  }
+
+  private async inspect(caller: Caller, deviceId: string): Promise<DeviceIntroduction> {
+    const answer = await this.tasks.ask({ deviceId, kind: 'inspect', actor: caller.actor, waitMs: INSPECTION_WAIT_MS });
+    if (answer.kind === 'pending') throw pendingProblem();
+    if (answer.result.kind === 'failed') throw taskProblem(answer.result, true);
+    return answer.result.value as unknown as DeviceIntroduction;
+  }
+
+  private async admit(caller: Caller, id: string, known: DeviceIntroduction): Promise<void> {
+    try {
+      await this.changes.execute(caller, async (tx) => {
+        const saved = await saveIntroduction(tx, id, known);
+        // Somebody has cleared the row away: it had been tried out for far too long.
+        if (saved !== 1) throw pendingProblem();
+        const [state, reason] = await claimedState(tx, known.terminalId, caller.merchantId);
+        await tx.$executeRaw`
+          UPDATE devices SET registered_at = now(), state = ${state}::device_state, state_reason = ${reason},
+                             state_since = now()
+           WHERE id = ${id}`;
+        await createLane(tx, id);
+        await writeDeviceEvent(tx, id, state, reason);
+        const after = auditedDevice(await lockDeviceRow(tx, caller.merchantId, id));
+        return { result: null, action: 'device.register', targetId: id, before: null, after };
+      });
+    } catch (error) {
+      // devices_one_live_per_terminal_of_merchant: another registration of the same register was faster.
+      if (!isUniqueViolation(error)) throw error;
+      const detail = `Terminal ${known.terminalId} is already a live device.`;
+      throw taskProblem({ kind: 'failed', code: 'terminal_taken', detail }, true);
+    }
+  }
+}

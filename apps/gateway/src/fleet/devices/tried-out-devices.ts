@@ -1,0 +1,145 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { apiKeyOwner, Prisma, PrismaService } from '#database';
+import { Problem } from '#http';
+import { type Logger } from '#runtime';
+import { seal } from '#secrets';
+import type { GatewaySettings } from '../../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import type { DeviceBody } from './device-bodies.js';
+import { patchedProfile } from './device-profile.js';
+
+export interface NewDevice {
+  id: string;
+  branchId: string;
+  groupId: string | null;
+  /** Null: it dials in. */
+  baseUrl: string | null;
+  body: DeviceBody;
+}
+
+/** Devices of one merchant that are being tried out at the same time, over all gateways. */
+export const MAX_TRIED_AT_ONCE = 20;
+/** First key of the advisory lock under which a merchant's devices are counted. */
+const COUNT_LOCK_SPACE = 0x4456; // "DV"
+const LOCK_TIMEOUT = '5s';
+const INTERVAL_MS = 60_000;
+/** Far longer than any registration takes. */
+const LEFT_AFTER_MINUTES = 10;
+const PER_SWEEP = 200;
+
+/**
+ * Rows of devices that are not yet known to be registers: without `registered_at`, which hides them from everybody. Those
+ * that a dying gateway left are cleared; any number of instances may do it.
+ */
+@Injectable()
+export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy {
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN)
+    private readonly settings: Pick<GatewaySettings, 'SECRETS_KEY' | 'MAX_DEVICES_PER_MERCHANT'>,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.sweepOrWarn(), INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.timer);
+  }
+
+  /** @throws Problem 422 device_limit_reached, 429 too_many_requests */
+  async add(merchantId: string, device: NewDevice): Promise<void> {
+    try {
+      await this.prisma.$transaction(async (tx) => {
+        await tx.$queryRaw`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`;
+        await this.insert(tx, merchantId, device);
+      });
+    } catch (error) {
+      // The merchant's other registrations hold the lock.
+      if (sqlStateOf(error) === '55P03') throw tooManyAtOnce();
+      throw error;
+    }
+  }
+
+  /** The row, while the merchant may have one more. Serialised per merchant: the count must hold until the commit. */
+  async insert(tx: Prisma.TransactionClient, merchantId: string, device: NewDevice): Promise<void> {
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${COUNT_LOCK_SPACE}::int4, hashtext(${merchantId}))`;
+    const [counts] = await tx.$queryRaw<{ all: number; tried: number }[]>`
+      SELECT count(*)::int4 AS all, count(*) FILTER (WHERE registered_at IS NULL)::int4 AS tried
+        FROM devices WHERE merchant_id = ${merchantId} AND deleted_at IS NULL`;
+    this.refuseTooMany(counts ?? { all: 0, tried: 0 });
+    const { id, branchId, groupId, baseUrl, body } = device;
+    // Not polled while it is tried out: its state would be told before it is anybody's.
+    const apiKeySealed = seal(body.api_key, apiKeyOwner(id), this.settings.SECRETS_KEY);
+    await tx.$executeRaw`
+      INSERT INTO devices (id, merchant_id, branch_id, group_id, name, model, transport, base_url, api_key_sealed, profile,
+                           close_at, registered_at, state, poll_due_at)
+      VALUES (${id}, ${merchantId}, ${branchId}, ${groupId}, ${body.name}, ${body.model ?? ''},
+              ${baseUrl === null ? 'link' : 'http'}::device_transport, ${baseUrl}, ${apiKeySealed},
+              ${JSON.stringify(patchedProfile({}, body.profile ?? {}))}::jsonb, ${body.close_at ?? null}, NULL,
+              'unreachable', now() + make_interval(mins => ${LEFT_AFTER_MINUTES}::int4))`;
+  }
+
+  /** The register was refused; a row that is registered stays. */
+  async forget(deviceId: string): Promise<void> {
+    try {
+      await this.clear([deviceId]);
+    } catch (error) {
+      // Nobody sees the row, and the sweep clears it.
+      this.logger.warn({ err: error, device_id: deviceId }, 'a register that was tried out is left to be cleared');
+    }
+  }
+
+  /** @returns how many were cleared */
+  async sweep(): Promise<number> {
+    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM devices WHERE registered_at IS NULL
+         AND created_at < now() - make_interval(mins => ${LEFT_AFTER_MINUTES}::int4) LIMIT ${PER_SWEEP}`;
+    return rows.length === 0 ? 0 : this.clear(rows.map(({ id }) => id));
+  }
+
+  private async clear(ids: string[]): Promise<number> {
+    const [, cleared] = await this.prisma.$transaction([
+      this.prisma.$executeRaw`
+        DELETE FROM device_tasks
+         WHERE device_id IN (SELECT id FROM devices WHERE id = ANY(${ids}::text[]) AND registered_at IS NULL)`,
+      this.prisma.$executeRaw`DELETE FROM devices WHERE id = ANY(${ids}::text[]) AND registered_at IS NULL`,
+    ]);
+    return cleared;
+  }
+
+  private refuseTooMany({ all, tried }: { all: number; tried: number }): void {
+    if (tried >= MAX_TRIED_AT_ONCE) throw tooManyAtOnce();
+    const { MAX_DEVICES_PER_MERCHANT: most } = this.settings;
+    if (all >= most) throw new Problem('device_limit_reached', `A merchant can have ${most} registers here.`);
+  }
+
+  private async sweepOrWarn(): Promise<void> {
+    try {
+      const cleared = await this.sweep();
+      if (cleared > 0) this.logger.info({ cleared }, 'registers that were left while being tried out are cleared');
+    } catch (error) {
+      // The next minute tries again; nothing depends on it.
+      this.logger.warn({ err: error }, 'registers that were left while being tried out could not be cleared');
+    }
+  }
+}
+
+export function tooManyAtOnce(): Problem {
+  const detail = `${MAX_TRIED_AT_ONCE} registers are being asked who they are at this moment; go on a little later.`;
+  return new Problem('too_many_requests', detail, { headers: { 'retry-after': '5' } });
+}
+
+/** The SQLSTATE of a failed raw statement; null when the error is none of PostgreSQL's. */
+function sqlStateOf(error: unknown): string | null {
+  if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return null;
+  const failure = error.meta?.['driverAdapterError'];
+  if (typeof failure !== 'object' || failure === null || !('cause' in failure)) return null;
+  const { cause } = failure;
+  if (typeof cause !== 'object' || cause === null || !('originalCode' in cause)) return null;
+  return typeof cause.originalCode === 'string' ? cause.originalCode : null;
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import { newId } from '#runtime';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
+import { notFound } from '../../http/own-id.js';
+import { given } from '../../http/given.js';
+import { refuseTakenCode } from '../places/place-rules.js';
+import type { MerchantPatch } from './merchant-bodies.js';
+import {
+  readMerchantSettings,
+  storedSettings,
+  type MerchantSettings,
+  type UnsupportedFields,
+} from './merchant-settings.js';
+
+export interface MerchantView {
+  id: string;
+  code: string;
+  name: string;
+  tin: string;
+  default_goods: { spic: string; package_code: string; units: number; vat_percent: number } | null;
+  time_of_close: string | null;
+  requirements: { external_id: boolean };
+  unsupported_fields: UnsupportedFields;
+  created_at: string;
+}
+
+export interface NewMerchant {
+  code: string;
+  name: string;
+  /** Nine digits. */
+  tin: string;
+}
+
+type MerchantRow = Prisma.MerchantGetPayload<object>;
+
+/** Taxpayers that sell through this installation. A merchant sees and changes itself; making one is the operator's. */
+@Injectable()
+export class Merchants {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+  ) {}
+
+  async list(): Promise<MerchantView[]> {
+    const rows = await this.prisma.merchant.findMany({ orderBy: { id: 'asc' } });
+    return rows.map(merchantView);
+  }
+
+  /** @throws Problem 404 */
+  async get(merchantId: string): Promise<MerchantView> {
+    const row = await this.prisma.merchant.findUnique({ where: { id: merchantId } });
+    if (!row) throw notFound('merchant');
+    return merchantView(row);
+  }
+
+  /** By id or code; null: there is none. */
+  async find(idOrCode: string): Promise<MerchantView | null> {
+    const row = await this.prisma.merchant.findFirst({ where: { OR: [{ id: idOrCode }, { code: idOrCode }] } });
+    return row && merchantView(row);
+  }
+
+  /** @throws Problem 409 code_taken */
+  async create(caller: Omit<Caller, 'merchantId'>, merchant: NewMerchant): Promise<MerchantView> {
+    const id = newId('mer');
+    const settings = { ...storedSettings(readMerchantSettings({})) };
+    return refuseTakenCode(
+      this.changes.execute({ ...caller, merchantId: id }, async (tx) => {
+        const view = merchantView(await tx.merchant.create({ data: { id, ...merchant, settings } }));
+        return { result: view, action: 'merchant.create', targetId: id, before: null, after: view };
+      }),
+    );
+  }
+
+  /** @throws Problem 404 */
+  async change(caller: Caller, patch: MerchantPatch): Promise<MerchantView> {
+    const { merchantId: id } = caller;
+    return this.changes.execute(caller, async (tx) => {
+      await tx.$queryRaw`SELECT id FROM merchants WHERE id = ${id} FOR NO KEY UPDATE`;
+      const row = await tx.merchant.findUnique({ where: { id } });
+      if (!row) throw notFound('merchant');
+      const settings = { ...storedSettings(changed(readMerchantSettings(row.settings), patch)) };
+      const data = { ...given({ name: patch.name }), settings };
+      const view = merchantView(await tx.merchant.update({ where: { id }, data }));
+      return { result: view, action: 'merchant.change', targetId: id, before: merchantView(row), after: view };
+    });
+  }
+}
+
+function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSettings {
+  const { default_goods: goods, time_of_close: timeOfClose, requirements } = patch;
+  return {
+    defaultGoods:
+      goods === undefined
+        ? settings.defaultGoods
+        : goods && {
+            spic: goods.spic,
+            packageCode: goods.package_code,
+            units: goods.units,
+            vatPercent: goods.vat_percent,
+          },
+    timeOfClose: timeOfClose === undefined ? settings.timeOfClose : timeOfClose,
+    requirements: { externalId: requirements?.external_id ?? settings.requirements.externalId },
+    unsupportedFields: patch.unsupported_fields ?? settings.unsupportedFields,
+  };
+}
+
+function merchantView(row: MerchantRow): MerchantView {
+  return {
+    id: row.id,
+    code: row.code,
+    name: row.name,
+    tin: row.tin,
+    ...storedSettings(readMerchantSettings(row.settings)),
+    created_at: row.createdAt.toISOString(),
+  };
+}

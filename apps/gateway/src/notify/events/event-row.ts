@@ -1,0 +1,31 @@
+import { snakeCased } from '../../fleet/devices/snake-cased.js';
+
+/** What the feed lists and webhooks carry (docs/webhooks.md). */
+export interface EventView {
+  id: string;
+  type: string;
+  timestamp: string;
+  merchant_id: string;
+  data: unknown;
+}
+
+export interface EventRow {
+  position: bigint;
+  id: string;
+  merchant_id: string;
+  type: string;
+  subject_id: string;
+  data: unknown;
+  created_at: Date;
+}
+
+/** The same for every reader and at every time: a webhook that is sent again has the same bytes. */
+export function eventView(row: EventRow): EventView {
+  return {
+    id: row.id,
+    type: row.type,
+    timestamp: row.created_at.toISOString(),
+    merchant_id: row.merchant_id,
+    data: snakeCased(row.data),
+  };
+}

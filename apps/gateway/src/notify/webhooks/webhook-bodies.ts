@@ -1,0 +1,103 @@
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import { EVENT_PATTERN } from '../events/event-patterns.js';
+import { IsGivenOrAbsent } from '../../http/body-rules.js';
+import { PageQuery } from '../../http/paging.js';
+import { IsPlainText, IsTimestamp } from '../../http/query-rules.js';
+import { IsCleanText, IsWebUrl } from '../../http/body-constraints.js';
+
+const PATTERN = { each: true, message: 'events must be types such as receipt.registered, receipt.* or *' };
+
+/** What may be left out when a webhook is made, and later. */
+class WebhookOptions {
+  /** `receipt.registered`, `receipt.*`; everything when it is made, unless given. */
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @Matches(EVENT_PATTERN, PATTERN)
+  events?: string[];
+
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(256)
+  @IsCleanText()
+  description?: string;
+
+  /** Events in one request, as a list. 1, the default: each on its own, in the form of Standard Webhooks alone. */
+  @IsGivenOrAbsent()
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  batch_size?: number;
+}
+
+export class WebhookBody extends WebhookOptions {
+  @IsString()
+  @MaxLength(2048)
+  @IsWebUrl()
+  url!: string;
+}
+
+export class WebhookPatch extends WebhookOptions {
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(2048)
+  @IsWebUrl()
+  url?: string;
+
+  /** False: nothing is sent and nothing new is queued. True: what waited goes out. */
+  @IsGivenOrAbsent()
+  @IsBoolean()
+  enabled?: boolean;
+}
+
+export class RotateSecretBody {
+  /** How long the secret before signs beside the new one. Default 24, at most a week. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(168)
+  overlap_hours?: number;
+}
+
+/** Either `event_id`, or `from` and `to`. */
+export class ReplayBody {
+  @IsGivenOrAbsent()
+  @IsPlainText(64)
+  event_id?: string;
+
+  /** Within. */
+  @IsGivenOrAbsent()
+  @IsTimestamp()
+  from?: string;
+
+  /** Not within. */
+  @IsGivenOrAbsent()
+  @IsTimestamp()
+  to?: string;
+}
+
+export class DeliveriesQuery extends PageQuery {
+  @IsOptional()
+  @IsIn(['pending', 'delivered', 'failed'])
+  state?: 'pending' | 'delivered' | 'failed';
+}
+
+export class CallbacksQuery extends PageQuery {
+  /** Whose callbacks are shown. */
+  @IsPlainText(64)
+  receipt_id!: string;
+}

@@ -1,0 +1,208 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import { Problem, type ProblemCode } from '#http';
+import { OutgoingGuard } from '#outgoing';
+import { newId } from '#runtime';
+import { AuditedChange } from '../../audit/audited-change.js';
+import type { Caller } from '../../audit/caller.js';
+import { notFound } from '../../http/own-id.js';
+import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
+import { given } from '../../http/given.js';
+import { WEBHOOK_GUARD } from '../../tokens.js';
+import type { RotateSecretBody, WebhookBody, WebhookPatch } from './webhook-bodies.js';
+import { WebhookSecrets } from './webhook-secrets.js';
+
+export interface WebhookView {
+  id: string;
+  url: string;
+  events: string[];
+  description: string;
+  batch_size: number;
+  enabled: boolean;
+  disabled_at: string | null;
+  disabled_reason: string | null;
+  /** First failure since the last success. */
+  failing_since: string | null;
+  created_at: string;
+}
+
+/** `secret` is shown here and never again. */
+export type NewWebhookView = WebhookView & { secret: string };
+
+/** `secret` is there when the address has moved to another origin: a new one, shown here and never again. */
+export type ChangedWebhookView = WebhookView & { secret?: string };
+
+export interface NewSecretView {
+  secret: string;
+  /** Until then the secret before signs too; null when there was none. */
+  previous_valid_until: string | null;
+}
+
+type WebhookRow = Prisma.WebhookEndpointGetPayload<object>;
+
+const MAX_ENDPOINTS = 50;
+const DEFAULT_OVERLAP_HOURS = 24;
+const EVERYTHING = ['*'];
+
+/** Receivers of a merchant's events. */
+@Injectable()
+export class WebhookEndpoints {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+    private readonly secrets: WebhookSecrets,
+    @Inject(WEBHOOK_GUARD) private readonly guard: OutgoingGuard,
+  ) {}
+
+  async list(merchantId: string, query: PageQuery): Promise<Page<WebhookView>> {
+    const { limit, afterId } = pageRequest(query, 'whk');
+    const rows = await this.prisma.webhookEndpoint.findMany({
+      where: { ...ownOf(merchantId), ...(afterId !== null && { id: { gt: afterId } }) },
+      orderBy: { id: 'asc' },
+      take: limit + 1,
+    });
+    return pageOf(rows, limit, webhookView);
+  }
+
+  /** @throws Problem 404 */
+  async get(merchantId: string, id: string): Promise<WebhookView> {
+    const row = await this.prisma.webhookEndpoint.findFirst({ where: { ...ownOf(merchantId), id } });
+    if (!row) throw notFound('webhook');
+    return webhookView(row);
+  }
+
+  /** @throws Problem 422 for an address that must not be called, or one endpoint too many */
+  async create(caller: Caller, body: WebhookBody): Promise<NewWebhookView> {
+    const { merchantId } = caller;
+    const url = await this.checkedUrl(body.url);
+    return this.changes.execute(caller, async (tx) => {
+      // Two at the same time count each other.
+      await tx.$queryRaw`SELECT id FROM merchants WHERE id = ${merchantId} FOR NO KEY UPDATE`;
+      if ((await tx.webhookEndpoint.count({ where: ownOf(merchantId) })) >= MAX_ENDPOINTS) {
+        throw new Problem('webhook_limit_reached', `A merchant has at most ${MAX_ENDPOINTS} webhooks.`);
+      }
+      const { events = EVERYTHING, description = '', batch_size: batchSize = 1 } = body;
+      const data = { id: newId('whk'), merchantId, url, events, description, batchSize };
+      const row = await tx.webhookEndpoint.create({ data });
+      const { secret } = await this.secrets.replace(tx, row.id, 0);
+      const view = webhookView(row);
+      return { result: { ...view, secret }, action: 'webhook.create', targetId: row.id, before: null, after: view };
+    });
+  }
+
+  /**
+   * Another origin is another receiver: it gets a secret of its own, and nothing that the one before has signed for.
+   * @throws Problem 404; 422 for an address that must not be called
+   */
+  async change(caller: Caller, id: string, patch: WebhookPatch): Promise<ChangedWebhookView> {
+    const url = patch.url === undefined ? undefined : await this.checkedUrl(patch.url);
+    return this.changes.execute(caller, async (tx) => {
+      const row = await lockWebhook(tx, caller.merchantId, id);
+      const data = given({
+        url,
+        events: patch.events,
+        description: patch.description,
+        batchSize: patch.batch_size,
+        ...switched(row, patch.enabled),
+      });
+      const changed = await tx.webhookEndpoint.update({ where: { id }, data });
+      const view = webhookView(changed);
+      const isMoved = url !== undefined && new URL(url).origin !== new URL(row.url).origin;
+      const moved = isMoved ? { secret: (await this.secrets.replace(tx, id, 0)).secret } : {};
+      const after = { ...view, ...(isMoved && { is_signed_anew: true }) };
+      return { result: { ...view, ...moved }, action: 'webhook.change', targetId: id, before: webhookView(row), after };
+    });
+  }
+
+  /** What waits for it is never sent. @throws Problem 404 */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.changes.execute(caller, async (tx) => {
+      const row = await lockWebhook(tx, caller.merchantId, id);
+      await tx.webhookEndpoint.update({ where: { id }, data: { deletedAt: new Date(), dueAt: null } });
+      await tx.webhookSecret.delete({ where: { ownerId: id } });
+      return { result: null, action: 'webhook.delete', targetId: id, before: webhookView(row), after: null };
+    });
+  }
+
+  /** @throws Problem 404 */
+  rotateSecret(caller: Caller, id: string, body: RotateSecretBody): Promise<NewSecretView> {
+    return this.changes.execute(caller, async (tx) => {
+      await lockWebhook(tx, caller.merchantId, id);
+      const result = await this.newSecret(tx, id, body);
+      const after = { previous_valid_until: result.previous_valid_until };
+      return { result, action: 'webhook.rotate_secret', targetId: id, before: null, after };
+    });
+  }
+
+  /** The secret that signs what is sent to `callback_url`s of the merchant's receipts. */
+  rotateCallbackSecret(caller: Caller, body: RotateSecretBody): Promise<NewSecretView> {
+    const { merchantId } = caller;
+    return this.changes.execute(caller, async (tx) => {
+      const result = await this.newSecret(tx, merchantId, body);
+      const after = { previous_valid_until: result.previous_valid_until };
+      return { result, action: 'webhook.rotate_callback_secret', targetId: merchantId, before: null, after };
+    });
+  }
+
+  private async newSecret(
+    tx: Prisma.TransactionClient,
+    ownerId: string,
+    { overlap_hours: overlapHours }: RotateSecretBody,
+  ): Promise<NewSecretView> {
+    const { secret, previousUntil } = await this.secrets.replace(tx, ownerId, overlapHours ?? DEFAULT_OVERLAP_HOURS);
+    return { secret, previous_valid_until: previousUntil?.toISOString() ?? null };
+  }
+
+  /** Asked for here so that a mistake is told at once; each call asks again, names move. */
+  private async checkedUrl(text: string): Promise<string> {
+    const verdict = await this.guard.check(text);
+    switch (verdict.kind) {
+      case 'allowed':
+        return verdict.url.href;
+      case 'malformed':
+        throw urlFault('invalid_format', verdict.reason);
+      case 'unresolved':
+      case 'refused':
+        throw urlFault('address_not_allowed', verdict.reason);
+    }
+  }
+}
+
+/** @throws Problem 404 */
+export async function lockWebhook(tx: Prisma.TransactionClient, merchantId: string, id: string): Promise<WebhookRow> {
+  await tx.$queryRaw`SELECT id FROM webhook_endpoints WHERE id = ${id} AND merchant_id = ${merchantId} FOR UPDATE`;
+  const row = await tx.webhookEndpoint.findFirst({ where: { ...ownOf(merchantId), id } });
+  if (!row) throw notFound('webhook');
+  return row;
+}
+
+function ownOf(merchantId: string): { merchantId: string; kind: 'endpoint'; deletedAt: null } {
+  return { merchantId, kind: 'endpoint', deletedAt: null };
+}
+
+/** Enabling begins anew: whatever waits is due at once, and old failures count no more. */
+function switched(row: WebhookRow, enabled: boolean | undefined): Prisma.WebhookEndpointUpdateInput {
+  if (enabled === undefined || enabled === (row.disabledAt === null)) return {};
+  if (!enabled) return { disabledAt: new Date(), disabledReason: 'disabled by the merchant', dueAt: null };
+  const health = { failingSince: null, failures: 0, blockedUntil: null };
+  return { disabledAt: null, disabledReason: null, dueAt: new Date(0), ...health };
+}
+
+function urlFault(code: ProblemCode, reason: string): Problem {
+  return Problem.fromErrors([{ pointer: '/url', code, detail: `url: ${reason}` }]);
+}
+
+function webhookView(row: WebhookRow): WebhookView {
+  return {
+    id: row.id,
+    url: row.url,
+    events: row.events,
+    description: row.description,
+    batch_size: row.batchSize,
+    enabled: row.disabledAt === null,
+    disabled_at: row.disabledAt?.toISOString() ?? null,
+    disabled_reason: row.disabledReason,
+    failing_since: row.failingSince?.toISOString() ?? null,
+    created_at: row.createdAt.toISOString(),
+  };
+}

@@ -1,0 +1,109 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { CurrentCaller, type Caller } from '../../audit/caller.js';
+import { ownId } from '../../http/own-id.js';
+import { PageQuery, type Page } from '../../http/paging.js';
+import { Scopes } from '../../http/scopes.js';
+import { ReplayEvents } from './replay-events.js';
+import {
+  CallbacksQuery,
+  DeliveriesQuery,
+  ReplayBody,
+  RotateSecretBody,
+  WebhookBody,
+  WebhookPatch,
+} from './webhook-bodies.js';
+import {
+  WebhookEndpoints,
+  type ChangedWebhookView,
+  type NewSecretView,
+  type NewWebhookView,
+  type WebhookView,
+} from './webhook-endpoints.js';
+import { WebhookHistory, type DeliveryView } from './webhook-history.js';
+
+@Controller('v1/webhooks')
+@Scopes('webhooks:admin')
+export class WebhooksController {
+  constructor(
+    private readonly webhooks: WebhookEndpoints,
+    private readonly history: WebhookHistory,
+    private readonly replays: ReplayEvents,
+  ) {}
+
+  @Get()
+  list(@CurrentCaller() { merchantId }: Caller, @Query() query: PageQuery): Promise<Page<WebhookView>> {
+    return this.webhooks.list(merchantId, query);
+  }
+
+  @Post()
+  @HttpCode(201)
+  create(@CurrentCaller() caller: Caller, @Body() body: WebhookBody): Promise<NewWebhookView> {
+    return this.webhooks.create(caller, body);
+  }
+
+  @Get('callbacks')
+  callbacks(@CurrentCaller() { merchantId }: Caller, @Query() query: CallbacksQuery): Promise<Page<DeliveryView>> {
+    return this.history.callbacks(merchantId, query);
+  }
+
+  @Post('callbacks/rotate-secret')
+  @HttpCode(200)
+  rotateCallbackSecret(@CurrentCaller() caller: Caller, @Body() body: RotateSecretBody): Promise<NewSecretView> {
+    return this.webhooks.rotateCallbackSecret(caller, body);
+  }
+
+  @Get(':id')
+  get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<WebhookView> {
+    return this.webhooks.get(merchantId, ownId('whk', id, 'webhook'));
+  }
+
+  @Patch(':id')
+  change(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() patch: WebhookPatch,
+  ): Promise<ChangedWebhookView> {
+    return this.webhooks.change(caller, ownId('whk', id, 'webhook'), patch);
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  remove(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<void> {
+    return this.webhooks.remove(caller, ownId('whk', id, 'webhook'));
+  }
+
+  @Post(':id/rotate-secret')
+  @HttpCode(200)
+  rotateSecret(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: RotateSecretBody,
+  ): Promise<NewSecretView> {
+    return this.webhooks.rotateSecret(caller, ownId('whk', id, 'webhook'), body);
+  }
+
+  @Post(':id/test')
+  @HttpCode(202)
+  test(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<{ delivery_id: string; event_id: string }> {
+    return this.replays.test(caller, ownId('whk', id, 'webhook'));
+  }
+
+  @Post(':id/replay')
+  @HttpCode(202)
+  replay(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: ReplayBody,
+  ): Promise<{ deliveries: number }> {
+    return this.replays.replay(caller, ownId('whk', id, 'webhook'), body);
+  }
+
+  @Get(':id/deliveries')
+  deliveries(
+    @CurrentCaller() { merchantId }: Caller,
+    @Param('id') id: string,
+    @Query() query: DeliveriesQuery,
+  ): Promise<Page<DeliveryView>> {
+    return this.history.deliveries(merchantId, ownId('whk', id, 'webhook'), query);
+  }
+}

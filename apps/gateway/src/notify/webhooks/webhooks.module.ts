@@ -1,0 +1,48 @@
+import { Module } from '@nestjs/common';
+import { GuardedFetch, OutgoingGuard } from '#outgoing';
+import { AuditModule } from '../../audit/audit.module.js';
+import { EventsModule } from '../events/events.module.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN, WEBHOOK_GUARD } from '../../tokens.js';
+import { ClearDeliveries } from './clear-deliveries.js';
+import { DeliveryLoop } from './delivery-loop.js';
+import { DeliveryRepository } from './delivery.repository.js';
+import { DisableEndpoint } from './disable-endpoint.js';
+import { PlanDeliveries } from './plan-deliveries.js';
+import { ReplayEvents } from './replay-events.js';
+import { RequestPlaces } from './request-places.js';
+import { SendDeliveries } from './send-deliveries.js';
+import { WebhookEndpoints } from './webhook-endpoints.js';
+import { WebhookHistory } from './webhook-history.js';
+import { WebhookSecrets } from './webhook-secrets.js';
+import { WebhooksController } from './webhooks.controller.js';
+
+/** Tells others what has happened: endpoints, deliveries, callbacks (docs/webhooks.md). */
+@Module({
+  imports: [AuditModule, EventsModule],
+  controllers: [WebhooksController],
+  providers: [
+    WebhookSecrets,
+    WebhookEndpoints,
+    WebhookHistory,
+    ReplayEvents,
+    DisableEndpoint,
+    PlanDeliveries,
+    DeliveryRepository,
+    RequestPlaces,
+    SendDeliveries,
+    ClearDeliveries,
+    DeliveryLoop,
+    {
+      provide: WEBHOOK_GUARD,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ WEBHOOK_ALLOWED_CIDRS }: GatewaySettings) => OutgoingGuard.forWebhooks(WEBHOOK_ALLOWED_CIDRS),
+    },
+    {
+      provide: GuardedFetch,
+      inject: [WEBHOOK_GUARD],
+      useFactory: (guard: OutgoingGuard) => new GuardedFetch(guard),
+    },
+  ],
+})
+export class WebhooksModule {}

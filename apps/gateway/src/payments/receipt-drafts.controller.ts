@@ -1,0 +1,103 @@
+import { Body, Controller, Headers, HttpCode, Post, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { BodyLimit, preferredLanguage, type ProblemDocument } from '#http';
+import { callerOf } from '../http/caller-gone.js';
+import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
+import { insufficientScope } from '../http/bearer-problems.js';
+import { Scopes } from '../http/scopes.js';
+import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
+import { BatchBody } from '../receipts/batch-body.js';
+import { CreateBatch } from '../receipts/create-batch.js';
+import { PrepareReceipt } from '../receipts/prepare-receipt.js';
+import { ReceiptBody } from '../receipts/receipt-body.js';
+import { documentView, receiptView, type DocumentView, type ReceiptView } from '../receipts/receipt-view.js';
+import { ReceiptUrls } from '../receipts/receipt-url.js';
+
+/** What a sale would become: a receipt's fields, without what only storing and registering give it. */
+interface ValidatedView extends DocumentView {
+  valid: true;
+  external_id: string | null;
+  /** Null: the payment provider registers it. */
+  device_id: string | null;
+  branch_id: string;
+  cashier_id: string;
+}
+
+interface BatchEntry {
+  external_id: string | null;
+  /** As POST /v1/receipts would have answered. */
+  status: number;
+  replayed: boolean;
+  receipt: ReceiptView | null;
+  /** Pointers are into this receipt's own body. */
+  problem: ProblemDocument | null;
+}
+
+/** Of batch and catalogue calls. */
+const BATCH_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** Receipts before they are one, and many at once. */
+@Controller('v1/receipts')
+@Scopes('receipts:write')
+export class ReceiptDraftsController {
+  constructor(
+    private readonly prepareReceipt: PrepareReceipt,
+    private readonly preparePayment: PreparePayment,
+    private readonly createBatch: CreateBatch,
+    private readonly urls: ReceiptUrls,
+  ) {}
+
+  /**
+   * The same checks as POST /v1/receipts, those of a payment that goes with it included, and nothing is stored: no key, no
+   * external_id is taken.
+   */
+  @Post('validate')
+  @HttpCode(200)
+  async validate(@CurrentClient() client: AuthenticatedClient, @Body() body: ReceiptBody): Promise<ValidatedView> {
+    const { route, document } = await this.prepare(client, body);
+    return {
+      valid: true,
+      ...documentView(document),
+      external_id: body.external_id ?? null,
+      device_id: route.deviceId,
+      branch_id: route.branchId,
+      cashier_id: route.cashierId,
+    };
+  }
+
+  private async prepare(
+    client: AuthenticatedClient,
+    body: ReceiptBody,
+  ): Promise<Pick<PreparedPayment, 'route' | 'document'>> {
+    if (body.payment.method === 'online') {
+      if (!client.scopes.includes('payments:write')) throw insufficientScope(['payments:write']);
+      return this.preparePayment.prepare(client.merchantId, body);
+    }
+    const prepared = await this.prepareReceipt.prepare(client.merchantId, body);
+    if (prepared.kind === 'refused') throw prepared.problem;
+    return prepared;
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @BodyLimit(BATCH_LIMIT_BYTES)
+  async batch(
+    @CurrentClient() client: AuthenticatedClient,
+    @Body() body: BatchBody,
+    @Headers('accept-language') language: string | undefined,
+    @Req() request: FastifyRequest,
+  ): Promise<{ data: BatchEntry[] }> {
+    const { merchantId, clientId } = client;
+    const isCallerGone = callerOf(request);
+    const results = await this.createBatch.execute({ merchantId, clientId, receipts: body.receipts, isCallerGone });
+    return {
+      data: results.map(({ externalId, status, row, problem, replayed }) => ({
+        external_id: externalId,
+        status,
+        replayed,
+        receipt: row && receiptView(row, this.urls.urlOf(row.id)),
+        problem: problem && problem.toDocument(request.id, preferredLanguage(language)),
+      })),
+    };
+  }
+}

@@ -1,0 +1,125 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { newId } from '#runtime';
+import type { ImportKind } from '../../goods/classifier/import-runs.js';
+import { GoBack, type BackOutcome, type Operator } from '../../goods/classifier/go-back.js';
+import { LoadClassifier, type LoadOutcome } from '../../goods/classifier/load-classifier.js';
+import { classifierStatus } from '../../goods/classifier/versions-kept.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN } from '../../tokens.js';
+import { ProgressLine } from './progress-line.js';
+import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
+import { UsageError } from './usage-error.js';
+
+export const CLASSIFIER_USAGE = `  classifier load full|inactive|changes|lines [--source URL_OR_FILE] [--allow-fewer]
+  classifier versions
+  classifier back --reason TEXT [--to VERSION]
+  classifier resume --reason TEXT`;
+
+const OPTIONS = {
+  source: { type: 'string' },
+  'allow-fewer': { type: 'boolean' },
+  to: { type: 'string' },
+  reason: { type: 'string' },
+} as const;
+
+const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  load: ['source', 'allow-fewer'],
+  versions: [],
+  back: ['to', 'reason'],
+  resume: ['reason'],
+};
+
+const MAX_REASON_LENGTH = 500;
+const BUSY = 'A load goes on, or died less than half a minute ago; try again later.';
+
+type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
+
+/** The classification register: one for all merchants, so only who sits at the machine may change it. */
+@Injectable()
+export class ClassifierCommands {
+  constructor(
+    private readonly load: LoadClassifier,
+    private readonly back: GoBack,
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
+  ) {}
+
+  /** Whether it is one of these commands. */
+  static knows([noun = '']: readonly string[]): boolean {
+    return noun === 'classifier';
+  }
+
+  /** @returns what is printed @throws UsageError */
+  async run(args: readonly string[]): Promise<unknown> {
+    const { values, positionals } = readArguments(args, OPTIONS, CLASSIFIER_USAGE);
+    const [, verb = '', ...targets] = positionals;
+    const known = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
+    if (!known || targets.length !== (verb === 'load' ? 1 : 0)) throw usage();
+    refuseForeignOptions(`classifier ${verb}`, { values, known, usage: CLASSIFIER_USAGE });
+    switch (verb) {
+      case 'load':
+        return this.loadFrom(targets[0] ?? '', values);
+      case 'versions':
+        return classifierStatus(this.prisma);
+      case 'back':
+        return this.goBack(values);
+      default:
+        return { resumed: await this.back.resume(operator(), reasonOf(values)) };
+    }
+  }
+
+  private async loadFrom(kind: string, given: Given): Promise<LoadOutcome> {
+    const sources: Record<ImportKind, string | undefined> = {
+      full: this.settings.CLASSIFIER_FULL_URL,
+      inactive: this.settings.CLASSIFIER_INACTIVE_URL,
+      changes: this.settings.CLASSIFIER_CHANGES_URL,
+      lines: undefined,
+    };
+    if (!Object.hasOwn(sources, kind)) throw usage();
+    const source = given.source ?? sources[kind as ImportKind];
+    if (source === undefined)
+      throw new UsageError(`Where from? Give --source or set CLASSIFIER_${kind.toUpperCase()}_URL.`);
+    if (!/^https?:/.test(source)) await mustExist(source);
+    const line = new ProgressLine(process.stderr, null);
+    try {
+      const outcome = await this.load.execute(kind as ImportKind, source, {
+        allowsFewer: given['allow-fewer'] === true,
+        onProgress: ({ rows, rejected, share }) => line.draw(rows, { share, rest: `${rejected} rejected` }),
+      });
+      if (outcome.kind === 'busy') throw new UsageError(BUSY);
+      if (outcome.kind === 'failed') throw new UsageError(`Nothing was taken over: ${outcome.reason}`);
+      return outcome;
+    } finally {
+      line.end();
+    }
+  }
+
+  private async goBack(given: Given): Promise<BackOutcome> {
+    const { to } = given;
+    if (to !== undefined && !/^[1-9]\d{0,8}$/.test(to)) throw new UsageError('--to must be the number of a version');
+    const reason = reasonOf(given);
+    const outcome = await this.back.execute(operator(), { to: to === undefined ? null : Number(to), reason });
+    if (outcome.kind === 'busy') throw new UsageError(BUSY);
+    if (outcome.kind === 'refused') {
+      const hint = to === undefined ? ' Name the version with --to if that is what you want.' : '';
+      throw new UsageError(`${outcome.reason}${hint}`);
+    }
+    return outcome;
+  }
+}
+
+function operator(): Operator {
+  return { actor: 'cli', address: null, requestId: newId('cmd') };
+}
+
+function reasonOf({ reason }: Given): string {
+  const text = reason?.trim() ?? '';
+  if (text === '' || text.length > MAX_REASON_LENGTH)
+    throw new UsageError(`--reason must say why, in at most ${MAX_REASON_LENGTH} characters`);
+  return text;
+}
+
+function usage(): UsageError {
+  return new UsageError(`Usage:\n${CLASSIFIER_USAGE}`);
+}

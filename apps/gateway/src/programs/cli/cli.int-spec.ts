@@ -1,0 +1,178 @@
+// Promise: an operator can make the first merchant and client without touching the database; it is on record.
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createLogger, NestLogger } from '#runtime';
+import { parseKeyring } from '#secrets';
+import { testGatewaySettings } from '../../testing/gateway-settings.js';
+import { isClientSecret } from '../../access/oauth/client-secret.js';
+import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
+import { CliModule } from './cli.module.js';
+import { Cli } from './cli.js';
+import { UsageError } from './usage-error.js';
+
+const keyring = parseKeyring(randomBytes(32).toString('base64'));
+const logger = createLogger('cli', 'error', { write: () => undefined });
+let database: TestDatabase;
+let app: INestApplicationContext;
+
+const run = (...args: string[]): Promise<Record<string, unknown>> =>
+  app.get(Cli).run(args) as Promise<Record<string, unknown>>;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const settings = testGatewaySettings(database, { SECRETS_KEY: keyring });
+  app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
+    logger: new NestLogger(logger),
+  });
+});
+
+afterAll(async () => {
+  await app?.close();
+  await database?.drop();
+});
+
+test('a merchant is made, listed, set, and gets a client whose secret opens the door', async () => {
+  const made = await run('merchant', 'create', '--code', 'shop', '--name', 'Shop', '--tin', '301234567');
+  expect(made).toMatchObject({ code: 'shop', name: 'Shop', tin: '301234567', time_of_close: null });
+  const goods = '01905001001000001,1500001,796,12';
+  const set = await run('merchant', 'set', 'shop', '--time-of-close', '23:30', '--default-goods', goods);
+  expect(set).toMatchObject({ time_of_close: '23:30', default_goods: { units: 796, vat_percent: 12 } });
+  await run('merchant', 'set', String(made['id']), '--time-of-close', 'none', '--require-external-id', 'true');
+  expect(await run('merchant', 'set', 'shop', '--unsupported-fields', 'omit')).toMatchObject({
+    unsupported_fields: 'omit',
+  });
+  expect(await run('merchant', 'list')).toMatchObject({
+    data: [{ code: 'shop', time_of_close: null, requirements: { external_id: true } }],
+  });
+  const wanted = [
+    '--merchant',
+    'shop',
+    '--name',
+    'ERP',
+    '--scopes',
+    'receipts:write',
+    '--ip',
+    '10.0.0.0/8,2001:DB8::/32',
+  ];
+  const client = await run('client', 'create', ...wanted);
+  const row = await app
+    .get(PrismaService)
+    .oauthClient.findUniqueOrThrow({ where: { id: String(client['client_id']) } });
+  expect(row).toMatchObject({ merchantId: made['id'], scopes: ['receipts:write'], requireIdempotencyKey: false });
+  expect(row).toMatchObject({ ipPolicy: 'listed', allowedCidrs: ['10.0.0.0/8', '2001:db8::/32'] });
+  expect(isClientSecret(String(client['client_secret']), row.secretHash, keyring)).toBe(true);
+  const trail = await app.get(PrismaService).auditRecord.findMany({ orderBy: { sequence: 'asc' } });
+  expect(trail.map(({ actor, action }) => [actor, action])).toEqual(
+    ['merchant.create', ...Array<string>(3).fill('merchant.change'), 'client.create'].map((action) => ['cli', action]),
+  );
+  expect(
+    JSON.stringify(trail, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  ).not.toContain(client['client_secret']);
+  expect(await app.get(VerifyAuditTrail).verifyAuditTrail(String(made['id']))).toMatchObject({ kind: 'intact' });
+});
+
+test('the register is loaded, products go in and out as files, refused rows into one of their own', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'cli-'));
+  try {
+    await run('merchant', 'create', '--code', 'files', '--name', 'Files', '--tin', '301234568');
+    const sample = join('data', 'classifier-sample.jsonl');
+    expect(await run('classifier', 'load', 'lines', '--source', sample)).toMatchObject({ kind: 'applied', added: 333 });
+    await writeFile(join(folder, 'next.jsonl'), (await readFile(sample, 'utf8')).replace('Хлеб', 'Каравай'));
+    await run('classifier', 'load', 'lines', '--source', join(folder, 'next.jsonl'));
+    await expect(run('classifier', 'back')).rejects.toThrow('--reason must say why');
+    expect(await run('classifier', 'back', '--reason', 'odd names')).toMatchObject({ version: 3, restored: 1 });
+    await expect(run('classifier', 'back', '--reason', 'x', '--to', '1')).rejects.toThrow('already');
+    expect(await run('classifier', 'versions')).toMatchObject({ version: 3, content: 1, fetching: 'held' });
+    expect(await run('classifier', 'resume', '--reason', 'seen')).toEqual({ resumed: true });
+    const [csv, rejected, xlsx] = ['in.csv', 'rejected.csv', 'out.xlsx'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(csv, 'sku,name,spic,package_code,vat_percent\n1,Non,01905001001000001,1500001,12\n2,Non,1,1,12\n');
+    const args = ['catalog', 'import', '--merchant', 'files', '--file', csv, '--rejected', rejected];
+    expect(await run(...args)).toMatchObject({ rows: 2, created: 1, rejected: 1, rejected_file: rejected });
+    expect(await readFile(rejected, 'utf8')).toContain('spic must have 17 digits');
+    await run('catalog', 'export', '--merchant', 'files', '--file', xlsx);
+    expect(await run('catalog', 'import', '--merchant', 'files', '--file', xlsx, '--full')).toMatchObject({
+      unchanged: 1,
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+test('a client is set, gets a new secret, is switched off and on: also one that shut itself out', async () => {
+  await run('merchant', 'create', '--code', 'kiosk', '--name', 'Kiosk', '--tin', '301234567');
+  const made = await run('client', 'create', '--merchant', 'kiosk', '--name', 'ERP', '--ip', 'any');
+  const id = String(made['client_id']);
+  expect(made).toMatchObject({
+    merchant: 'kiosk',
+    ip_policy: 'any',
+    scopes: expect.arrayContaining(['clients:admin']),
+  });
+  expect(await run('client', 'set', id, '--ip', 'none', '--scopes', 'receipts:read')).toMatchObject({
+    ...{ ip_policy: 'listed', allowed_cidrs: [], scopes: ['receipts:read'] },
+  });
+  expect(await run('client', 'set', id, '--ip', '192.0.2.1')).toMatchObject({ allowed_cidrs: ['192.0.2.1/32'] });
+  expect(await run('client', 'set', id, '--auth', 'client_secret_basic')).toMatchObject({
+    token_endpoint_auth_methods: ['client_secret_basic'],
+  });
+  const byKeyAlone = run('client', 'set', id, '--auth', 'private_key_jwt');
+  await expect(byKeyAlone).rejects.toMatchObject({ code: 'no_authentication_key' });
+  expect((await run('client', 'set', id, '--auth', 'all'))['token_endpoint_auth_methods']).toHaveLength(3);
+  const rotated = await run('client', 'rotate-secret', id, '--overlap-seconds', '0', '--revoke-tokens');
+  expect(rotated['previous_secret_expires_at']).toBeNull();
+  const row = await app.get(PrismaService).oauthClient.findUniqueOrThrow({ where: { id } });
+  expect(isClientSecret(String(rotated['client_secret']), row.secretHash, keyring)).toBe(true);
+  expect(isClientSecret(String(made['client_secret']), row.secretHash, keyring)).toBe(false);
+  expect(await run('client', 'disable', id)).toMatchObject({ disabled_at: expect.any(String) });
+  expect(await run('client', 'list', '--merchant', 'kiosk')).toMatchObject({ data: [{ id }] });
+  expect(await run('client', 'enable', id)).toMatchObject({ disabled_at: null });
+});
+
+test.each([
+  [[]],
+  [['catalog', 'import', '--merchant', 'files']],
+  [['catalog', 'import', '--merchant', 'files', '--file', 'nowhere.csv']],
+  [['catalog', 'export', '--merchant', 'files', '--file', 'x.pdf']],
+  [['catalog', 'import', '--merchant', 'files', '--file', 'package.json', '--format', 'xlsx']],
+  [['classifier', 'load', 'everything']],
+  [['classifier', 'load', 'full']],
+  [['merchant']],
+  [['merchant', 'delete', 'shop']],
+  [['merchant', 'list', 'shop']],
+  [['merchant', 'create', '--color', 'red']],
+  [['merchant', 'list', '--tin', '301234567']],
+  [['merchant', 'set', 'nobody', '--name', 'X']],
+  [['merchant', 'set', 'shop', '--require-external-id', 'yes']],
+  [['merchant', 'set', 'shop', '--default-goods', '1,2,3']],
+  [['client', 'create', '--merchant', 'shop']],
+  [['client', 'create', '--merchant', 'shop', '--name', 'X']],
+  [['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', 'any', '--scopes', 'everything']],
+  [['client', 'disable']],
+  [['client', 'disable', 'nobody']],
+  [['client', 'set', 'nobody', '--ip', 'any']],
+])('%j is answered with a sentence', async (args) => {
+  await expect(run(...args)).rejects.toThrow(UsageError);
+});
+
+test('values are held to the rules of the API', async () => {
+  await expect(run('merchant', 'create', '--code', ' ', '--name', 'X', '--tin', '1')).rejects.toMatchObject({
+    errors: expect.arrayContaining([expect.objectContaining({ pointer: '/tin' })]) as unknown,
+  });
+  await expect(run('merchant', 'create', '--code', 'shop', '--name', 'X', '--tin', '301234567')).rejects.toMatchObject({
+    code: 'code_taken',
+  });
+  await expect(run('merchant', 'set', 'shop', '--time-of-close', '25:00')).rejects.toMatchObject({ status: 422 });
+  await expect(run('merchant', 'set', 'shop', '--unsupported-fields', 'no')).rejects.toMatchObject({ status: 422 });
+  const odd = ['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', '10.0.0.1/8'];
+  await expect(run(...odd)).rejects.toMatchObject({ errors: [expect.objectContaining({ pointer: '/allowed_cidrs' })] });
+});

@@ -1,0 +1,105 @@
+import { Injectable } from '@nestjs/common';
+import { newId } from '#runtime';
+import type { Caller } from '../../audit/caller.js';
+import { MerchantPatch } from '../../fleet/merchants/merchant-bodies.js';
+import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js';
+import { readCommand, USAGE, WITH_TARGET, type Given } from './arguments.js';
+import { CatalogCommands } from './catalog-commands.js';
+import { checked } from './checked.js';
+import { ClassifierCommands } from './classifier-commands.js';
+import { ClientCommands } from './client-commands.js';
+import { NewMerchantInput } from './new-merchant-input.js';
+import { RestoreCommands } from './restore-commands.js';
+import { TerminalCommands } from './terminal-commands.js';
+import { UsageError } from './usage-error.js';
+
+/** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli`. */
+@Injectable()
+export class Cli {
+  constructor(
+    private readonly merchants: Merchants,
+    private readonly clients: ClientCommands,
+    private readonly catalog: CatalogCommands,
+    private readonly classifier: ClassifierCommands,
+    private readonly terminals: TerminalCommands,
+    private readonly restore: RestoreCommands,
+  ) {}
+
+  /** @returns what is printed @throws UsageError, Problem */
+  async run(args: readonly string[]): Promise<unknown> {
+    if (CatalogCommands.knows(args)) return this.catalog.run(args);
+    if (ClassifierCommands.knows(args)) return this.classifier.run(args);
+    if (RestoreCommands.knows(args)) return this.restore.run(args);
+    const { command, values, positionals } = readCommand(args);
+    const [, verb = '', ...targets] = positionals;
+    if (targets.length !== (WITH_TARGET.has(command) ? 1 : 0)) throw new UsageError(USAGE);
+    const [target = ''] = targets;
+    switch (command) {
+      case 'merchant create':
+        return this.createMerchant(values);
+      case 'merchant list':
+        return { data: await this.merchants.list() };
+      case 'merchant set':
+        return this.setMerchant(target, values);
+      case 'client create':
+        return this.clients.create(await this.merchantOf(values), values, callerOf());
+      case 'client list':
+        return this.clients.list(await this.merchantOf(values));
+      case 'terminal show':
+        return this.terminals.show(target);
+      case 'terminal give':
+        return this.terminals.give(target, await this.merchantOf(values), { given: values, program: callerOf() });
+      default:
+        return this.clients.run(verb, target, values, callerOf());
+    }
+  }
+
+  private createMerchant({ code, name, tin }: Given): Promise<MerchantView> {
+    const merchant = checked(NewMerchantInput, { code, name, tin });
+    return this.merchants.create(callerOf(), { ...merchant });
+  }
+
+  private async setMerchant(target: string, given: Given): Promise<MerchantView> {
+    const { id } = await this.merchantNamed(target);
+    return this.merchants.change({ ...callerOf(), merchantId: id }, checked(MerchantPatch, patchOf(given)));
+  }
+
+  private merchantOf({ merchant }: Given): Promise<MerchantView> {
+    if (merchant === undefined) throw new UsageError(USAGE);
+    return this.merchantNamed(merchant);
+  }
+
+  private async merchantNamed(idOrCode: string): Promise<MerchantView> {
+    const merchant = await this.merchants.find(idOrCode);
+    if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
+    return merchant;
+  }
+}
+
+function callerOf(): Omit<Caller, 'merchantId'> {
+  return { actor: 'cli', address: null, requestId: newId('cmd') };
+}
+
+function patchOf(given: Given): Record<string, unknown> {
+  const { name, 'time-of-close': timeOfClose, 'require-external-id': externalId, 'default-goods': goods } = given;
+  const { 'unsupported-fields': unsupportedFields } = given;
+  return {
+    ...(name !== undefined && { name }),
+    ...(timeOfClose !== undefined && { time_of_close: timeOfClose === 'none' ? null : timeOfClose }),
+    ...(externalId !== undefined && { requirements: { external_id: readBoolean(externalId) } }),
+    ...(unsupportedFields !== undefined && { unsupported_fields: unsupportedFields }),
+    ...(goods !== undefined && { default_goods: goods === 'none' ? null : readGoods(goods) }),
+  };
+}
+
+function readBoolean(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new UsageError('--require-external-id must be true or false');
+  return text === 'true';
+}
+
+function readGoods(text: string): Record<string, unknown> {
+  const [spic, package_code, units, vat_percent, ...more] = text.split(',');
+  if (vat_percent === undefined || more.length > 0)
+    throw new UsageError('--default-goods must be none or SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT');
+  return { spic, package_code, units: Number(units), vat_percent: Number(vat_percent) };
+}

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../audit/caller.js';
+import { ChangeClient } from '../../access/clients/change-client.js';
+import type { Administrator } from '../../access/clients/client-administrator.js';
+import { ClientBody, ClientPatch, RotateSecretBody } from '../../access/clients/client-bodies.js';
+import type { ClientView } from '../../access/clients/client-view.js';
+import { Clients } from '../../access/clients/clients.js';
+import { CreateClient } from '../../access/clients/create-client.js';
+import { RotateSecret } from '../../access/clients/rotate-secret.js';
+import { SwitchClient } from '../../access/clients/switch-client.js';
+import { SCOPES } from '../../http/scopes.js';
+import type { MerchantView } from '../../fleet/merchants/merchants.js';
+import { AUTH_METHODS } from '../../access/oauth/auth-methods.js';
+import type { Given } from './arguments.js';
+import { checked } from './checked.js';
+import { UsageError } from './usage-error.js';
+
+type Program = Omit<Caller, 'merchantId'>;
+
+/** `client …`: the first client of a merchant, and the way back in for one that shut itself out. */
+@Injectable()
+export class ClientCommands {
+  constructor(
+    private readonly clients: Clients,
+    private readonly createClient: CreateClient,
+    private readonly changeClient: ChangeClient,
+    private readonly rotateSecret: RotateSecret,
+    private readonly switchClient: SwitchClient,
+  ) {}
+
+  async create(merchant: MerchantView, given: Given, program: Program): Promise<unknown> {
+    const { name, ip, scopes, 'require-idempotency-key': requireKey = false } = given;
+    if (name === undefined) throw new UsageError('--name is missing');
+    if (ip === undefined) throw new UsageError('--ip is missing: any, or the networks from which the client may call');
+    const body = { name, scopes: readScopes(scopes), ...readIp(ip), require_idempotency_key: requireKey };
+    const administrator = administratorOf(program, merchant.id);
+    const { id, ...view } = await this.createClient.execute(administrator, checked(ClientBody, body));
+    return { merchant: merchant.code, client_id: id, ...view };
+  }
+
+  async list(merchant: MerchantView): Promise<{ data: ClientView[] }> {
+    const data: ClientView[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query = { limit: '100', disabled: 'true', ...(cursor !== '' && { cursor }) };
+      const page = await this.clients.list(merchant.id, query);
+      data.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return { data };
+  }
+
+  /** A command about one client. @throws UsageError when there is no such client */
+  async run(verb: string, id: string, given: Given, program: Program): Promise<unknown> {
+    const merchantId = await this.clients.merchantOf(id);
+    if (merchantId === null) throw new UsageError(`There is no client ${JSON.stringify(id)}.`);
+    const administrator = administratorOf(program, merchantId);
+    switch (verb) {
+      case 'set':
+        return this.changeClient.execute(administrator, id, checked(ClientPatch, patchOf(given)));
+      case 'rotate-secret':
+        return this.rotateSecret.execute(administrator, id, checked(RotateSecretBody, rotationOf(given)));
+      case 'disable':
+        return this.switchClient.disable(administrator, id);
+      default:
+        return this.switchClient.enable(administrator, id);
+    }
+  }
+}
+
+/** Whoever sits at the machine may give everything. */
+function administratorOf(program: Program, merchantId: string): Administrator {
+  return { ...program, merchantId, scopes: SCOPES };
+}
+
+function patchOf({ name, ip, scopes, signing, auth }: Given): Record<string, unknown> {
+  return {
+    ...(name !== undefined && { name }),
+    ...(scopes !== undefined && { scopes: readScopes(scopes) }),
+    ...(ip !== undefined && readIp(ip)),
+    ...(signing !== undefined && { signing_policy: signing }),
+    ...(auth !== undefined && { token_endpoint_auth_methods: readMethods(auth) }),
+  };
+}
+
+function rotationOf({ 'overlap-seconds': overlap, 'revoke-tokens': revokeTokens }: Given): Record<string, unknown> {
+  return {
+    ...(overlap !== undefined && { overlap_seconds: Number(overlap) }),
+    ...(revokeTokens !== undefined && { revoke_tokens: revokeTokens }),
+  };
+}
+
+/** `any`, `none`, or networks. */
+function readIp(text: string): Record<string, unknown> {
+  if (text === 'any') return { ip_policy: 'any', allowed_cidrs: [] };
+  return { ip_policy: 'listed', allowed_cidrs: text === 'none' ? [] : text.split(',').map((cidr) => cidr.trim()) };
+}
+
+/** What is none of them, the rules of the API refuse. */
+function readMethods(text: string): string[] {
+  return text === 'all' ? [...AUTH_METHODS] : text.split(',').map((method) => method.trim());
+}
+
+function readScopes(text: string | undefined): string[] {
+  if (text === undefined || text === 'all') return [...SCOPES];
+  return text.split(',').map((name) => {
+    const scope = SCOPES.find((known) => known === name.trim());
+    if (scope === undefined) throw new UsageError(`--scopes: ${JSON.stringify(name)} is none of ${SCOPES.join(', ')}`);
+    return scope;
+  });
+}

@@ -1,0 +1,42 @@
+import 'reflect-metadata';
+import { setFlagsFromString } from 'node:v8';
+import { NestFactory } from '@nestjs/core';
+import { Problem } from '#http';
+import { createLogger, NestLogger, runProgram } from '#runtime';
+import { loadSettings } from '../../settings.js';
+import { CliModule } from './cli.module.js';
+import { Cli } from './cli.js';
+import { UsageError } from './usage-error.js';
+
+/** Something in the command, or something that it met, not a failure of the program. */
+const EXIT_REFUSED = 2;
+
+// Files of any size pass through here, and nobody waits for a microsecond: the heap grows slowly and is swept often.
+setFlagsFromString('--optimize-for-size');
+
+runProgram(async () => {
+  const settings = loadSettings();
+  // Standard output is the answer's alone: what goes wrong is told by the exit code and on standard error.
+  const logger = createLogger('cli', settings.LOG_LEVEL, { write: (line) => void process.stderr.write(line) });
+  const app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+  });
+  try {
+    const answer = await app.get(Cli).run(process.argv.slice(2));
+    process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+  } catch (error) {
+    const sentence = sentenceOf(error);
+    if (sentence === null) throw error;
+    process.stderr.write(`${sentence}\n`);
+    process.exitCode = EXIT_REFUSED;
+  } finally {
+    await app.close();
+  }
+});
+
+function sentenceOf(error: unknown): string | null {
+  if (error instanceof UsageError) return error.message;
+  if (!(error instanceof Problem)) return null;
+  return error.errors.length > 0 ? error.errors.map(({ detail }) => detail).join('\n') : error.detail;
+}

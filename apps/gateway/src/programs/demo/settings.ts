@@ -1,0 +1,23 @@
+import { parsed, path, port, readSettings, text, url, type Settings } from '#runtime';
+import { parseKeyring } from '#secrets';
+
+const DEMO_SETTINGS = {
+  DATABASE_URL: url(['postgres', 'postgresql']),
+  SECRETS_KEY: parsed(parseKeyring),
+  DATA_DIR: path(),
+  GATEWAY_PORT: port().default(8080),
+  REGISTER_PORT: port().default(8765),
+  OFD_PORT: port().default(8756),
+  PAYMENTS_SIM_PORT: port().default(8757),
+  PAYMENTS_SIM_ACCOUNTS: path().optional(),
+  PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
+  REGISTER_API_KEY: text(),
+  CLASSIFIER_SAMPLE: path().default('data/classifier-sample.jsonl'),
+};
+
+export type DemoSettings = Settings<typeof DEMO_SETTINGS>;
+
+/** @throws SettingsError naming every bad setting */
+export function loadDemoSettings(): DemoSettings {
+  return readSettings(DEMO_SETTINGS, process.env);
+}

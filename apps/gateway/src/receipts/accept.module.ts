@@ -1,0 +1,90 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { LaneBell } from '#queue';
+import { Metrics, type Logger } from '#runtime';
+import { deriveKey } from '#secrets';
+import { DevicesModule } from '../fleet/devices/devices.module.js';
+import { CatalogModule } from '../goods/catalog/catalog.module.js';
+import type { GatewaySettings } from '../settings.js';
+import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
+import { observeAccepting } from './accept-metrics.js';
+import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
+import { CancelReceipt } from './cancel-receipt.js';
+import { ComposeDocument } from './compose-document.js';
+import { CreateBatch } from './create-batch.js';
+import { CreateReceipt } from './create-receipt.js';
+import { PrepareReceipt } from './prepare-receipt.js';
+import { ReceiptUrls } from './receipt-url.js';
+import { ReceiptWait } from './receipt-wait.js';
+import { ReceiptRepository } from './receipt.repository.js';
+import { RecentRequests } from './recent-requests.js';
+import { RingLanes } from './ring-lanes.js';
+import { SettledReceipts } from './settled-receipts.js';
+
+/** A sale becomes a stored receipt, and its caller waits for the register. */
+@Module({
+  imports: [CatalogModule, DevicesModule],
+  providers: [
+    ReceiptRepository,
+    ComposeDocument,
+    {
+      provide: ACCEPT_LIMITS,
+      inject: [SETTINGS_TOKEN],
+      useFactory: ({ ACCEPT_MAX_WAITING: maxWaiting }: GatewaySettings) => ({ maxWaiting }),
+    },
+    AcceptReceipts,
+    PrepareReceipt,
+    RecentRequests,
+    CreateReceipt,
+    CreateBatch,
+    CancelReceipt,
+    ReceiptWait,
+    {
+      provide: RingLanes,
+      inject: [LaneBell, SettledReceipts],
+      useFactory: (bell: LaneBell, settled: SettledReceipts) => new RingLanes(bell, settled),
+    },
+    {
+      provide: SettledReceipts,
+      inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
+      useFactory: ({ DATABASE_URL }: GatewaySettings, receipts: ReceiptRepository, logger: Logger) =>
+        new SettledReceipts({ databaseUrl: DATABASE_URL }, receipts, logger),
+    },
+    {
+      provide: ReceiptUrls,
+      inject: [SETTINGS_TOKEN],
+      useFactory: receiptUrls,
+    },
+  ],
+  exports: [
+    AcceptReceipts,
+    ReceiptRepository,
+    ReceiptUrls,
+    ReceiptWait,
+    CatalogModule,
+    PrepareReceipt,
+    CreateReceipt,
+    CreateBatch,
+    CancelReceipt,
+    RingLanes,
+    SettledReceipts,
+  ],
+})
+export class AcceptModule implements OnModuleInit {
+  constructor(
+    private readonly accepting: AcceptReceipts,
+    private readonly metrics: Metrics,
+  ) {}
+
+  onModuleInit(): void {
+    observeAccepting(this.metrics, this.accepting);
+  }
+}
+
+function receiptUrls({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings): ReceiptUrls {
+  const older = [...SECRETS_KEY.keys.keys()].filter((keyId) => keyId !== SECRETS_KEY.active);
+  return new ReceiptUrls(
+    PUBLIC_URL,
+    deriveKey(SECRETS_KEY, 'receipt-url'),
+    older.map((keyId) => deriveKey(SECRETS_KEY, 'receipt-url', keyId)),
+  );
+}

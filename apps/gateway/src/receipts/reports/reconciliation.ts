@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, ReportDatabase } from '#database';
+import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
+import { systemClock } from '#runtime';
+import { snakeCased } from '../../fleet/devices/snake-cased.js';
+import { pageOf, pageRequest, type Page } from '../../http/paging.js';
+import { periodOf, type ReconciliationQuery } from './report-queries.js';
+
+/** One closed shift. Sums in tiyin; `difference` = register less gateway, only what differs. */
+export interface ReconciliationView {
+  id: string;
+  device_id: string;
+  terminal_id: string;
+  number: number;
+  opened_at: string;
+  closed_at: string;
+  /**
+   * `foreign_sales`: the register shows more, and is one on which others sell too. `no_z_report`: the shift was found closed
+   * when the next one was open already, and the register tells of one only.
+   */
+  result: 'equal' | 'foreign_sales' | 'different' | 'no_z_report';
+  z_report: unknown;
+  gateway: unknown;
+  difference: unknown;
+  /** Receipts of the device that nobody has decided yet; they may explain a difference. */
+  unknown_receipts: number;
+}
+
+interface Row {
+  id: string;
+  device_id: string;
+  terminal_id: string;
+  number: number;
+  opened_at: Date;
+  closed_at: Date;
+  totals: CurrentZReport | null;
+  is_shared: boolean;
+  own: Record<keyof ShiftSums | 'lines', number>;
+  unknown_receipts: number;
+}
+
+/** With `show=different` a page may have to look at many shifts: so many at a time, and so often. */
+const LOOKED_AT = 100;
+const MAX_LOOKS = 10;
+
+/**
+ * Each closed shift's Z-report against the gateway's own receipts, as they are now: what an operator has decided since the
+ * relay compared them counts.
+ */
+@Injectable()
+export class Reconciliation {
+  constructor(private readonly prisma: ReportDatabase) {}
+
+  /** Newest first. With `show=different` a page may hold fewer than asked for, and more follow: the cursor tells. */
+  async report(merchantId: string, query: ReconciliationQuery): Promise<Page<ReconciliationView>> {
+    const { limit, afterId } = pageRequest(query, 'sht');
+    if (query.show !== 'different') {
+      const rows = await this.read(merchantId, query, { afterId, limit: limit + 1 });
+      return pageOf(rows.map(viewOf), limit, (view) => view);
+    }
+    const found: ReconciliationView[] = [];
+    let after = afterId;
+    for (let look = 0; look < MAX_LOOKS && found.length <= limit; look += 1) {
+      const rows = await this.read(merchantId, query, { afterId: after, limit: LOOKED_AT });
+      found.push(...rows.map(viewOf).filter(({ result }) => result === 'different' || result === 'no_z_report'));
+      after = rows.at(-1)?.id ?? null;
+      if (rows.length < LOOKED_AT) return pageOf(found, limit, (view) => view);
+    }
+    if (found.length > limit) return pageOf(found, limit, (view) => view);
+    return { data: found, next_cursor: after === null ? null : Buffer.from(after).toString('base64url') };
+  }
+
+  private read(
+    merchantId: string,
+    query: ReconciliationQuery,
+    page: { afterId: string | null; limit: number },
+  ): Promise<Row[]> {
+    const { fromMs, endMs } = periodOf(query, systemClock.now());
+    const device = query.device_id === undefined ? Prisma.sql`true` : Prisma.sql`d.id = ${query.device_id}`;
+    return this.prisma.$queryRaw<Row[]>`
+      WITH page AS MATERIALIZED (
+        SELECT s.id, s.device_id, s.terminal_id, s.number, s.opened_at, s.closed_at, z.totals,
+               coalesce(d.profile ->> 'sharing', 'shared') <> 'exclusive' AS is_shared
+          FROM shifts s JOIN devices d ON d.id = s.device_id LEFT JOIN z_reports z ON z.shift_id = s.id
+         WHERE d.merchant_id = ${merchantId} AND ${device} AND s.closed_at IS NOT NULL
+           AND s.opened_at >= ${new Date(fromMs)}::timestamptz AND s.opened_at < ${new Date(endMs)}::timestamptz
+           AND (${page.afterId}::text IS NULL OR s.id < ${page.afterId})
+         ORDER BY s.id DESC LIMIT ${page.limit}
+      )
+      SELECT p.*, own.sums AS own,
+             (SELECT count(*)::int4 FROM receipts u
+               WHERE u.merchant_id = ${merchantId} AND u.device_id = p.device_id AND u.status = 'unknown') AS unknown_receipts
+        FROM page p CROSS JOIN LATERAL (
+          SELECT jsonb_build_object(${ownSums()}) AS sums FROM receipts r
+           WHERE r.terminal_id = p.terminal_id AND r.status = 'registered' AND r.merchant_id = ${merchantId}
+             AND r.registered_at >= p.opened_at AND r.registered_at < p.closed_at + interval '1 second') AS own
+       ORDER BY p.id DESC`;
+  }
+}
+
+/** As the relay counts them when the shift is closed: advances and credits stand in no total. */
+function ownSums(): Prisma.Sql {
+  const sums = (['sale', 'refund'] as const).flatMap((type) => {
+    const only =
+      type === 'sale' ? Prisma.sql`FILTER (WHERE type = 'sale')` : Prisma.sql`FILTER (WHERE type = 'refund')`;
+    const paid = (part: 'cash' | 'card'): Prisma.Sql =>
+      part === 'cash'
+        ? Prisma.sql`(document -> 'payment' ->> 'cashTiyin')::bigint`
+        : Prisma.sql`(document -> 'payment' ->> 'cardTiyin')::bigint`;
+    const name = (what: string): Prisma.Sql => Prisma.raw(`'${type}${what}'`);
+    return [
+      Prisma.sql`${name('Cash')}, coalesce(sum(${paid('cash')}) ${only}, 0)`,
+      Prisma.sql`${name('Card')}, coalesce(sum(${paid('card')}) ${only}, 0)`,
+      Prisma.sql`${name('Vat')}, coalesce(sum(vat_total_tiyin) ${only}, 0)`,
+      Prisma.sql`${name('Count')}, count(*) ${only}`,
+    ];
+  });
+  return Prisma.join([...sums, Prisma.sql`'lines', coalesce(sum(jsonb_array_length(document -> 'lines')), 0)`]);
+}
+
+function viewOf(row: Row): ReconciliationView {
+  const { lines, ...counted } = row.own;
+  const own = shiftSums(counted);
+  const reported = row.totals === null ? null : sumsOfZReport(row.totals);
+  const comparison =
+    reported === null ? null : compareZReport(reported, own, { vatToleranceTiyin: lines, isShared: row.is_shared });
+  return {
+    id: row.id,
+    device_id: row.device_id,
+    terminal_id: row.terminal_id,
+    number: row.number,
+    opened_at: row.opened_at.toISOString(),
+    closed_at: row.closed_at.toISOString(),
+    result: comparison?.kind ?? 'no_z_report',
+    z_report: snakeCased(reported),
+    gateway: snakeCased(own),
+    difference: comparison === null || comparison.kind === 'equal' ? null : snakeCased(comparison.difference),
+    unknown_receipts: row.unknown_receipts,
+  };
+}
+
+function shiftSums(counted: Omit<Row['own'], 'lines'>): ShiftSums {
+  const { saleCash, saleCard, saleVat, saleCount, refundCash, refundCard, refundVat, refundCount } = counted;
+  return { saleCash, saleCard, saleVat, saleCount, refundCash, refundCard, refundVat, refundCount };
+}

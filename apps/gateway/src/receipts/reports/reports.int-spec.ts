@@ -1,0 +1,181 @@
+// Promise: the sums of a period are those of its registered receipts by Tashkent's days, and no difference to a Z-report stays hidden.
+import { newId } from '#runtime';
+import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
+import { writeReceipt, type TestReceipt } from '../search/testing/receipt-rows.js';
+
+let fixture: OperatorFixture;
+
+beforeAll(async () => {
+  fixture = await OperatorFixture.start();
+});
+afterAll(() => fixture.stop());
+
+interface Report {
+  data: (Record<string, unknown> & { key: string; number: number; result: string })[];
+  next_cursor: string | null;
+  errors: { pointer: string; code: string }[];
+}
+
+async function ask(path: string, token = fixture.token): Promise<{ status: number; body: Report }> {
+  const response = await fetch(`${fixture.base}/v1/reports/${path}`, { headers: { authorization: `Bearer ${token}` } });
+  return { status: response.status, body: (await response.json()) as Report };
+}
+
+async function merchant(): Promise<{
+  write: (given: Partial<TestReceipt>) => Promise<string>;
+  token: string;
+  id: string;
+}> {
+  const id = await fixture.createMerchant();
+  const token = await fixture.createToken(id, ['receipts:read']);
+  return { id, token, write: (given) => writeReceipt(fixture.prisma, { merchantId: id, ...given }) };
+}
+
+const nothing = { count: 0, total: 0, vat: 0, cash: 0, card: 0 };
+
+test('turnover by day: Tashkent’s midnight divides, refunds go off, other states and types do not count', async () => {
+  const { write, token } = await merchant();
+  await write({ registeredAt: '2026-03-01T18:59:59.999Z', totalTiyin: 1_000, vatTiyin: 100, cashTiyin: 400 });
+  await write({ registeredAt: '2026-03-01T19:00:00Z', totalTiyin: 2_000, vatTiyin: 200 });
+  await write({ registeredAt: '2026-03-02T10:00:00Z', totalTiyin: 500, vatTiyin: 50, type: 'refund' });
+  await write({ registeredAt: '2026-03-02T10:00:00Z', totalTiyin: 9_000, type: 'advance' });
+  await write({ status: 'rejected', totalTiyin: 9_000 });
+  await write({ registeredAt: '2026-03-02T19:00:00Z', totalTiyin: 7_000 });
+  const { body } = await ask('turnover?by=day&from=2026-03-01&to=2026-03-02', token);
+  expect(body).toEqual({
+    by: 'day',
+    from: '2026-03-01',
+    to: '2026-03-02',
+    next_cursor: null,
+    data: [
+      {
+        key: '2026-03-01',
+        sales: { count: 1, total: 1_000, vat: 100, cash: 400, card: 600 },
+        refunds: nothing,
+        net_total: 1_000,
+        net_vat: 100,
+      },
+      {
+        key: '2026-03-02',
+        sales: { count: 1, total: 2_000, vat: 200, cash: 2_000, card: 0 },
+        refunds: { count: 1, total: 500, vat: 50, cash: 500, card: 0 },
+        net_total: 1_500,
+        net_vat: 150,
+      },
+    ],
+  });
+});
+
+test('turnover by device, branch and VAT rate; nobody else’s', async () => {
+  const { write, token } = await merchant();
+  const at = { registeredAt: '2026-03-01T10:00:00Z' };
+  await write({ ...at, deviceId: 'dev_a', branchId: 'brn_a', totalTiyin: 1_000 });
+  await write({ ...at, deviceId: 'dev_b', branchId: 'brn_a', totalTiyin: 2_000, vatPercent: 0, vatTiyin: 0 });
+  const report = async (by: string): Promise<unknown[]> =>
+    (await ask(`turnover?by=${by}&from=2026-03-01&to=2026-03-01`, token)).body.data.map((row) => [
+      row.key,
+      row['net_total'],
+    ]);
+  expect(await report('device')).toEqual([
+    ['dev_a', 1_000],
+    ['dev_b', 2_000],
+  ]);
+  expect(await report('branch')).toEqual([['brn_a', 3_000]]);
+  expect(await report('vat')).toEqual([
+    ['0', 2_000],
+    ['12', 1_000],
+  ]);
+  const { data } = (await ask('turnover?by=vat&from=2026-03-01&to=2026-03-01', token)).body;
+  expect(data[1]).toMatchObject({ sales: { count: 1, total: 1_000, vat: 12_000, cash: null, card: null } });
+});
+
+test.each([
+  ['turnover', '/by'],
+  ['turnover?by=hour', '/by'],
+  ['turnover?by=day&from=2026-02-30', '/from'],
+  ['turnover?by=day&from=2026-03-02&to=2026-03-01', '/from'],
+  ['turnover?by=day&from=2024-01-01&to=2026-03-01', '/from'],
+  ['reconciliation?from=tomorrow', '/from'],
+  ['reconciliation?show=some', '/show'],
+  ['reconciliation?cursor=x', '/cursor'],
+])('%s is refused, naming the field', async (path, pointer) => {
+  const { status, body } = await ask(path);
+  expect([status, body.errors[0]?.pointer]).toEqual([422, pointer]);
+});
+
+test('sums that JSON cannot carry are refused, not rounded', async () => {
+  const { write, token } = await merchant();
+  const at = { registeredAt: '2026-03-01T10:00:00Z', totalTiyin: Number.MAX_SAFE_INTEGER, cashTiyin: 0 };
+  await write(at);
+  await write(at);
+  const { status, body } = await ask('turnover?by=day&from=2026-03-01&to=2026-03-01', token);
+  expect([status, (body as unknown as { code: string }).code]).toEqual([422, 'total_too_large']);
+});
+
+describe('reconciliation', () => {
+  async function shift(
+    merchantId: string,
+    given: { number: number; saleCash?: number; saleCount?: number; sharing?: string; report?: boolean },
+  ): Promise<{ deviceId: string; terminalId: string }> {
+    const device = await fixture.createDevice({ merchantId });
+    const profile = { sharing: given.sharing ?? 'exclusive' };
+    await fixture.prisma.device.update({ where: { id: device.deviceId }, data: { profile } });
+    const id = newId('sht');
+    const times = { openedAt: new Date('2026-03-01T04:00:00Z'), closedAt: new Date('2026-03-01T18:00:00Z') };
+    await fixture.prisma.shift.create({ data: { id, merchantId, ...device, number: given.number, ...times } });
+    const { saleCash = 0, saleCount = 0 } = given;
+    const totals = {
+      ...{ TotalSaleCash: saleCash, TotalSaleCard: 0, TotalSaleVAT: 0, TotalSaleCount: saleCount },
+      ...{ TotalRefundCash: 0, TotalRefundCard: 0, TotalRefundVAT: 0, TotalRefundCount: 0 },
+    };
+    if (given.report !== false)
+      await fixture.prisma.zReport.create({ data: { shiftId: id, totals, ofdStatus: 'sent' } });
+    return device;
+  }
+
+  const query = 'reconciliation?from=2026-03-01&to=2026-03-01';
+
+  test('each closed shift against the receipts as they are now', async () => {
+    const { id, write, token } = await merchant();
+    const equal = await shift(id, { number: 1, saleCash: 1_000, saleCount: 1 });
+    await write({ ...equal, totalTiyin: 1_000, vatTiyin: 0, registeredAt: '2026-03-01T10:00:00Z' });
+    await write({ ...equal, totalTiyin: 5_000, type: 'advance', registeredAt: '2026-03-01T10:00:00Z' });
+    await write({ ...equal, totalTiyin: 5_000, registeredAt: '2026-03-01T18:00:01Z' });
+    const less = await shift(id, { number: 2, saleCash: 0, saleCount: 0 });
+    await write({ ...less, totalTiyin: 700, vatTiyin: 0, registeredAt: '2026-03-01T04:00:00Z' });
+    await write({ ...less, status: 'unknown' });
+    await shift(id, { number: 3, saleCash: 300, saleCount: 1, sharing: 'shared' });
+    await shift(id, { number: 4, report: false });
+    const { data } = (await ask(query, token)).body;
+    expect(data.map(({ number, result }) => [number, result])).toEqual([
+      [4, 'no_z_report'],
+      [3, 'foreign_sales'],
+      [2, 'different'],
+      [1, 'equal'],
+    ]);
+    expect(data[2]).toMatchObject({ difference: { sale_cash: -700, sale_count: -1 }, unknown_receipts: 1 });
+    expect(data[3]).toMatchObject({
+      difference: null,
+      gateway: { sale_cash: 1_000, sale_count: 1 },
+      unknown_receipts: 0,
+    });
+    expect(data[0]).toMatchObject({ z_report: null, difference: null });
+    const different = (await ask(`${query}&show=different`, token)).body;
+    expect(different.data.map(({ number }) => number)).toEqual([4, 2]);
+    const first = (await ask(`${query}&show=different&limit=1`, token)).body;
+    expect(first.data.map(({ number }) => number)).toEqual([4]);
+    const rest = (await ask(`${query}&show=different&limit=1&cursor=${first.next_cursor}`, token)).body;
+    expect([rest.data.map(({ number }) => number), rest.next_cursor]).toEqual([[2], null]);
+    expect((await ask(`${query}&device_id=${less.deviceId}`, token)).body.data.map(({ number }) => number)).toEqual([
+      2,
+    ]);
+  });
+
+  test('other days and other merchants’ shifts are not in it', async () => {
+    const { id, token } = await merchant();
+    const { deviceId } = await shift(id, { number: 1 });
+    expect((await ask('reconciliation?from=2026-03-02&to=2026-03-03', token)).body.data).toEqual([]);
+    const stranger = await merchant();
+    expect((await ask(`${query}&device_id=${deviceId}`, stranger.token)).body.data).toEqual([]);
+  });
+});

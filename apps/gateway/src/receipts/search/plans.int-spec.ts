@@ -1,0 +1,114 @@
+// Promise: no filter of the list reads the table: each is answered by the index that docs/receipts-search.md names.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { isByRegistration, type ReceiptFilter } from './receipt-filter.js';
+import { pageStatement } from './search-receipts.js';
+
+const RECEIPTS = 30_000;
+const PAGE = join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'receipts-search.md');
+let database: TestDatabase;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client({ connectionString: database.ownerUrl });
+  await client.connect();
+  await client.query(
+    `INSERT INTO receipts (id, merchant_id, client_id, operation, external_id, body_hash, type, status, lane_place, device_id,
+                           branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, terminal_id, receipt_seq,
+                           registered_at, created_at)
+     SELECT 'rcp_01kz' || lpad(n::text, 22, '0'), 'mer_' || n % 100, 'cli_1', 'receipts', 'order-' || n, '', s.type::receipt_type,
+            s.status::receipt_status, n, 'dev_' || n % 1000,
+            'brn_' || n % 500, 'csh_' || n % 2000, '{}', n * 7919 % 1000003, 0,
+            CASE WHEN s.status = 'registered' THEN 'UZ' END, CASE WHEN s.status = 'registered' THEN n END,
+            CASE WHEN s.status = 'registered' THEN s.at END, s.at
+       FROM generate_series(1, $1::int) AS n,
+            LATERAL (SELECT CASE WHEN n % 51 = 0 THEN 'refund' ELSE 'sale' END AS type,
+                            CASE WHEN n % 101 = 0 THEN 'rejected' WHEN n % 301 = 0 THEN 'unknown'
+                                 WHEN n > $1 - 50 THEN 'accepted' ELSE 'registered' END AS status,
+                            '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute' AS at) AS s`,
+    [RECEIPTS],
+  );
+  await client.query('VACUUM ANALYZE receipts');
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const nothing: ReceiptFilter = {
+  ...{
+    merchantId: 'mer_1',
+    externalId: null,
+    status: null,
+    type: null,
+    deviceId: null,
+    branchId: null,
+    cashierId: null,
+  },
+  ...{ totalMin: null, totalMax: null, createdFrom: null, createdTo: null, registeredFrom: null, registeredTo: null },
+};
+const span = [new Date('2026-01-05T00:00:00Z'), new Date('2026-01-05T06:00:00Z')] as const;
+
+const FILTERS: Readonly<Record<string, Partial<ReceiptFilter>>> = {
+  'no filter': {},
+  external_id: { externalId: 'order-77' },
+  'status=registered': { status: 'registered' },
+  'status=rejected': { status: 'rejected' },
+  'status=unknown': { status: 'unknown' },
+  'type=refund': { type: 'refund' },
+  device_id: { deviceId: 'dev_101' },
+  branch_id: { branchId: 'brn_101' },
+  cashier_id: { cashierId: 'csh_101' },
+  'total_min, total_max': { totalMin: 500_000n, totalMax: 500_500n },
+  'created_from, created_to': { createdFrom: span[0], createdTo: span[1] },
+  'registered_from, registered_to': { registeredFrom: span[0], registeredTo: span[1] },
+};
+
+/** By which the rows of a page are read, and what refunds hold of them. */
+const FOR_THE_ROWS = ['receipts_pkey', 'receipts_refunds_of'];
+/** What much of the table fits: the ids in their order may be the shortest way. */
+const COMMON = new Set(['no filter', 'status=registered', 'created_from, created_to']);
+
+/** The table of the page: filter → indexes. */
+const documented = Object.fromEntries(
+  [...readFileSync(PAGE, 'utf8').matchAll(/^\| ([^|]+) \| (`receipts_[^|]+) \|$/gm)].map(
+    ([, filter = '', indexes = '']) => [
+      filter.replaceAll('`', ''),
+      [...indexes.matchAll(/`([^`]+)`/g)].map(([, index]) => index ?? ''),
+    ],
+  ),
+);
+
+test('the page speaks of every filter', () => {
+  expect(Object.keys(documented)).toEqual(Object.keys(FILTERS));
+});
+
+interface Plan {
+  'Node Type': string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+}
+
+const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+
+async function plan(filter: ReceiptFilter, isLaterPage: boolean): Promise<Plan[]> {
+  const end = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: isByRegistration(filter) ? span[1] : null };
+  const statement = pageStatement(filter, isLaterPage ? end : null, 101);
+  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(`EXPLAIN (FORMAT JSON) ${statement.text}`, [
+    ...statement.values,
+  ]);
+  return nodes(rows[0]!['QUERY PLAN'][0].Plan);
+}
+
+test.each(Object.entries(FILTERS))('%s', async (name, given) => {
+  for (const isLaterPage of [false, true]) {
+    const found = await plan({ ...nothing, ...given }, isLaterPage);
+    const used = found.flatMap((node) => node['Index Name'] ?? []);
+    expect([...FOR_THE_ROWS, ...documented[name]!]).toEqual(expect.arrayContaining(used));
+    if (!COMMON.has(name)) expect(used).toContain(documented[name]![0]);
+    expect(found.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+  }
+});

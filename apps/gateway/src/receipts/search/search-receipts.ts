@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import { isId, normaliseText } from '#fiscal-domain';
+import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
+import { Problem } from '#http';
+import { pageRequest, type Page } from '../../http/paging.js';
+import { readTimestamp } from '../../http/query-rules.js';
+import { receiptView, type ReceiptView } from '../receipt-view.js';
+import { ReceiptUrls } from '../receipt-url.js';
+import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
+import type { ReceiptFilterQuery, ReceiptQuery } from './receipt-query.js';
+
+/** Where the page before ended. */
+export interface PageEnd {
+  id: string;
+  registeredAt: Date | null;
+}
+
+/** GET /v1/receipts: the merchant's own, newest first. */
+@Injectable()
+export class SearchReceipts {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly urls: ReceiptUrls,
+  ) {}
+
+  /** @throws Problem 422 for a cursor that is none of this list */
+  async page(merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
+    const filter = await this.filterOf(merchantId, query);
+    const { limit, after } = pageOf(query, isByRegistration(filter));
+    // A plan made once for all values would choose the same index for a rare sum and for a common one.
+    const rows = await this.prisma.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
+    const page = rows.slice(0, limit);
+    const last = rows.length > limit ? page.at(-1) : undefined;
+    return {
+      data: page.map((row) => receiptView(row, this.urls.urlOf(row.id))),
+      next_cursor: last ? cursorOf(last, isByRegistration(filter)) : null,
+    };
+  }
+
+  /** Codes become ids. What is not the merchant's own simply finds nothing. */
+  async filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
+    const { branch_id: branch, cashier_id: cashier } = query;
+    const timeOf = (text: string | undefined): Date | null => (text === undefined ? null : readTimestamp(text));
+    const sumOf = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text));
+    return {
+      merchantId,
+      externalId: query.external_id === undefined ? null : normaliseText(query.external_id),
+      status: query.status ?? null,
+      type: query.type ?? null,
+      deviceId: query.device_id ?? null,
+      branchId: branch === undefined ? null : await this.placeId(Prisma.sql`branches`, merchantId, branch),
+      cashierId: cashier === undefined ? null : await this.placeId(Prisma.sql`cashiers`, merchantId, cashier),
+      totalMin: sumOf(query.total_min),
+      totalMax: sumOf(query.total_max),
+      createdFrom: timeOf(query.created_from),
+      createdTo: timeOf(query.created_to),
+      registeredFrom: timeOf(query.registered_from),
+      registeredTo: timeOf(query.registered_to),
+    };
+  }
+
+  /** Archived ones too: their receipts are still there. */
+  private async placeId(table: Prisma.Sql, merchantId: string, named: string): Promise<string> {
+    const [row] = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM ${table} WHERE merchant_id = ${merchantId} AND ${named} IN (id, code) LIMIT 1`;
+    return row?.id ?? named;
+  }
+}
+
+/** One page, newest first; the ids first, from the indexes, then the few rows. */
+export function pageStatement(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql {
+  const order = isByRegistration(filter) ? Prisma.sql`registered_at DESC, id DESC` : Prisma.sql`id DESC`;
+  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, limit);
+}
+
+/** The same oldest first, no further than `last`. */
+export function ascendingPageStatement(
+  filter: ReceiptFilter,
+  { after, last }: { after: PageEnd | null; last: PageEnd },
+  limit: number,
+): Prisma.Sql {
+  const order = isByRegistration(filter) ? Prisma.sql`registered_at, id` : Prisma.sql`id`;
+  const where = Prisma.sql`${comparison(filter, '>', after)} AND ${comparison(filter, '<=', last)}`;
+  return orderedPage(filter, { order, where }, limit);
+}
+
+function orderedPage(
+  filter: ReceiptFilter,
+  { order, where }: { order: Prisma.Sql; where: Prisma.Sql },
+  limit: number,
+): Prisma.Sql {
+  const parts = conditionsOf(filter).map(
+    (condition) => Prisma.sql`
+      (SELECT id, registered_at FROM receipts WHERE ${condition} AND ${where} ORDER BY ${order} LIMIT ${limit})`,
+  );
+  return Prisma.sql`
+    WITH page AS MATERIALIZED (
+      SELECT id FROM (${Prisma.join(parts, ' UNION ALL ')}) AS found ORDER BY ${order} LIMIT ${limit}
+    )
+    SELECT ${RECEIPT_COLUMNS} FROM receipts WHERE id = ANY (ARRAY(SELECT page.id FROM page)) ORDER BY ${order}`;
+}
+
+function comparison(filter: ReceiptFilter, operator: '<' | '>' | '<=', end: PageEnd | null): Prisma.Sql {
+  if (end === null) return Prisma.sql`true`;
+  const is = Prisma.raw(operator);
+  if (!isByRegistration(filter)) return Prisma.sql`id ${is} ${end.id}`;
+  return Prisma.sql`(registered_at, id) ${is} (${end.registeredAt}::timestamptz, ${end.id})`;
+}
+
+function pageOf(query: ReceiptQuery, byRegistration: boolean): { limit: number; after: PageEnd | null } {
+  if (!byRegistration) {
+    const { limit, afterId } = pageRequest(query, 'rcp');
+    return { limit, after: afterId === null ? null : { id: afterId, registeredAt: null } };
+  }
+  const { limit } = pageRequest({ ...(query.limit !== undefined && { limit: query.limit }) }, 'rcp');
+  if (query.cursor === undefined) return { limit, after: null };
+  const [time = '', id = ''] = Buffer.from(query.cursor, 'base64url').toString('latin1').split('|');
+  const registeredAt = readTimestamp(time);
+  if (registeredAt !== null && isId('rcp', id)) return { limit, after: { id, registeredAt } };
+  const detail = 'cursor must be a next_cursor of this list';
+  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+}
+
+function cursorOf(last: ReceiptRow, byRegistration: boolean): string {
+  const text = byRegistration ? `${last.registered_at?.toISOString() ?? ''}|${last.id}` : last.id;
+  return Buffer.from(text).toString('base64url');
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { AcceptModule } from '../accept.module.js';
+import { ExportReceipts } from './export-receipts.js';
+import { SearchController } from './search.controller.js';
+import { SearchReceipts } from './search-receipts.js';
+
+/** Finding receipts and taking them away. */
+@Module({
+  imports: [AcceptModule],
+  controllers: [SearchController],
+  providers: [SearchReceipts, ExportReceipts],
+  exports: [ExportReceipts],
+})
+export class SearchModule {}

@@ -1,0 +1,149 @@
+import type { IncomingMessage } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { addBodyParsers, FORM_LIMIT_BYTES } from './body-parsers.js';
+import type { Cidr } from '#outgoing';
+import { answerClientError } from './client-error.js';
+import { NestLogger, type Logger } from '#runtime';
+import type { Metrics } from '#runtime';
+import { noRouteProblem, ProblemFilter, sendProblem } from './problem-filter.js';
+import { problemOf } from './problem-of.js';
+import { Problem } from './problem.js';
+import { closePromptly } from './prompt-closing.js';
+import { hasSeveralHosts } from './raw-headers.js';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
+import { RouteTable } from './route-table.js';
+import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
+import { refuseTinyChunks } from './tiny-chunks.js';
+import { leaveUnreadBodies } from './unread-bodies.js';
+import { BodyValidationPipe } from './validation-problem.js';
+
+export interface HttpAppOptions {
+  logger: Logger;
+  metrics?: Metrics;
+  /** Whose `X-Forwarded-For` is believed; nobody's unless given. */
+  trustedProxies?: readonly Cidr[];
+  /** Default 256 KiB. */
+  bodyLimitBytes?: number;
+  /** How long a whole request may take to arrive. Default 30 s. */
+  requestTimeoutMs?: number;
+  /** The outside reaches this by https alone: browsers are told so. */
+  isHttpsOutside?: boolean;
+  /** How long an idle connection is kept; longer than the usual proxy's 60 s. Default 75 s. */
+  keepAliveTimeoutMs?: number;
+}
+
+/** Nest's root module as `NestFactory.create` takes it. */
+export type RootModule = Parameters<typeof NestFactory.create>[0];
+
+/**
+ * A Nest application on Fastify with what every program shares: problem documents for every error, request ids, body
+ * limit and timeouts, raw bodies, validation of bodies. The caller calls `listen` and `close`.
+ */
+export async function createFastifyNestApp(
+  module: RootModule,
+  options: HttpAppOptions,
+): Promise<NestFastifyApplication> {
+  const routes = new RouteTable();
+  const adapter = createAdapter(options);
+  addHooks(adapter.getInstance<FastifyInstance>(), routes, options);
+  addBodyParsers(adapter);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: new NestLogger(options.logger),
+    rawBody: true,
+    abortOnError: false,
+    return503OnClosing: false,
+  });
+  app.useGlobalFilters(new ProblemFilter(options.logger, (url) => routes.methodsOf(url)));
+  app.useGlobalPipes(new BodyValidationPipe());
+  return app;
+}
+
+/**
+ * Stops taking requests, lets those in hand finish, and only then closes what they use. (`app.close()` alone would
+ * disconnect the database first.)
+ */
+export async function stopFastifyNestApp(app: NestFastifyApplication): Promise<void> {
+  await app.getHttpAdapter().getInstance().close();
+  await app.close();
+}
+
+function createAdapter(options: HttpAppOptions): FastifyAdapter {
+  const requestTimeout = options.requestTimeoutMs ?? 30_000;
+  const trustProxy = (options.trustedProxies ?? []).map((cidr) => cidr.text);
+  return new FastifyAdapter({
+    bodyLimit: options.bodyLimitBytes ?? 256 * 1024,
+    requestTimeout,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
+    http: {
+      requestTimeout,
+      headersTimeout: Math.min(requestTimeout, 10_000),
+      // Node looks for slow requests this often.
+      connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
+    },
+    trustProxy: trustProxy.length > 0 ? trustProxy : false,
+    genReqId: (request: IncomingMessage) => requestIdOf(request.headers),
+    requestIdHeader: false,
+    clientErrorHandler: answerClientError,
+    // The router's own refusals (broken escape in the path) come before any hook or filter.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      void reply.headers(SECURITY_HEADERS);
+      sendProblem(reply, problemOf(error), request.id);
+    },
+    forceCloseConnections: 'idle',
+    // Answered as a problem by our own hook.
+    return503OnClosing: false,
+    logger: false,
+  });
+}
+
+function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHttpsOutside }: HttpAppOptions): void {
+  const always = isHttpsOutside === true ? { ...SECURITY_HEADERS, ...STRICT_TRANSPORT } : SECURITY_HEADERS;
+  fastify.addHook('onRoute', (route) => {
+    routes.add(route.url, route.method);
+    const config: object = route.config ?? {};
+    if ('bodyLimitBytes' in config && typeof config.bodyLimitBytes === 'number')
+      route.bodyLimit = config.bodyLimitBytes;
+    else if ('acceptsForm' in config) route.bodyLimit = FORM_LIMIT_BYTES;
+  });
+  const stopping = closePromptly(fastify);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    refuseTinyChunks(request.raw);
+    void reply.headers(always).header(REQUEST_ID_HEADER, request.id);
+    // Answers of the API are somebody's own; handlers may say otherwise.
+    if (request.routeOptions.url?.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
+    if (stopping.isClosing()) {
+      sendProblem(reply, new Problem('shutting_down'), request.id);
+      return;
+    }
+    if (hasSeveralHosts(request.raw.rawHeaders)) {
+      sendProblem(reply, new Problem('malformed_request', 'Send one Host header.'), request.id);
+      return;
+    }
+    const encoding = request.headers['content-encoding'];
+    if (encoding === undefined || encoding.toLowerCase() === 'identity') done();
+    else refuseEncoding(request, reply);
+  });
+  // After every check that needs no body, before the first byte of it: what leads nowhere is not parsed.
+  fastify.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.is404) sendProblem(reply, noRouteProblem(routes.methodsOf(request.url)), request.id);
+    else done(null, payload);
+  });
+  leaveUnreadBodies(fastify);
+  if (!metrics) return;
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    const labels = { method: request.method, route, status: String(reply.statusCode) };
+    metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
+    done();
+  });
+}
+
+/** A compressed body would not parse and could hide its size: refused by name instead of as broken JSON. */
+function refuseEncoding(request: FastifyRequest, reply: FastifyReply): void {
+  const problem = new Problem('unsupported_media_type', 'Send the body without Content-Encoding.', {
+    headers: { 'accept-encoding': 'identity' },
+  });
+  sendProblem(reply, problem, request.id);
+}

@@ -1,0 +1,60 @@
+import { Catch, NotFoundException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { preferredLanguage } from './language.js';
+import type { Logger } from '#runtime';
+import { problemOf } from './problem-of.js';
+import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
+import { REQUEST_ID_HEADER } from './request-id.js';
+
+/** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  /** @param allowedMethods methods that exist for the path of a URL, to tell 405 from 404 */
+  constructor(
+    private readonly logger: Logger,
+    private readonly allowedMethods: (url: string) => readonly string[],
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const problem = this.problemFor(error, request);
+    this.log(problem, error, request);
+    if (reply.sent) return;
+    sendProblem(reply, problem, request.id);
+  }
+
+  private problemFor(error: unknown, request: FastifyRequest): Problem {
+    // Handlers throw Problem('not_found'); Nest's own exception means that no route fits.
+    if (!(error instanceof NotFoundException)) return problemOf(error);
+    return noRouteProblem(this.allowedMethods(request.url));
+  }
+
+  private log(problem: Problem, error: unknown, request: FastifyRequest): void {
+    const fields = {
+      request_id: request.id,
+      method: request.method,
+      route: request.routeOptions.url,
+      code: problem.code,
+    };
+    if (problem.status >= 500) this.logger.error({ ...fields, err: error }, 'request failed');
+    else this.logger.debug({ ...fields, detail: problem.detail }, 'request refused');
+  }
+}
+
+/** Of a request that no route fits. @param methods those that its path has */
+export function noRouteProblem(methods: readonly string[]): Problem {
+  if (methods.length === 0) return new Problem('not_found', 'There is no such path.');
+  const allow = methods.join(', ');
+  return new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
+}
+
+/** Answers with the problem; also for places that run before Nest's filters. */
+export function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): void {
+  void reply
+    .status(problem.status)
+    .headers({ ...problem.headers, [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })
+    .type(PROBLEM_MEDIA_TYPE)
+    .send(JSON.stringify(problem.toDocument(requestId, preferredLanguage(reply.request.headers['accept-language']))));
+}
