@@ -25,12 +25,7 @@ export async function benchRegister(load: { rounds: number; seconds: number; doc
   const folder = mkdtempSync(join(tmpdir(), 'fiscal-bench-'));
   const [ofdPort, firstPort] = [await freePorts(1), await freePorts(2)];
   const ofdUrl = `http://127.0.0.1:${ofdPort}`;
-  const ofd = new Program(
-    'ofd',
-    'cash-register/src/ofd-simulator/main.js',
-    { OFD_PORT: String(ofdPort) },
-    `${ofdUrl}/documents`,
-  );
+  const ofd = new Program('ofd', 'ofd-simulator/src/main.js', { OFD_PORT: String(ofdPort) }, `${ofdUrl}/documents`);
   const full = registerIn(join(folder, 'full'), firstPort, ofdUrl);
   const empty = registerIn(join(folder, 'empty'), firstPort + 1, ofdUrl);
   try {

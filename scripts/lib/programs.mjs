@@ -11,7 +11,7 @@ import { portOf, ROOT } from './paths.mjs';
 
 /** @type {Record<'gateway' | 'relay' | 'register' | 'ofd' | 'payments', Program>} */
 export const PROGRAMS = {
-  ofd: program('ofd', 'OFD simulator', 'cash-register/src/ofd-simulator/main.js', ['OFD_PORT', 8756]),
+  ofd: program('ofd', 'OFD simulator', 'ofd-simulator/src/main.js', ['OFD_PORT', 8756]),
   payments: program('payments-sim', 'payments simulator', 'payments-simulator/src/main.js', [
     'PAYMENTS_SIM_PORT',
     8757,

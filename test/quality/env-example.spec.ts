@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSettings, type SettingsTable } from '#runtime';
-import { OFD_SIMULATOR_SETTINGS, REGISTER_SETTINGS } from '../../apps/cash-register/src/settings.js';
+import { REGISTER_SETTINGS } from '../../apps/cash-register/src/settings.js';
+import { OFD_SIMULATOR_SETTINGS } from '../../apps/ofd-simulator/src/settings.js';
 import { AGENT_SETTINGS } from '../../apps/link-agent/src/settings.js';
 import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
 import { PAYMENTS_SIM_SETTINGS } from '../../apps/payments-simulator/src/settings.js';

@@ -34,7 +34,7 @@ async function startRig(): Promise<Rig> {
   const folder = mkdtempSync(join(tmpdir(), 'kill-nine-'));
   const port = await freePorts(2);
   const [url, ofdUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${port + 1}`];
-  const ofdMain = 'cash-register/src/ofd-simulator/main.js';
+  const ofdMain = 'ofd-simulator/src/main.js';
   const ofd = new Program('ofd', ofdMain, { OFD_PORT: String(port + 1) }, `${ofdUrl}/documents`);
   const settings = { REGISTER_PORT: String(port), DATA_DIR: folder, OFD_URLS: ofdUrl, REGISTER_API_KEY: API_KEY };
   const pacing = { FM_MIN_INTERVAL_MS: '0', FM_RECEIPT_CAPACITY: '100000' };

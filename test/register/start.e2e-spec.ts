@@ -56,7 +56,7 @@ describe('starting', () => {
     const { server, port } = await listen();
     const endings = [
       await run(REGISTER, { DATA_DIR: folder, REGISTER_PORT: String(port) }),
-      await run('cash-register/src/ofd-simulator/main.js', { OFD_PORT: String(port) }),
+      await run('ofd-simulator/src/main.js', { OFD_PORT: String(port) }),
     ];
     for (const { code, errors } of endings) {
       expect(code).toBe(1);

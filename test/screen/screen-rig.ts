@@ -20,7 +20,7 @@ export async function startScreenRig(settings: Record<string, string> = {}): Pro
   const folder = mkdtempSync(join(tmpdir(), 'screen-'));
   const port = await freePorts(2);
   const [url, ofdUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${port + 1}`];
-  const ofdMain = 'cash-register/src/ofd-simulator/main.js';
+  const ofdMain = 'ofd-simulator/src/main.js';
   const ofd = new Program('ofd', ofdMain, { OFD_PORT: String(port + 1) }, `${ofdUrl}/documents`);
   const own = { REGISTER_PORT: String(port), DATA_DIR: folder, OFD_URLS: ofdUrl, FM_MIN_INTERVAL_MS: '0' };
   // A slow machine must not make a delivery fail.

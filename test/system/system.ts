@@ -61,12 +61,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
   const ofdUrl = `http://127.0.0.1:${ofdPort}`;
   const registerUrls = Array.from({ length: registers }, (_, index) => `http://127.0.0.1:${registerPort + index}`);
 
-  const ofd = new Program(
-    'ofd',
-    'cash-register/src/ofd-simulator/main.js',
-    { OFD_PORT: String(ofdPort) },
-    `${ofdUrl}/documents`,
-  );
+  const ofd = new Program('ofd', 'ofd-simulator/src/main.js', { OFD_PORT: String(ofdPort) }, `${ofdUrl}/documents`);
   const register = new Program(
     'register',
     'cash-register/src/main.js',

@@ -1,12 +1,11 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { createLogger, NestLogger, stopOnSignals, type Logger } from '#runtime';
+import { createLogger, NestLogger, runProgram, stopOnSignals, type Logger } from '#runtime';
 import { RegisterHost } from './register-host.js';
 import { RegisterModule } from './register.module.js';
 import { readRegisterSettings } from './settings.js';
-import { explainAndExit } from './start-failure.js';
 
-async function main(): Promise<void> {
+runProgram(async () => {
   const settings = readRegisterSettings();
   const logger = createLogger('cash-register', settings.LOG_LEVEL);
   const app = await NestFactory.createApplicationContext(RegisterModule.with(settings, logger), {
@@ -18,12 +17,10 @@ async function main(): Promise<void> {
   stopOnSignals({ logger, stop: () => host.stop().then(() => app.close()), timeoutMs: 10_000 });
   if (settings.EMULATOR) warnOfEmulator(logger);
   logger.info({ url: urls[0], registers: urls.length, data_dir: settings.DATA_DIR }, 'ready');
-}
+});
 
 function warnOfEmulator(logger: Logger): void {
   logger.warn('==================================================================================');
   logger.warn('EMULATOR=1: POST /emulator/faults is open. Never issue real receipts on this register.');
   logger.warn('==================================================================================');
 }
-
-main().catch(explainAndExit);

@@ -64,19 +64,7 @@ export const REGISTER_SETTINGS = {
   LOG_LEVEL: runtime.oneOf(runtime.LOG_LEVELS).default('info'),
 } satisfies runtime.SettingsTable;
 
-export type OfdSimulatorSettings = runtime.Settings<typeof OFD_SIMULATOR_SETTINGS>;
 export type RegisterSettings = runtime.Settings<typeof REGISTER_SETTINGS>;
-
-export const OFD_SIMULATOR_SETTINGS = {
-  OFD_PORT: runtime.port().default(8756),
-  OFD_HOST: runtime.text().default('127.0.0.1'),
-  LOG_LEVEL: runtime.oneOf(runtime.LOG_LEVELS).default('info'),
-} satisfies runtime.SettingsTable;
-
-/** @throws SettingsError naming every bad setting */
-export function readOfdSimulatorSettings(env: runtime.Environment = process.env): OfdSimulatorSettings {
-  return runtime.readSettings(OFD_SIMULATOR_SETTINGS, env);
-}
 
 /** @throws SettingsError naming every bad setting */
 export function readRegisterSettings(env: runtime.Environment = process.env): RegisterSettings {

@@ -8,7 +8,7 @@ import {
 } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { LaneBell } from '#queue';
-import { endsWithin, Metrics, systemClock, type Logger } from '#runtime';
+import { Periodic, endsWithin, Metrics, systemClock, type Logger } from '#runtime';
 import { databaseNow } from './database-now.js';
 import { RegisterConnections } from './devices/register-connections.js';
 import { CheckDevice } from './health/check-device.js';
@@ -17,7 +17,6 @@ import { AdvisoryLaneLocks } from './lanes/advisory-lane-locks.js';
 import { HoldLane } from './lanes/hold-lane.js';
 import { LaneRepository } from './lanes/lane.repository.js';
 import { LanesModule } from './lanes/lanes.module.js';
-import { Periodic } from './periodic.js';
 import type { RelaySettings } from './settings.js';
 import { DeviceTaskHandlers } from './tasks/device-task-handlers.js';
 import { TasksModule } from './tasks/tasks.module.js';

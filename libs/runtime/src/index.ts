@@ -10,6 +10,7 @@ export { newId } from './ids.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
 export { Metrics, MetricsModule, type MetricText } from './metrics.js';
 export { redact, scrubText } from './redaction.js';
+export { Periodic, type PeriodicWork } from './periodic.js';
 export { runProgram } from './run-program.js';
 export {
   boolean,
@@ -31,6 +32,7 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';
 export { isError } from './redaction.js';

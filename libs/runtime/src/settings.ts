@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { parseCidr, type Cidr } from '#outgoing';
-import { isPublicUnicast } from '#outgoing';
+import { isPublicUnicast, parseCidr, type Cidr } from '#outgoing';
+import { StartFailure } from './start-failure.js';
 
 type Reading<T> = { kind: 'ok'; value: T } | { kind: 'invalid'; must: string };
 
@@ -29,7 +29,7 @@ export type Settings<Table extends SettingsTable> = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Names every bad variable at once. The message is one sentence for the console and repeats no secret. */
-export class SettingsError extends Error {
+export class SettingsError extends StartFailure {
   override readonly name = 'SettingsError';
 
   constructor(readonly faults: readonly { key: string; fault: string }[]) {

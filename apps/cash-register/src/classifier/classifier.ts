@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { toGoodsEntry, type ClassifierEntry, type GoodsEntry, type GoodsLookup } from '#fiscal-domain';
+import { StartFailure } from '#runtime';
 
 /** The classification file cannot be used; the message names the line. */
-export class ClassifierError extends Error {
+export class ClassifierError extends StartFailure {
   override readonly name = 'ClassifierError';
 }
 

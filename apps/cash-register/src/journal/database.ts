@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
+import { StartFailure } from '#runtime';
 
 export type Sqlite = Database.Database;
 
 /** The data folder cannot be used; the message is one sentence for the console. */
-export class DataFolderError extends Error {
+export class DataFolderError extends StartFailure {
   override readonly name = 'DataFolderError';
 }
 

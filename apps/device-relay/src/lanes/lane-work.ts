@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LaneListener } from '#queue';
-import { endsWithin, type Logger, type Metrics } from '#runtime';
-import { Periodic } from '../periodic.js';
+import { Periodic, endsWithin, type Logger, type Metrics } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { observeLanes } from './lane-metrics.js';
 import { LaneRunner } from './lane-runner.js';

@@ -1,12 +1,11 @@
 import { Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { LaneBell } from '#queue';
-import type { Logger } from '#runtime';
+import { Periodic, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { LaneRepository } from '../lanes/lane.repository.js';
 import { LanesModule } from '../lanes/lanes.module.js';
 import { PostgresSettledNotices } from '../lanes/settled-notices.js';
-import { Periodic } from '../periodic.js';
 import { LOGGER } from '../tokens.js';
 import { CompareRegisters } from './compare-registers.js';
 import { RestoreChecksRepository } from './restore-checks.repository.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { statusOf, type PaymentState, type StatusFacts } from '#payments';
-import { systemClock, type Clock, type Logger } from '#runtime';
+import { Periodic, systemClock, type Clock, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { makeDue, noteComparison } from './repository/payment-writes.js';
@@ -38,7 +38,7 @@ const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> 
  */
 @Injectable()
 export class ComparePayments implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private timer: NodeJS.Timeout | null = null;
+  private readonly rounds: Periodic;
   /** Until when they are left alone, by payment. */
   private readonly unheard = new Map<string, number>();
   private readonly clock: Clock = systemClock;
@@ -49,17 +49,20 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     private readonly accounts: ProviderAccounts,
     private readonly clients: ProviderClients,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => {
-      this.compare(AFTER_MINUTES).catch((error: unknown) => this.logger.warn({ err: error }, 'payments: not compared'));
-    }, LOOK_EVERY_MS);
-    this.timer.unref();
+  ) {
+    const run = (): Promise<number> => this.compare(AFTER_MINUTES);
+    this.rounds = new Periodic(
+      { name: 'comparing payments', everyMs: LOOK_EVERY_MS, startsAfterMs: LOOK_EVERY_MS, run },
+      logger,
+    );
   }
 
-  beforeApplicationShutdown(): void {
-    if (this.timer) clearInterval(this.timer);
+  onApplicationBootstrap(): void {
+    this.rounds.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.rounds.stop();
   }
 
   /** @returns how many were compared */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { SagaStep } from '#payments';
-import { newId, type Logger } from '#runtime';
+import { newId, Periodic, type Logger } from '#runtime';
 import { SettledReceipts } from '../receipts/settled-receipts.js';
 import { LOGGER } from '../tokens.js';
 import { AdvancePayment } from './advance-payment.js';
@@ -29,7 +29,7 @@ interface Turn {
  */
 @Injectable()
 export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private timer: NodeJS.Timeout | null = null;
+  private readonly rounds: Periodic;
   /** What is at work, by payment; whoever comes later stands behind. */
   private readonly turns = new Map<string, Turn>();
   private isStopping = false;
@@ -41,10 +41,12 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     private readonly payments: PaymentRepository,
     private readonly saga: AdvancePayment,
     private readonly settled: SettledReceipts,
-    @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
+    @Inject(PAYMENT_TIMING) { lookEveryMs: everyMs }: PaymentTiming,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.due = new DuePayments(payments);
+    const run = (): Promise<void> => this.look();
+    this.rounds = new Periodic({ name: 'reading due payments', everyMs, startsAfterMs: everyMs, run }, logger);
   }
 
   onApplicationBootstrap(): void {
@@ -52,14 +54,13 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
       const paymentId = this.paymentOf.get(receiptId);
       if (paymentId !== undefined) this.soon(paymentId);
     });
-    this.timer = setInterval(() => void this.look(), this.timing.lookEveryMs);
-    this.timer.unref();
+    this.rounds.start();
   }
 
   /** What is in hand is finished: a lease that runs out would cost its payment most of a minute. */
   async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
-    if (this.timer) clearInterval(this.timer);
+    await this.rounds.stop();
     await Promise.all([...this.turns.values()].map(({ end }) => end));
   }
 

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import type { Logger } from '#runtime';
+import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { OauthRepository } from './oauth.repository.js';
 
@@ -8,32 +8,30 @@ const INTERVAL_MS = 60 * 60 * 1_000;
 /** Sweeps tokens that nobody can use any more, so that the table stays small. Any number of instances may do it. */
 @Injectable()
 export class ExpiredTokens implements OnApplicationBootstrap, OnModuleDestroy {
-  private timer: NodeJS.Timeout | undefined;
+  private readonly rounds: Periodic;
 
   constructor(
     private readonly repository: OauthRepository,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => {
-      void this.sweep();
-    }, INTERVAL_MS);
-    this.timer.unref();
+  ) {
+    const run = (): Promise<void> => this.sweep();
+    this.rounds = new Periodic(
+      { name: 'sweeping expired tokens', everyMs: INTERVAL_MS, startsAfterMs: INTERVAL_MS, run },
+      logger,
+    );
   }
 
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
+  onApplicationBootstrap(): void {
+    this.rounds.start();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.rounds.stop();
   }
 
   async sweep(): Promise<void> {
-    try {
-      const deleted = await this.repository.deleteExpiredTokens();
-      const assertions = await this.repository.deleteExpiredAssertions();
-      this.logger.debug({ deleted, assertions }, 'expired tokens and assertions swept');
-    } catch (error) {
-      // The next hour tries again; nothing depends on it.
-      this.logger.warn({ err: error }, 'expired tokens could not be swept');
-    }
+    const deleted = await this.repository.deleteExpiredTokens();
+    const assertions = await this.repository.deleteExpiredAssertions();
+    this.logger.debug({ deleted, assertions }, 'expired tokens and assertions swept');
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, Prisma, SalesDatabase, StatementPump } from '#database';
 import { Problem } from '#http';
-import { isDatabaseUnavailable, type Logger } from '#runtime';
+import { isDatabaseUnavailable, Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 
 interface Waiting {
@@ -37,20 +37,25 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
     () => this.write(this.takeGroup()),
     PACE,
   );
-  private timer: NodeJS.Timeout | undefined;
+  private readonly sweeps: Periodic;
 
   constructor(
     private readonly prisma: SalesDatabase,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.sweep(), SWEEP_EVERY_MS);
-    this.timer.unref();
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    const run = (): Promise<void> => this.sweep();
+    this.sweeps = new Periodic(
+      { name: 'sweeping expired nonces', everyMs: SWEEP_EVERY_MS, startsAfterMs: SWEEP_EVERY_MS, run },
+      logger,
+    );
   }
 
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
+  onApplicationBootstrap(): void {
+    this.sweeps.start();
+  }
+
+  onModuleDestroy(): Promise<void> {
+    return this.sweeps.stop();
   }
 
   /**
@@ -68,15 +73,10 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Deletes what no signature can need any more. Any number of gateways may do it at the same time. */
   async sweep(): Promise<void> {
-    try {
-      for (let deleted = SWEPT_AT_ONCE; deleted === SWEPT_AT_ONCE;) {
-        deleted = await this.prisma.$executeRaw`
-          DELETE FROM signature_nonces WHERE ctid = ANY (ARRAY(
-            SELECT ctid FROM signature_nonces WHERE expires_at < now() LIMIT ${SWEPT_AT_ONCE} FOR UPDATE SKIP LOCKED))`;
-      }
-    } catch (error) {
-      // The next minute tries again; only room on the disk depends on it.
-      this.logger.warn({ err: error }, 'expired nonces could not be swept');
+    for (let deleted = SWEPT_AT_ONCE; deleted === SWEPT_AT_ONCE;) {
+      deleted = await this.prisma.$executeRaw`
+        DELETE FROM signature_nonces WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM signature_nonces WHERE expires_at < now() LIMIT ${SWEPT_AT_ONCE} FOR UPDATE SKIP LOCKED))`;
     }
   }
 

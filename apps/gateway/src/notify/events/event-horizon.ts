@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import type { Logger } from '#runtime';
+import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 
 /** Until what age a transaction may write its first event: the trigger `events_written_early` says 15 s, clocks may step. */
@@ -32,13 +32,18 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
   /** The oldest transaction in flight; that which readers wait for. Null: none is. */
   private oldest: Noted | null = null;
   private waitedFor: Noted | null = null;
-  private timer: NodeJS.Timeout | null = null;
-  private polling: Promise<void> | null = null;
+  private readonly polls: Periodic;
 
   constructor(
     private readonly prisma: PrismaService,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    const run = (): Promise<void> => this.poll();
+    this.polls = new Periodic(
+      { name: 'reading the oldest transaction', everyMs: POLL_MS, startsAfterMs: POLL_MS, run },
+      logger,
+    );
+  }
 
   /** Events below it are read: every transaction below it has ended, or writes none. */
   get limit(): Prisma.Sql {
@@ -59,24 +64,19 @@ export class EventHorizon implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.poll(), POLL_MS).unref();
+    this.polls.start();
   }
 
   async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer ?? undefined);
-    await this.polling;
+    await this.polls.stop();
   }
 
-  private poll(): void {
-    this.polling ??= this.read()
-      .catch((error: unknown) => {
-        // It may be another database when it is back: its numbers are others.
-        this.forget();
-        this.logger.debug({ err: error }, 'the oldest transaction was not read');
-      })
-      .finally(() => {
-        this.polling = null;
-      });
+  private poll(): Promise<void> {
+    return this.read().catch((error: unknown) => {
+      // It may be another database when it is back: its numbers are others.
+      this.forget();
+      this.logger.debug({ err: error }, 'the oldest transaction was not read');
+    });
   }
 
   private async read(): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import type { Logger } from '#runtime';
+import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { ClearDeliveries } from './clear-deliveries.js';
 import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.js';
@@ -26,45 +26,33 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   /** Whether more endpoints wait than there are places. */
   private isCrowded = false;
   private placeIsFree = new AbortController();
-  private running: Promise<unknown> | null = null;
+  private claiming: Promise<void> | null = null;
+  private readonly rounds: readonly Periodic[];
 
   constructor(
-    private readonly plan: PlanDeliveries,
+    plan: PlanDeliveries,
     private readonly sender: SendDeliveries,
     private readonly deliveries: DeliveryRepository,
-    private readonly clearing: ClearDeliveries,
+    clearing: ClearDeliveries,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    // What a round could not do, because the database is away or a lock was not to be had, the next one does.
+    this.rounds = [
+      { name: 'planning deliveries', everyMs: LOOK_EVERY_MS, run: () => plan.execute() },
+      { name: 'clearing deliveries', everyMs: CLEAR_EVERY_MS, run: () => clearing.execute() },
+    ].map((work) => new Periodic(work, logger));
+  }
 
   onApplicationBootstrap(): void {
-    this.running = Promise.all([
-      this.repeat(() => this.plan.execute(), LOOK_EVERY_MS),
-      this.claimAgainAndAgain(),
-      this.repeat(() => this.clearing.execute(), CLEAR_EVERY_MS),
-    ]);
+    for (const round of this.rounds) round.start();
+    this.claiming = this.claimAgainAndAgain();
   }
 
   /** A request that is under way ends within its own deadline; what is cut off is sent again. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping.abort();
-    await this.running;
+    await Promise.all([this.claiming, ...this.rounds.map((round) => round.stop())]);
     await Promise.all(this.turns);
-  }
-
-  private async repeat(step: () => Promise<boolean>, everyMs: number): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      if (await this.attempt(step)) continue;
-      await delay(everyMs * (0.8 + Math.random() * 0.4), undefined, { signal, ref: false }).catch(() => 'stopped');
-    }
-  }
-
-  private attempt(step: () => Promise<boolean>): Promise<boolean> {
-    return step().catch((error: unknown) => {
-      // The database is away, or a lock was not to be had: nothing was lost, the next look does it.
-      this.logger.warn({ err: error }, 'webhooks could not be worked on');
-      return false;
-    });
   }
 
   /** Twice a second, and as soon as a place becomes free for which somebody waits. */
@@ -72,21 +60,20 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     const { signal } = this.stopping;
     while (!signal.aborted) {
       this.placeIsFree = new AbortController();
-      await this.attempt(() => this.claim());
+      await this.claim().catch((error: unknown) => this.logger.warn({ err: error }, 'webhooks could not be worked on'));
       const woken = AbortSignal.any([signal, this.placeIsFree.signal]);
       const pauseMs = LOOK_EVERY_MS * (0.8 + Math.random() * 0.4);
       await delay(pauseMs, undefined, { signal: woken, ref: false }).catch(() => 'woken');
     }
   }
 
-  private async claim(): Promise<false> {
+  private async claim(): Promise<void> {
     const failingPlaces = PLACES_OF_FAILING - this.failing;
     const places = PLACES - PLACES_OF_FAILING - (this.turns.size - this.failing);
     const well = places > 0 ? await this.deliveries.claimEndpoints(places, false) : [];
     const failing = failingPlaces > 0 ? await this.deliveries.claimEndpoints(failingPlaces, true) : [];
     this.isCrowded = well.length >= places;
     for (const endpoint of [...well, ...failing]) this.begin(endpoint);
-    return false;
   }
 
   private begin(endpoint: ClaimedEndpoint): void {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { CallOutcome, PaymentProvider, PaymentRef } from '#payments';
-import type { Logger } from '#runtime';
+import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
@@ -26,8 +26,7 @@ type Verdict = { state: ExtraCharge['state']; afterMs: number | null; reason?: s
  */
 @Injectable()
 export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private timer: NodeJS.Timeout | null = null;
-  private working: Promise<void> | null = null;
+  private readonly rounds: Periodic;
 
   constructor(
     private readonly charges: ExtraChargesRepository,
@@ -35,16 +34,18 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
     private readonly clients: ProviderClients,
     @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    const everyMs = Math.max(POLL_EVERY_MS, timing.lookEveryMs);
+    const run = (): Promise<number> => this.workOffDue();
+    this.rounds = new Periodic({ name: 'processing extra charges', everyMs, startsAfterMs: everyMs, run }, logger);
+  }
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.poll(), Math.max(POLL_EVERY_MS, this.timing.lookEveryMs));
-    this.timer.unref();
+    this.rounds.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    if (this.timer) clearInterval(this.timer);
-    await this.working;
+    await this.rounds.stop();
   }
 
   /** @returns the number of charges that were processed */
@@ -54,16 +55,6 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
       if (!charge) return done;
       await this.advance(charge);
     }
-  }
-
-  private poll(): void {
-    if (this.working) return;
-    this.working = this.workOffDue()
-      .then(() => undefined)
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'payments: extra charges were not processed'))
-      .finally(() => {
-        this.working = null;
-      });
   }
 
   private async advance(charge: ExtraCharge): Promise<void> {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import type { Logger } from '#runtime';
+import { Periodic, type Logger } from '#runtime';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { CallbackSeal } from './kept-calls.js';
@@ -16,27 +16,24 @@ const AT_ONCE = 200;
  */
 @Injectable()
 export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private timer: NodeJS.Timeout | null = null;
-  private working: Promise<void> | null = null;
-  private isStopping = false;
+  private readonly rounds: Periodic;
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly seals: CallbackSeal,
     @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'PROVIDER_CALLBACK_KEEP_DAYS'>,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    const run = (): Promise<boolean> => this.work();
+    this.rounds = new Periodic({ name: 'sealing and clearing kept calls', everyMs: EVERY_MS, run }, logger);
+  }
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.work(), EVERY_MS);
-    this.timer.unref();
-    this.work();
+    this.rounds.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    this.isStopping = true;
-    if (this.timer) clearInterval(this.timer);
-    await this.working;
+    await this.rounds.stop();
   }
 
   /** @returns whether there may be more at once */
@@ -66,17 +63,8 @@ export class CallbackKeeper implements OnApplicationBootstrap, BeforeApplication
     return cleared >= AT_ONCE;
   }
 
-  private work(): void {
-    if (this.working) return;
-    this.working = this.workOff()
-      .catch((error: unknown) => this.logger.warn({ err: error }, 'payments: kept calls were not sealed or cleared'))
-      .finally(() => {
-        this.working = null;
-      });
-  }
-
-  private async workOff(): Promise<void> {
-    while (!this.isStopping && (await this.sealOld()));
-    while (!this.isStopping && (await this.clearOld()));
+  private async work(): Promise<boolean> {
+    const hasMoreToSeal = await this.sealOld();
+    return (await this.clearOld()) || hasMoreToSeal;
   }
 }

@@ -1,10 +1,11 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { OFD_BATCH } from '../ofd/ofd-document.js';
 import { Ledger, type LedgerResult } from './ledger.js';
 
 export const OFD_MODES = ['ok', 'reject', 'error', 'hang', 'down'] as const;
 export type OfdMode = (typeof OFD_MODES)[number];
 
+/** Documents of one delivery (docs/cash-register.md). */
+const MAX_BATCH = 32;
 const DEFAULT_PAGE = 1_000;
 const MAX_PAGE = 10_000;
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
@@ -79,10 +80,10 @@ function addKind(server: FastifyInstance, faults: FaultSwitch, path: string, fie
     }
     if (mode === 'error') return reply.code(500).send({ error: 'simulated failure' });
     const { terminal_id: terminalId, [field]: entries } = (request.body ?? {}) as Record<string, unknown>;
-    if (typeof terminalId !== 'string' || !Array.isArray(entries) || entries.length > OFD_BATCH) {
+    if (typeof terminalId !== 'string' || !Array.isArray(entries) || entries.length > MAX_BATCH) {
       return reply
         .code(400)
-        .send({ error: `the body must be {terminal_id, ${field}: [at most ${String(OFD_BATCH)}]}` });
+        .send({ error: `the body must be {terminal_id, ${field}: [at most ${String(MAX_BATCH)}]}` });
     }
     const results = (entries as unknown[]).map((entry) =>
       mode === 'reject' ? refused(entry) : ledger.take(entry, terminalId),

@@ -1,0 +1,123 @@
+<?php
+declare(strict_types=1);
+
+/** Sells and refunds once, however often WordPress runs a job, and keeps at the order what came of it. */
+final class FiscalReceipts
+{
+    private const RECEIPT = '_fiscal_receipt_id';
+    private const STATUS = '_fiscal_status';
+    private const PENDING = ['accepted', 'sending', 'awaiting_payment'];
+    /** No answer: the same job, with the same key, after so many seconds. */
+    private const LATER_S = 300;
+
+    public function __construct(
+        private readonly FiscalGateway $gateway,
+        private readonly OrderToSale $orders,
+        private readonly array $webhookSecrets,
+    ) {
+    }
+
+    public static function schedule(string $job, int ...$ids): void
+    {
+        as_enqueue_async_action($job, $ids, 'fiscal-receipts');
+    }
+
+    public function sell(int $order_id): void
+    {
+        $order = wc_get_order($order_id);
+        if (!$order || in_array($order->get_meta(self::STATUS), ['registered', 'unknown'], true)) {
+            return;
+        }
+        $this->perform('fiscal_receipts_sell', [$order_id], $order, $order, function () use ($order): array {
+            // The number of the order is the key: a job that runs twice finds the same receipt.
+            return $this->gateway->sell($this->orders->sale($order), 'wc-order-' . $order->get_id());
+        });
+    }
+
+    /** What became of the receipt meanwhile, also after a person decided. */
+    public function read(int $order_id): void
+    {
+        $order = wc_get_order($order_id);
+        $this->perform('fiscal_receipts_read', [$order_id], $order, $order, function () use ($order): array {
+            return ['id' => $order->get_meta(self::RECEIPT), 'status' => 'accepted'];
+        });
+    }
+
+    public function refund(int $order_id, int $refund_id): void
+    {
+        $order = wc_get_order($order_id);
+        $refund = wc_get_order($refund_id);
+        if (!$order || !$refund || in_array($refund->get_meta(self::STATUS), ['registered', 'unknown'], true)) {
+            return;
+        }
+        $sale = (string) $order->get_meta(self::RECEIPT);
+        if ($sale === '') {
+            $order->add_order_note('The refund has no fiscal receipt: the order was never fiscalised.');
+            return;
+        }
+        $this->perform('fiscal_receipts_refund', [$order_id, $refund_id], $refund, $order, function () use ($order, $refund, $sale): array {
+            return $this->gateway->refund($sale, $this->orders->refund($order, $refund), 'wc-refund-' . $refund->get_id());
+        });
+    }
+
+    /** A webhook of the gateway. Answers at once; what it says is at the order then. */
+    public function receive(string $body, array $server): WP_REST_Response
+    {
+        try {
+            $event = FiscalGateway::verifyWebhook($body, $server, $this->webhookSecrets);
+        } catch (NotOurs $error) {
+            return new WP_REST_Response(['error' => $error->getMessage()], 400);
+        }
+        $id = $event['data']['receipt_id'] ?? null;
+        $orders = is_string($id) ? wc_get_orders(['meta_key' => self::RECEIPT, 'meta_value' => $id, 'limit' => 1]) : [];
+        foreach ($orders as $order) {
+            if (str_starts_with($event['type'], 'receipt.')) {
+                // The receipt itself says what holds now: events may come twice, and late.
+                self::schedule('fiscal_receipts_read', $order->get_id());
+            }
+        }
+        return new WP_REST_Response(null, 204);
+    }
+
+    /**
+     * @param WC_Abstract_Order $holder what the receipt belongs to: the order, or its refund
+     * @param callable(): array $send
+     */
+    private function perform(string $job, array $ids, WC_Abstract_Order $holder, WC_Order $order, callable $send): void
+    {
+        try {
+            $this->keep($holder, $order, $this->gateway->waitUntilFinal($send(), 20));
+        } catch (NoAnswer $error) {
+            $order->add_order_note('The gateway did not answer; it is asked again: ' . $error->getMessage());
+            as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
+            return;
+        } catch (Refused $refused) {
+            $faults = array_map(fn ($one) => "{$one['pointer']} {$one['detail']}", $refused->errors);
+            $order->add_order_note("No fiscal receipt ({$refused->problemCode}): " . implode('; ', $faults));
+            return;
+        } catch (DomainException $error) {
+            $order->add_order_note('No fiscal receipt: ' . $error->getMessage());
+            return;
+        }
+        if (in_array($holder->get_meta(self::STATUS), self::PENDING, true)) {
+            as_schedule_single_action(time() + self::LATER_S, $job, $ids, 'fiscal-receipts');
+        }
+    }
+
+    private function keep(WC_Abstract_Order $holder, WC_Order $order, array $receipt): void
+    {
+        $before = $holder->get_meta(self::STATUS);
+        $holder->update_meta_data(self::RECEIPT, $receipt['id']);
+        $holder->update_meta_data(self::STATUS, $receipt['status']);
+        $holder->save();
+        if ($before === $receipt['status']) {
+            return;
+        }
+        $order->add_order_note(match ($receipt['status']) {
+            'registered' => "Fiscal receipt: {$receipt['fiscal']['verification_url']}",
+            'unknown' => "It cannot be proven whether the receipt {$receipt['id']} exists. A person decides; do not sell it again.",
+            'rejected' => "The register refused the receipt {$receipt['id']}: {$receipt['rejection']['detail']}",
+            default => "The receipt {$receipt['id']} is {$receipt['status']}.",
+        });
+    }
+}

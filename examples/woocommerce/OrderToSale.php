@@ -1,0 +1,81 @@
+<?php
+declare(strict_types=1);
+
+/** An order of WooCommerce as a sale, a refund of it as a refund. Money becomes whole tiyin. */
+final class OrderToSale
+{
+    /** On an order's item: its line of the receipt, from 1. Refunds name lines. */
+    public const LINE = '_fiscal_line';
+
+    public function __construct(
+        private readonly string $cashierId,
+        /** Product of the catalogue for delivery; null: orders with paid delivery are refused. */
+        private readonly ?string $shippingName,
+    ) {
+    }
+
+    /** @throws DomainException what the order cannot be sold for, in words for the shop */
+    public function sale(WC_Order $order): array
+    {
+        $items = [];
+        foreach ($order->get_items(['line_item', 'fee', 'shipping']) as $item) {
+            $total = self::tiyin((float) $item->get_total() + (float) $item->get_total_tax());
+            if ($total === 0) {
+                continue;
+            }
+            $items[] = $this->line($item, $total);
+            $item->update_meta_data(self::LINE, (string) count($items));
+            $item->save();
+        }
+        return [
+            'items' => $items,
+            'payment' => ['method' => $order->get_payment_method() === 'cod' ? 'cash' : 'card'],
+            'cashier_id' => $this->cashierId,
+            'external_id' => 'wc-' . $order->get_id(),
+        ];
+    }
+
+    public function refund(WC_Order $order, WC_Order_Refund $refund): array
+    {
+        $lines = [];
+        foreach ($refund->get_items(['line_item', 'fee', 'shipping']) as $item) {
+            $sum = self::tiyin(abs((float) $item->get_total() + (float) $item->get_total_tax()));
+            if ($sum === 0) {
+                continue;
+            }
+            $sold = $order->get_item((int) $item->get_meta('_refunded_item_id'));
+            // By its sum: WooCommerce lets a shop give back money without goods.
+            $lines[] = ['line' => (int) $sold->get_meta(self::LINE), 'sum' => $sum];
+        }
+        if ($lines === []) {
+            throw new DomainException('The refund names no lines. Enter quantities or sums at the lines of the order.');
+        }
+        return ['lines' => $lines, 'external_id' => 'wc-' . $refund->get_id()];
+    }
+
+    /** What coupons took off is the line's discount. A price that is no whole tiyin is rounded up, and the rest is discount, too. */
+    private function line(WC_Order_Item $item, int $total): array
+    {
+        if ($item->is_type('shipping')) {
+            $name = $this->shippingName ?? throw new DomainException('Delivery costs money, and FISCAL_SHIPPING_NAME is not set.');
+            return ['name' => $name, 'price' => $total, 'qty' => 1];
+        }
+        if ($total < 0) {
+            throw new DomainException("A line below 0 cannot be sold: {$item->get_name()}");
+        }
+        if (!$item->is_type('line_item')) {
+            return ['name' => $item->get_name(), 'price' => $total, 'qty' => 1];
+        }
+        $qty = $item->get_quantity();
+        $full = self::tiyin((float) $item->get_subtotal() + (float) $item->get_subtotal_tax());
+        $price = (int) ceil(max($full, $total) / $qty);
+        $sku = $item->get_product() ? $item->get_product()->get_sku() : '';
+        $line = ['name' => $item->get_name(), 'price' => $price, 'qty' => $qty, 'discount' => (int) ($price * $qty) - $total];
+        return $sku === '' ? $line : $line + ['sku' => $sku];
+    }
+
+    private static function tiyin(float $som): int
+    {
+        return (int) round($som * 100);
+    }
+}

@@ -1,0 +1,148 @@
+// Promise: the plugin sells an order once however often its job runs, refunds what the shop gives back, and says at the order what is wrong.
+import { spawn, spawnSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { signWebhook } from '#sdk';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { ExampleRig } from './example-rig.js';
+import { newFolder, type Language } from './languages.js';
+
+const ROOT = process.cwd();
+const hasPhp = process.env['CI'] === 'true' || spawnSync('php', ['-v']).error === undefined;
+const heldTest = hasPhp ? test : test.skip;
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+interface Shop {
+  orders: Record<string, { meta: Record<string, string>; notes: string[] }>;
+  later: { hook: string; arguments: number[]; in_seconds: number }[];
+  answers: number[];
+}
+
+let rig: ExampleRig;
+let plugin: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  if (!hasPhp) return;
+  rig = await ExampleRig.start();
+  const folder = await newFolder(rig.folder, 'woocommerce');
+  cpSync(join(ROOT, 'examples', 'woocommerce'), folder, { recursive: true });
+  cpSync(join(ROOT, 'examples', 'php', 'FiscalGateway.php'), join(folder, 'FiscalGateway.php'));
+  plugin = join(folder, 'fiscal-receipts.php');
+  const given = await rig.environmentFor({ name: 'woocommerce', algorithm: 'ed25519' } as Language);
+  env = {
+    FISCAL_GATEWAY_URL: rig.url,
+    FISCAL_CLIENT_ID: given['CLIENT_ID']!,
+    FISCAL_CLIENT_SECRET: given['CLIENT_SECRET']!,
+    FISCAL_KEY_ID: given['KEY_ID']!,
+    FISCAL_KEY_FILE: given['SIGNING_KEY_FILE']!,
+    FISCAL_CASHIER_ID: given['CASHIER_ID']!,
+    FISCAL_WEBHOOK_SECRETS: SECRET,
+    FISCAL_SHIPPING_NAME: rig.system.merchant.goods[2]!,
+  };
+});
+afterAll(() => rig?.stop());
+
+/** One life of the shop: its orders, and what happens to them. */
+async function shop(orders: object[], happens: object[], more: Record<string, string> = {}): Promise<Shop> {
+  const child = spawn('php', [join(ROOT, 'test', 'examples', 'wordpress-stand-ins.php')], {
+    env: { ...process.env, ...env, ...more, PLUGIN: plugin },
+  });
+  const chunks: Buffer[] = [];
+  const errors: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+  child.stdin.end(JSON.stringify({ orders, happens }));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  const printed = Buffer.concat(chunks).toString();
+  if (code !== 0) throw new Error(printed + Buffer.concat(errors).toString());
+  return JSON.parse(printed) as Shop;
+}
+
+const paid = (id: number) => ({ hook: 'woocommerce_payment_complete', arguments: [id] });
+
+function orderOf(id: number, more: object = {}): object {
+  const [bread, tea] = rig.system.merchant.goods;
+  return {
+    id,
+    payment_method: 'payme',
+    items: [
+      // Two of them, with a coupon of 1 000 so'm; taxes beside.
+      {
+        id: id * 10 + 1,
+        type: 'line_item',
+        name: bread,
+        qty: 2,
+        subtotal: '20000',
+        subtotal_tax: '2400',
+        total: '19107.14',
+        tax: '2292.86',
+      },
+      { id: id * 10 + 2, type: 'line_item', name: tea, qty: 3, subtotal: '100.00', total: '100.00' },
+      { id: id * 10 + 3, type: 'shipping', name: 'Courier', qty: 1, total: '15000' },
+    ],
+    ...more,
+  };
+}
+
+heldTest('an order is sold once with its discount and its delivery, and partly given back', async () => {
+  const refund = { id: 701, items: [{ id: 7011, type: 'line_item', name: 'x', qty: 0, total: '-10700', of: 711 }] };
+  const order = orderOf(71);
+  const given = { hook: 'woocommerce_order_refunded', arguments: [71, 701] };
+  const { orders, later } = await shop([order, refund], [paid(71), paid(71), given, given]);
+  expect(later).toEqual([]);
+  expect(orders['71']?.notes).toEqual([
+    expect.stringMatching(/^Fiscal receipt: http/),
+    expect.stringMatching(/^Fiscal receipt: http/),
+  ]);
+  const receipt = await rig.sdk.receipts.get(orders['71']!.meta['_fiscal_receipt_id']!);
+  expect(receipt).toMatchObject({ status: 'registered', external_id: 'wc-71', total: 2_140_000 + 10_000 + 1_500_000 });
+  expect(receipt.items).toMatchObject([
+    { qty: 2, price: 1_120_000, discount: 100_000, total: 2_140_000 },
+    // 33.333… so'm a piece: rounded up, the rest is discount.
+    { qty: 3, price: 3_334, discount: 2, total: 10_000 },
+    { qty: 1, total: 1_500_000 },
+  ]);
+  expect(receipt.refunded).toMatchObject({ total: 1_070_000 });
+  expect(orders['701']?.meta).toMatchObject({ _fiscal_status: 'registered' });
+  // Another life of WordPress, which has forgotten everything: the same receipt.
+  const again = await shop([orderOf(71)], [paid(71)]);
+  expect(again.orders['71']?.meta['_fiscal_receipt_id']).toBe(receipt.id);
+});
+
+heldTest('what cannot be sold is said at the order', async () => {
+  const unknown = { items: [{ id: 1, type: 'line_item', name: 'no such thing', qty: 1, total: '100' }] };
+  const { orders } = await shop([orderOf(72, unknown)], [paid(72)]);
+  expect(orders['72']?.notes).toEqual([expect.stringMatching(/^No fiscal receipt \(\S+\): \/items\/0/)]);
+  expect(Object.keys(orders['72']?.meta ?? { none: '' })).toEqual([]);
+  const { orders: unnamed } = await shop(
+    [orderOf(73), { id: 703, items: [] }],
+    [paid(73), { hook: 'woocommerce_order_refunded', arguments: [73, 703] }],
+  );
+  expect(unnamed['73']?.notes.at(-1)).toContain('names no lines');
+});
+
+heldTest(
+  'a gateway that is away is asked again later, with the same key',
+  async () => {
+    const away = { FISCAL_GATEWAY_URL: `http://127.0.0.1:${await freePorts(1)}` };
+    const { orders, later } = await shop([orderOf(74)], [paid(74)], away);
+    expect(orders['74']?.notes).toEqual([expect.stringContaining('asked again')]);
+    expect(later).toEqual([{ hook: 'fiscal_receipts_sell', arguments: [74], in_seconds: expect.any(Number) }]);
+  },
+  300_000,
+);
+
+heldTest('a webhook is verified, and has the receipt read again', async () => {
+  const first = await shop([orderOf(75)], [paid(75)]);
+  const id = first.orders['75']!.meta['_fiscal_receipt_id']!;
+  const body = JSON.stringify({ id: 'evt_1', type: 'receipt.registered', data: { receipt_id: id } });
+  const headers = await signWebhook(body, SECRET, { id: 'evt_1' });
+  const forged = { ...headers, 'webhook-signature': 'v1,bm90IG91cnM=' };
+  const { answers, orders } = await shop(
+    [orderOf(75)],
+    [paid(75), { webhook: { headers: forged, body } }, { webhook: { headers, body } }],
+  );
+  expect(answers).toEqual([400, 204]);
+  expect(orders['75']?.meta).toMatchObject({ _fiscal_status: 'registered' });
+});
