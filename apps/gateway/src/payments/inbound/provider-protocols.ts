@@ -41,6 +41,7 @@ export class ProviderProtocols {
   async answer(account: OpenAccount, call: ProviderCall, isKnown: boolean): Promise<InboundAnswer> {
     const { request, operation } = call;
     const definition = DEFINITIONS[account.provider];
+    if (operation !== '' && definition.inbound === undefined) throw notFound('provider call');
     const known = inboundCallOf(account, request, isKnown);
     switch (account.provider) {
       case 'payme':
