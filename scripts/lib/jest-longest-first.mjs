@@ -27,6 +27,8 @@ const LONG = [
   'apps/device-relay/src/watch-day.int-spec.ts',
   'test/payments/two-attempts.int-spec.ts',
   'apps/gateway/src/notify/events/event-horizon.int-spec.ts',
+  'test/payments/every-way.int-spec.ts',
+  'test/payments/provider-contract.int-spec.ts',
   'test/payments/refunds.int-spec.ts',
   'test/payments/payments.int-spec.ts',
   'apps/gateway/src/receipts/documents/receipt-page.int-spec.ts',
