@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 import { build, isBuilt } from './build.mjs';
-import { findLockGaps } from './complete-lock.mjs';
+import { findLockGaps, LOCK_FILES } from './complete-lock.mjs';
 import { generate, isGenerated } from './generate.mjs';
 import { runJest } from './jest-run.mjs';
 import { ROOT } from './paths.mjs';
@@ -135,7 +135,7 @@ async function assertNoSchemaDrift() {
 }
 
 async function assertLockIsComplete() {
-  const gaps = findLockGaps();
+  const gaps = LOCK_FILES.flatMap((file) => findLockGaps(file));
   if (gaps.length === 0) return;
   throw new UserError(`package-lock.json lacks ${gaps.map(({ name }) => name).join(', ')}: run npm run lock:complete`);
 }
