@@ -170,7 +170,7 @@ describe('Payme', () => {
     expect([broken.error.code, verdictOf(sound)]).toEqual([-32600, 1]);
   });
 
-  it('answers nothing from what it remembers of the call before, when another gateway has been there since', async () => {
+  it('answers nothing from its cache of the call before, when another gateway has been there since', async () => {
     const { prisma } = fixture.gateway;
     const asked = await newOrder();
     expect((await call('CheckPerformTransaction', { amount: asked.amount, account: asked.account })).result).toEqual({
