@@ -5,7 +5,10 @@
 
 const LEDGER = /\/libs\/ledger\/src\//;
 
-/** Where each table may be written; events have one file of their own. */
+/**
+ * Where each table may be written; events have one file of their own.
+ * @type {Readonly<Record<string, RegExp>>}
+ */
 const OWNERS = {
   receipts: LEDGER,
   attempts: LEDGER,
@@ -18,7 +21,10 @@ const OWNERS = {
 
 const TABLES = Object.keys(OWNERS).join('|');
 const WRITE = new RegExp(`\\b(?:INSERT\\s+INTO|UPDATE(?:\\s+ONLY)?|DELETE\\s+FROM)\\s+"?(${TABLES})\\b`, 'gi');
-/** Prisma's models of these tables. */
+/**
+ * Prisma's models of these tables.
+ * @type {Readonly<Record<string, string>>}
+ */
 const MODELS = {
   receipt: 'receipts',
   attempt: 'attempts',
@@ -35,14 +41,14 @@ export const ownedTables = {
   meta: { messages: { owned: '{{table}} is written by its owner alone: call a verb of {{owner}}.' } },
   create(context) {
     const file = context.filename.replaceAll('\\', '/');
-    const report = (node, table) => {
+    const report = (/** @type {import('estree').Node} */ node, /** @type {string} */ table) => {
       const owner = OWNERS[table];
-      if (owner.test(file)) return;
+      if (!owner || owner.test(file)) return;
       const name = owner.source.includes('ledger') ? 'libs/ledger' : 'apps/gateway/src/payments/repository';
       context.report({ node, messageId: 'owned', data: { table, owner: name } });
     };
-    const checkText = (node, text) => {
-      for (const [, table] of text.matchAll(WRITE)) report(node, table.toLowerCase());
+    const checkText = (/** @type {import('estree').Node} */ node, /** @type {string} */ text) => {
+      for (const [, table = ''] of text.matchAll(WRITE)) report(node, table.toLowerCase());
     };
     return {
       TemplateElement: (node) => checkText(node, node.value.raw),
