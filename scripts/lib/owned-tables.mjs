@@ -1,14 +1,11 @@
 /**
- * ESLint rule `house/owned-tables`: the ledger's tables are written by their owner alone (docs/adr/0061-one-ledger.md). Everything else
+ * ESLint rule `local/owned-tables`: the ledger's tables are written by their owner alone (docs/adr/0061-one-ledger.md). Everything else
  * calls a verb of the owner, so that each move is a pair of the table of moves and has its event.
  */
 
 const LEDGER = /\/libs\/ledger\/src\//;
 
-/**
- * Where each table may be written; events have one file of their own.
- * @type {Readonly<Record<string, RegExp>>}
- */
+/** Where each table may be written; events have one file of their own. */
 const OWNERS = {
   receipts: LEDGER,
   attempts: LEDGER,
@@ -21,10 +18,7 @@ const OWNERS = {
 
 const TABLES = Object.keys(OWNERS).join('|');
 const WRITE = new RegExp(`\\b(?:INSERT\\s+INTO|UPDATE(?:\\s+ONLY)?|DELETE\\s+FROM)\\s+"?(${TABLES})\\b`, 'gi');
-/**
- * Prisma's models of these tables.
- * @type {Readonly<Record<string, string>>}
- */
+/** Prisma's models of these tables. */
 const MODELS = {
   receipt: 'receipts',
   attempt: 'attempts',
@@ -42,13 +36,13 @@ export const ownedTables = {
   create(context) {
     const file = context.filename.replaceAll('\\', '/');
     const report = (/** @type {import('estree').Node} */ node, /** @type {string} */ table) => {
-      const owner = OWNERS[table];
-      if (!owner || owner.test(file)) return;
+      const owner = Object.entries(OWNERS).find(([name]) => name === table)?.[1];
+      if (owner === undefined || owner.test(file)) return;
       const name = owner.source.includes('ledger') ? 'libs/ledger' : 'apps/gateway/src/payments/repository';
       context.report({ node, messageId: 'owned', data: { table, owner: name } });
     };
     const checkText = (/** @type {import('estree').Node} */ node, /** @type {string} */ text) => {
-      for (const [, table = ''] of text.matchAll(WRITE)) report(node, table.toLowerCase());
+      for (const [, table] of text.matchAll(WRITE)) report(node, String(table).toLowerCase());
     };
     return {
       TemplateElement: (node) => checkText(node, node.value.raw),
@@ -59,7 +53,7 @@ export const ownedTables = {
         if (callee.type !== 'MemberExpression' || callee.object.type !== 'MemberExpression') return;
         const [verb, model] = [callee.property, callee.object.property];
         if (verb.type !== 'Identifier' || model.type !== 'Identifier' || !WRITING.test(verb.name)) return;
-        const table = MODELS[model.name];
+        const table = Object.entries(MODELS).find(([name]) => name === model.name)?.[1];
         if (table !== undefined) report(callee, table);
       },
     };
