@@ -17,7 +17,7 @@ const UNREAD_RETRY_MS = 5_000;
 
 /**
  * Brings one payment as far as it can go now: read → ask the table → do → again. Nothing is kept in memory between two steps,
- * so whoever comes after a crash goes on from the same rows.
+ * so the next worker after a crash goes on from the same rows.
  */
 @Injectable()
 export class AdvancePayment {
@@ -31,7 +31,7 @@ export class AdvancePayment {
 
   /**
    * Never rejects: what failed is logged and tried again later.
-   * @param reached told of the step at which nobody who asked for this payment need wait any longer
+   * @param reached called with the step at which a caller of this payment need not wait any longer
    * @param known as it was read under this lease; null: to be read
    */
   async advance(lease: Lease, reached: (step: SagaStep) => void, known: PaymentFacts | null = null): Promise<void> {
@@ -72,7 +72,7 @@ export class AdvancePayment {
   }
 }
 
-/** Money and receipt are where they belong, or somebody else is awaited: what follows concerns nobody who waits. */
+/** Money and receipt are where they belong, or a third party is awaited: what follows concerns no waiting caller. */
 function isBesides(step: SagaStep): boolean {
   if (step.kind === 'call') return step.call === 'attach_link';
   return step.kind === 'wait' || step.kind === 'done' || step.kind === 'operator';

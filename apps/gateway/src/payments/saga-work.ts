@@ -19,7 +19,7 @@ const GO_ON: Progress = { kind: 'go_on', facts: null };
 /** While a customer may pay at any moment. */
 const PENDING_LOOK_MS = 3_000;
 
-/** A provider tells of its document by a call; this is for the day on which patience with it ends. */
+/** A provider reports its document by a call; this is for the day on which patience with it ends. */
 const DOCUMENT_LOOK_MS = 30 * 60_000;
 
 type At = Parameters<CallProvider['execute']>[1];
@@ -107,7 +107,7 @@ function rest(facts: PaymentFacts): Rest {
 }
 
 function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {
-  // For its document: it will tell, and reconciliation shows how long it has not.
+  // For its document: it will report it, and reconciliation shows how long it has not.
   if (what === 'provider' && (facts.state === 'captured' || isWithoutMoney(facts.state))) return DOCUMENT_LOOK_MS;
   const held = facts.state === 'authorized' && facts.hold_until !== null ? facts.hold_until : null;
   const margin = { holdMarginMs: HOLD_MARGIN_MS };

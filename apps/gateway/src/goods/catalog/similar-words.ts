@@ -6,7 +6,7 @@ const MAX_BEGINNINGS = 64;
 const MAX_LIKE = 24;
 /** Of these by similarity, those within the distance are kept. */
 const LOOKED_AT = 100;
-/** A slip in a short word leaves too few of its trigrams: these are also looked for by their first letter. */
+/** A slip in a short word leaves too few of its trigrams: these are also searched by their first letter. */
 const SHORT = 5;
 /** In shorter words a slip makes another word. */
 const MIN_LENGTH_FOR_SLIPS = 3;

@@ -1,6 +1,6 @@
 import { PROVIDERS, type ProviderCode } from '#payments';
 
-/** One field of a provider account: where it is kept, and what it must look like. */
+/** One field of a provider account: where it is kept, and its required form. */
 export interface AccountField {
   secret: boolean;
   required: boolean;
@@ -25,7 +25,7 @@ const fiscalMode = field({ pattern: /^(gateway|provider)$/, required: false, fal
 /** The merchant's own number at the tax office, for lines that the provider registers. */
 const sellerTin = field({ pattern: /^\d{9}$/, required: false });
 
-/** What each provider needs to be told about a merchant (docs/payments.md, "Provider accounts"). */
+/** What each provider needs to know about a merchant (docs/payments.md, "Provider accounts"). */
 export const ACCOUNT_FIELDS: Readonly<Record<ProviderCode, Readonly<Record<string, AccountField>>>> = {
   payme: {
     cashbox_id: field(),

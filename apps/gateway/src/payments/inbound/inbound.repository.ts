@@ -48,7 +48,7 @@ export interface TransactionRow {
   attempt_number: bigint | null;
 }
 
-interface ToldFiscal {
+interface ReportedFiscal {
   type: 'PERFORM' | 'CANCEL';
   data: unknown;
 }
@@ -196,7 +196,7 @@ export class InboundRepository {
     return makeDue(tx, paymentId);
   }
 
-  /** When the saga has to look at a reservation that its provider forgot. */
+  /** When the saga has to read a reservation that its provider forgot. */
   dueAt(tx: Tx, paymentId: string, at: Date): Promise<void> {
     return makeDueAt(tx, paymentId, at);
   }
@@ -213,7 +213,11 @@ export class InboundRepository {
   }
 
   /** @param id the provider's: of its transaction with us, or of a receipt that we had it make. @returns the payment */
-  async storeFiscalData(tx: Tx, where: { accountId: string; id: string }, told: ToldFiscal): Promise<FiscalOf | null> {
+  async storeFiscalData(
+    tx: Tx,
+    where: { accountId: string; id: string },
+    fiscal: ReportedFiscal,
+  ): Promise<FiscalOf | null> {
     const { accountId, id } = where;
     const [row] = await tx.$queryRaw<FiscalOf[]>`
       SELECT p.id, p.fiscal_mode, r.fiscal_sign FROM payments p JOIN receipts r ON r.id = p.receipt_id
@@ -224,7 +228,7 @@ export class InboundRepository {
     await tx.$executeRaw`
       UPDATE provider_transactions
          SET fiscal_data = coalesce(fiscal_data, '{}')
-                           || jsonb_build_object(${told.type}::text, ${JSON.stringify(told.data)}::jsonb)
+                           || jsonb_build_object(${fiscal.type}::text, ${JSON.stringify(fiscal.data)}::jsonb)
        WHERE account_id = ${accountId} AND id = ${id}`;
     return row;
   }

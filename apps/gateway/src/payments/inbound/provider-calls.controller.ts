@@ -15,7 +15,7 @@ import { MulticardCalls } from './multicard-calls.js';
 import { PaymeCalls, type InboundCall } from './payme-calls.js';
 import { providerBodyOf } from './provider-bodies.js';
 
-interface Said {
+interface ProviderReply {
   status: number;
   body: unknown;
 }
@@ -114,25 +114,25 @@ export class ProviderCallsController {
   }
 
   /**
-   * A provider waits two seconds at most. Where the database needs longer it is told "not now", in its own words, and asks
+   * A provider waits two seconds at most. Where the database needs longer it is answered "not now", in its own terms, and asks
    * again. Meanwhile the first call goes on to its end: the repeat is answered from what that one wrote.
    */
-  private async inTime(call: ProviderCall, answer: () => Promise<Said>): Promise<Said> {
+  private async inTime(call: ProviderCall, answer: () => Promise<ProviderReply>): Promise<ProviderReply> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
       timer = setTimeout(() => resolve(null), ANSWER_MS);
     });
     const answering = answer();
-    const said = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
-    if (said) return said;
-    this.logger.warn({ provider: call.code }, 'payment: a provider was told to ask again, its call took too long');
-    // Nobody waits for it any more.
+    const reply = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
+    if (reply) return reply;
+    this.logger.warn({ provider: call.code }, 'payment: a provider has to ask again, its call took too long');
+    // The provider does not wait for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
     return failureOf(call);
   }
 
-  /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
-  private async answerFrom(code: ProviderCode, accountId: string, request: FastifyRequest): Promise<Said> {
+  /** Whatever goes wrong here is answered in the provider's terms, so that it asks again. */
+  private async answerFrom(code: ProviderCode, accountId: string, request: FastifyRequest): Promise<ProviderReply> {
     const body = providerBodyOf(request);
     try {
       const account = await this.find(code, accountId);
@@ -160,7 +160,7 @@ export class ProviderCallsController {
     return account;
   }
 
-  private async answer(call: InboundCall): Promise<Said> {
+  private async answer(call: InboundCall): Promise<ProviderReply> {
     switch (call.account.provider) {
       case 'payme':
         return { status: 200, body: await this.payme.answer(call) };
@@ -173,7 +173,7 @@ export class ProviderCallsController {
   }
 }
 
-function failureOf({ code, body }: ProviderCall): Said {
+function failureOf({ code, body }: ProviderCall): ProviderReply {
   switch (code) {
     case 'payme':
       return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };

@@ -8,12 +8,12 @@ import { RECEIPT_LOOK_MS } from '../payment-settings.js';
  * or a person wants. No other file writes these tables.
  */
 
-/** Something has happened to it: its worker looks at once. */
+/** Something has happened to it: its worker reads it at once. */
 export async function makeDue(tx: Statements, paymentId: string): Promise<void> {
   await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
 }
 
-/** The worker looks then, if nothing happens before. */
+/** The worker reads it then, if nothing happens before. */
 export async function makeDueAt(tx: Statements, paymentId: string, at: Date): Promise<void> {
   await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
 }
