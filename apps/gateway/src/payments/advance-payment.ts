@@ -3,7 +3,7 @@ import { nextStep, retryAfterMs, type SagaStep } from '#payments';
 import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
-import { PAYMENT_TIMING, RECEIPT_LOOK_MS, type PaymentTiming } from './payment-settings.js';
+import { PAYMENT_TIMING, RECEIPT_POLL_MS, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository, type Rest } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
@@ -36,7 +36,7 @@ export class AdvancePayment {
    */
   async advance(lease: Lease, reached: (step: SagaStep) => void, known: PaymentFacts | null = null): Promise<void> {
     let facts: PaymentFacts | null = null;
-    let rest: Rest = { kind: 'rest', afterMs: RECEIPT_LOOK_MS };
+    let rest: Rest = { kind: 'rest', afterMs: RECEIPT_POLL_MS };
     try {
       for (let steps = 0; steps < MAX_STEPS; steps += 1) {
         facts = known ?? (await this.payments.readFacts(lease.paymentId));
@@ -65,7 +65,8 @@ export class AdvancePayment {
     if (!account) throw new Error(`provider account ${facts.account_id} is missing`);
     const client = this.work.clients.of(account);
     const capabilities = capabilitiesOf(account);
-    const can = { prepares: client.prepare !== undefined, submitsLines: client.submitLines !== undefined };
+    const prepares = capabilities.preparedFlows.includes(facts.flow);
+    const can = { prepares, submitsLines: client.submitLines !== undefined };
     const step = nextStep(snapshotOf(facts, capabilities, can, this.timing));
     if (isBesides(step)) reached(step);
     return this.work.execute(step, { lease, facts, account, client });

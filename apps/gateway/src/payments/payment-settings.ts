@@ -25,7 +25,7 @@ export const HOLD_MARGIN_MS = 120_000;
 export const SEND_GUARD_MS = 2_000;
 
 /** A receipt that moves wakes its payment; this is for the day on which it does not. */
-export const RECEIPT_LOOK_MS = 60_000;
+export const RECEIPT_POLL_MS = 60_000;
 
 /** Requests that one call may consist of: a reversal at Click searches the payment on three days before. */
 const MAX_REQUESTS = 4;

@@ -40,7 +40,7 @@ export interface ClassifiedGoods extends GoodsEntry {
 }
 
 interface MatchRow {
-  /** Of the look-up in its group, from 1. */
+  /** Of the lookup in its group, from 1. */
   number: number;
   sku: string;
   name: string;
@@ -181,7 +181,7 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     return answers;
   }
 
-  /** In the order of the look-ups; of each at most one more than are named as candidates. */
+  /** In the order of the lookups; of each at most one more than are named as candidates. */
   private async readMatches(lookups: readonly Lookup[]): Promise<MatchRow[][]> {
     const rows = await this.prisma.queryHot<MatchRow>(Prisma.sql`
       SELECT q.number::int AS number, m.sku, m.name, m.spic, m.package_code, m.units, m.vat_percent, m.barcode, m.commission
@@ -228,7 +228,7 @@ interface Lookup {
   key: string;
 }
 
-/** Keys of names that were asked for: folding a name costs more than all the rest of a look-up. */
+/** Keys of names that were asked for: folding a name costs more than all the rest of a lookup. */
 const nameKeys = growingCache<string, string>(MAX_CACHED);
 
 function keyOfName(name: string): string {

@@ -174,7 +174,7 @@ test('the schedule: the second try comes after 5 seconds, the tenth failure is t
       expect(row!.seconds).toBeGreaterThanOrEqual(4.9);
       expect(row!.seconds).toBeLessThan(6.5);
     }
-    // Let go only after the try was written: what is set before would be overwritten.
+    // Released only after the try was written: what is set before would be overwritten.
     await until(async () => {
       const { leaseUntil } = await fixture.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: hook.id } });
       return leaseUntil === null;

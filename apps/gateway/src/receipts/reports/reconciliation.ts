@@ -40,7 +40,7 @@ interface Row {
 }
 
 /** With `show=different` a page may have to read many shifts: so many at a time, and so often. */
-const LOOKED_AT = 100;
+const READ_AT_ONCE = 100;
 const MAX_READS = 10;
 
 /**
@@ -61,10 +61,10 @@ export class Reconciliation {
     const found: ReconciliationView[] = [];
     let after = afterId;
     for (let reads = 0; reads < MAX_READS && found.length <= limit; reads += 1) {
-      const rows = await this.read(merchantId, query, { afterId: after, limit: LOOKED_AT });
+      const rows = await this.read(merchantId, query, { afterId: after, limit: READ_AT_ONCE });
       found.push(...rows.map(viewOf).filter(({ result }) => result === 'different' || result === 'no_z_report'));
       after = rows.at(-1)?.id ?? null;
-      if (rows.length < LOOKED_AT) return pageOf(found, limit, (view) => view);
+      if (rows.length < READ_AT_ONCE) return pageOf(found, limit, (view) => view);
     }
     if (found.length > limit) return pageOf(found, limit, (view) => view);
     return { data: found, next_cursor: after === null ? null : Buffer.from(after).toString('base64url') };
