@@ -87,7 +87,7 @@ class OctoBook {
     return done({ ...named, status: isLate ? 'pending' : 'succeeded' });
   }
 
-  /** The customer on Octo's page; the shop is told of each status, as often and in whatever order. */
+  /** The customer on Octo's page; the shop is notified of each status, as often and in whatever order. */
   async pay(id: string): Promise<{ paid: boolean; said: unknown }> {
     const octo = this.byId(id);
     if (octo?.payment.status !== 'pending') return { paid: false, said: 'not payable' };
@@ -108,10 +108,10 @@ class OctoBook {
     payment.status = 'held';
     const rule = this.parts.faults.draw(['expire_hold']);
     if (!rule) return;
-    const letGo = (): void => {
+    const release = (): void => {
       if (payment.status === 'held') payment.status = 'voided';
     };
-    setTimeout(letGo, rule.delay_ms ?? 0).unref();
+    setTimeout(release, rule.delay_ms ?? 0).unref();
   }
 
   private later(act: () => void): void {

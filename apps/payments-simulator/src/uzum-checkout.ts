@@ -108,7 +108,7 @@ export class UzumCheckoutBook {
     return done({ operationId: operation.operationId });
   }
 
-  /** The customer on the page; afterwards the merchant is told, as often and in whatever order. */
+  /** The customer on the page; afterwards the merchant is notified, as often and in whatever order. */
   async payOnPage(id: string): Promise<{ paid: boolean; said: unknown }> {
     const order = this.find(id);
     if (!order) return { paid: false, said: 'no such order' };
@@ -142,10 +142,10 @@ export class UzumCheckoutBook {
     payment.status = 'held';
     const rule = this.parts.faults.draw(['expire_hold']);
     if (!rule) return;
-    const letGo = (): void => {
+    const release = (): void => {
       if (payment.status === 'held') payment.status = 'voided';
     };
-    setTimeout(letGo, rule.delay_ms ?? 0).unref();
+    setTimeout(release, rule.delay_ms ?? 0).unref();
   }
 
   private finish(operation: Operation, act: () => void): void {

@@ -137,7 +137,7 @@ export class TransactionCalls {
     await this.rows.reverse(tx, payment, `cancelled at ${account.provider}, reason ${String(change.reason)}`);
   }
 
-  /** The customer may try again, until the payment's time is over. */
+  /** The customer may try again, until the time to pay is over. */
   private async free(tx: Tx, payment: LockedPayment): Promise<void> {
     if (payment.state !== 'reserved') return;
     await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
