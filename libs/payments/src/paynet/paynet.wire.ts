@@ -91,8 +91,9 @@ function command(method: string, params: WireObject, read: ReadValue): InboundRe
 }
 
 function statement(request: InboundRequest, params: WireObject): InboundReading | null {
-  const [fromMs, toMs] = ['dateFrom', 'dateTo'].map((name) => timeOf(textAt(params, name)));
-  if (fromMs == null || toMs == null || toMs < fromMs) return null;
+  const fromMs = timeOf(textAt(params, 'dateFrom'));
+  const toMs = timeOf(textAt(params, 'dateTo'));
+  if (fromMs === null || toMs === null || toMs < fromMs) return null;
   const answer = (entries: readonly InboundTransaction[]): InboundAnswer =>
     paynetResult(request, { statements: entries.filter(({ state }) => state === 2).map(entryOf) });
   return { kind: 'statement', fromMs, toMs, answer };
