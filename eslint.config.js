@@ -21,7 +21,7 @@ const suppressionNeedsReason = {
 const counted = { skipBlankLines: true, skipComments: true };
 const inConstructor = 'MethodDefinition[kind="constructor"] > FunctionExpression';
 
-/** What the syntax alone can tell; each entry is one budget or one habit of this repository. */
+/** What the syntax alone can show; each entry is one budget or one habit of this repository. */
 const restrictedSyntax = [
   {
     selector: `:matches(FunctionDeclaration, ArrowFunctionExpression, FunctionExpression)[params.length>4]:not(${inConstructor})`,
