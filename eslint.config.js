@@ -63,9 +63,9 @@ export default tseslint.config(
   tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-    plugins: { house: { rules: { 'suppression-needs-reason': suppressionNeedsReason, 'owned-tables': ownedTables } } },
+    plugins: { local: { rules: { 'suppression-needs-reason': suppressionNeedsReason, 'owned-tables': ownedTables } } },
     rules: {
-      'house/suppression-needs-reason': 'error',
+      'local/suppression-needs-reason': 'error',
       'max-lines': ['error', { max: 400, ...counted }],
       'max-lines-per-function': ['error', { max: 70, ...counted }],
       'no-restricted-syntax': ['error', ...restrictedSyntax, barrel],
@@ -104,7 +104,7 @@ export default tseslint.config(
     // Tests and their fixtures set up what no program could.
     files: ['apps/**/*.ts', 'libs/**/*.ts', 'scripts/**/*.mjs'],
     ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
-    rules: { 'house/owned-tables': 'error' },
+    rules: { 'local/owned-tables': 'error' },
   },
   { files: ['**/index.ts'], rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax] } },
   { files: ['apps/*/src/**/settings.ts'], rules: { 'no-restricted-properties': 'off' } },

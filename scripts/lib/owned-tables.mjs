@@ -1,5 +1,5 @@
 /**
- * ESLint rule `house/owned-tables`: the ledger's tables are written by their owner alone (docs/adr/0061-one-ledger.md). Everything else
+ * ESLint rule `local/owned-tables`: the ledger's tables are written by their owner alone (docs/adr/0061-one-ledger.md). Everything else
  * calls a verb of the owner, so that each move is a pair of the table of moves and has its event.
  */
 

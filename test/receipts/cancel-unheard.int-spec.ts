@@ -58,7 +58,7 @@ test('cancelled between the relay’s look into the lane and its intent, with no
   const registers = new RegisterConnections(keyring, guard, NO_LINKS);
   const told: string[] = [];
   const answers = answersInMemory(rows.ours, delay);
-  const notices = { tell: (id: string) => void told.push(id) };
+  const notices = { notify: (id: string) => void told.push(id) };
   const world = { store: rows.ours, locks, registers, notices, answers };
   const lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
   try {

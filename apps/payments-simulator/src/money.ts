@@ -10,7 +10,7 @@ export interface SimPayment {
   refunds: number;
   refundedTiyin: number;
   link: string | null;
-  /** Nobody there knows it any more. */
+  /** The provider no longer knows it. */
   isForgotten: boolean;
   /** What the provider itself had registered: its receipt, or the refund of it. */
   documents: SimDocument[];

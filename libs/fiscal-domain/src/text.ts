@@ -34,7 +34,7 @@ function characterProblem(text: string, groupSeparatorAllowed: boolean): TextPro
 
 /** Of the Stream-Safe Text Format (UAX #15 §13): no language needs more combining marks on one letter. */
 const MAX_MARKS_IN_ROW = 30;
-/** Beyond Latin, Greek, Cyrillic, Armenian and punctuation, none of which has a mark: a quick look that most texts pass. */
+/** Beyond Latin, Greek, Cyrillic, Armenian and punctuation, none of which has a mark: a quick check that most texts pass. */
 const MAY_BE_MARK = /[^\u0000-\u02ff\u0370-\u0482\u048a-\u058f\u2000-\u20cf\u2100-\u2bff]/;
 const MARKS = /\p{M}+/gu;
 
