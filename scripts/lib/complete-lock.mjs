@@ -4,6 +4,8 @@ import path from 'node:path';
 import { ROOT } from './paths.mjs';
 
 const LOCK_FILE = path.join(ROOT, 'package-lock.json');
+/** That of the programs, and that of what builds the documentation as a site. */
+export const LOCK_FILES = [LOCK_FILE, path.join(ROOT, 'scripts', 'docs-site', 'package-lock.json')];
 const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
 
 /** @typedef {{ name: string, version: string, dev: boolean }} Gap a package for another platform that the lock omits */
@@ -11,10 +13,11 @@ const SYSTEMS = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'open
 /**
  * npm leaves packages of other platforms out of the lock when the registry in use does not have them, and then `npm ci`
  * refuses the lock everywhere.
+ * @param {string} [file]
  * @returns {Gap[]}
  */
-export function findLockGaps() {
-  const { packages } = readLock();
+export function findLockGaps(file = LOCK_FILE) {
+  const { packages } = readLock(file);
   const gaps = new Map();
   for (const [parent, entry] of Object.entries(packages)) {
     for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
@@ -25,18 +28,22 @@ export function findLockGaps() {
   return [...gaps.values()];
 }
 
-/** Adds what is missing. Platform packages are named after their platform and pinned by their parent. */
-export function completeLock() {
-  const lock = readLock();
-  const gaps = findLockGaps();
+/**
+ * Adds what is missing. Platform packages are named after their platform and pinned by their parent.
+ * @param {string} [file]
+ */
+export function completeLock(file = LOCK_FILE) {
+  const lock = readLock(file);
+  const gaps = findLockGaps(file);
   for (const gap of gaps) lock.packages[`node_modules/${gap.name}`] = entryFor(gap);
   const sorted = Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, 'en'));
-  fs.writeFileSync(LOCK_FILE, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`);
+  fs.writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`);
   return gaps.map(({ name }) => name);
 }
 
-function readLock() {
-  return JSON.parse(fs.readFileSync(LOCK_FILE, 'utf8'));
+/** @param {string} file */
+function readLock(file) {
+  return JSON.parse(fs.readFileSync(file, 'utf8'));
 }
 
 /**

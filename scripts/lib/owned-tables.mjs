@@ -35,14 +35,14 @@ export const ownedTables = {
   meta: { messages: { owned: '{{table}} is written by its owner alone: call a verb of {{owner}}.' } },
   create(context) {
     const file = context.filename.replaceAll('\\', '/');
-    const report = (node, table) => {
-      const owner = OWNERS[table];
-      if (owner.test(file)) return;
+    const report = (/** @type {import('estree').Node} */ node, /** @type {string} */ table) => {
+      const owner = Object.entries(OWNERS).find(([name]) => name === table)?.[1];
+      if (owner === undefined || owner.test(file)) return;
       const name = owner.source.includes('ledger') ? 'libs/ledger' : 'apps/gateway/src/payments/repository';
       context.report({ node, messageId: 'owned', data: { table, owner: name } });
     };
-    const checkText = (node, text) => {
-      for (const [, table] of text.matchAll(WRITE)) report(node, table.toLowerCase());
+    const checkText = (/** @type {import('estree').Node} */ node, /** @type {string} */ text) => {
+      for (const [, table] of text.matchAll(WRITE)) report(node, String(table).toLowerCase());
     };
     return {
       TemplateElement: (node) => checkText(node, node.value.raw),
@@ -53,7 +53,7 @@ export const ownedTables = {
         if (callee.type !== 'MemberExpression' || callee.object.type !== 'MemberExpression') return;
         const [verb, model] = [callee.property, callee.object.property];
         if (verb.type !== 'Identifier' || model.type !== 'Identifier' || !WRITING.test(verb.name)) return;
-        const table = MODELS[model.name];
+        const table = Object.entries(MODELS).find(([name]) => name === model.name)?.[1];
         if (table !== undefined) report(callee, table);
       },
     };

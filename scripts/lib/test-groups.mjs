@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 import { build, isBuilt } from './build.mjs';
-import { findLockGaps } from './complete-lock.mjs';
+import { findLockGaps, LOCK_FILES } from './complete-lock.mjs';
 import { generate, isGenerated } from './generate.mjs';
 import { runJest } from './jest-run.mjs';
 import { ROOT } from './paths.mjs';
@@ -49,7 +49,10 @@ export const GROUPS = [
       '--check',
     ]),
   ]),
-  checks('lint', 120, 'beside', [command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0'])]),
+  checks('lint', 120, 'beside', [
+    command('the words that are not written here', path.join(ROOT, 'scripts', 'language.mjs'), []),
+    command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0']),
+  ]),
   checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),
   { name: 'unit', budgetSeconds: 60, lane: 'alone', run: () => runJest('unit', WORKERS) },
   {
@@ -132,7 +135,7 @@ async function assertNoSchemaDrift() {
 }
 
 async function assertLockIsComplete() {
-  const gaps = findLockGaps();
+  const gaps = LOCK_FILES.flatMap((file) => findLockGaps(file));
   if (gaps.length === 0) return;
   throw new UserError(`package-lock.json lacks ${gaps.map(({ name }) => name).join(', ')}: run npm run lock:complete`);
 }

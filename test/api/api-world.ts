@@ -131,7 +131,8 @@ export class ApiWorld {
 
   /** The path with this merchant's ids, or with such that nobody has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'nobody'): string {
-    const named = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
+    const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
+    const named = account.replace('{operation}', 'check');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);
       if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);

@@ -21,6 +21,7 @@ const PUBLIC = [
   'POST /oauth/revoke',
   'POST /oauth/token',
   'POST /v1/providers/{provider}/{account}',
+  'POST /v1/providers/{provider}/{account}/{operation}',
   'PUT /v1/providers/{provider}/{account}',
 ];
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -55,7 +55,7 @@ export class SecretsRig {
     await redis?.command((client) => client.config('SET', 'rdbcompression', 'no'));
     const apiKey = secrets.add('register key', `register-${randomBytes(16).toString('hex')}`);
     const register = await startTestRegister({ environment: { REGISTER_API_KEY: apiKey }, openShift: true });
-    const simulator = paymentsSimulator({ accounts: () => ({ payme: null, click: null, multicard: null }) });
+    const simulator = paymentsSimulator();
     await simulator.listen({ port: 0, host: '127.0.0.1' });
     const receiver = await Receiver.start();
     const rig = new SecretsRig(secrets, { packaged, database, redis, register, simulator, receiver });

@@ -122,7 +122,7 @@ describe('receipts', () => {
       '--price',
       '0',
       '--cashier',
-      'nobody',
+      'none',
       '--key',
       'k',
     ]);
@@ -327,7 +327,7 @@ describe('doctor', () => {
 });
 
 describe('the terminal', () => {
-  test('colours only where somebody looks', async () => {
+  test('colours only in a terminal', async () => {
     const plain = await fgw.run(['doctor']);
     expect(plain.stdout).not.toContain('\u001b[');
     expect((await fgw.run(['doctor'], { env: { FORCE_COLOR: '1' } })).stdout).toContain('\u001b[32m');

@@ -113,7 +113,7 @@ test('each event comes with the body, the headers and the signature of productio
   expect((await fgw.run(['listen', '--print-secret'])).stdout.trim()).toBe(secret);
 });
 
-test(`${RESTARTS} kills, and nothing is missing; sales go on while nobody listens`, async () => {
+test(`${RESTARTS} kills, and nothing is missing; sales go on while nothing listens`, async () => {
   const first = listen('/kills');
   await isListening(first);
   const sold = [await sell()];

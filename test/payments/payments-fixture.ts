@@ -6,7 +6,7 @@ import { newId } from '#runtime';
 import { violationsOf } from '../../libs/payments/src/testing/provider-schemas.js';
 import { paymentsSimulator } from '../../apps/payments-simulator/src/server.js';
 import { parseProviderHosts } from '#payments';
-import type { MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
+import { NO_ACCOUNTS, type MerchantAccounts } from '../../apps/payments-simulator/src/accounts.js';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 import type { Disagreement } from '../../apps/gateway/src/payments/reconciliation.js';
@@ -38,6 +38,20 @@ const SCOPES = [
   'clients:admin',
   'operator:resolve',
 ];
+const UZUM_ACCOUNT = {
+  ...{ merchant_service_id: '101202', merchant_login: 'uzum', merchant_password: 'uzum-password' },
+  ...{ terminal_id: '5f0b2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4', api_key: 'uzum-key', tin: '300000000' },
+  ...{ fastpay_service_id: '77', fastpay_user_id: '8461', fastpay_secret: 'fast-secret', cashbox_code: 'till-1' },
+};
+
+/** Where the simulator plays Uzum's products. */
+export function uzumAddresses(simulatorUrl: string): Record<string, string> {
+  return {
+    ...{ checkout_url: `${simulatorUrl}/uzum/checkout`, fastpay_url: `${simulatorUrl}/uzum/fastpay` },
+    ...{ ofd_url: `${simulatorUrl}/uzum/ofd`, open_url: `${simulatorUrl}/uzum/open-service` },
+  };
+}
+
 const SPIC = '01905001001000001';
 export const PRICE = 112_000;
 
@@ -59,7 +73,7 @@ export class PaymentsFixture {
   gateway!: OperatorFixture;
   simulator!: FastifyInstance;
   simulatorUrl = '';
-  readonly accounts: MerchantAccounts = { payme: null, click: null, multicard: null };
+  readonly accounts: MerchantAccounts = { ...NO_ACCOUNTS };
   readonly accountIds: Record<string, string> = {};
   /** What went over the wire and is in no document of the provider's. */
   readonly violations = new Set<string>();
@@ -143,6 +157,21 @@ export class PaymentsFixture {
     const multicard = { application_id: 'app', secret: 'multi-secret', store_id: '6', partial_refunds: 'on' };
     const multicardUrl = await make('multicard', { ...multicard, api_url: `${simulatorUrl}/multicard` });
     this.accounts.multicard = { secret: 'multi-secret', store_id: '6', url: multicardUrl };
+    const uzumUrl = await make('uzum', { ...UZUM_ACCOUNT, ...uzumAddresses(simulatorUrl) });
+    const uzum = { service_id: '101202', login: 'uzum', password: 'uzum-password', account_param: 'order_id' };
+    this.accounts.uzum = { url: uzumUrl, ...uzum };
+    const octo = { shop_id: '10000', secret: 'octo-secret', api_url: `${simulatorUrl}/octo/api` };
+    const atmos = { consumer_key: 'key', consumer_secret: 'consumer', store_id: '1', api_key: 'atmos-key' };
+    const atmosUrl = await make('atmos', { ...atmos, api_url: `${simulatorUrl}/atmos` });
+    this.accounts.atmos = { url: atmosUrl, store_id: '1', api_key: 'atmos-key' };
+    this.accounts.octo = { url: await make('octo', octo), secret: 'octo-secret' };
+  }
+
+  /** Settings of an account that are another merchant's choice. */
+  async choose(provider: ProviderCode, settings: Record<string, string>): Promise<void> {
+    const path = `/v1/provider-accounts/${this.accountIds[provider] ?? ''}`;
+    const { status, body } = await this.ask('PATCH', path, { settings });
+    if (status !== 200) throw new Error(JSON.stringify(body));
   }
 
   async ask(
@@ -268,7 +297,7 @@ export class PaymentsFixture {
   }
 
   /** A call of a provider that was taken: its body must be one that the provider's documents describe. */
-  observe(call: { provider: ProviderCode; request: unknown; status: number; answer: unknown }): void {
+  observe(call: { provider: ProviderCode; path?: string; request: unknown; status: number; answer: unknown }): void {
     const found = violationsOf({ by: 'provider', method: 'POST', path: '', ...call });
     found.forEach((violation) => this.violations.add(violation));
   }

@@ -6,7 +6,7 @@ const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => stopping.abort(new Error(`ended by ${signal}`)));
 }
-// `fgw receipts list | head`: nobody reads on, and that is no fault.
+// `fgw receipts list | head`: the reader has enough, and that is no fault.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;

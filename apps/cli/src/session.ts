@@ -94,7 +94,7 @@ function reasonOf(status: number | null, error: unknown): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : message;
 }
 
-/** A flag decides, then the environment, then whether somebody looks. */
+/** A flag decides, then the environment, then whether standard output is a terminal. */
 export function outputOf({ environment, streams, isTerminal }: World, { json, color }: GlobalOptions): Output {
   const isWanted = color !== false && !environment.refusesColour && json !== true;
   const areOn = isWanted && (environment.forcesColour || isTerminal);

@@ -7,9 +7,19 @@ export interface MerchantAccounts {
   click: { url: string; service_id: string; secret_key: string } | null;
   /** `url` instead of the callback_url that an invoice names. */
   multicard: { secret: string; store_id: string; url?: string } | null;
+  atmos: { url: string; store_id: string; api_key: string } | null;
+  octo: { secret: string; url?: string } | null;
+  uzum: { url: string; service_id: string; login: string; password: string; account_param: string } | null;
 }
 
-export const NO_ACCOUNTS: MerchantAccounts = { payme: null, click: null, multicard: null };
+export const NO_ACCOUNTS: MerchantAccounts = {
+  payme: null,
+  click: null,
+  multicard: null,
+  uzum: null,
+  octo: null,
+  atmos: null,
+};
 
 /** Read anew each time: the demo's set-up may write the file after the simulator has started. */
 export function fileAccounts(file: string | undefined): () => MerchantAccounts {

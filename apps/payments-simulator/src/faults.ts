@@ -13,6 +13,10 @@ export const SIM_FAULTS = [
   'no_fiscal_data',
   'refund_document',
   'expire_hold',
+  // Done later than it was answered.
+  'late',
+  // The caller's clock and the provider's are minutes apart.
+  'skewed_clock',
 ] as const;
 export type SimFault = (typeof SIM_FAULTS)[number];
 

@@ -30,18 +30,21 @@ export class Merchant {
 
   async call(
     provider: ProviderCode,
-    url: string,
+    to: string | { base: string; path: string },
     body: string,
     headers: Record<string, string>,
   ): Promise<MerchantAnswer | null> {
+    const { base, path } = typeof to === 'string' ? { base: to, path: '' } : to;
     try {
       const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
-      const response = await fetch(url, init);
+      const response = await fetch(`${base}${path}`, init);
       const text = await response.text();
       const answer = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
       const { status } = response;
-      if (status === 200)
-        this.observe({ provider, by: 'provider', method: 'POST', path: '', request: fieldsOf(body), status, answer });
+      // Some have an answer of their own for what is refused.
+      const isOfProtocol = status === 200 || (status === 400 && provider === 'uzum');
+      if (isOfProtocol)
+        this.observe({ provider, by: 'provider', method: 'POST', path, request: fieldsOf(body), status, answer });
       return { status, body: answer };
     } catch {
       // The merchant is away or answers nonsense: what a provider then does is the caller's business.

@@ -1,6 +1,8 @@
+import type { ProviderCode } from '#payments';
+
 /** What really happened to a customer's money, for tests to compare with. */
 export interface SimPayment {
-  provider: 'payme' | 'click' | 'multicard';
+  provider: ProviderCode;
   id: string;
   ourRef: string;
   amountTiyin: number;
@@ -12,6 +14,8 @@ export interface SimPayment {
   link: string | null;
   /** The provider no longer knows it. */
   isForgotten: boolean;
+  /** Where somebody has changed it. */
+  currency?: string;
   /** What the provider itself had registered: its receipt, or the refund of it. */
   documents: SimDocument[];
 }
@@ -21,6 +25,7 @@ export interface SimMoneyEdit {
   status?: SimPayment['status'];
   amount?: number;
   forget?: boolean;
+  currency?: string;
 }
 
 export interface SimDocument {
@@ -34,7 +39,11 @@ export interface SimLines {
   totalTiyin: number;
 }
 
-const TERMINALS = { payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187' } as const;
+const TERMINALS: Readonly<Record<ProviderCode, string>> = {
+  ...{ payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187', uzum: 'EZ000000000161' },
+  octo: 'EP000000000001',
+  atmos: 'EP000000000002',
+};
 
 export class Money {
   private lastDocument = 0;
@@ -57,8 +66,12 @@ export class Money {
     return made;
   }
 
+  find(id: string): SimPayment | undefined {
+    return this.payments.find((payment) => payment.id === id);
+  }
+
   /** @returns whether there is such a payment */
-  edit(id: string, { status, amount, forget }: SimMoneyEdit): boolean {
+  edit(id: string, { status, amount, forget, currency }: SimMoneyEdit): boolean {
     const payment = this.payments.find((each) => each.id === id);
     if (!payment) return false;
     if (status === 'captured' && payment.captures === 0) payment.captures = 1;
@@ -66,6 +79,7 @@ export class Money {
     payment.status = status ?? payment.status;
     payment.amountTiyin = amount ?? payment.amountTiyin;
     payment.isForgotten = forget ?? payment.isForgotten;
+    if (currency !== undefined) payment.currency = currency;
     return true;
   }
 

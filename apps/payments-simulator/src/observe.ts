@@ -19,6 +19,9 @@ const BASES: readonly (readonly [ProviderCode, RegExp])[] = [
   ['payme', /^\/payme\/api/],
   ['click', /^\/click\/v2\/merchant/],
   ['multicard', /^\/multicard(?=\/(auth|payment))/],
+  ['atmos', /^\/atmos/],
+  ['octo', /^\/octo\/api/],
+  ['uzum', /^\/uzum\/(checkout(?=\/api)|fastpay|ofd)/],
 ];
 
 /** Shows what merchants' servers asked and were answered: before a fault of the simulator's spoils the answer. */

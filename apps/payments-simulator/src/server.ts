@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { somToTiyin } from '#payments';
 import { NO_ACCOUNTS, type MerchantAccounts } from './accounts.js';
+import { addAtmos } from './atmos.js';
 import { addClickMerchant, ClickBook, ClickDriver } from './click.js';
 import { Faults, readFaultRules, type FaultRule } from './faults.js';
 import { Money, type SimMoneyEdit } from './money.js';
@@ -8,7 +9,9 @@ import { addMulticard, MulticardBook } from './multicard.js';
 import { Merchant } from './merchant-call.js';
 import { observeCalls, type Observe } from './observe.js';
 import { invoicesPage, payPage, resultPage } from './pages.js';
+import { addOcto } from './octo.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
+import { addUzum } from './uzum.js';
 
 export interface PaymentsSimulatorOptions {
   /** Where the providers call the merchant; may change while it runs. */
@@ -19,10 +22,11 @@ export interface PaymentsSimulatorOptions {
 }
 
 /** Calls of a merchant's server, which faults may strike; pages and lists always answer. */
-const API = /^\/(payme\/api|click\/v2\/|multicard\/payment)/;
+const API =
+  /^\/(payme\/api|click\/v2\/|multicard\/payment|uzum\/(checkout|fastpay|ofd)\/|octo\/api|atmos\/(merchant|hold))/;
 
 /**
- * Payme, Click and Multicard to test against, in one process and in memory: their APIs, the calls that they make to a merchant,
+ * The payment providers to test against, in one process and in memory: their APIs, the calls that they make to a merchant,
  * a page on which a person pays, and faults on demand.
  */
 export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): FastifyInstance {
@@ -43,6 +47,10 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   addClickMerchant(server, { book: clickBook, faults, money });
   const cards = new MulticardBook(money, faults, merchant, () => addressOf(server));
   addMulticard(server, cards, faults);
+  const parts = { money, faults, merchant, ownUrl: () => addressOf(server) };
+  addUzum(server, parts);
+  addOcto(server, parts);
+  addAtmos(server, parts);
   addPages(server, {
     payme: new PaymeDriver(merchant, money, faults, fiscal),
     ...{ clickBook, click: new ClickDriver(merchant, clickBook, faults), cards },

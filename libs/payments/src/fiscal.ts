@@ -17,6 +17,8 @@ export interface WantedDocument {
   sale: ProviderDocument | null;
   /** All of the money has gone back: what is found in such a place may be the refund's. */
   isMoneyBack: boolean;
+  /** What was sold, for a provider that has to be asked to register the refund of it. */
+  lines: FiscalLines;
 }
 
 /** A receipt's lines as a provider is to register them; never given where our own register does. */

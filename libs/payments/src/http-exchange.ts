@@ -4,6 +4,8 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as `application/x-www-form-urlencoded`, instead of a body. */
+  form?: string;
 }
 
 export type HttpAnswer =

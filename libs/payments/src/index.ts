@@ -1,5 +1,5 @@
-export { ClickClient, clickCapabilities, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
-export { clickLineForm, type ClickAmountScale } from './click/click-ofd.js';
+export { atmosSign } from './atmos/atmos.signature.js';
+export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
 export {
   decideClick,
   type ClickAttempt,
@@ -16,6 +16,7 @@ export {
   type ClickReading,
 } from './click/click-shop.wire.js';
 export { clickAuth, clickSignature } from './click/click.signature.js';
+export type { AccountField, CheckoutOrder, FieldFault, ProviderDefinition } from './definition.js';
 export {
   providerDocument,
   unsayable,
@@ -24,18 +25,23 @@ export {
   type ProviderDocument,
   type WantedDocument,
 } from './fiscal.js';
+export type {
+  HintProtocol,
+  InboundAnswer,
+  InboundChange,
+  InboundCommand,
+  InboundDecision,
+  InboundRequest,
+  InboundTransaction,
+  ReadValue,
+  TransactionProtocol,
+} from './inbound.js';
 export { readAnswer, type HttpAnswer, type HttpExchange, type HttpRequest } from './http-exchange.js';
-export {
-  MulticardClient,
-  MULTICARD_CAPABILITIES,
-  multicardCapabilities,
-  type MulticardClientOptions,
-} from './multicard/multicard.client.js';
-export { MULTICARD_LINE_FORM } from './multicard/multicard-ofd.js';
+export { MulticardClient, MULTICARD_CAPABILITIES, type MulticardClientOptions } from './multicard/multicard.client.js';
 export { multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
 export { readMulticardCall, type MulticardCall, type MulticardReading } from './multicard/multicard.wire.js';
-export { paymeDetail, PAYME_LINE_FORM, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
-export { paymeCheckoutLink } from './payme/payme-checkout-link.js';
+export { octoSignatures } from './octo/octo.signature.js';
+export { paymeDetail, readPaymeFiscal, type PaymeFiscal } from './payme/payme-detail.js';
 export {
   decidePayme,
   isExpired,
@@ -60,6 +66,7 @@ export {
 export { PaymeClient, PAYME_CAPABILITIES, type PaymeClientOptions } from './payme/payme.client.js';
 export { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
 export {
+  FLOWS,
   PROVIDERS,
   statusOf,
   type CallOutcome,
@@ -74,8 +81,10 @@ export {
   type PaymentRef,
   type ProviderCapabilities,
   type ProviderCode,
+  type RefundOrder,
   type StatusFacts,
 } from './port.js';
+export { DEFINITIONS, isProvider } from './registry.js';
 export { afterCall, stateDuring, type AfterCall } from './saga/after-call.js';
 export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from './saga/next-step.js';
 export {
@@ -89,5 +98,7 @@ export {
 } from './saga/payment-state.js';
 export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
+export { uzumFastPayAuth } from './uzum/uzum.signature.js';
+export { uzumMerchantAuth } from './uzum/uzum-merchant.wire.js';
 export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';
 export { parseProviderHosts, PROVIDER_HOSTS, ProviderHosts } from './provider-hosts.js';

@@ -2,7 +2,7 @@ import type { FiscalLines, ProviderDocument, WantedDocument } from './fiscal.js'
 
 /** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
 
-export const PROVIDERS = ['payme', 'click', 'multicard'] as const;
+export const PROVIDERS = ['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos'] as const;
 export type ProviderCode = (typeof PROVIDERS)[number];
 
 /**
@@ -20,7 +20,7 @@ export interface ProviderCapabilities {
     readonly phone: PaymentFlow | null;
     /** The code that a wallet shows at a till. */
     readonly qr: PaymentFlow | null;
-    readonly none: PaymentFlow;
+    readonly none: PaymentFlow | null;
   };
   /** How long a hold lasts unless the provider says otherwise; null = none. */
   readonly holdSeconds: number | null;
@@ -28,17 +28,23 @@ export interface ProviderCapabilities {
   readonly refundInitiator: Readonly<Record<PaymentFlow, 'us' | 'provider'>>;
   /** Flows whose money can go back in parts. */
   readonly partialRefunds: readonly PaymentFlow[];
+  /** Flows whose payment is made known to the provider before its money is asked for. */
+  readonly preparedFlows: readonly PaymentFlow[];
   /** Whether a status can be asked without the provider's id of the payment. */
   readonly statusByOurRef: boolean;
+  /** Flows of which the provider can be asked at all; of the others it only calls. */
+  readonly statusFlows: readonly PaymentFlow[];
   /** Who may register the receipt; marked goods need `gateway` where `markingSupported` is false. */
   readonly fiscalModes: readonly ('gateway' | 'provider')[];
+  /** Flows whose receipt the provider can register. */
+  readonly fiscalFlows: readonly PaymentFlow[];
   readonly markingSupported: boolean;
   /** How the provider's own document of a sale gets here: it calls us, or we look for it. Null: not at all. */
   readonly providerDocuments: 'told' | 'fetched' | null;
   /** The same of a refund's. Null: a person has to give it. */
   readonly refundDocuments: 'told' | 'fetched' | null;
-  /** Whether the fiscal link can be attached to the payment there. */
-  readonly attachesLink: boolean;
+  /** Flows whose payment there can be given the fiscal link. */
+  readonly linkFlows: readonly PaymentFlow[];
   readonly amountUnit: 'tiyin' | 'som';
   /** Code of the payment service in the receipt's extra information; null = none known. */
   readonly qrPaymentProvider: number | null;
@@ -57,6 +63,15 @@ export interface PaymentOrder {
   lines: FiscalLines | null;
   /** What is sold, independent of who registers it. Only for a provider whose form wants it, and only where nothing can come of it. */
   saleLines: FiscalLines;
+}
+
+/** One refund of a payment. */
+export interface RefundOrder {
+  amountTiyin: number;
+  /** Names this refund in all of its tries, and no other refund of the payment. */
+  key: string;
+  /** What the provider registers itself, and is to register the refund of; null where our own register did. */
+  lines: FiscalLines | null;
 }
 
 /** What the customer pays with. A token is the provider's, never a card number. */
@@ -164,7 +179,7 @@ export interface PaymentProvider {
    * Gives money back; less than the payment's own sum only where `partialRefunds` says so. `refunded` in its answer means that
    * this very sum is back.
    */
-  refund?(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome>;
+  refund?(ref: PaymentRef, refund: RefundOrder): Promise<CallOutcome>;
   fetchStatus?(ref: PaymentRef): Promise<CallOutcome>;
   attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;
   /** Hands in what the provider is to register. Only where it does so at all, once. */
@@ -172,6 +187,8 @@ export interface PaymentProvider {
   /** Looks for a document of the provider's: a status with or without it. */
   fetchDocument?(ref: PaymentRef, wanted: WantedDocument): Promise<CallOutcome>;
 }
+
+export const FLOWS: readonly PaymentFlow[] = ['hold', 'charge', 'invoice', 'inbound', 'veto'];
 
 /** A status without the facts that a provider left out. */
 export function statusOf(status: MoneyStatus, facts: Partial<Omit<StatusFacts, 'kind' | 'status'>> = {}): StatusFacts {

@@ -77,10 +77,13 @@ function providerOf(file: string): ProviderCode {
   return file.split('/')[0] as ProviderCode;
 }
 
-const BASES: Record<ProviderCode, string> = {
-  payme: 'https://checkout.paycom.uz/api',
-  click: 'https://api.click.uz/v2/merchant',
-  multicard: 'https://mesh.multicard.uz',
+const BASES: Record<ProviderCode, RegExp> = {
+  payme: /^https:\/\/checkout\.paycom\.uz\/api/,
+  click: /^https:\/\/api\.click\.uz\/v2\/merchant/,
+  multicard: /^https:\/\/mesh\.multicard\.uz/,
+  atmos: /^https:\/\/apigw\.atmos\.uz/,
+  octo: /^https:\/\/secure\.octo\.uz/,
+  uzum: /^https:\/\/(checkout-key\.inplat-tech\.com|mobile\.apelsin\.uz|ofd-key\.inplat-tech\.com)/,
 };
 
 /** What of the fixture's requests and answers is in no document of the provider's. */
@@ -115,13 +118,13 @@ function ask(client: PaymentProvider, fixture: Fixture): Promise<CallOutcome> | 
     case 'capture':
       return client.capture?.(ref, lines);
     case 'refund':
-      return client.refund?.(ref, fixture.refundTiyin ?? 150_050);
+      return client.refund?.(ref, { amountTiyin: fixture.refundTiyin ?? 150_050, key: '1', lines });
     case 'attachLink':
       return client.attachLink?.(ref, LINK);
     case 'submitLines':
       return client.submitLines?.(ref, LINES, 150_050);
     case 'fetchDocument':
-      return client.fetchDocument?.(ref, { which: 'sale', sale: null, isMoneyBack: false });
+      return client.fetchDocument?.(ref, { which: 'sale', sale: null, isMoneyBack: false, lines: LINES });
     case 'void':
     case 'fetchStatus':
       return client[fixture.call]?.(ref);

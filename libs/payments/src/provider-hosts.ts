@@ -1,9 +1,9 @@
+import { DEFINITIONS } from './registry.js';
+
 /** Hosts of the providers' production and test environments, as their documents name them. */
-export const PROVIDER_HOSTS = [
-  ...['checkout.paycom.uz', 'checkout.test.paycom.uz', 'test.paycom.uz'],
-  ...['api.click.uz', 'my.click.uz'],
-  ...['mesh.multicard.uz', 'dev-mesh.multicard.uz'],
-].join(',');
+export const PROVIDER_HOSTS = Object.values(DEFINITIONS)
+  .flatMap(({ hosts }) => hosts)
+  .join(',');
 
 const ENTRY = /^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::([1-9]\d{0,4}|\*))?$/;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };

@@ -133,6 +133,7 @@ export const SUMMARIES = /** @type {Readonly<Record<string, string>>} */ ({
   'GET /v1/providers/{provider}/{account}': 'A wrong way for a provider to call',
   'PATCH /v1/providers/{provider}/{account}': 'A wrong way for a provider to call',
   'POST /v1/providers/{provider}/{account}': 'A call of a payment provider',
+  'POST /v1/providers/{provider}/{account}/{operation}': 'A call of a payment provider that names what it wants',
   'PUT /v1/providers/{provider}/{account}': 'A wrong way for a provider to call',
   'GET /v1/receipts': 'List or search receipts',
   'POST /v1/receipts': 'Create a fiscal receipt',

@@ -77,7 +77,7 @@ function keyOf({ keyId, signingKeyFile }: LoginOptions): Partial<Profile> {
   return { key_id: keyId, signing_key_file: signingKeyFile };
 }
 
-/** @throws CommandError when nobody sits there */
+/** @throws CommandError when standard input is no terminal */
 async function ask(world: World, question: string, { isHidden = false } = {}): Promise<string> {
   const { stdin, streams } = world;
   if (!stdin.isTTY) {

@@ -52,6 +52,6 @@ function show({ output }: Session, event: FiscalEvent): void {
   const facts = Object.entries(event.data).filter(([, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value),
   );
-  const told = facts.map(([name, value]) => plain(`${name}=${String(value)}`)).join(' ');
-  output.line(`${output.paint('dim', event.timestamp)}  ${event.type.padEnd(24)}  ${told}`);
+  const shown = facts.map(([name, value]) => plain(`${name}=${String(value)}`)).join(' ');
+  output.line(`${output.paint('dim', event.timestamp)}  ${event.type.padEnd(24)}  ${shown}`);
 }

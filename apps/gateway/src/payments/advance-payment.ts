@@ -65,7 +65,8 @@ export class AdvancePayment {
     if (!account) throw new Error(`provider account ${facts.account_id} is missing`);
     const client = this.work.clients.of(account);
     const capabilities = capabilitiesOf(account);
-    const can = { prepares: client.prepare !== undefined, submitsLines: client.submitLines !== undefined };
+    const prepares = capabilities.preparedFlows.includes(facts.flow);
+    const can = { prepares, submitsLines: client.submitLines !== undefined };
     const step = nextStep(snapshotOf(facts, capabilities, can, this.timing));
     if (isBesides(step)) reached(step);
     return this.work.execute(step, { lease, facts, account, client });

@@ -13,6 +13,7 @@ import {
   type PaymentProvider,
   type PaymentState,
   type ProviderCall,
+  type RefundOrder,
   type StatusFacts,
   type WantedDocument,
 } from '#payments';
@@ -113,7 +114,7 @@ export class CallProvider {
         case 'void':
           return await given(client.void?.(ref));
         case 'refund':
-          return await given(client.refund?.(ref, Number(facts.refund_tiyin ?? facts.amount_tiyin)));
+          return await given(client.refund?.(ref, refundOrderOf(facts)));
         case 'attach_link':
           return await given(client.attachLink?.(ref, linkOf(facts)));
         case 'read_status':
@@ -207,12 +208,21 @@ function providersLines({ fiscal_mode: mode, document }: PaymentFacts): FiscalLi
   return mode === 'provider' ? document.lines : null;
 }
 
+function refundOrderOf(facts: PaymentFacts): RefundOrder {
+  return {
+    amountTiyin: Number(facts.refund_tiyin ?? facts.amount_tiyin),
+    key: String(facts.refund_id ?? 'whole'),
+    lines: providersLines(facts),
+  };
+}
+
 /** Of a sale that is registered here only the refund's can be missing. */
 function wantedDocument(facts: PaymentFacts): WantedDocument {
   return {
     which: facts.receipt_status === 'registered' ? 'refund' : 'sale',
     sale: facts.fiscal_documents?.sale ?? null,
     isMoneyBack: facts.state === 'refunded',
+    lines: facts.document.lines,
   };
 }
 

@@ -7,7 +7,7 @@ import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { makeDue, noteComparison } from './repository/payment-writes.js';
 import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
-import { ProviderClients } from './provider-clients.js';
+import { capabilitiesOf, ProviderClients } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';
 
 const LOOK_EVERY_MS = 60_000;
@@ -118,10 +118,10 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
 
   /** @returns null: there is nobody to ask; `unheard`: later */
   private async ask(facts: PaymentFacts): Promise<StatusFacts | null | 'unheard'> {
-    // Payme's own payments are known only from its calls: its cabinet compares them by GetStatement.
-    if (facts.flow === 'inbound' && facts.provider === 'payme') return null;
     const account = await this.accounts.open(facts.account_id);
     if (!account) return 'unheard';
+    // What is known from the provider's calls alone is compared by its own statement.
+    if (!capabilitiesOf(account).statusFlows.includes(facts.flow)) return null;
     const outcome = await this.clients.of(account).fetchStatus?.(refOf(facts));
     if (!outcome) return null;
     // Its own number of the payment means nothing to it any more.

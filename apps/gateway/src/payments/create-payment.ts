@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
 import type { StoredIdentity } from '#ledger';
-import { paymeCheckoutLink, tiyinToSom, type Instrument, type NextAction } from '#payments';
+import { DEFINITIONS, type Instrument, type NextAction } from '#payments';
 import { Problem } from '#http';
 import { newId } from '#runtime';
 import { seal } from '#secrets';
@@ -13,7 +13,7 @@ import type { PaymentBody } from '../receipts/receipt-body.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
-import { valueOf, type OpenAccount } from './accounts/account-settings.js';
+import { reader, type OpenAccount } from './accounts/account-settings.js';
 import { refuseCardData } from './card-data.js';
 import { PaymentRows, type NewPayment } from './repository/payment-rows.repository.js';
 import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
@@ -96,18 +96,7 @@ export class CreatePayment {
 function checkoutOf(
   account: OpenAccount,
   { id, returnUrl, document }: { id: string; returnUrl: string | null; document: StoredReceiptDocument },
-): NextAction {
-  const value = (name: string): string => valueOf(account, name);
-  const amountTiyin = document.totalTiyin;
-  if (account.provider === 'payme') {
-    const where = { host: value('checkout_url'), cashboxId: value('cashbox_id'), accountField: value('account_field') };
-    return { type: 'redirect', url: paymeCheckoutLink({ ...where, account: id, amountTiyin, returnUrl }) };
-  }
-  const url = new URL(value('checkout_url'));
-  const query = {
-    ...{ service_id: value('service_id'), merchant_id: value('merchant_id'), amount: tiyinToSom(amountTiyin) },
-    ...{ transaction_param: id, ...(returnUrl !== null && { return_url: returnUrl }) },
-  };
-  for (const [name, text] of Object.entries(query)) url.searchParams.set(name, text);
-  return { type: 'redirect', url: url.href };
+): NextAction | null {
+  const order = { ourRef: id, amountTiyin: document.totalTiyin, returnUrl };
+  return DEFINITIONS[account.provider].checkout?.(reader(account), order) ?? null;
 }

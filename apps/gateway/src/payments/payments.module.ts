@@ -16,6 +16,7 @@ import { ClickCalls } from './inbound/click-calls.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { ExtraChargeKeeper } from './extra-charges/extra-charge-keeper.js';
 import { ExtraChargesRepository } from './extra-charges/extra-charges.repository.js';
+import { HintCalls } from './inbound/hint-calls.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { CallbackSeal } from './inbound/kept-calls.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
@@ -24,6 +25,8 @@ import { PaymeFiscalData } from './inbound/payme-fiscal-data.js';
 import { PaymeGroups } from './inbound/payme-groups.js';
 import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
+import { ProviderProtocols } from './inbound/provider-protocols.js';
+import { TransactionCalls } from './inbound/transaction-calls.js';
 import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
@@ -89,6 +92,9 @@ import { SagaWork } from './saga-work.js';
     PaymeFiscalData,
     ClickCalls,
     MulticardCalls,
+    TransactionCalls,
+    HintCalls,
+    ProviderProtocols,
   ],
   exports: [CollectPayment, PaymentWorker, PreparePayment],
 })

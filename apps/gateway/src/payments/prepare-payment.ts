@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
-import { unsayable, type PaymentFlow } from '#payments';
+import { isProvider, unsayable, type PaymentFlow } from '#payments';
 import { Problem, type ProblemError } from '#http';
 import { PrepareReceipt, type Prepared, type PreparedForProvider } from '../receipts/prepare-receipt.js';
 import type { PaymentBody, ReceiptBody } from '../receipts/receipt-body.js';
-import { isProvider, valueOf, type OpenAccount } from './accounts/account-settings.js';
+import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { refuseCardData } from './card-data.js';
 import { capabilitiesOf, lineFormOf } from './provider-clients.js';
@@ -55,6 +55,7 @@ export class PreparePayment {
     }
     if (fiscalMode === 'provider') refuseUnsayable(account, document);
     const flow = flowFor(account, body.payment);
+    if (fiscalMode === 'provider') refuseUnregistered(account, flow);
     refuseLaterCapture(body.payment, flow);
     return { account, flow, fiscalMode, route, document };
   }
@@ -83,6 +84,13 @@ function refuseUnsayable(account: OpenAccount, { lines }: StoredReceiptDocument)
   if (faults.length > 0) throw Problem.fromErrors(faults);
 }
 
+/** Some providers register only what is paid in one of their ways. */
+function refuseUnregistered(account: OpenAccount, flow: PaymentFlow): void {
+  if (capabilitiesOf(account).fiscalFlows.includes(flow)) return;
+  const detail = `${account.provider} registers no receipt of a payment that is made this way, and the account leaves it to ${account.provider}.`;
+  throw fault('/payment/provider', 'invalid_value', detail);
+}
+
 function flowFor(account: OpenAccount, { token, qr_code: qr, phone }: PaymentBody): PaymentFlow {
   const { provider } = account;
   const { flows } = capabilitiesOf(account);
@@ -92,11 +100,13 @@ function flowFor(account: OpenAccount, { token, qr_code: qr, phone }: PaymentBod
   const flow = flows[given];
   if (flow !== null) return flow;
   throw fault(
-    `/payment/${given === 'qr' ? 'qr_code' : given}`,
+    `/payment/${FIELD_OF[given]}`,
     'invalid_value',
-    `${provider} cannot be asked for a payment by ${given}.`,
+    `${provider} cannot be asked for a payment by ${given === 'none' ? 'its own page with this account' : given}.`,
   );
 }
+
+const FIELD_OF = { token: 'token', qr: 'qr_code', phone: 'phone', none: 'provider' } as const;
 
 function refuseLaterCapture({ capture, token }: PaymentBody, flow: PaymentFlow): void {
   if (capture !== 'manual' || (flow === 'hold' && token !== undefined)) return;

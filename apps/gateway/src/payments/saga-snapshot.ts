@@ -45,12 +45,15 @@ function documentsOf(
   };
 }
 
-function linkOf(facts: PaymentFacts, { attachesLink }: ProviderCapabilities): SagaSnapshot['link'] {
+function linkOf(facts: PaymentFacts, { linkFlows }: ProviderCapabilities): SagaSnapshot['link'] {
   if (facts.link === 'attached') return 'attached';
   // A sign that nobody could read back has no link; a provider that refused it is not asked again.
   const canAttach =
-    facts.fiscal_mode === 'gateway' && attachesLink && facts.link === 'missing' && facts.verification_url !== null;
-  return canAttach && facts.flow !== 'inbound' ? 'missing' : 'none';
+    facts.fiscal_mode === 'gateway' &&
+    linkFlows.includes(facts.flow) &&
+    facts.link === 'missing' &&
+    facts.verification_url !== null;
+  return canAttach ? 'missing' : 'none';
 }
 
 /** By the database's clock. Before the provider has begun, the customer's time; after that the hold's. */

@@ -4,6 +4,7 @@ import { clickFailure, clickPassStatus, clickPaymentStatus, toTashkentDate } fro
 import type { FiscalLines, WantedDocument } from '../fiscal.js';
 import type { HttpAnswer, HttpExchange } from '../http-exchange.js';
 import {
+  FLOWS,
   statusOf,
   type CallOutcome,
   type FiscalLink,
@@ -13,6 +14,7 @@ import {
   type PaymentProvider,
   type PaymentRef,
   type ProviderCapabilities,
+  type RefundOrder,
 } from '../port.js';
 import { tiyinToSom, tiyinToSomNumber } from '../som.js';
 import { integerAt, isObject, textAt, type WireObject } from '../wire.js';
@@ -43,13 +45,16 @@ export const CLICK_CAPABILITIES: ProviderCapabilities = {
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
   // An account may have them switched off: `clickCapabilities`.
   partialRefunds: ['hold', 'charge', 'invoice', 'inbound'],
+  preparedFlows: [],
   statusByOurRef: true,
+  statusFlows: FLOWS,
   fiscalModes: ['gateway', 'provider'],
+  fiscalFlows: FLOWS,
   markingSupported: true,
   providerDocuments: 'fetched',
   // Whether a reversal makes a document is nowhere said: `clickCapabilities`.
   refundDocuments: null,
-  attachesLink: true,
+  linkFlows: ['hold', 'charge', 'invoice'],
   amountUnit: 'som',
   qrPaymentProvider: 64,
 };
@@ -131,7 +136,7 @@ export class ClickClient implements PaymentProvider {
     return status;
   }
 
-  async refund(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
+  async refund(ref: PaymentRef, { amountTiyin }: RefundOrder): Promise<CallOutcome> {
     const found = await this.idOf(ref);
     if (typeof found !== 'string') return found;
     if (amountTiyin < ref.amountTiyin) return this.refundPart(found, amountTiyin);
@@ -167,7 +172,7 @@ export class ClickClient implements PaymentProvider {
 
   /** Read before write: whether handing in twice makes two documents is nowhere said. */
   async submitLines(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome> {
-    const known = await this.fetchDocument(ref, { which: 'sale', sale: null, isMoneyBack: false });
+    const known = await this.fetchDocument(ref, { which: 'sale', sale: null, isMoneyBack: false, lines });
     if (known.kind !== 'status' || known.document !== null) return known;
     const { serviceId, sellerTin = null, amountScale: scale = 1 } = this.options;
     const items = clickItems(lines, { sellerTin, scale });

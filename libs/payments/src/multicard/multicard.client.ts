@@ -2,6 +2,7 @@ import { tashkentDateTime } from '#fiscal-domain';
 import { unsayable, type FiscalLines, type WantedDocument } from '../fiscal.js';
 import type { HttpExchange, HttpRequest } from '../http-exchange.js';
 import {
+  FLOWS,
   statusOf,
   type CallOutcome,
   type FiscalLink,
@@ -11,6 +12,7 @@ import {
   type PaymentProvider,
   type PaymentRef,
   type ProviderCapabilities,
+  type RefundOrder,
 } from '../port.js';
 import { textAt, type WireObject } from '../wire.js';
 import { MULTICARD_LINE_FORM, multicardDocument, multicardItems } from './multicard-ofd.js';
@@ -46,12 +48,15 @@ export const MULTICARD_CAPABILITIES: ProviderCapabilities = {
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
   // It has to be enabled there: `multicardCapabilities`.
   partialRefunds: [],
+  preparedFlows: ['hold', 'veto'],
   statusByOurRef: false,
+  statusFlows: FLOWS,
   fiscalModes: ['gateway', 'provider'],
+  fiscalFlows: FLOWS,
   markingSupported: true,
   providerDocuments: 'fetched',
   refundDocuments: 'fetched',
-  attachesLink: true,
+  linkFlows: ['hold', 'charge', 'invoice', 'veto'],
   amountUnit: 'tiyin',
   qrPaymentProvider: null,
 };
@@ -120,7 +125,7 @@ export class MulticardClient implements PaymentProvider {
     return answer.kind === 'data' ? statusOf('voided', { providerRef: ref.providerRef }) : readInstead(answer);
   }
 
-  async refund(ref: PaymentRef, amountTiyin: number): Promise<CallOutcome> {
+  async refund(ref: PaymentRef, { amountTiyin }: RefundOrder): Promise<CallOutcome> {
     if (amountTiyin < ref.amountTiyin) return this.refundPart(ref, amountTiyin);
     const answer = await this.call('DELETE', `/payment/${idOf(ref)}`);
     // "Not found" is also the answer about what was given back before.

@@ -1,5 +1,6 @@
 import type { HttpExchange } from '../http-exchange.js';
 import {
+  FLOWS,
   statusOf,
   type CallOutcome,
   type FiscalLink,
@@ -29,13 +30,16 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   holdSeconds: 24 * 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
   partialRefunds: [],
+  preparedFlows: ['hold'],
   statusByOurRef: false,
+  statusFlows: ['hold'],
   fiscalModes: ['gateway', 'provider'],
+  fiscalFlows: FLOWS,
   // `detail` has no field for marking codes.
   markingSupported: false,
   providerDocuments: 'told',
   refundDocuments: 'told',
-  attachesLink: true,
+  linkFlows: ['hold'],
   amountUnit: 'tiyin',
   qrPaymentProvider: 141,
 };

@@ -70,9 +70,16 @@ class ProviderSchema {
       const name = (request as { method?: unknown } | null)?.method;
       return calls.find((call) => call.name === name);
     }
-    if (by === 'provider') return calls.find((call) => call.name === callbackName(provider, request));
+    if (by === 'provider' && (provider === 'click' || provider === 'multicard'))
+      return calls.find((call) => call.name === callbackName(provider, request));
     const fitting = calls.filter((call) => patternOf(call.path).test(path));
+    // Calls to one and the same address are told apart by what they say.
+    if (by === 'provider') return fitting.find((call) => this.fits(call, request)) ?? fitting[0];
     return fitting.sort((left, right) => braces(left.path) - braces(right.path))[0];
+  }
+
+  private fits({ request }: DocumentedCall, said: unknown): boolean {
+    return request === null || this.errors(request, said).length === 0;
   }
 
   private errors(name: string, value: unknown): string[] {
@@ -104,8 +111,12 @@ function braces(path: string): number {
 function isFailure({ provider, by, status, answer }: Exchange): boolean {
   const fields = (answer ?? {}) as Record<string, unknown>;
   if (provider === 'payme') return 'error' in fields;
-  if (by === 'provider') return false;
-  return provider === 'click' ? 'error_code' in fields && fields['error_code'] !== 0 : status !== 200;
+  if (by === 'provider') return status !== 200 && provider !== 'click' && provider !== 'multicard';
+  const codes = ['error_code', 'errorCode', 'error'].filter((name) => name in fields);
+  if (codes.length > 0 && provider !== 'multicard') return codes.some((name) => fields[name] !== 0);
+  if (provider === 'atmos')
+    return (fields['result'] as { code?: unknown } | undefined)?.code !== 'OK' && 'result' in fields;
+  return status >= 300;
 }
 
 const SCHEMAS = new Map<ProviderCode, ProviderSchema>();

@@ -59,7 +59,7 @@ function isList({ responses }: Operation): boolean {
   return 'data' in properties && 'next_cursor' in properties;
 }
 
-test('there are operations to look at', () => {
+test('there are operations to check', () => {
   expect(operations.length).toBeGreaterThan(100);
   expect(operations.filter(({ operation }) => isList(operation)).length).toBeGreaterThan(20);
 });

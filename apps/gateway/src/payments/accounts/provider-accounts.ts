@@ -5,13 +5,13 @@ import { Problem, type ProblemError } from '#http';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { newId } from '#runtime';
 import { open, seal } from '#secrets';
-import type { ProviderCode } from '#payments';
+import { DEFINITIONS, isProvider, type ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { notFound } from '../../http/own-id.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
-import { ACCOUNT_FIELDS, isProvider, type OpenAccount } from './account-settings.js';
+import { reader, type OpenAccount } from './account-settings.js';
 
 /** As the API shows it: no secret leaves. */
 export interface AccountView {
@@ -71,6 +71,11 @@ export class ProviderAccounts {
   /** Also disabled ones: what they have begun is brought to its end. */
   async open(id: string): Promise<OpenAccount | undefined> {
     return this.opened.get(id) ?? (await this.opened.fetch(id));
+  }
+
+  /** As it was opened a moment ago; for what must not wait. */
+  cached(id: string): OpenAccount | undefined {
+    return this.opened.get(id);
   }
 
   /** The merchant's account for new payments. */
@@ -227,7 +232,8 @@ export function callbackUrl(publicUrl: string, provider: string, accountId: stri
 }
 
 function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWhole: boolean): ProblemError[] {
-  const fields = ACCOUNT_FIELDS[provider];
+  const definition = DEFINITIONS[provider];
+  const { fields } = definition;
   const faults: ProblemError[] = [];
   for (const [name, value] of Object.entries(given)) {
     const known = Object.hasOwn(fields, name) ? fields[name] : undefined;
@@ -239,9 +245,8 @@ function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWh
   for (const [name, { required }] of Object.entries(fields))
     if (isWhole && required && given[name] === undefined)
       faults.push({ pointer: `/settings/${name}`, code: 'required', detail: `${provider} needs ${name}` });
-  // Each of its lines has to name a seller.
-  if (provider === 'click' && given['fiscal_mode'] === 'provider' && given['tin'] === undefined)
-    faults.push({ pointer: '/settings/tin', code: 'required', detail: 'click needs the tin of what it registers' });
+  for (const { field, detail } of definition.faults?.(reader({ provider, values: given })) ?? [])
+    faults.push({ pointer: `/settings/${field}`, code: 'required', detail });
   return faults;
 }
 
@@ -251,7 +256,7 @@ function fieldFaults(provider: ProviderCode, given: Record<string, string>, isWh
  * @throws Problem 422 secret_required for each secret that is set and was not given again
  */
 function refuseKeptSecrets({ provider, settings }: AccountRow, given: Record<string, string>): void {
-  const fallbackOf = (name: string): string | undefined => ACCOUNT_FIELDS[provider][name]?.fallback;
+  const fallbackOf = (name: string): string | undefined => DEFINITIONS[provider].fields[name]?.fallback;
   const isMoved = Object.entries(given).some(
     ([name, value]) => name.endsWith('_url') && value !== (settings.values[name] ?? fallbackOf(name)),
   );
@@ -263,7 +268,7 @@ function refuseKeptSecrets({ provider, settings }: AccountRow, given: Record<str
 }
 
 function secretsAmong(provider: ProviderCode, values: Record<string, string>): string[] {
-  return Object.keys(values).filter((name) => ACCOUNT_FIELDS[provider][name]?.secret === true);
+  return Object.keys(values).filter((name) => DEFINITIONS[provider].fields[name]?.secret === true);
 }
 
 function split(provider: ProviderCode, values: Record<string, string>, sources: string[]) {

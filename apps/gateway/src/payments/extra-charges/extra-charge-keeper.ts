@@ -82,7 +82,8 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
   /** Crash window: after the intent it is not known whether it was sent; the next pass reads the status. */
   private async refund(charge: ExtraCharge, client: PaymentProvider): Promise<void> {
     if (!(await this.charges.beginRefund(charge))) return;
-    const outcome = await client.refund?.(refOf(charge), Number(charge.amount_tiyin));
+    const extra = { amountTiyin: Number(charge.amount_tiyin), key: 'extra', lines: null };
+    const outcome = await client.refund?.(refOf(charge), extra);
     this.logger.warn(
       { payment_id: charge.payment_id, provider_ref: charge.provider_ref, outcome },
       'payments: an extra charge is refunded',

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { SalesDatabase, type Prisma, type StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import type { PaymeTransaction, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
+import type {
+  PaymeTransaction,
+  PaymentEvidence,
+  PaymentFlow,
+  PaymentState,
+  ProviderCode,
+  ProviderDocument,
+} from '#payments';
 import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
@@ -110,6 +117,13 @@ export class InboundRepository {
     return rows[0] ?? null;
   }
 
+  /** By the provider's own id of it. */
+  async findByProviderRef(tx: Tx, accountId: string, providerRef: string): Promise<string | null> {
+    const [row] = await tx.$queryRaw<{ id: string }[]>`
+      SELECT id FROM payments WHERE account_id = ${accountId} AND provider_ref = ${providerRef}`;
+    return row?.id ?? null;
+  }
+
   async hasLive(tx: Tx, paymentId: string): Promise<boolean> {
     const rows = await tx.$queryRaw<unknown[]>`
       SELECT FROM provider_transactions WHERE payment_id = ${paymentId} AND is_live`;
@@ -169,16 +183,16 @@ export class InboundRepository {
   async confirm(
     tx: Tx,
     payment: LockedPayment,
-    paid: { providerRef: string | null; paymentId: string },
+    paid: { providerRef: string | null; paymentId: string; evidence?: PaymentEvidence | null },
   ): Promise<void> {
-    const { providerRef, paymentId } = paid;
-    const known = providerRef === null ? {} : { providerRef };
+    const { providerRef, paymentId, evidence = null } = paid;
+    const known = { ...(providerRef !== null && { providerRef }), ...(evidence !== null && { evidence }) };
     await this.change(tx, payment, { state: 'captured', holdUntil: null, forgetInstrument: true, ...known });
     if (payment.device_id === null) {
       await this.due(tx, payment.id);
       return;
     }
-    const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence: null });
+    const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence });
     await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
     await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_LOOK_MS));
   }

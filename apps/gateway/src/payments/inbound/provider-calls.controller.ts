@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
-import { clickFault, paymeAnswer, paymeError, PROVIDERS, type ProviderCode } from '#payments';
+import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
 import { Problem } from '#http';
 import { CidrSet, parseCidr } from '#outgoing';
 import { type Logger } from '#runtime';
@@ -10,20 +10,7 @@ import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
 import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
-import { ClickCalls } from './click-calls.js';
-import { MulticardCalls } from './multicard-calls.js';
-import { PaymeCalls, type InboundCall } from './payme-calls.js';
-import { providerBodyOf } from './provider-bodies.js';
-
-interface Said {
-  status: number;
-  body: unknown;
-}
-
-interface ProviderCall {
-  code: ProviderCode;
-  body: string;
-}
+import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
 
 /** Of the two seconds that a provider waits; the rest is for the way. */
 const ANSWER_MS = 1_800;
@@ -33,9 +20,7 @@ const ANSWER_MS = 1_800;
 export class ProviderCallsController {
   constructor(
     private readonly accounts: ProviderAccounts,
-    private readonly payme: PaymeCalls,
-    private readonly click: ClickCalls,
-    private readonly multicard: MulticardCalls,
+    private readonly protocols: ProviderProtocols,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -85,18 +70,42 @@ export class ProviderCallsController {
 
   @Post(':provider/:account')
   @OwnAuthentication()
-  async call(
+  call(
     @Param('provider') provider: string,
     @Param('account') accountId: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
+    return this.reply({ provider, accountId, operation: '' }, request, reply);
+  }
+
+  /** Providers that name what they want in the path. */
+  @Post(':provider/:account/:operation')
+  @OwnAuthentication()
+  callByPath(
+    @Param('provider') provider: string,
+    @Param('account') accountId: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { operation } = request.params as { operation: string };
+    return this.reply({ provider, accountId, operation }, request, reply);
+  }
+
+  private async reply(
+    { provider, accountId, operation }: { provider: string; accountId: string; operation: string },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
     const code = PROVIDERS.find((known) => known === provider);
     if (!code) throw notFound('provider account');
-    const { status, body } = await this.inTime({ code, body: providerBodyOf(request) }, () =>
-      this.answerFrom(code, accountId, request),
-    );
-    await reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+    const call: ProviderCall = { code, accountId, operation, request };
+    const { status, body, contentType } = await this.inTime(call, () => this.answerFrom(call));
+    const text = contentType === undefined ? JSON.stringify(body) : String(body);
+    await reply
+      .status(status)
+      .type(contentType ?? 'application/json; charset=utf-8')
+      .send(text);
   }
 
   /** Payme's protocol answers it (-32300, HTTP 200); the others have no word for it. */
@@ -106,7 +115,7 @@ export class ProviderCallsController {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
-    if (provider === 'payme') return this.call(provider, accountId, request, reply);
+    if (provider === 'payme') return this.reply({ provider, accountId, operation: '' }, request, reply);
     const code = PROVIDERS.find((known) => known === provider);
     if (!code) throw notFound('provider account');
     await this.find(code, accountId);
@@ -117,7 +126,7 @@ export class ProviderCallsController {
    * A provider waits two seconds at most. Where the database needs longer it is told "not now", in its own words, and asks
    * again. Meanwhile the first call goes on to its end: the repeat is answered from what that one wrote.
    */
-  private async inTime(call: ProviderCall, answer: () => Promise<Said>): Promise<Said> {
+  private async inTime(call: ProviderCall, answer: () => Promise<InboundAnswer>): Promise<InboundAnswer> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
       timer = setTimeout(() => resolve(null), ANSWER_MS);
@@ -125,32 +134,26 @@ export class ProviderCallsController {
     const answering = answer();
     const said = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
     if (said) return said;
+    const { accountId } = call;
     this.logger.warn({ provider: call.code }, 'payment: a provider was told to ask again, its call took too long');
     // Nobody waits for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
-    return failureOf(call);
+    return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
   }
 
   /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
-  private async answerFrom(code: ProviderCode, accountId: string, request: FastifyRequest): Promise<Said> {
-    const body = providerBodyOf(request);
+  private async answerFrom(call: ProviderCall): Promise<InboundAnswer> {
+    const { code, accountId, request } = call;
     try {
       const account = await this.find(code, accountId);
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      return await this.answer({
-        account,
-        method: request.method,
-        authorization: request.headers.authorization,
-        address: request.ip,
-        body,
-        isKnownSource: isKnown,
-      });
+      return await this.protocols.answer(account, call, isKnown);
     } catch (error) {
       if (error instanceof Problem && error.code === 'not_found') throw error;
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
-      return failureOf({ code, body });
+      return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
     }
   }
 
@@ -159,34 +162,6 @@ export class ProviderCallsController {
     if (account?.provider !== provider) throw notFound('provider account');
     return account;
   }
-
-  private async answer(call: InboundCall): Promise<Said> {
-    switch (call.account.provider) {
-      case 'payme':
-        return { status: 200, body: await this.payme.answer(call) };
-      case 'click':
-        if (!call.isKnownSource) return { status: 200, body: clickFault(call.body, -1) };
-        return { status: 200, body: await this.click.answer(call) };
-      case 'multicard':
-        return this.multicard.answer(call);
-    }
-  }
-}
-
-function failureOf({ code, body }: ProviderCall): Said {
-  switch (code) {
-    case 'payme':
-      return { status: 200, body: paymeAnswer(idIn(body), { error: paymeError('system') }) };
-    case 'click':
-      return { status: 200, body: clickFault(body, -7) };
-    case 'multicard':
-      return { status: 500, body: { success: false } };
-  }
-}
-
-function idIn(body: string): number | null {
-  const match = /"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(body);
-  return match ? Number(match[1]) : null;
 }
 
 function isKnownSource({ sources }: OpenAccount, address: string): boolean {

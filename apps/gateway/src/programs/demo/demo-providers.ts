@@ -34,11 +34,29 @@ export async function storeProviderAccounts(
     values: { application_id: 'demo', store_id: '6', api_url: `${simulator}/multicard` },
     credentials: { secret: known['secret'] ?? randomBytes(12).toString('hex') },
   }));
+  const uzum = await store(prisma, settings, { merchantId, provider: 'uzum' }, (known) => ({
+    values: {
+      ...{ merchant_service_id: '101202', merchant_login: 'uzum', terminal_id: '5f0b2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4' },
+      ...{ fastpay_service_id: '77', fastpay_user_id: '8461', cashbox_code: 'till-1' },
+      ...{ checkout_url: `${simulator}/uzum/checkout`, fastpay_url: `${simulator}/uzum/fastpay` },
+      ...{ ofd_url: `${simulator}/uzum/ofd`, open_url: `${simulator}/uzum/open-service` },
+    },
+    credentials: Object.fromEntries(
+      ['merchant_password', 'api_key', 'fastpay_secret'].map((name) => [
+        name,
+        known[name] ?? randomBytes(12).toString('hex'),
+      ]),
+    ),
+  }));
   const facts = { url: payme.url, key: payme.credentials['key'] ?? '', account_field: 'order_id' };
   tellSimulator(settings, {
     payme: facts,
     click: { url: click.url, service_id: '12345', secret_key: click.credentials['secret_key'] },
     multicard: { secret: multicard.credentials['secret'], store_id: '6' },
+    uzum: {
+      ...{ url: uzum.url, service_id: '101202', login: 'uzum', account_param: 'order_id' },
+      password: uzum.credentials['merchant_password'],
+    },
   });
   return facts;
 }

@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import { isId } from '#fiscal-domain';
+import type {
+  InboundAnswer,
+  InboundChange,
+  InboundCommand,
+  InboundRequest,
+  InboundTransaction,
+  TransactionProtocol,
+} from '#payments';
+import { RingLanes } from '../../receipts/ring-lanes.js';
+import { reader, type OpenAccount } from '../accounts/account-settings.js';
+import { PaymentWorker } from '../payment-worker.js';
+import { InboundRepository, type LockedPayment, type TransactionRow, type Tx } from './inbound.repository.js';
+
+export interface ProviderRequest {
+  account: OpenAccount;
+  address: string;
+  request: InboundRequest;
+}
+
+/** One call with the payment and its receipt locked. */
+interface At {
+  account: OpenAccount;
+  payment: LockedPayment;
+  command: InboundCommand;
+  lifetimeMs: number;
+}
+
+/**
+ * Calls of providers that keep transactions of their own and drive (Uzum, Paynet): decided by what is stored, written with its answer in one
+ * commit. What a protocol says is its own; that one order has one live transaction, and that money and receipt move together, is here.
+ */
+@Injectable()
+export class TransactionCalls {
+  constructor(
+    private readonly rows: InboundRepository,
+    private readonly lanes: RingLanes,
+    private readonly worker: PaymentWorker,
+  ) {}
+
+  async answer(protocol: TransactionProtocol, { account, address, request }: ProviderRequest): Promise<InboundAnswer> {
+    const read = reader(account);
+    const reading = protocol.read(request, read);
+    if (reading.kind === 'answered') return reading.answer;
+    if (reading.kind === 'statement')
+      return reading.answer((await this.rows.statement(account.id, reading.fromMs, reading.toMs)).map(ofStatement));
+    const { command } = reading;
+    let performed: LockedPayment | null = null;
+    const answer = await this.rows.inTransaction(async (tx) => {
+      const { payment, transaction } = await this.find(tx, account, command);
+      const hasLive = payment !== null && (await this.rows.hasLive(tx, payment.id));
+      const facts = {
+        order: payment && orderOf(payment, hasLive),
+        transaction: transaction && transactionOf(transaction),
+        isClosed: payment !== null && isClosed(payment),
+        isDelivered: payment?.is_delivered === true,
+        nowMs: Date.now(),
+      };
+      const decision = protocol.decide(command, facts, request, read);
+      if (decision.changes.length === 0 || !payment) return decision.answer;
+      const { lifetimeMs } = protocol;
+      if (await this.write(tx, { account, payment, command, lifetimeMs }, decision.changes)) performed = payment;
+      await this.rows.keep(tx, {
+        ...{ accountId: account.id, address, body: request.body, answer: decision.answer.body },
+        ...{ operation: command.operation, providerRef: command.transactionId, paymentId: payment.id },
+        amountTiyin: Number(payment.amount_tiyin),
+      });
+      return decision.answer;
+    });
+    this.afterCommit(performed);
+    return answer;
+  }
+
+  /** Nobody waits for the rest. */
+  private afterCommit(performed: LockedPayment | null): void {
+    if (performed === null) return;
+    this.worker.watch(performed.receipt_id, performed.id);
+    if (performed.device_id === null) this.worker.soon(performed.id);
+    else this.lanes.ring(performed.device_id, performed.receipt_id);
+  }
+
+  private async find(
+    tx: Tx,
+    account: OpenAccount,
+    { transactionId, ourRef }: InboundCommand,
+  ): Promise<{ payment: LockedPayment | null; transaction: TransactionRow | null }> {
+    const before = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
+    // Malformed and unknown references cannot be told apart.
+    const reference = before?.payment_id ?? ourRef ?? '';
+    const payment = isId('pay', reference) ? await this.rows.lock(tx, account.id, reference) : null;
+    if (payment === null || payment.flow !== 'inbound') return { payment: null, transaction: null };
+    // Read again: the payment's lock is what makes two calls of the same transaction follow each other.
+    const transaction = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
+    return { payment, transaction };
+  }
+
+  /** @returns whether the order was paid */
+  private async write(tx: Tx, at: At, changes: readonly InboundChange[]): Promise<boolean> {
+    const { payment } = at;
+    let isPerformed = false;
+    for (const change of changes) {
+      if (change.kind === 'create') await this.create(tx, at, change.atMs);
+      else await this.move(tx, at, change);
+      // What follows is written on what the first has left.
+      if (change.kind === 'create') payment.state = 'reserved';
+      isPerformed ||= change.kind === 'perform';
+    }
+    return isPerformed;
+  }
+
+  private async create(tx: Tx, { account, payment, command, lifetimeMs }: At, atMs: number): Promise<void> {
+    await this.rows.insertTransaction(tx, {
+      ...{ accountId: account.id, id: command.transactionId ?? '', paymentId: payment.id, isLive: true },
+      ...{ amountTiyin: Number(payment.amount_tiyin), providerTimeMs: command.timeMs ?? atMs, createTimeMs: atMs },
+    });
+    const until = new Date(atMs + lifetimeMs);
+    await this.rows.change(tx, payment, { state: 'reserved', holdUntil: until });
+    await this.rows.dueAt(tx, payment.id, until);
+  }
+
+  private async move(
+    tx: Tx,
+    { account, payment, command }: At,
+    change: Exclude<InboundChange, { kind: 'create' }>,
+  ): Promise<void> {
+    const where = { accountId: account.id, id: command.transactionId ?? '' };
+    if (change.kind === 'perform') {
+      await this.rows.moveTransaction(tx, where, { state: 2, atMs: change.atMs, reason: null });
+      const { evidence } = command;
+      await this.rows.confirm(tx, payment, { providerRef: where.id, paymentId: where.id, evidence });
+      return;
+    }
+    await this.rows.moveTransaction(tx, where, { state: change.state, atMs: change.atMs, reason: change.reason });
+    if (change.state === -1) return this.free(tx, payment);
+    if (payment.state !== 'captured') return;
+    await this.rows.reverse(tx, payment, `cancelled at ${account.provider}, reason ${String(change.reason)}`);
+  }
+
+  /** The customer may try again, until his time is over. */
+  private async free(tx: Tx, payment: LockedPayment): Promise<void> {
+    if (payment.state !== 'reserved') return;
+    await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
+    await this.rows.due(tx, payment.id);
+  }
+}
+
+function orderOf(payment: LockedPayment, hasLive: boolean) {
+  const { state } = payment;
+  return {
+    amountTiyin: Number(payment.amount_tiyin),
+    isPayable: state === 'pending' && payment.is_in_time && !payment.cancel_requested && !hasLive,
+    // Also what has gone back since: the order was paid once, and is not to be paid again.
+    isPaid: state === 'captured' || state.startsWith('refund'),
+  };
+}
+
+/** A transaction that was created may only be paid while its payment is reserved for it. */
+function isClosed({ state, cancel_requested: isCancelled }: LockedPayment): boolean {
+  return isCancelled || state !== 'reserved';
+}
+
+function transactionOf(row: TransactionRow): InboundTransaction {
+  return {
+    ...{ id: row.id, ourRef: row.payment_id, amountTiyin: Number(row.amount_tiyin) },
+    ...{ state: row.state, reason: row.reason, createTimeMs: Number(row.create_time_ms) },
+    ...{ performTimeMs: Number(row.perform_time_ms), cancelTimeMs: Number(row.cancel_time_ms) },
+  };
+}
+
+function ofStatement({
+  account,
+  ...rest
+}: Awaited<ReturnType<InboundRepository['statement']>>[number]): InboundTransaction {
+  const { id, amountTiyin, state, createTimeMs, performTimeMs, cancelTimeMs, reason } = rest;
+  return { id, ourRef: account, amountTiyin, state, createTimeMs, performTimeMs, cancelTimeMs, reason };
+}

@@ -1,0 +1,43 @@
+import { address, choice, field, optional, OPTIONAL_SECRET, SECRET, type ProviderDefinition } from '../definition.js';
+import type { LineForm } from '../fiscal.js';
+import type { ReadValue } from '../inbound.js';
+import { ATMOS_CALLBACKS } from './atmos.callback.js';
+import { atmosCapabilities, AtmosClient } from './atmos.client.js';
+
+const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
+
+function holdOf(read: ReadValue): { holds: boolean; holdMinutes: number } {
+  return { holds: read('mode') === 'hold', holdMinutes: Number(read('hold_minutes')) };
+}
+
+export const ATMOS: ProviderDefinition = {
+  code: 'atmos',
+  fields: {
+    consumer_key: field(),
+    consumer_secret: SECRET,
+    store_id: field({ pattern: /^\d{1,12}$/ }),
+    terminal_id: optional({ pattern: /^[A-Za-z0-9]{1,32}$/ }),
+    /** Signs ATMOS's callbacks; without it none is taken, and the status alone is read. */
+    api_key: OPTIONAL_SECRET,
+    api_url: address('https://apigw.atmos.uz'),
+    /** Holds are known from community notes alone. */
+    mode: choice('charge', 'hold'),
+    hold_minutes: optional({ pattern: /^[1-9]\d{0,4}$/, fallback: '30' }),
+    /** Whether a bound card is confirmed by the fixed code, or its customer is asked for one. */
+    card_code: choice('fixed', 'customer'),
+  },
+  hosts: ['apigw.atmos.uz', 'partner.atmos.uz'],
+  sources: [],
+  hints: ATMOS_CALLBACKS,
+  capabilities: (read) => atmosCapabilities(holdOf(read)),
+  lineForm: () => NO_LINES,
+  client: (read, exchange) =>
+    new AtmosClient(
+      {
+        ...{ apiUrl: read('api_url'), consumerKey: read('consumer_key'), consumerSecret: read('consumer_secret') },
+        ...{ storeId: read('store_id'), terminalId: read('terminal_id'), ...holdOf(read) },
+        asksCode: read('card_code') === 'customer',
+      },
+      exchange,
+    ),
+};

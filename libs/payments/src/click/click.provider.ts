@@ -1,0 +1,72 @@
+import { address, choice, field, FISCAL_MODE, SECRET, SELLER_TIN, type ProviderDefinition } from '../definition.js';
+import type { ReadValue } from '../inbound.js';
+import { tiyinToSom } from '../som.js';
+import { clickLineForm, type ClickAmountScale } from './click-ofd.js';
+import { clickCapabilities, ClickClient } from './click.client.js';
+
+const NUMBER = field({ pattern: /^\d{1,12}$/ });
+
+function amountScaleOf(read: ReadValue): ClickAmountScale {
+  return read('ofd_amount_scale') === '1000' ? 1_000 : 1;
+}
+
+function enabledFor(read: ReadValue): { linksRefunds: boolean; refundsParts: boolean } {
+  return { linksRefunds: read('refund_documents') === 'link', refundsParts: read('partial_refunds') === 'on' };
+}
+
+export const CLICK: ProviderDefinition = {
+  code: 'click',
+  fields: {
+    service_id: NUMBER,
+    merchant_id: NUMBER,
+    merchant_user_id: NUMBER,
+    secret_key: SECRET,
+    api_url: address('https://api.click.uz/v2/merchant'),
+    checkout_url: address('https://my.click.uz/services/pay'),
+    fiscal_mode: FISCAL_MODE,
+    tin: SELLER_TIN,
+    /** How lines that Click registers count: which of the two is nowhere confirmed. */
+    ofd_amount_scale: choice('1', '1000'),
+    /** Click's documents say of nothing that has to be enabled for them. */
+    partial_refunds: choice('on', 'off'),
+    /** The answer to a repeated Complete of the attempt that paid: -4 as documented, or 0. */
+    repeated_complete: choice('-4', '0'),
+    /** Whether click_paydoc_id is the Merchant API's payment_id, or that has to be found by our reference. */
+    payment_number: choice('paydoc', 'lookup'),
+    /** Whether the link of a payment becomes the refund's after a reversal is nowhere confirmed either. */
+    refund_documents: choice('operator', 'link'),
+  },
+  // Each line has to name a seller.
+  faults: (read) =>
+    read('fiscal_mode') === 'provider' && read('tin') === ''
+      ? [{ field: 'tin', detail: 'click needs the tin of what it registers' }]
+      : [],
+  hosts: ['api.click.uz', 'my.click.uz'],
+  sources: [],
+  capabilities: (read) => clickCapabilities(enabledFor(read)),
+  lineForm: (read) => clickLineForm(amountScaleOf(read)),
+  client: (read, exchange) => {
+    const who = { serviceId: read('service_id'), merchantUserId: read('merchant_user_id') };
+    const sellerTin = read('tin');
+    return new ClickClient(
+      {
+        apiUrl: read('api_url'),
+        ...who,
+        secretKey: read('secret_key'),
+        ...(sellerTin !== '' && { sellerTin }),
+        amountScale: amountScaleOf(read),
+        ...enabledFor(read),
+      },
+      exchange,
+    );
+  },
+  checkout: (read, { ourRef, amountTiyin, returnUrl }) => {
+    const url = new URL(read('checkout_url'));
+    url.searchParams.set('service_id', read('service_id'));
+    url.searchParams.set('merchant_id', read('merchant_id'));
+    url.searchParams.set('amount', tiyinToSom(amountTiyin));
+    url.searchParams.set('transaction_param', ourRef);
+    if (returnUrl !== null) url.searchParams.set('return_url', returnUrl);
+    return { type: 'redirect', url: url.href };
+  },
+};

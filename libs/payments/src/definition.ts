@@ -1,0 +1,78 @@
+import type { LineForm } from './fiscal.js';
+import type { HintProtocol, ReadValue, TransactionProtocol } from './inbound.js';
+import type { HttpExchange } from './http-exchange.js';
+import type { NextAction, PaymentProvider, ProviderCapabilities, ProviderCode } from './port.js';
+
+/** One field of a provider account: where it is kept, and what it must look like. */
+export interface AccountField {
+  secret: boolean;
+  required: boolean;
+  pattern: RegExp;
+  fallback?: string;
+}
+
+/** What is wrong with the fields together, beyond what each says for itself. */
+export interface FieldFault {
+  field: string;
+  detail: string;
+}
+
+/** A payment that its customer begins at the provider. */
+export interface CheckoutOrder {
+  ourRef: string;
+  amountTiyin: number;
+  returnUrl: string | null;
+}
+
+/** All that the gateway has to know of a provider beside its calls to us (docs/payments/new-provider.md). */
+export interface ProviderDefinition {
+  readonly code: ProviderCode;
+  readonly fields: Readonly<Record<string, AccountField>>;
+  /** @returns fields that are missing because of what others say */
+  faults?(read: ReadValue): readonly FieldFault[];
+  /** Hosts of its production and test environments, as its documents name them. */
+  readonly hosts: readonly string[];
+  /** Networks from which it calls, as its documents name them. */
+  readonly sources: readonly string[];
+  /** Some of what is possible has to be enabled for an account. */
+  capabilities(read: ReadValue): ProviderCapabilities;
+  /** What of a receipt's lines it can register itself. */
+  lineForm(read: ReadValue): LineForm;
+  client(read: ReadValue, exchange: HttpExchange): PaymentProvider;
+  /** Its calls to us by which it drives payments. */
+  readonly inbound?: TransactionProtocol;
+  /** Its calls to us that only say that something changed. */
+  readonly hints?: HintProtocol;
+  /** Where the customer of an `inbound` payment goes. */
+  checkout?(read: ReadValue, order: CheckoutOrder): NextAction;
+}
+
+const URL_PATTERN = /^https?:\/\/[^\s]{1,500}$/;
+const TEXT = /^[\x21-\x7e]{1,200}$/;
+
+export function field(more: Partial<AccountField> = {}): AccountField {
+  return { secret: false, required: true, pattern: TEXT, ...more };
+}
+
+export function optional(more: Partial<AccountField> = {}): AccountField {
+  return field({ required: false, ...more });
+}
+
+export const SECRET = field({ secret: true });
+export const OPTIONAL_SECRET = optional({ secret: true });
+
+export function address(fallback: string): AccountField {
+  return optional({ pattern: URL_PATTERN, fallback });
+}
+
+/** One of a few words; the first is the one that counts where nothing was chosen. */
+export function choice(...words: readonly [string, ...string[]]): AccountField {
+  const escaped = words.map((word) => word.replaceAll(/[^\w-]/g, String.raw`\$&`));
+  return optional({ pattern: new RegExp(`^(${escaped.join('|')})$`), fallback: words[0] });
+}
+
+/** Who registers the receipts of this account's payments: never both. */
+export const FISCAL_MODE = choice('gateway', 'provider');
+
+/** The merchant's own number at the tax office, for lines that the provider registers. */
+export const SELLER_TIN = optional({ pattern: /^\d{9}$/ });

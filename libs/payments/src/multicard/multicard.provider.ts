@@ -1,0 +1,51 @@
+import {
+  address,
+  choice,
+  field,
+  FISCAL_MODE,
+  optional,
+  SECRET,
+  SELLER_TIN,
+  type ProviderDefinition,
+} from '../definition.js';
+import { MULTICARD_LINE_FORM } from './multicard-ofd.js';
+import { multicardCapabilities, MulticardClient } from './multicard.client.js';
+
+export const MULTICARD: ProviderDefinition = {
+  code: 'multicard',
+  fields: {
+    application_id: field(),
+    secret: SECRET,
+    store_id: field(),
+    api_url: address('https://mesh.multicard.uz'),
+    token_header: choice('authorization', 'x-access-token'),
+    hold_minutes: optional({ pattern: /^\d{1,5}$/, fallback: '60' }),
+    /** What an invoice names of a sale that our register makes: `lines` only where Multicard's fiscalisation is off. */
+    invoice_ofd: choice('empty', 'lines'),
+    /** Has to be enabled by Multicard. */
+    partial_refunds: choice('off', 'on'),
+    fiscal_mode: FISCAL_MODE,
+    tin: SELLER_TIN,
+  },
+  hosts: ['mesh.multicard.uz', 'dev-mesh.multicard.uz'],
+  sources: ['195.158.26.90/32'],
+  capabilities: (read) => multicardCapabilities({ refundsParts: read('partial_refunds') === 'on' }),
+  lineForm: () => MULTICARD_LINE_FORM,
+  client: (read, exchange) => {
+    const sellerTin = read('tin');
+    return new MulticardClient(
+      {
+        apiUrl: read('api_url'),
+        applicationId: read('application_id'),
+        secret: read('secret'),
+        storeId: read('store_id'),
+        tokenHeader: read('token_header') === 'x-access-token' ? 'x-access-token' : 'authorization',
+        holdMinutes: Number(read('hold_minutes')),
+        refundsParts: read('partial_refunds') === 'on',
+        saysLines: read('invoice_ofd') === 'lines',
+        ...(sellerTin !== '' && { sellerTin }),
+      },
+      exchange,
+    );
+  },
+};

@@ -1,0 +1,64 @@
+import type { HttpAnswer } from '../http-exchange.js';
+import { statusOf, type MoneyStatus, type NoStatus, type StatusFacts } from '../port.js';
+import { somToTiyin } from '../som.js';
+import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+
+const STATUS: Readonly<Record<string, MoneyStatus>> = {
+  created: 'pending',
+  wait_user_action: 'pending',
+  waiting_for_capture: 'authorized',
+  succeeded: 'captured',
+  canceled: 'voided',
+  failed: 'declined',
+  refunded: 'refunded',
+  partially_refunded: 'captured',
+};
+
+/** A payment as Octo shows it; what it leaves out is not known. */
+export function octoPaymentStatus(payment: WireObject): StatusFacts {
+  const said = STATUS[textAt(payment, 'status') ?? ''] ?? 'in_flight';
+  const amountTiyin = tiyinAt(payment, 'total_sum');
+  const refundedTiyin = tiyinAt(payment, 'refunded_sum');
+  const currency = textAt(payment, 'currency');
+  const isOther = currency !== null && currency !== 'UZS';
+  // Some shops are shown what went back only by its sum.
+  const isAllBack = said === 'captured' && amountTiyin !== null && refundedTiyin === amountTiyin && amountTiyin > 0;
+  return statusOf(isOther ? 'manual' : isAllBack ? 'refunded' : said, {
+    providerRef: textAt(payment, 'octo_payment_UUID'),
+    amountTiyin,
+    refundedTiyin,
+    evidence: { rrn: digits(textAt(payment, 'rrn')), phone: null, cardType: null },
+  });
+}
+
+function tiyinAt(payment: WireObject, key: string): number | null {
+  const found = payment[key];
+  if (typeof found !== 'number' && typeof found !== 'string') return null;
+  const read = somToTiyin(found);
+  return read.kind === 'ok' ? read.tiyin : null;
+}
+
+function digits(text: string | null): string | null {
+  return text !== null && /^\d{1,16}$/.test(text) ? text : null;
+}
+
+export type OctoAnswer = { kind: 'data'; data: WireObject } | NoStatus;
+
+/** Turned away before anything was looked at: asked too often. */
+const TOO_OFTEN = 11;
+/** A format or a secret that is wrong, a sum that cannot be: the documents' own list. */
+const DEFINITIVE: ReadonlySet<number> = new Set([1, 2, 3]);
+
+/** `{error, errMessage, data}`, always HTTP 200. */
+export function octoAnswer(answer: HttpAnswer): OctoAnswer {
+  if (answer.kind !== 'answered') return answer;
+  const { status, body } = answer;
+  if (!isObject(body) || status >= 500) return { kind: 'unknown', detail: `HTTP ${String(status)}` };
+  const error = integerAt(body, 'error');
+  // Older shops have the fields beside `error`.
+  if (error === 0) return { kind: 'data', data: isObject(body['data']) ? objectAt(body, 'data') : body };
+  const detail = textAt(body, 'errMessage') ?? textAt(body, 'errorMessage') ?? 'no message';
+  if (error === TOO_OFTEN) return { kind: 'unsent', detail: `error 11: ${detail}` };
+  if (error !== null && DEFINITIVE.has(error)) return { kind: 'refused', code: String(error), detail };
+  return { kind: 'unknown', detail: `error ${String(error)}: ${detail}` };
+}

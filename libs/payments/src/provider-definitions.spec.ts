@@ -1,0 +1,87 @@
+// A definition says of its provider only what its client can do: the saga asks nothing of it that is not there.
+import { FLOWS, PROVIDERS, type PaymentProvider, type ProviderCapabilities } from './port.js';
+import { DEFINITIONS } from './registry.js';
+import { operationId } from './operation-id.js';
+
+/** An account with every product and every switch that a field offers, one after the other. */
+function accountsOf(provider: (typeof PROVIDERS)[number]): Record<string, string>[] {
+  const { fields } = DEFINITIONS[provider];
+  const full = Object.fromEntries(
+    Object.entries(fields).map(([name, { fallback }]) => [name, fallback ?? '123456789']),
+  );
+  const choices = Object.entries(fields).flatMap(([name, { pattern }]) =>
+    (/^\^\(([^)]+)\)\$$/.exec(pattern.source)?.[1] ?? '')
+      .split('|')
+      .filter((word) => word !== '' && pattern.test(word))
+      .map((word) => ({ ...full, [name]: word })),
+  );
+  return [full, ...choices];
+}
+
+const nobody = () => Promise.resolve({ kind: 'unsent' as const, detail: 'nobody' });
+
+describe.each(PROVIDERS)('%s', (provider) => {
+  const definition = DEFINITIONS[provider];
+
+  it('has its code, and fallbacks that fit their own fields and hosts', () => {
+    expect(definition.code).toBe(provider);
+    for (const [name, { fallback, pattern, secret }] of Object.entries(definition.fields)) {
+      expect([name, fallback === undefined || pattern.test(fallback)]).toEqual([name, true]);
+      expect([name, secret && fallback !== undefined]).toEqual([name, false]);
+      if (!name.endsWith('_url')) continue;
+      expect(definition.hosts).toContain(new URL(fallback ?? '').hostname);
+    }
+  });
+
+  it.each(
+    accountsOf(provider).map((account): [string, Record<string, string>] => [
+      JSON.stringify(account).slice(0, 60),
+      account,
+    ]),
+  )('can do what it says: %s…', (_name, account) => {
+    const read = (name: string): string => account[name] ?? '';
+    const client = definition.client(read, nobody);
+    const capabilities = definition.capabilities(read);
+    expect(client.code).toBe(provider);
+    expect(client.capabilities).toEqual(capabilities);
+    expect(shortcomings(client, capabilities)).toEqual([]);
+    const inbound = Object.values(capabilities.flows).includes('inbound');
+    expect(inbound).toBe(inbound && definition.checkout !== undefined);
+  });
+});
+
+function shortcomings(client: PaymentProvider, can: ProviderCapabilities): string[] {
+  const flows = FLOWS.filter((flow) => Object.values(can.flows).includes(flow));
+  const found: string[] = [];
+  const want = (what: string, isNeeded: boolean, method: keyof PaymentProvider): void => {
+    if (isNeeded && client[method] === undefined) found.push(`${what} without ${method}`);
+  };
+  want('preparedFlows', can.preparedFlows.length > 0, 'prepare');
+  want(
+    'a flow of ours',
+    flows.some((flow) => flow !== 'inbound' && flow !== 'veto'),
+    'authorize',
+  );
+  want('a hold', flows.includes('hold'), 'capture');
+  want(
+    'a hold, a page',
+    flows.some((flow) => flow === 'hold' || flow === 'invoice' || flow === 'veto'),
+    'void',
+  );
+  want('statusFlows', can.statusFlows.length > 0, 'fetchStatus');
+  want('linkFlows', can.linkFlows.length > 0, 'attachLink');
+  want(
+    'refunds',
+    flows.some((flow) => can.refundInitiator[flow] === 'us'),
+    'refund',
+  );
+  want('documents', can.providerDocuments === 'fetched', 'fetchDocument');
+  if (flows.includes('hold') && can.holdSeconds === null) found.push('a hold of unknown length');
+  return found;
+}
+
+it('an operation id is the same for the same parts, another for others, and a UUID of version 5', () => {
+  expect(operationId('pay_1', 'refund', '7')).toBe(operationId('pay_1', 'refund', '7'));
+  expect(operationId('pay_1', 'refund', '7')).not.toBe(operationId('pay_1', 'refund', '8'));
+  expect(operationId('pay_1')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});

@@ -1,0 +1,55 @@
+// ATMOS: a customer's code may be wrong and tried again, and a callback moves nothing by itself.
+import { atmosSign } from '#payments';
+import { post } from './kit/callers.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
+
+const fixture = paymentsFixture();
+const PAYMENT = { provider: 'atmos', token: 'otp-token' };
+const confirm = (id: string, otp: string) => fixture.ask('POST', `/v1/payments/${id}/confirm`, { otp });
+
+describe.each(['charge', 'hold'])('with a code of the customer’s (%s)', (mode) => {
+  beforeAll(() => fixture.choose('atmos', { card_code: 'customer', mode }));
+
+  it('waits for the code, takes a wrong one for none, and the right one once', async () => {
+    const { status, body } = await fixture.pay(PAYMENT);
+    expect([status, body.status, body.next_action.type]).toEqual([202, 'pending', 'otp']);
+    await confirm(body.id, '000000');
+    await fixture.until(body.id, { status: 'pending' });
+    expect((await fixture.read(body.id)).next_action.type).toBe('otp');
+    expect((await fixture.simulated(body.id)).every(({ captures }) => captures === 0)).toBe(true);
+    await confirm(body.id, '112233');
+    await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+    expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 1, refunds: 0 }]);
+  });
+
+  it('a payment that is cancelled while it waits takes nothing', async () => {
+    const { body } = await fixture.pay(PAYMENT);
+    await fixture.ask('POST', `/v1/payments/${body.id}/cancel`);
+    await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
+    expect((await fixture.simulated(body.id)).every(({ captures }) => captures === 0)).toBe(true);
+  });
+});
+
+it('a callback is only a reason to look: forged, false and repeated ones change nothing', async () => {
+  await fixture.choose('atmos', { card_code: 'customer', mode: 'charge' });
+  const { body } = await fixture.pay(PAYMENT);
+  const [known] = await fixture.simulated(body.id);
+  const signed = { storeId: '1', transactionId: known?.id ?? '', invoice: body.id, amount: String(PRICE) };
+  const said = { store_id: '1', transaction_id: signed.transactionId, invoice: body.id, amount: signed.amount };
+  const url = fixture.accounts.atmos?.url ?? '';
+  const before = await fixture.gateway.prisma.providerCallback.count();
+  for (const forged of [
+    { ...said, sign: atmosSign(signed, 'another-key') },
+    { ...said, amount: '1', sign: atmosSign(signed, 'atmos-key') },
+    { ...said, store_id: '2', sign: atmosSign({ ...signed, storeId: '2' }, 'atmos-key') },
+    said,
+  ])
+    expect((await post(url, forged)()).status).toBe(403);
+  expect(await fixture.gateway.prisma.providerCallback.count()).toBe(before);
+  // Well signed, and not so: nothing was taken.
+  const lie = { ...said, sign: atmosSign(signed, 'atmos-key') };
+  for (let call = 0; call < 2; call += 1) expect(await post(url, lie)()).toMatchObject({ status: 200 });
+  expect((await fixture.read(body.id)).status).toBe('pending');
+  await confirm(body.id, '112233');
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+});

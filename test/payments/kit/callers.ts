@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { octoSignatures, uzumMerchantAuth, type ProviderCode } from '#payments';
+import { schemaFile, type Exchange } from '../../../libs/payments/src/testing/provider-schemas.js';
+import type { PaymentsFixture } from '../payments-fixture.js';
+
+type Call = () => Promise<{ status: number; body: unknown }>;
+
+/** A provider that calls us, as the suite of callbacks needs to know it (docs/payments/new-provider.md). */
+export interface ProviderCaller {
+  name: string;
+  provider: ProviderCode;
+  /** What a client sends to pay this way. */
+  payment: Record<string, unknown>;
+  /** The account's settings for it. */
+  choose?(fixture: PaymentsFixture): Promise<void>;
+  /** The HTTP status of what is turned away. */
+  refusedStatus: number;
+  /** Calls whose caller has not proven who it is. */
+  forged(fixture: PaymentsFixture, paymentId: string): Call[];
+  /** A well-made call about this order. */
+  about(fixture: PaymentsFixture, paymentId: string, amountTiyin: number): Call;
+  /** A well-made call that claims that the order is paid. */
+  lie(fixture: PaymentsFixture, paymentId: string): Call;
+  /** Calls and answers of the documents. */
+  examples(): Exchange[];
+}
+
+export function post(url: string, body: unknown, headers: Record<string, string> = {}): Call {
+  return async () => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text.startsWith('{') ? (JSON.parse(text) as unknown) : text };
+  };
+}
+
+const UZUM_AUTH = uzumMerchantAuth('uzum', 'uzum-password');
+const uzumUrl = ({ accounts }: PaymentsFixture): string => accounts.uzum?.url ?? '';
+const uzumBody = (more: object): object => ({ serviceId: 101202, timestamp: Date.now(), ...more });
+
+const UZUM_MERCHANT: ProviderCaller = {
+  ...{ name: 'uzum merchant', provider: 'uzum', payment: { provider: 'uzum' }, refusedStatus: 400 },
+  choose: (fixture) => fixture.choose('uzum', { page: 'merchant' }),
+  forged: (fixture, id) => {
+    const url = `${uzumUrl(fixture)}/create`;
+    const creation = { transId: randomUUID(), params: { order_id: id }, amount: 112_000 };
+    return [
+      post(url, uzumBody(creation)),
+      post(url, uzumBody(creation), { authorization: uzumMerchantAuth('uzum', 'wrong') }),
+      post(url, { ...uzumBody(creation), serviceId: 1 }, { authorization: UZUM_AUTH }),
+      post(url, '{"half": ', { authorization: UZUM_AUTH }),
+      post(`${uzumUrl(fixture)}/pay`, uzumBody(creation), { authorization: UZUM_AUTH }),
+    ];
+  },
+  about: (fixture, id, amount) =>
+    post(`${uzumUrl(fixture)}/create`, uzumBody({ transId: randomUUID(), params: { order_id: id }, amount }), {
+      authorization: UZUM_AUTH,
+    }),
+  // Confirming what was never created.
+  lie: (fixture) =>
+    post(
+      `${uzumUrl(fixture)}/confirm`,
+      uzumBody({ transId: randomUUID(), paymentSource: 'UZCARD', phone: '998901234567' }),
+      {
+        authorization: UZUM_AUTH,
+      },
+    ),
+  examples: () => examplesOf('uzum', ['/check', '/create', '/confirm', '/reverse']),
+};
+
+const UZUM_CHECKOUT: ProviderCaller = {
+  ...{ name: 'uzum checkout', provider: 'uzum', payment: { provider: 'uzum' }, refusedStatus: 403 },
+  choose: (fixture) => fixture.choose('uzum', { page: 'checkout', pay_type: 'ONE_STEP' }),
+  // There is no signature to forge: what cannot name an order is turned away.
+  forged: (fixture) => [
+    post(uzumUrl(fixture), { orderId: 'x', operationState: 'SUCCESS', operationType: 'AUTHORIZE' }),
+    post(uzumUrl(fixture), '{"half": '),
+    post(uzumUrl(fixture), []),
+  ],
+  about: (fixture, id) => uzumCallback(fixture, id, 'AUTHORIZE'),
+  lie: (fixture, id) => uzumCallback(fixture, id, 'COMPLETE'),
+  examples: () => examplesOf('uzum', ['']),
+};
+
+function uzumCallback(fixture: PaymentsFixture, paymentId: string, operationType: string): Call {
+  return async () => {
+    const [known] = await fixture.simulated(paymentId);
+    const orderId = known?.id ?? randomUUID();
+    const body = { orderId, operationState: 'SUCCESS', operationType, cardType: 2, orderNumber: paymentId };
+    return post(uzumUrl(fixture), body)();
+  };
+}
+
+const OCTO_SECRET = 'octo-secret';
+const octoUrl = ({ accounts }: PaymentsFixture): string => accounts.octo?.url ?? '';
+
+function octoBody(uuid: string, ref: string, secret = OCTO_SECRET): Record<string, unknown> {
+  const signed = { uuid, status: 'succeeded', hashKey: randomUUID() };
+  const [signature] = octoSignatures(signed, { kind: 'nested', secret });
+  const named = { shop_transaction_id: ref, octo_payment_UUID: uuid, status: signed.status };
+  return { ...named, signature, hash_key: signed.hashKey, total_sum: 1_120, refunded_sum: 0 };
+}
+
+function octoCall(fixture: PaymentsFixture, paymentId: string): Call {
+  return async () => {
+    const [known] = await fixture.simulated(paymentId);
+    return post(octoUrl(fixture), octoBody(known?.id ?? randomUUID(), paymentId))();
+  };
+}
+
+const OCTO: ProviderCaller = {
+  ...{ name: 'octo', provider: 'octo', payment: { provider: 'octo' }, refusedStatus: 403 },
+  forged: (fixture, id) => {
+    const made = octoBody(randomUUID(), id);
+    return [
+      post(octoUrl(fixture), octoBody(randomUUID(), id, 'another-secret')),
+      post(octoUrl(fixture), { ...made, status: 'canceled' }),
+      post(octoUrl(fixture), { ...made, octo_payment_UUID: randomUUID() }),
+      post(octoUrl(fixture), { ...made, signature: undefined }),
+      post(octoUrl(fixture), '{"half": '),
+    ];
+  },
+  about: octoCall,
+  lie: octoCall,
+  examples: () => examplesOf('octo', ['']).map((example) => ({ ...example, status: 200, answer: {} })),
+};
+
+/** What the schema file gives as examples of these calls. */
+export function examplesOf(provider: ProviderCode, paths: readonly string[]): Exchange[] {
+  const file = schemaFile(provider);
+  return file['x-calls']
+    .filter((call) => call.by === 'provider' && paths.includes(call.path))
+    .flatMap(({ path, request }) => {
+      const examples = (request === null ? [] : file.$defs[request]?.['examples']) as unknown[] | undefined;
+      return (examples ?? []).map((example): Exchange => {
+        const said = { provider, by: 'provider', method: 'POST', path, request: example } as const;
+        return { ...said, status: 400, answer: { serviceId: 1, timestamp: 1, status: 'FAILED', errorCode: '10007' } };
+      });
+    });
+}
+
+/** Providers whose calls are hints, or who drive by the shared transactions. Payme, Click and Multicard have suites of their own. */
+export const CALLERS: readonly ProviderCaller[] = [UZUM_MERCHANT, UZUM_CHECKOUT, OCTO];
