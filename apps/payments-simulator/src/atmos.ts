@@ -24,7 +24,7 @@ interface AtmosCard {
   successId: number | null;
 }
 
-/** ATMOS: transactions that a code confirms, holds, callbacks. Errors have codes that nobody has published. */
+/** ATMOS: transactions that a code confirms, holds, callbacks. Its error codes are not published. */
 class AtmosBook {
   private readonly cards = new Map<string, AtmosCard>();
   private lastId = 200_000;
@@ -173,10 +173,10 @@ function addHolds(
       const hold = (): void => {
         card.payment.status = 'held';
         const rule = parts.faults.draw(['expire_hold']);
-        const letGo = (): void => {
+        const release = (): void => {
           if (card.payment.status === 'held') card.payment.status = 'voided';
         };
-        if (rule) setTimeout(letGo, rule.delay_ms ?? 0).unref();
+        if (rule) setTimeout(release, rule.delay_ms ?? 0).unref();
       };
       return book.confirm(card, body['otp'], hold) ?? holdOf(card);
     }),

@@ -108,19 +108,19 @@ export class UzumCheckoutBook {
     return done({ operationId: operation.operationId });
   }
 
-  /** The customer on the page; afterwards the merchant is told, as often and in whatever order. */
-  async payOnPage(id: string): Promise<{ paid: boolean; said: unknown }> {
+  /** The customer on the page; afterwards the merchant is notified, as often and in whatever order. */
+  async payOnPage(id: string): Promise<{ paid: boolean; result: unknown }> {
     const order = this.find(id);
-    if (!order) return { paid: false, said: 'no such order' };
+    if (!order) return { paid: false, result: 'no such order' };
     const { faults } = this.parts;
     if (faults.draw(['stale_webhook'])) await this.notify(order, 'AUTHORIZE', 'FAIL');
-    const said = this.pay(order, null);
-    const isPaid = said['errorCode'] === 0;
+    const result = this.pay(order, null);
+    const isPaid = result['errorCode'] === 0;
     const calls: OperationType[] = order.isHeld ? ['AUTHORIZE'] : ['AUTHORIZE', 'COMPLETE'];
     if (faults.draw(['reorder'])) calls.reverse();
     if (faults.draw(['duplicate'])) calls.push(...calls);
     for (const type of calls) await this.notify(order, type, isPaid ? 'SUCCESS' : 'FAIL');
-    return { paid: isPaid, said };
+    return { paid: isPaid, result };
   }
 
   private async notify(order: Order, operationType: OperationType, operationState: string): Promise<void> {
@@ -142,10 +142,10 @@ export class UzumCheckoutBook {
     payment.status = 'held';
     const rule = this.parts.faults.draw(['expire_hold']);
     if (!rule) return;
-    const letGo = (): void => {
+    const release = (): void => {
       if (payment.status === 'held') payment.status = 'voided';
     };
-    setTimeout(letGo, rule.delay_ms ?? 0).unref();
+    setTimeout(release, rule.delay_ms ?? 0).unref();
   }
 
   private finish(operation: Operation, act: () => void): void {
