@@ -9,7 +9,7 @@ import { RegisterSite, type SiteRow } from '../../apps/gateway/src/goods/classif
 import { createTestDatabase, type TestDatabase } from '../../libs/database/src/testing/index.js';
 import { until } from '../system/until.js';
 
-const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'cli', 'main.js');
+const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');
 /** First key of the locks on merchants' trails: the last thing that going back waits for before its commit. */
 const AUDIT_LOCK_SPACE = 0x4155;
 const SECRETS_KEY = randomBytes(32).toString('base64');
