@@ -49,7 +49,7 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
       VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
     return id;
   },
-  /** Belongs to nobody, and is in no register. */
+  /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
   'provider-accounts': anAccount,
@@ -92,7 +92,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
     verification_url: 'https://ofd.soliq.uz/check?t=UZ000000000001&r=1&c=20260102080405&s=012345678901',
     reason: 'seen in the cabinet',
   },
-  'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'looked at the register' },
+  'POST /v1/operator/attempts/{id}/resolve': { decision: 'not_registered', reason: 'checked at the register' },
 };
 
 /** The gateway as it runs, a merchant with one of everything, and requests made from the API's description. */
@@ -129,8 +129,8 @@ export class ApiWorld {
     return this.gateway.createToken(merchantId, [...scopes]);
   }
 
-  /** The path with this merchant's ids, or with such that nobody has. */
-  pathOf({ path }: Endpoint, whose: 'own' | 'nobody'): string {
+  /** The path with this merchant's ids, or with such that no merchant has. */
+  pathOf({ path }: Endpoint, whose: 'own' | 'missing'): string {
     const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
     const named = account.replace('{operation}', 'check');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
@@ -172,10 +172,10 @@ export class ApiWorld {
   }
 }
 
-/** An id of the same form that nobody has. */
+/** An id of the same form that no object has. */
 function sameKindOf(id: string): string {
   const kind = id.slice(0, 3);
-  return /^[a-z]{3}_[0-9a-z]{26}$/.test(id) ? `${kind}_${newId('rcp').slice(4)}` : `${id.slice(0, 8)}-of-nobody`;
+  return /^[a-z]{3}_[0-9a-z]{26}$/.test(id) ? `${kind}_${newId('rcp').slice(4)}` : `${id.slice(0, 8)}-missing`;
 }
 
 function anAccount(gateway: OperatorFixture): Promise<string> {

@@ -1,4 +1,4 @@
-// Promise: a signing key that was taken away counts for nothing within seconds, also where the connection for notices is dead and looks well.
+// Promise: a signing key that was taken away counts for nothing within seconds, also where the connection for notices is dead and seems alive.
 import 'reflect-metadata';
 import { PrismaService } from '#database';
 import { createLogger } from '#runtime';
@@ -53,7 +53,7 @@ test('a deaf gateway reads again', async () => {
       async () => (await keys.of(client.id)).keys.size,
       (size) => size === 0,
     );
-    // Well before the five seconds for which it would be remembered otherwise.
+    // Well before the five seconds for which it would be cached otherwise.
     expect(performance.now() - begun).toBeLessThan(4_000);
   } finally {
     await line.close();
@@ -61,7 +61,7 @@ test('a deaf gateway reads again', async () => {
   }
 });
 
-test('a question that nobody will answer holds up no later request of the client', async () => {
+test('a question that is never answered holds up no later request of the client', async () => {
   const client = await rig.createClient();
   const signer = await rig.signerFor(client);
   const { DATABASE_URL, SECRETS_KEY } = rig.fixture.app.get<GatewaySettings>(SETTINGS_TOKEN);
@@ -71,7 +71,7 @@ test('a question that nobody will answer holds up no later request of the client
   await line.listen();
   url.host = `127.0.0.1:${port}`;
   const prisma = new PrismaService({ url: url.href, poolSize: 2, applicationName: 'half-deaf', lockTimeoutMs: 400 });
-  // It hears of nothing, so what it knows counts for less than a second.
+  // It receives no notice, so what it knows counts for less than a second.
   const keys = new SigningKeys(prisma, { databaseUrl: 'postgresql://127.0.0.1:9/x', keyring: SECRETS_KEY }, logger);
   try {
     expect((await keys.of(client.id)).keys.has(signer.keyId)).toBe(true);

@@ -25,7 +25,7 @@ test('only the files of the page are served', async () => {
 });
 
 describeInBrowser('in a browser', () => {
-  test('shows the operations, asks nobody else, breaks no policy', async () => {
+  test('shows the operations, asks no other host, breaks no policy', async () => {
     const browser = await startBrowser();
     try {
       const page = await browser.newPage();

@@ -144,7 +144,7 @@ test(`${REQUESTS} requests: no 5xx, every answer as described`, async () => {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   expect(failures).toEqual([]);
-  // Neither all refused at the same door nor all let through, or the test would say little.
+  // Neither all refused by the same check nor all accepted, or the test would prove little.
   const count = (from: number, to: number): number =>
     [...statuses].reduce((sum, [status, times]) => (status >= from && status <= to ? sum + times : sum), 0);
   const shares = [count(200, 299), count(400, 400), count(404, 404), count(422, 422)];
@@ -167,7 +167,7 @@ async function attackWith({ endpoint, path, body, headers: more }: Attack, failu
       ...content,
       ...form,
     });
-    // Nobody serves here: said so on purpose, nothing broke.
+    // No endpoint serves this: answered so on purpose, nothing broke.
     const isExpected = status < 500 || /"code":"(no_device|device_call_pending)"/.test(text);
     if (!isExpected) failures.push(`${status} ${label} ${text.slice(0, 400)}`);
     return status;

@@ -4,7 +4,7 @@ import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { ApiWorld } from './api-world.js';
 import { apiDescription, type Endpoint } from './api-document.js';
 
-/** What may be called without a token. Whoever adds a route here has thought about it. */
+/** What may be called without a token. A route is added here only on purpose. */
 const PUBLIC = [
   'DELETE /v1/providers/{provider}/{account}',
   'GET /.well-known/oauth-authorization-server',
@@ -61,7 +61,7 @@ test('scope × endpoint: no token 401, every other scope 403, the right one neit
   };
   for (const endpoint of closed) {
     const { method } = endpoint;
-    const path = world.pathOf(endpoint, 'nobody');
+    const path = world.pathOf(endpoint, 'missing');
     const body = world.bodyOf(endpoint);
     const needed = endpoint.scopes ?? [];
     const others = SCOPES.filter((scope) => !needed.includes(scope));
@@ -79,7 +79,7 @@ test('scope × endpoint: no token 401, every other scope 403, the right one neit
   expect(wrong).toEqual([]);
 });
 
-test('another merchant’s id answers like one that nobody has, and nothing changes', async () => {
+test('another merchant’s id answers like one that does not exist, and nothing changes', async () => {
   const merchantId = await world.gateway.createMerchant();
   const stranger = await world.token(SCOPES, merchantId);
   const before = await world.gateway.world();
@@ -88,10 +88,10 @@ test('another merchant’s id answers like one that nobody has, and nothing chan
   for (const endpoint of naming) {
     const more = { token: stranger, body: world.bodyOf(endpoint) };
     const foreign = await world.send(endpoint.method, world.pathOf(endpoint, 'own'), more);
-    const missing = await world.send(endpoint.method, world.pathOf(endpoint, 'nobody'), more);
-    const told = [foreign.status, foreign.code, withoutId(foreign.text)].join();
+    const missing = await world.send(endpoint.method, world.pathOf(endpoint, 'missing'), more);
+    const answered = [foreign.status, foreign.code, withoutId(foreign.text)].join();
     const expected = [404, 'not_found', withoutId(missing.text)].join();
-    if (told !== expected) wrong.push(`${nameOf(endpoint)}: ${told} but ${missing.status} ${expected}`);
+    if (answered !== expected) wrong.push(`${nameOf(endpoint)}: ${answered} but ${missing.status} ${expected}`);
   }
   expect(wrong).toEqual([]);
   expect(naming.length).toBeGreaterThan(20);
@@ -102,7 +102,7 @@ test('a method that a path does not have is 405 and names those it has', async (
   const byPath = new Map<string, string[]>();
   for (const { path, method } of world.endpoints()) byPath.set(path, [...(byPath.get(path) ?? []), method]);
   for (const endpoint of world.endpoints()) {
-    const path = endpoint.path.includes('{file}') ? '/docs/x' : world.pathOf(endpoint, 'nobody');
+    const path = endpoint.path.includes('{file}') ? '/docs/x' : world.pathOf(endpoint, 'missing');
     const known = METHODS.filter((method) => isServed(path, method, byPath));
     for (const method of METHODS.filter((one) => !known.includes(one))) {
       const { status, code, headers } = await world.send(method, path, { token: world.allScopes });
@@ -112,7 +112,7 @@ test('a method that a path does not have is 405 and names those it has', async (
   }
 });
 
-test('a field that nobody asked for is refused by its name', async () => {
+test('an unknown field is refused by its name', async () => {
   const taking = closed.filter(({ operation }) => {
     const schema = operation.requestBody?.content['application/json']?.schema;
     return schema && apiDescription().resolve(schema).additionalProperties === false;
@@ -120,7 +120,7 @@ test('a field that nobody asked for is refused by its name', async () => {
   expect(taking.length).toBeGreaterThan(10);
   for (const endpoint of taking) {
     const body = { ...(world.bodyOf(endpoint) as object), surprise: 1 };
-    const path = world.pathOf(endpoint, 'nobody');
+    const path = world.pathOf(endpoint, 'missing');
     const { status, text } = await world.send(endpoint.method, path, { token: world.allScopes, body });
     const { errors } = JSON.parse(text) as { errors: { pointer: string; code: string }[] };
     expect([nameOf(endpoint), status, errors]).toEqual([

@@ -86,7 +86,7 @@ async function sell({ token, ask }: Player): Promise<void> {
   await call('GET', `/v1/${token}`, { headers: { authorization } });
 }
 
-/** Logins, right and wrong; what is wrong may be somebody's right one elsewhere. */
+/** Logins, right and wrong; what is wrong here may be right at another system. */
 async function enter({ token }: Player): Promise<void> {
   const { clientId, clientSecret } = rig.merchant;
   const wrong = keep('wrong secret', newClientSecret());
@@ -98,7 +98,7 @@ async function enter({ token }: Player): Promise<void> {
   for (const path of ['/oauth/introspect', '/oauth/revoke']) {
     await call('POST', path, { body: new URLSearchParams({ ...credentials, token: issued }) });
   }
-  const stranger = keep('token of nobody', newAccessToken());
+  const stranger = keep('token of no client', newAccessToken());
   for (const bearer of [stranger, `${token}x`, keep('rubbish', `rubbish-${wrong}`)]) {
     await call('GET', '/v1/receipts', { headers: { authorization: `Bearer ${bearer}` } });
   }
@@ -140,7 +140,7 @@ async function openAccount({ ask }: Player): Promise<void> {
   account = String(id);
 }
 
-/** With a token for somebody's card: held, or refused by the provider. */
+/** With a token for a customer's card: held, or refused by the provider. */
 async function pay({ ask }: Player): Promise<void> {
   const payment = { method: 'online', provider: 'payme', token: made('instrument token') };
   const { id } = await ask('POST', '/v1/payments', sale({ payment }));
@@ -159,7 +159,7 @@ test(`after ${CALLS} calls: nothing in database, Redis, logs and metrics`, async
     players.push(playerOf(await login(clientId, clientSecret, at % 2 === 0 ? 'basic' : 'post')));
   }
   const [first] = players;
-  if (!first) throw new Error('nobody plays');
+  if (!first) throw new Error('no provider is played');
   await openAccount(first);
   const inRedis = new Set<string>();
   let round = 0;
@@ -183,7 +183,7 @@ test(`after ${CALLS} calls: nothing in database, Redis, logs and metrics`, async
     (count) => count > 0,
   );
   const places = await rig.places();
-  // Everything was at work and is looked through (that the search finds what is there: secret-search.int-spec.ts).
+  // Everything was at work and is searched (that the search finds what is there: secret-search.int-spec.ts).
   expect(places['database']).toContain(clientId);
   expect(places['logs']).toContain('request refused');
   expect(places['logs']).toContain('"name":"device-relay"');

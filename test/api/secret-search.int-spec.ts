@@ -81,7 +81,7 @@ test('in a line of a log', () => {
   expect(planted.search.findIn(plant().texts.join('\n'))).toEqual([]);
 });
 
-test('in what our logger writes of a field whose name tells nothing', () => {
+test('in what our logger writes of a field whose name reveals nothing', () => {
   const search = new SecretSearch();
   const lines: string[] = [];
   const logger = createLogger('gateway', 'trace', { write: (line: string) => void lines.push(line) });

@@ -5,7 +5,7 @@ const MIN_LENGTH = 12;
 export class SecretSearch {
   private readonly names = new Set<string>();
   private readonly byStart = new Map<string, [form: string, what: string][]>();
-  /** Whether any form begins with characters of this hash: a look at this instead of a piece of text at nearly every place. */
+  /** Whether any form begins with characters of this hash: a check of this instead of a piece of text at nearly every place. */
   private readonly beginnings = new Uint8Array(2 ** 20);
 
   get size(): number {
@@ -14,7 +14,7 @@ export class SecretSearch {
 
   /** @param what it is called when it is found @returns the value */
   add(what: string, value: string): string {
-    if (value.length < MIN_LENGTH) throw new Error(`${what} is too short to be looked for`);
+    if (value.length < MIN_LENGTH) throw new Error(`${what} is too short to be searched for`);
     if (this.names.has(value)) return value;
     this.names.add(value);
     for (const form of formsOf(value)) {

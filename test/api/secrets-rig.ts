@@ -21,7 +21,7 @@ import { SecretSearch } from './secret-search.js';
 import { copyOfDatabase, copyOfRedis } from './thief.js';
 
 const NEVER_REACHED = '1000000/1';
-/** Not reached either, and so slow that each failure stays in Redis until it is looked at. */
+/** Not reached either, and so slow that each failure stays in Redis until it is read. */
 const FAILURES = '5000/90000';
 
 /** Everything that keeps anything: gateway and relay with their logs of all levels, database, Redis; a register, a receiver and the providers' simulator to talk to. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { OwnRedis } from '../../libs/queue/src/testing/own-redis.js';
 
-/** What who steals a copy of a store has in his hands, as one text each. */
+/** What a thief of a copy of a store can read, as one text each. */
 
 /** Every key of Redis by its name and its serialised content. Redis must keep strings as they are (`rdbcompression no`). */
 export function copyOfRedis(redis: OwnRedis): Promise<string> {

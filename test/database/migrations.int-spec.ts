@@ -1,4 +1,4 @@
-// Promise: a database is migrated whole or not at all, once, by whoever comes, and Prisma's own tools can carry on from it.
+// Promise: a database is migrated whole or not at all, once, by whichever program comes, and Prisma's own tools can carry on from it.
 import { createHash, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pg from 'pg';

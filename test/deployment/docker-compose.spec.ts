@@ -59,7 +59,7 @@ test('a program has left by itself before it is killed, and keeps what it could 
   expect([relay?.environment?.['DATA_DIR'], relay?.volumes]).toEqual(['/data', ['relay:/data']]);
 });
 
-test('Redis forgets nothing by itself and writes down what it is told', () => {
+test('Redis forgets nothing by itself and writes each command to disk', () => {
   const command = compose.services['redis']?.command?.join(' ');
   expect(command).toContain('--maxmemory-policy noeviction');
   expect(command).toContain('--appendonly yes');

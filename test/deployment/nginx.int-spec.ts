@@ -1,4 +1,4 @@
-// Promise: the proxy of ops/nginx.conf, as it stands there, hands on one true address, lets nobody past mTLS, and ends slow callers.
+// Promise: the proxy of ops/nginx.conf, as it stands there, hands on one true address, passes no caller without mTLS, and ends slow callers.
 import 'reflect-metadata';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -260,7 +260,7 @@ async function startEcho(): Promise<{ server: Server; port: number; close: () =>
     expect(await proxy.trickle(big('/v1/catalog/imports'))).toMatch(/^HTTP\/1\.1 404 .*problem\+json/s);
   });
 
-  test('mTLS: without a certificate of ours nobody comes as far as the gateway; with one the token still decides', async () => {
+  test('mTLS: without a certificate of ours no request reaches the gateway; with one the token still decides', async () => {
     const { token } = await gateway.createClient(await gateway.createMerchant());
     const headers = bearer(token);
     for (const client of [undefined, 'stranger'] as const) {

@@ -36,8 +36,8 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const file = process.env['FAULT_ROWS_FILE'];
   if (file) {
-    const told = rows.map((row) => ({ number: row.number, cells: cellsOf(row), remarks: remarksOf(row) }));
-    writeFileSync(file, JSON.stringify(told));
+    const report = rows.map((row) => ({ number: row.number, cells: cellsOf(row), remarks: remarksOf(row) }));
+    writeFileSync(file, JSON.stringify(report));
   }
   return rows.some(({ failures }) => failures.length > 0) ? 1 : 0;
 }
@@ -47,5 +47,5 @@ function isNamed({ number, alias }: FaultCase, name: string): boolean {
   return number === name || alias === name || number.replace(/[a-z]$/, '') === name;
 }
 
-// Not left to the end of the event loop: whoever still asks in a case that was given up must not hold it open.
+// Not left to the end of the event loop: a client that still asks in a case that was given up must not hold it open.
 process.exit(await main(process.argv.slice(2)));

@@ -25,7 +25,7 @@ export const MAX_OPEN_MS = 20;
 const MEASURABLE_MS = 2;
 
 /**
- * Measures every way at an entry, first with few requests; what looks too dear is measured again with more, so that a garbage
+ * Measures every way at an entry, first with few requests; what seems too dear is measured again with more, so that a garbage
  * collection that fell into one measurement is no accusation.
  */
 export async function costsOf(system: TestSystem, entry: Entry, times = 3): Promise<Cost[]> {

@@ -104,7 +104,7 @@ test('an agent gives a link to a register that has none; revoked, it stays out',
   };
   await until('it has no link', readiness, (status) => status === 503);
   await until(
-    'it was told why',
+    'it received the reason',
     () => agent.said,
     (said) => said.includes('key_revoked'),
   );

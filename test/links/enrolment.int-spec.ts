@@ -54,7 +54,7 @@ const cut = (one: LinkedDevice) =>
   );
 const keysOf = (deviceId: string) => rig.prisma.linkKey.findMany({ where: { deviceId } });
 
-test('one address that says nothing holds at most its share of the door, and others still come in', async () => {
+test('one address that says nothing holds at most its share of the handshakes, and others still connect', async () => {
   const one = await device();
   const silent = Array.from({ length: 50 }, () => dial(one));
   await Promise.all(silent.map((each) => each.next()));
@@ -175,7 +175,7 @@ test('the key lies in the data folder for its owner alone', async () => {
 });
 
 describe('who is not let in', () => {
-  test('a key that nobody enrolled, another register with its own key, a device that is called by address or is not there', async () => {
+  test('a key that was never enrolled, another register with its own key, a device that is called by address or is not there', async () => {
     const [one, other] = [await device(), await device()];
     const key = { deviceId: other.id, privateKey: newKey() };
     await dial(other).greet({ ...key, code: await rig.newCode(other.id) });
@@ -260,18 +260,18 @@ describe('taking the right away', () => {
     await rig.prisma.device.update({ where: { id: deleted.id }, data: { deletedAt: new Date() } });
     await Promise.all([cut(disabled), cut(deleted)]);
     expect(await callOf(disabled)).toMatchObject({ kind: 'unreachable' });
-    // Told that it is disabled, it comes back only after a long pause: a fresh one does not wait.
+    // After the answer that it is disabled, it comes back only after a long pause: a fresh one does not wait.
     await disabled.agent.stop();
     await rig.prisma.device.update({ where: { id: disabled.id }, data: { state: 'online' } });
     const again = rig.agent(rig.relay(), disabled, { registerUrl: register.url, dataDir: disabled.dataDir });
     await until('it is back', () => again.isLinked, Boolean);
   });
 
-  test('also while the relay could not hear of it', async () => {
+  test('also while the relay could not receive the notice', async () => {
     const one = await linkedDevice();
-    // Past the look that follows each admission: it would see the revocation as well, and prove nothing.
+    // Past the check that follows each admission: it would see the revocation as well, and prove nothing.
     await new Promise((resolve) => setTimeout(resolve, 500));
-    // The notice is lost: as if nobody had listened in this very moment.
+    // The notice is lost: as if no relay had listened in this very moment.
     await sql(rig.database, 'ALTER TABLE link_keys DISABLE TRIGGER link_keys_tell_link_changed');
     await rig.prisma.linkKey.updateMany({ where: { deviceId: one.id }, data: { revokedAt: new Date() } });
     await sql(rig.database, 'ALTER TABLE link_keys ENABLE TRIGGER link_keys_tell_link_changed');

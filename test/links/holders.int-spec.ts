@@ -95,13 +95,13 @@ test('an end of an older link says nothing of the newer one', async () => {
   expect((await presenceOf(device.id)).disconnectedAt).toBeNull();
   await moved.stop();
   await until(
-    'nobody holds it',
+    'no relay holds it',
     () => presenceOf(device.id),
     ({ disconnectedAt }) => disconnectedAt !== null,
   );
 });
 
-test('a relay that stops says so: nobody hands it calls any more', async () => {
+test('a relay that stops says so: no relay hands it calls any more', async () => {
   const third = await rig.startRelay();
   const device = await linkedTo(third, registers[0]!);
   await third.app.get(LanesModule).end();
@@ -136,7 +136,7 @@ test('a relay that stops ends calls of others over its link first, and takes non
   await third.proxy.close();
 });
 
-test('a relay that died without a word: not sent, because nobody took the call', async () => {
+test('a relay that died without a word: not sent, because no relay took the call', async () => {
   const device = await rig.createDevice({ apiKey: API_KEY });
   const gone = { deviceId: device.id, relayId: newId('rly'), relayUrl: 'http://127.0.0.1:9', epoch: 3n };
   await rig.prisma.linkPresence.create({ data: gone });

@@ -24,7 +24,7 @@ import { CutProxy } from './cut-proxy.js';
 export interface TestRelay {
   app: NestFastifyApplication;
   url: string;
-  /** In front of its door: registers dial here. */
+  /** In front of its link endpoint: registers dial here. */
   proxy: CutProxy;
   linkPublicUrl: string;
   links: Links;
@@ -210,7 +210,7 @@ export class LinkRig {
       ...{ RELAY_URL: url, LINK_PUBLIC_URL: linkPublicUrl, LOG_LEVEL: 'info' as const },
       DEVICE_ALLOWED_CIDRS: loopback.kind === 'ok' ? [loopback.cidr] : [],
       ...{ LANE_POOL_SIZE: 12, WATCH_POOL_SIZE: 6, LINK_POOL_SIZE: 4 },
-      // The watch looks at a register when it is asked to, not while a test cuts its link.
+      // The watch polls a register when it is asked to, not while a test cuts its link.
       ...{ HEALTH_POLL_MS: 3_600_000, HEALTH_POLL_CONCURRENCY: 1, OFD_RESEND_MS: 900_000, SHIFT_CLOSE_AT: '23:50' },
       ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: trustedProxies, RELAY_LANE_PLACES: 200, RELAY_LANES_ASIDE: 4_000 },
       ...{ STOP_DEADLINE_MS: 7_000, STOP_LISTENER_AFTER_MS: 0, DATA_DIR: join(this.folder, `relay-${port}`) },
@@ -224,7 +224,7 @@ export class LinkRig {
       await proxy.close();
     };
     const links = app.get(Links);
-    await until('the relay hears of revocations', () => links.hasListened, Boolean);
+    await until('the relay receives revocations', () => links.hasListened, Boolean);
     return {
       ...{ app, url, proxy, linkPublicUrl, links },
       runner: app.get(LaneRunner),

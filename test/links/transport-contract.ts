@@ -107,7 +107,7 @@ export function transportContract(name: string, carried: () => Carried): void {
       expect(await sequence()).toBe(before + 1);
     });
 
-    test('late_answer: in time it is an answer, too late it is unclear and is read by nobody', async () => {
+    test('late_answer: in time it is an answer, too late it is unclear and is never read', async () => {
       await set({ fault: 'late_answer', next: 1, delay_ms: 200 });
       expect(await sell(carried().client())).toMatchObject({ kind: 'registered' });
       await set({ fault: 'late_answer', next: 1, delay_ms: 2 * SHORT_MS });
@@ -119,7 +119,7 @@ export function transportContract(name: string, carried: () => Carried): void {
       expect(next).toMatchObject({ kind: 'registered', response: { receipt: stored.body.receipt } });
     });
 
-    test('error_after: a refusal that proves nothing, told as it is', async () => {
+    test('error_after: a refusal that proves nothing, returned as it is', async () => {
       const before = await sequence();
       await set({ fault: 'error_after', next: 1 });
       expect(await sell(carried().client())).toMatchObject({ kind: 'refused', httpStatus: 500, code: 'S-004' });

@@ -1,4 +1,4 @@
-// Whoever stops a sale half-way, and in whatever state its receipt is then: money without a receipt goes back, a receipt without money is refunded, each once.
+// Whatever stops a sale half-way, and in whatever state its receipt is then: money without a receipt goes back, a receipt without money is refunded, each once.
 import { until } from '../system/until.js';
 import { anId, askPayme, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
@@ -54,7 +54,7 @@ describe('the receipt is cancelled while it waits', () => {
 
 describe('the hold ends at the provider', () => {
   it.each([
-    ['is let go', 'voided'],
+    ['is released', 'voided'],
     ['has failed', 'declined'],
   ])('and %s there after the sale was registered: no money, and the receipt is refunded', async (_name, status) => {
     const { id, receipt } = await waiting(HOLD);
@@ -66,7 +66,7 @@ describe('the hold ends at the provider', () => {
     expect(await fixture.disagreement(id)).toBeUndefined();
   });
 
-  it('of a receipt of which nobody knows: the hold is let go, and a proof that comes later is refunded', async () => {
+  it('of an unknown receipt: the hold is released, and a proof that comes later is refunded', async () => {
     const { id, receipt } = await waiting(HOLD);
     await receiptIs(receipt.id, 'unknown');
     await fixture.gateway.prisma.$executeRaw`
@@ -79,7 +79,7 @@ describe('the hold ends at the provider', () => {
     expect(await fixture.simulated(id)).toMatchObject([{ status: 'voided', captures: 0 }]);
   });
 
-  it('and its provider tells of it while the receipt waits: it is never sent', async () => {
+  it('and its provider notifies of it while the receipt waits: it is never sent', async () => {
     const { id } = await waiting(HOLD);
     await fixture.atProvider(id, { status: 'voided' });
     expect(await fixture.webhook(id)).toBe(200);
@@ -87,7 +87,7 @@ describe('the hold ends at the provider', () => {
   });
 
   it.each(['sending', 'unknown'])(
-    'and its provider tells of it while the receipt is %s: refunded once it proves registered',
+    'and its provider notifies of it while the receipt is %s: refunded once it proves registered',
     async (status) => {
       const { id, receipt } = await waiting(HOLD);
       await receiptIs(receipt.id, status);
@@ -143,7 +143,7 @@ describe('the merchant cancels while Payme has reserved', () => {
     const { body } = await fixture.pay({ provider: 'payme' });
     const order = { id: anId(), time: Date.now(), amount: PRICE, account: { order_id: body.id } };
     expect(verdictOf(await call('CreateTransaction', order))).toBe(1);
-    // The wish is committed; whoever is to carry it out has died with the payment in hand.
+    // The wish is committed; the process that is to carry it out has died with the payment in hand.
     await fixture.gateway.prisma.$executeRaw`
       UPDATE payments SET cancel_requested_at = now(), lease_id = 'of a dead worker', lease_until = now() + interval '3 seconds',
                           due_at = now() WHERE id = ${body.id}`;
@@ -156,7 +156,7 @@ describe('the merchant cancels while Payme has reserved', () => {
 });
 
 describe('the reconciliation names, until it is mended,', () => {
-  it('a call of which nobody knows what it did', async () => {
+  it('a call whose effect is unknown', async () => {
     await fixture.faults({ fault: 'drop_before', next: 1 }, { fault: 'error_before', next: 3 });
     const { body } = await fixture.pay(CHARGE);
     expect(await fixture.disagreement(body.id)).toMatchObject({

@@ -30,7 +30,7 @@ describe.each(['charge', 'hold'])('with a code of the customer’s (%s)', (mode)
   });
 });
 
-it('a callback is only a reason to look: forged, false and repeated ones change nothing', async () => {
+it('a callback is only a reason to read the status: forged, false and repeated ones change nothing', async () => {
   await fixture.choose('atmos', { card_code: 'customer', mode: 'charge' });
   const { body } = await fixture.pay(PAYMENT);
   const [known] = await fixture.simulated(body.id);

@@ -1,4 +1,4 @@
-// Promise: a card number that somebody sends, wherever and to whichever route, is refused and stands nowhere afterwards: not in the answer, not in the log, not in the database.
+// Promise: a card number that a client sends, wherever and to whichever route, is refused and stands nowhere afterwards: not in the answer, not in the log, not in the database.
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';

@@ -1,4 +1,4 @@
-// Whatever a provider says differently from us is found, healed where only one thing can be right, and otherwise shown until a person has looked.
+// Whatever a provider says differently from us is found, healed where only one thing can be right, and otherwise shown until a person has checked.
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
 import { until } from '../system/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
@@ -48,7 +48,7 @@ describe('healed, because only one thing can be right', () => {
     expect(await fixture.disagreement(body.id)).toBeUndefined();
   });
 
-  it('is told of it by the provider itself before it would have looked', async () => {
+  it('is notified by the provider itself before it would have compared', async () => {
     const { id, receiptId } = await captured(HOLD);
     await fixture.atProvider(id, { status: 'refunded' });
     await fixture.webhook(id);
@@ -71,7 +71,7 @@ describe('healed, because only one thing can be right', () => {
     expect(await fixture.disagreement(body.id)).toBeUndefined();
   });
 
-  it('still held there, let go here: it is let go again', async () => {
+  it('still held there, released here: it is released again', async () => {
     const { body } = await fixture.pay({ ...HOLD, capture: 'manual' });
     await fixture.ask('POST', `/v1/payments/${body.id}/cancel`);
     await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
@@ -79,19 +79,19 @@ describe('healed, because only one thing can be right', () => {
     await compareAll();
     await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
     await until(
-      'the hold is let go',
+      'the hold is released',
       () => fixture.simulated(body.id),
       ([money]) => money?.status === 'voided',
     );
   });
 });
 
-describe('shown until a person has looked', () => {
+describe('shown until a person has checked', () => {
   it.each([
     ['another sum there', HOLD, { amount: PRICE - 100 }, { provider: 'captured', amount: PRICE - 100 }],
     ['another sum given back there', HOLD, { status: 'refunded', amount: PRICE - 1 }, { provider: 'refunded' }],
-    ['nobody there knows it', HOLD, { forget: true }, { provider: 'not_found' }],
-    ['nobody there knows it', CHARGE, { forget: true }, { provider: 'not_found' }],
+    ['unknown there', HOLD, { forget: true }, { provider: 'not_found' }],
+    ['unknown there', CHARGE, { forget: true }, { provider: 'not_found' }],
     ['failed there', CHARGE, { status: 'declined' }, { provider: 'declined' }],
     ['only held there', HOLD, { status: 'held' }, { provider: 'authorized' }],
   ])('%s', async (_name, payment, edit, difference) => {
@@ -107,7 +107,7 @@ describe('shown until a person has looked', () => {
     });
     expect(found?.age_seconds).toBeGreaterThanOrEqual(0);
     expect((await fixture.simulated(id))[0]).toMatchObject({ captures: 1 });
-    // He has it put right there, and has it looked at again.
+    // The operator has it put right there, and has it compared again.
     await fixture.atProvider(id, { status: 'captured', amount: PRICE, forget: false });
     const reason = 'the provider has put it right';
     const again = await fixture.ask('POST', `/v1/operator/payments/${id}/retry`, { reason });

@@ -1,4 +1,4 @@
-// A customer's own step (a code sent to him, a code that his wallet shows) takes his money once, in time, or not at all.
+// A customer's own step (a code sent to the phone, a code that a wallet shows) takes the money once, in time, or not at all.
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -155,7 +155,7 @@ describe('a code that the wallet shows (Click Pass)', () => {
   });
 
   it.each([
-    ['where nobody reads codes', { provider: 'payme', qr_code: 'otp-data-of-a-wallet' }, '/payment/qr_code'],
+    ['where no provider reads codes', { provider: 'payme', qr_code: 'otp-data-of-a-wallet' }, '/payment/qr_code'],
     ['beside a token', { ...payment, token: 'token-0001' }, '/payment/qr_code'],
     ['with a late capture', { ...payment, capture: 'manual' }, '/payment/capture'],
     ['that looks like a card', { ...payment, qr_code: '8600495473316478' }, '/payment/qr_code'],

@@ -47,7 +47,7 @@ describe('Payme', () => {
     expect(verdictOf(await call('CancelTransaction', { id: order.id, reason: 5 }))).toBe(-2);
     return order;
   };
-  const nobodys = async (): Promise<Order> => ({ ...(await newOrder()), account: { order_id: 'pay_nobody' } });
+  const unknownAccount = async (): Promise<Order> => ({ ...(await newOrder()), account: { order_id: 'pay_nobody' } });
   const anothers = async (): Promise<Order> => newOrder('click');
   const dearer = async (): Promise<Order> => ({ ...(await newOrder()), amount: PRICE + 1 });
   const busy = async (): Promise<Order> => ({ ...(await created()), id: anId() });
@@ -55,7 +55,7 @@ describe('Payme', () => {
 
   // Situation; CheckPerform, Create, Perform, Cancel, Check: each asked of an order of its own.
   it.each([
-    ['an account that nobody knows', nobodys, [-31050, -31050, -31003, -31003, -31003]],
+    ['an unknown account', unknownAccount, [-31050, -31050, -31003, -31003, -31003]],
     ['an account of another cashbox', anothers, [-31050, -31050, -31003, -31003, -31003]],
     ['another amount', dearer, [-31001, -31001, -31003, -31003, -31003]],
     ['another live transaction', busy, [-31008, -31008, -31003, -31003, -31003]],
@@ -263,7 +263,7 @@ describe('Click', () => {
     ['an action that does not exist', {}, { action: '2' }, -3, 'Action not found'],
     ['another amount at Prepare', {}, { action: '0', amount: '1.00' }, -2, 'Incorrect parameter amount'],
     ['another amount at Complete', {}, { amount: '1.00' }, -2, 'Incorrect parameter amount'],
-    ['an order that nobody knows', { id: 'order_9001' }, {}, -5, 'User does not exist'],
+    ['an unknown order', { id: 'order_9001' }, {}, -5, 'User does not exist'],
     ['a prepare id that was never given', {}, { merchant_prepare_id: '1' }, -6, 'Transaction does not exist'],
     ['a Complete of another attempt', {}, other, -6, 'Transaction does not exist'],
     ['a failure at Click', {}, { error: '-5017' }, -9, 'Transaction cancelled'],
@@ -353,7 +353,7 @@ describe('Multicard', () => {
     ['a wrong signature', { secret: 'WRONG' }, [403, false]],
     ['another store', { storeId: '7' }, [403, false]],
     ['another sum', { amount: PRICE + 1 }, [200, false]],
-    ['an order that nobody knows', { orderId: 'order_9001' }, [200, false]],
+    ['an unknown order', { orderId: 'order_9001' }, [200, false]],
     ['another payment of the same order', { uuid: 'e60d8ebc-b9fe-11ef-b159-005056b4367d' }, [200, false]],
     ['a sale that is registered', {}, [200, true]],
   ])('%s', async (_name, more, verdict) => {
@@ -373,7 +373,7 @@ describe('Multicard', () => {
     expect(await multicard(fixture, refused)).toEqual([200, false]);
   });
 
-  it('keeps the money frozen while nobody knows', async () => {
+  it('keeps the money frozen while it is unknown', async () => {
     fixture.register = 'sleeps';
     const asked = await invoice();
     expect(await multicard(fixture, asked)).toEqual([500, false]);

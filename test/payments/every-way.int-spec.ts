@@ -14,7 +14,7 @@ interface Way {
   parts: boolean;
   /** False: only its cabinet gives back. */
   isRefunded?: boolean;
-  /** A call that was lost on its way cannot be told from one that was done: minutes later it is a person's. */
+  /** A call that was lost on its way cannot be distinguished from one that was done: minutes later it is a person's. */
   isUnfindable?: boolean;
 }
 
@@ -86,7 +86,7 @@ describe.each(Object.entries(WAYS))('%s', (name, way) => {
     return body.id;
   }
 
-  /** The customer pays as soon as he is sent somewhere. */
+  /** The customer pays as soon as there is a page. */
   async function settleNextAction(id: string): Promise<void> {
     const view = await until(
       `payment ${id} has a page or an end`,

@@ -1,4 +1,4 @@
-// What a provider tells us is believed once, answered in its words, and leaves money and receipt in agreement.
+// What a provider reports is applied once, answered in its words, and leaves money and receipt in agreement.
 import { paymeAuthorization } from '#payments';
 import { anId, askPayme, click as callOfClick, PAYME_AUTHORIZATION, type Rpc } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
@@ -50,7 +50,7 @@ describe('Payme, sandbox scenario A: created and cancelled', () => {
       ['CreateTransaction', { id, time }],
     ] as const) {
       expect((await payme(method, { ...params, amount: amount + 1, account })).error.code).toBe(-31001);
-      const unknown = await payme(method, { ...params, amount, account: { order_id: 'nobody' } });
+      const unknown = await payme(method, { ...params, amount, account: { order_id: 'no-such-order' } });
       expect(unknown.error).toMatchObject({ code: -31050, data: 'order_id', message: { ru: expect.any(String) } });
     }
     // 4 check, 5 create, repeat, check

@@ -1,4 +1,4 @@
-// What no machine can decide about money a person decides, with his reason on the trail, and money and receipt agree afterwards.
+// What no machine can decide about money a person decides, with the reason on the trail, and money and receipt agree afterwards.
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 import { until } from '../system/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';

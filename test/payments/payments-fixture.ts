@@ -239,7 +239,7 @@ export class PaymentsFixture {
     return (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();
   }
 
-  /** The customer pays where he was sent to; whom nobody sent has paid already. */
+  /** The customer pays where the payment leads to; one without such an address has paid already. */
   async payOnPage({ next_action: action }: Pick<PaymentView, 'next_action'>, result = '<h1>Paid</h1>'): Promise<void> {
     if (action.type === 'redirect') expect(await this.press(action.url)).toContain(result);
   }
@@ -274,7 +274,7 @@ export class PaymentsFixture {
     expect(found).toEqual([{ status: 'registered', total: PRICE }]);
   }
 
-  /** How somebody else's client signs his calls. */
+  /** How the client of another merchant signs its calls. */
   async stranger(scopes: string[]): Promise<{ authorization: string }> {
     return { authorization: `Bearer ${await this.gateway.createToken(await this.gateway.createMerchant(), scopes)}` };
   }
@@ -313,7 +313,7 @@ export class PaymentsFixture {
     }
   }
 
-  /** Takes what is accepted to its end, as a relay leaves it, and tells of it. */
+  /** Takes what is accepted to its end, as a relay leaves it, and publishes it. */
   async registerOnce(): Promise<void> {
     const { prisma } = this.gateway;
     const rows = await prisma.$queryRaw<{ id: string }[]>`
@@ -331,17 +331,17 @@ export class PaymentsFixture {
       UPDATE receipts SET status = 'registered', terminal_id = 'UZ000000000001', receipt_seq = ${this.sequence},
              fiscal_sign = ${sign}, verification_url = ${url}, registered_at = now(), evidence = 'answer',
              ofd_status = 'sent' WHERE id = ${id} AND status IN ('accepted', 'sending', 'unknown')`;
-    await this.tell(id);
+    await this.notify(id);
   }
 
   private async rejected(id: string): Promise<void> {
     const rejection = JSON.stringify({ code: 'E-013', rule: null, detail: 'refused', line: null });
     await this.gateway.prisma.$executeRaw`
       UPDATE receipts SET status = 'rejected', rejection = ${rejection}::jsonb WHERE id = ${id} AND status = 'accepted'`;
-    await this.tell(id);
+    await this.notify(id);
   }
 
-  private async tell(id: string): Promise<void> {
+  private async notify(id: string): Promise<void> {
     await this.gateway.prisma.$queryRaw`SELECT pg_notify('receipt_settled', ${id})::text`;
   }
 }

@@ -1,4 +1,4 @@
-// Money and receipt travel together: nobody is charged without a receipt, and nobody has a receipt without having paid.
+// Money and receipt travel together: no customer is charged without a receipt, and none has a receipt without having paid.
 import { until } from '../system/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
@@ -19,7 +19,7 @@ describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name,
     const [held, ...more] = await fixture.simulated(body.id);
     expect(more).toEqual([]);
     expect(held).toMatchObject({ status: 'captured', captures: 1, refunds: 0 });
-    // The link follows: nobody has to wait for it.
+    // The link follows: no caller has to wait for it.
     await fixture.untilLinked(body.id, body.receipt.fiscal?.verification_url);
   });
 
@@ -59,7 +59,7 @@ describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name,
     90_000,
   );
 
-  it('waits for the merchant where he wants to say when', async () => {
+  it('waits for the merchant who wants to say when', async () => {
     const { body } = await fixture.pay({ ...payment, capture: 'manual' });
     expect(body).toMatchObject({ status: 'authorized', capture: 'manual', receipt: { status: 'awaiting_payment' } });
     const captured = await fixture.ask('POST', `/v1/payments/${body.id}/capture`);
@@ -78,7 +78,7 @@ describe.each(HOLDS)('pattern A: hold, fiscalise, capture, attach (%s)', (_name,
   });
 });
 
-/** The fault strikes whoever calls next: that may be a payment of the test before, which still hands in its link. */
+/** The fault strikes the next call: that may be a payment of the test before, which still hands in its link. */
 async function struck(payment: Record<string, unknown>) {
   for (let tries = 1; ; tries += 1) {
     await fixture.faults({ fault: 'drop_before', next: 1 });
@@ -126,7 +126,7 @@ describe('pattern B: charge, fiscalise, attach (click)', () => {
   });
 });
 
-describe('pattern B: the customer is asked on his phone (click)', () => {
+describe('pattern B: the customer is asked by phone (click)', () => {
   const payment = { provider: 'click', phone: '998901234567' };
 
   it('and pays there: money and receipt are there, the link follows', async () => {
@@ -178,7 +178,7 @@ describe('pattern C: the provider asks before it keeps the money (multicard invo
     await fixture.until(body.id, { status: 'refunded', receipt: 'rejected' });
   });
 
-  it('keeps the money frozen while nobody knows, and answers the repeated call', async () => {
+  it('keeps the money frozen while it is unknown, and answers the repeated call', async () => {
     fixture.register = 'sleeps';
     const { body } = await fixture.pay({ provider: 'multicard' });
     const pressed = fixture.payOnPage(body);
@@ -189,7 +189,7 @@ describe('pattern C: the provider asks before it keeps the money (multicard invo
   });
 });
 
-describe('what arrives at the door', () => {
+describe('what arrives at the endpoint', () => {
   it('makes the same of POST /v1/receipts with the method online', async () => {
     const answer = await fixture.ask('POST', '/v1/receipts', fixture.sale({ provider: 'payme', token: 'token-0001' }));
     expect(answer.status).toBe(201);
@@ -223,7 +223,7 @@ describe('what arrives at the door', () => {
     ],
     ['a provider without an account', { provider: 'stripe' }, '/payment/provider', 'provider_unknown'],
     [
-      'a phone where the provider asks nobody',
+      'a phone where the provider asks no customer',
       { provider: 'payme', phone: '998901234567' },
       '/payment/phone',
       'invalid_value',
@@ -272,7 +272,7 @@ it('names what does not agree, how old it is and who goes on', async () => {
   expect(await fixture.disagreement(body.id)).toBeUndefined();
 });
 
-it('tells each step as an event', async () => {
+it('publishes each step as an event', async () => {
   const { body } = await fixture.pay({ provider: 'payme', token: 'token-0001' });
   expect(await fixture.events(body.id)).toEqual(
     ['created', 'authorizing', 'authorized', 'capturing', 'captured'].map((state) => `payment.${state}`),

@@ -12,7 +12,7 @@ interface ReceivedRequest {
   body: string;
 }
 
-/** Somebody else's server: keeps what it is sent, and answers nothing that a provider would. */
+/** A server of another party: keeps what it is sent, and answers nothing that a provider would. */
 class ForeignListener {
   readonly received: ReceivedRequest[] = [];
   private constructor(

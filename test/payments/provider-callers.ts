@@ -30,7 +30,7 @@ export async function payme(
 
 const MAX_ASKED = 20;
 
-/** As Payme asks: again when it was told that we are too slow just now; a fault of ours stays one. */
+/** As Payme asks: again after the answer that we are too slow just now; a fault of ours stays one. */
 export async function askPayme(
   fixture: PaymentsFixture,
   method: string,

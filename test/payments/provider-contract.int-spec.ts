@@ -1,4 +1,4 @@
-// Every provider keeps the port's word: what it says of a call is what happened to the money, and what nobody answered is unknown.
+// Every provider keeps the port's word: what it says of a call is what happened to the money, and what was not answered is unknown.
 import { thousandths, tiyin, type ReceiptLine } from '#fiscal-domain';
 import { DEFINITIONS, type CallOutcome, type PaymentOrder, type PaymentProvider, type PaymentRef } from '#payments';
 import { until } from '../system/until.js';
@@ -136,7 +136,7 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
     expect(await simulator.money(begun.ref.ourRef)).toMatchObject({ taken: 0 });
   });
 
-  it('tells a declined card from a lost answer', async () => {
+  it('distinguishes a declined card from a lost answer', async () => {
     const begun = await begin(way);
     await simulator.faults({ fault: 'decline', next: 1 });
     const outcome = await authorize(way, begun);
@@ -252,7 +252,7 @@ describe.each(WAYS.map((way): [string, ProviderWay] => [way.name, way]))('%s', (
     expect(await simulator.money(begun.ref.ourRef)).toMatchObject({ taken: 0 });
   });
 
-  it('sends nothing to an address where nobody is, and says so', async () => {
+  it('sends nothing to an address without a server, and says so', async () => {
     const begun = await begin(way, clientOf(way, 'http://127.0.0.1:9'));
     begun.ref.providerRef = '0c8a4f0e-6f4f-4d7f-9f5c-4a1f0a6f3d11';
     if (byCall) expect(await begun.client.authorize?.(begun.order, instrumentOf(way), begun.ref)).toMatchObject(UNSENT);

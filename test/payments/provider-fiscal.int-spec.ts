@@ -97,7 +97,7 @@ it.each([
   },
 );
 
-it('click: where nobody says whether a reversal makes a document, a person gives it', async () => {
+it('click: where the provider does not say whether a reversal makes a document, a person gives it', async () => {
   await mode('click', 'provider', { refund_documents: 'operator' });
   const { id } = await paid({ provider: 'click', token: 'token-0001' });
   const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
@@ -131,7 +131,7 @@ describe('multicard asks whether it may keep the money of a sale that it registe
     expect(await multicard(fixture, call)).toEqual([200, true]);
   });
 
-  it('it may not after a cancel that nobody has carried out yet', async () => {
+  it('it may not after a cancel that is not carried out yet', async () => {
     const { id, call } = await asked();
     await fixture.gateway.prisma.$executeRaw`
       UPDATE payments SET cancel_requested_at = now(), lease_id = 'of a dead worker', lease_until = now() + interval '3 seconds',
@@ -185,7 +185,7 @@ it('refuses fiscal data that names no document, and keeps a refused document for
   expect(await fixture.disagreement(id)).toMatchObject({ kind: 'provider_differs' });
 });
 
-it('an operator gives a document that the provider never told of', async () => {
+it('an operator gives a document that the provider never reported', async () => {
   await fixture.faults({ fault: 'no_fiscal_data', next: 1 });
   const { id } = await paid({ provider: 'payme', token: 'token-0001' });
   await fixture.until(id, { status: 'captured', receipt: 'awaiting_payment' });
@@ -281,7 +281,7 @@ it('takes half a piece where the account says how its provider counts', async ()
   await mode('click', 'provider', { ofd_amount_scale: '1' });
 });
 
-it('wants to know the seller before Click is to register his sales', async () => {
+it('wants to know the seller before Click is to register the sales', async () => {
   const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
   await fixture.ask('DELETE', path);
   const settings = { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' };
@@ -299,8 +299,8 @@ it('shows a sale that the provider registered beside our own register', async ()
   const { receipt } = await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
   const [money] = await fixture.simulated(body.id);
   expect(money?.documents).toEqual([]);
-  const told = { id: money?.id, type: 'PERFORM', fiscal_data: fiscalData(990) };
-  expect((await rpc('SetFiscalData', told)).result).toEqual({ success: true });
+  const reported = { id: money?.id, type: 'PERFORM', fiscal_data: fiscalData(990) };
+  expect((await rpc('SetFiscalData', reported)).result).toEqual({ success: true });
   expect(await fixture.disagreement(body.id)).toMatchObject({ kind: 'provider_differs' });
   expect((await receiptOf(receipt.id)).fiscal).toEqual(receipt.fiscal);
   await mode('payme', 'provider');

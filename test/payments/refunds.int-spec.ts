@@ -139,7 +139,7 @@ it('keeps the money of a sale whose second registration was taken back', async (
     SELECT ${surplus}, merchant_id, client_id, 'surplus', body_hash, 'refund', 'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id,
            document, total_tiyin, vat_total_tiyin, id FROM receipts WHERE id = ${receipt.id}`;
   await fixture.registered(surplus);
-  // The saga has looked at it, and has nothing to do.
+  // The saga has read it, and has nothing to do.
   const row = () => prisma.payment.findUniqueOrThrow({ where: { id } });
   await until('the payment comes to rest', row, ({ dueAt }) => dueAt === null);
   expect(await fixture.read(id)).toMatchObject({ status: 'captured', refunded: 0, refunds: [] });
@@ -172,7 +172,7 @@ it('leaves a refund that the provider refuses to a person, who says what became 
 
 it.each([
   ['after the provider had done it', true],
-  ['before the provider heard of it', false],
+  ['before the provider received it', false],
 ])('gives the part back once when its caller died %s', async (_name, isDone) => {
   const { id, receipt } = await sold();
   const [money] = await fixture.simulated(id);
@@ -185,7 +185,7 @@ it.each([
       await fetch(`${fixture.simulatorUrl}/multicard/payment/${money?.id ?? ''}/partial`, { ...init, body })
     ).text();
   }
-  // As the intent's commit leaves it: the call is open, and nobody will close it.
+  // As the intent's commit leaves it: the call is open, and no process will close it.
   const { prisma } = fixture.gateway;
   await prisma.$transaction([
     prisma.$executeRaw`DELETE FROM payment_refunds WHERE receipt_id = ${refunding.id}`,

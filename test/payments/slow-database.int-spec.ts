@@ -46,7 +46,7 @@ async function answeredBefore<T>(ask: () => Promise<T>, table: string, where: st
   return answer;
 }
 
-it('Payme is told to ask again, and hears both times what was stored', async () => {
+it('Payme is asked to repeat the call, and receives both times what was stored', async () => {
   const { body } = await fixture.pay({ provider: 'payme' });
   const id = anId();
   const params = { id, time: Date.now(), amount: PRICE, account: { order_id: body.id } };
@@ -69,13 +69,13 @@ it('Payme is told to ask again, and hears both times what was stored', async () 
   const performed = await payme(fixture, 'PerformTransaction', { id });
   expect(verdictOf(performed)).toBe(2);
   expect(await payme(fixture, 'PerformTransaction', { id })).toEqual(performed);
-  // The late call did the rest as well: nobody had to ask for the receipt.
+  // The late call did the rest as well: no call had to ask for the receipt.
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
   expect(await fixture.events(body.id)).toEqual(['pending', 'reserved', 'captured'].map((state) => `payment.${state}`));
   expect(await count('receipts', `payment_id = '${body.id}'`)).toBe(1);
 });
 
-it('Click is told to ask again (-7), and then what was stored', async () => {
+it('Click is asked to repeat the call (-7), and then receives what was stored', async () => {
   const { body } = await fixture.pay({ provider: 'click' });
   const trans = { click_trans_id: String(Date.now()) };
   const late = await answeredBefore(
@@ -122,7 +122,7 @@ it('a worker that slept between the intent and the call sends nothing, and charg
   expect(await fixture.simulated(id)).toMatchObject([{ captures: 1 }]);
 });
 
-it('an account that does not exist is nobody’s, and no database is to blame', async () => {
+it('an account that does not exist is unknown, and no database is to blame', async () => {
   const url = (fixture.accounts.payme?.url ?? '').replace(/pac_.*/, 'pac_01hzzzzzzzzzzzzzzzzzzzzzzz');
   const response = await fetch(url, { method: 'POST', body: '{}' });
   expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([404, 'not_found']);

@@ -115,7 +115,7 @@ describe('Merchant API', () => {
     expect(said(await reverse(transId))).toBe('REVERSED');
   });
 
-  it('after half an hour without a confirmation it has failed, whoever asks first, and stays so', async () => {
+  it('after half an hour without a confirmation it has failed, whichever call comes first, and stays so', async () => {
     for (const ask of [status, confirm]) {
       const [id, transId] = [await opened(), randomUUID()];
       await create(id, transId);
@@ -128,7 +128,7 @@ describe('Merchant API', () => {
     }
   });
 
-  it('a payment that the merchant has cancelled is confirmed to nobody', async () => {
+  it('a payment that the merchant has cancelled is not confirmed', async () => {
     const [id, transId] = [await opened(), randomUUID()];
     await create(id, transId);
     await fixture.ask('POST', `/v1/payments/${id}/cancel`);

@@ -69,7 +69,7 @@ test.each(rules.map((rule) => [rule.alert, rule] as const))('%s', (_name, rule) 
   expect(headings).toContain(anchor);
 });
 
-test('the check sees a metric that nobody has', () => {
+test('the check sees a metric that no program has', () => {
   expect(names.has('device_fuse_left_seconds')).toBe(true);
   expect(metricsOf('max by (device) (no_such_metric{state="x"}) > 8 * 3600')).toEqual(['no_such_metric']);
 });

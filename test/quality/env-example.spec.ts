@@ -41,7 +41,7 @@ test.each(PROGRAMS)('every setting of the %s is there', (_name, table) => {
   expect(Object.keys(table).filter((key) => !example.has(key))).toEqual([]);
 });
 
-test('nothing is there that nobody reads', () => {
+test('nothing is there that no program reads', () => {
   const known = new Set([...PROGRAMS.flatMap(([, table]) => Object.keys(table)), ...OF_NO_PROGRAM]);
   expect([...example.keys()].filter((key) => !known.has(key))).toEqual([]);
 });

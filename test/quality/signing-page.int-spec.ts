@@ -1,4 +1,4 @@
-// Promise: whoever copies an example from docs/signing.md gets a receipt accepted by a gateway that demands signatures.
+// Promise: an example copied from docs/signing.md gets a receipt accepted by a gateway that demands signatures.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Promise: a receipt that was cancelled is never sent, also by a relay that nobody told and that had it in hand already.
+// Promise: a receipt that was cancelled is never sent, also by a relay that was not notified and that had it in hand already.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
@@ -33,7 +33,7 @@ afterAll(async () => {
   await rows?.stop();
 });
 
-test('cancelled between the relay’s look into the lane and its intent, with no word to it', async () => {
+test('cancelled between the relay’s reading of the lane and its intent, without a notice', async () => {
   const [cancelled, behind] = [await rows.createReceipt(), await rows.createReceipt()];
   const cancelling = new CancelReceipt(rows.prisma, new ReceiptRepository(rows.prisma));
   let hasCancelled: boolean | null = null;
@@ -56,9 +56,9 @@ test('cancelled between the relay’s look into the lane and its intent, with no
   const loopback = parseCidr('127.0.0.0/8');
   const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
   const registers = new RegisterConnections(keyring, guard, NO_LINKS);
-  const told: string[] = [];
+  const notified: string[] = [];
   const answers = answersInMemory(rows.ours, delay);
-  const notices = { notify: (id: string) => void told.push(id) };
+  const notices = { notify: (id: string) => void notified.push(id) };
   const world = { store: rows.ours, locks, registers, notices, answers };
   const lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
   try {
@@ -68,8 +68,8 @@ test('cancelled between the relay’s look into the lane and its intent, with no
     expect(sent.map(({ head }) => /idempotency-key: (.*)/i.exec(head)?.[1])).toEqual([behind]);
     expect(await rows.receipt(cancelled)).toMatchObject({ status: 'cancelled', receipt_seq: null });
     expect(await rows.receipt(behind)).toMatchObject({ status: 'registered', receipt_seq: '41' });
-    // Whoever waits for it at a gateway hears it from the relay at the latest.
-    expect(told).toContain(cancelled);
+    // A caller that waits for it at a gateway is notified by the relay at the latest.
+    expect(notified).toContain(cancelled);
     await lane.drain(rows.deviceId);
     expect(server.requests.filter(({ head }) => head.startsWith('POST'))).toHaveLength(1);
   } finally {

@@ -144,7 +144,7 @@ test('none has it: back in its lane after the settle time, to be sent under its 
   expect(snapshot?.waiting).toMatchObject([{ id, mayBeRegistered: true, isFromCopy: false }]);
 });
 
-test('a request that was asleep and arrives after the first look is found by the last one', async () => {
+test('a request that was asleep and arrives after the first reading is found by the last one', async () => {
   await place('dev_1', { hasFailover: true });
   await place('dev_2', { register: registers[0]! });
   const id = await rows.createReceipt();

@@ -90,7 +90,7 @@ test.each([
   await way.remember();
 
   // What the copy does not know: one is moved and registered at B, the other cancelled before it is sent.
-  expect((await client.post(`/v1/receipts/${cancelled}/cancel`, { reason: 'changed his mind' })).status).toBe(200);
+  expect((await client.post(`/v1/receipts/${cancelled}/cancel`, { reason: 'changed their mind' })).status).toBe(200);
   for (const relay of system.relays) await relay.start();
   expect(await registered(moved)).toMatchObject({ device: b?.deviceId });
   const documents = await documentsAtOfd(system);

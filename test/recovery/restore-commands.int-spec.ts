@@ -104,7 +104,7 @@ test('begin: no lane is taken from then on, relays compare the identity of the d
     (isHeld) => !isHeld,
   );
   const status = await until(
-    'a relay has looked',
+    'a relay has compared',
     () => run('restore', 'status'),
     (each) => each['is_compared'] === true,
   );

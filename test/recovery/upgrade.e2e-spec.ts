@@ -59,7 +59,7 @@ test('an index on a large table is built while it sells: no call fails, and none
     await writeOldReceipts(system);
     const load = new Load(system.client, { prefix: 'ix', chance: new Chance(2) });
     await load.reaches(20);
-    // Whoever reads from an old snapshot holds the build up for as long as the test wants.
+    // A transaction that reads from an old snapshot holds the build up for as long as the test wants.
     await reader.connect();
     await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM receipts LIMIT 1');
     const migrations = [...readMigrations(), NEXT_INDEX];

@@ -105,7 +105,7 @@ export async function byTimeTravel(): Promise<WayBack> {
           `restore_command = 'cp ${archive}/%f "%p"'`,
           `recovery_target_time = '${moment}'`,
           "recovery_target_action = 'promote'",
-          // Nobody reads before it is decided where the history ends.
+          // No server reads before it is decided where the history ends.
           "hot_standby = 'off'",
           '',
         ].join('\n'),

@@ -14,7 +14,7 @@ export function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: 120_000 });
 }
 
-/** Kept as artifacts: a person looks at them, no test does. */
+/** Kept as artifacts: for people to check, no test reads them. */
 export function screenshotPath(name: string): string {
   mkdirSync(SCREENSHOTS, { recursive: true });
   return join(SCREENSHOTS, `${name}.png`);

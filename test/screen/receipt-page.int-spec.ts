@@ -1,4 +1,4 @@
-// Promise: a buyer reads the receipt on a phone and at a desk, in his language, and prints it on the paper of a till.
+// Promise: a buyer reads the receipt on a phone and at a desk, in the buyer's language, and prints it on the paper of a till.
 import 'reflect-metadata';
 import { writeFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';

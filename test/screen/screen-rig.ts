@@ -15,7 +15,7 @@ export interface ScreenRig {
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers of HTTP are compared, not typed
 type ApiAnswer = any;
 
-/** A register that nobody has activated yet, and its OFD, as production runs them. */
+/** A register that is not activated yet, and its OFD, as production runs them. */
 export async function startScreenRig(settings: Record<string, string> = {}): Promise<ScreenRig> {
   const folder = mkdtempSync(join(tmpdir(), 'screen-'));
   const port = await freePorts(2);

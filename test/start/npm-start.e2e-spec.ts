@@ -94,7 +94,7 @@ async function sellUnpaid(demo: Record<string, string>): Promise<unknown> {
   return answer.json();
 }
 
-/** As somebody does who has nothing but demo.json: an order for Payme, and Payme's own first question about it. */
+/** As a developer does who has nothing but demo.json: an order for Payme, and Payme's own first question about it. */
 async function askAsPayme(): Promise<unknown> {
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as DemoFile;
   const order = {
@@ -142,7 +142,7 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
   expect(runPrintedCommands().status).toBe(201);
 }, 300_000);
 
-test('when only the supervisor is killed, nobody is left behind and the next start works', async () => {
+test('when only the supervisor is killed, no process is left behind and the next start works', async () => {
   const before = livingProcesses();
   for (const each of ['gateway', 'device-relay', 'cash-register', 'ofd-simulator', 'postgres']) {
     expect(livingCommands()).toContainEqual(expect.stringContaining(each));

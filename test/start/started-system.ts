@@ -70,7 +70,7 @@ export function processesOf(dataDir: string, pids: readonly number[]): number[] 
       const said = `${read('cmdline')} ${read('environ')}`;
       return read('cmdline') !== '' && places.some((place) => said.includes(place));
     } catch {
-      // Ended while we looked.
+      // Ended while we read it.
       return false;
     }
   });

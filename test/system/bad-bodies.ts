@@ -229,7 +229,7 @@ const FORMATS: BadBody[] = [
   ofItem('commission tin of 8', { commission: { tin: '12345678' } }, '/commission/tin invalid_format'),
   ofItem('commission pinfl of 13', { commission: { pinfl: '1'.repeat(13) } }, '/commission/pinfl invalid_format'),
   refused('phone', sale({ customer: { phone: 'call me' } }), '/customer/phone invalid_format'),
-  refused('e-mail', sale({ customer: { email: 'nobody' } }), '/customer/email invalid_format'),
+  refused('e-mail', sale({ customer: { email: 'no-address' } }), '/customer/email invalid_format'),
   refused('callback that is no URL', sale({ callback_url: 'here' }), '/callback_url invalid_format'),
   refused('callback by ftp', sale({ callback_url: 'ftp://a.uz/' }), '/callback_url invalid_format'),
   refused('callback by javascript', sale({ callback_url: 'javascript:alert(1)' }), '/callback_url invalid_format'),
@@ -238,7 +238,7 @@ const FORMATS: BadBody[] = [
 ];
 
 const PLACES: BadBody[] = [
-  refused('unknown cashier', sale({ cashier_id: 'nobody' }), '/cashier_id cashier_unknown'),
+  refused('unknown cashier', sale({ cashier_id: 'no-such-cashier' }), '/cashier_id cashier_unknown'),
   refused('unknown branch', sale({ branch_id: 'nowhere' }), '/branch_id branch_unknown'),
   refused('unknown device', sale({ device_id: 'dev_nothing' }), '/device_id device_unknown'),
 ];
@@ -325,7 +325,7 @@ const ALL_AT_ONCE: BadBody[] = [
         item({ discount: MAX }),
       ],
       payment: { method: 'online' },
-      cashier_id: 'nobody',
+      cashier_id: 'no-such-cashier',
     }),
     ...['/items/0/name goods_unknown', '/items/4/discount line_total_negative', '/items/1/price E-012'],
     ...['/items/2/vat_percent E-015', '/items/2/labels E-004', '/items/3/spic E-013'],

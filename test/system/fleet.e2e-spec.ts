@@ -62,8 +62,8 @@ test('what cannot work is refused with the reason, and leaves nothing behind', a
   });
 
   // Nothing listens there: the port of the OFD plus one that no program of this test has.
-  const nobody = await admin.ask('POST', '/v1/devices', device(1, { base_url: 'http://127.0.0.1:9' }));
-  expect(nobody).toMatchObject({ status: 503, body: { code: 'device_unreachable', retryable: true } });
+  const absent = await admin.ask('POST', '/v1/devices', device(1, { base_url: 'http://127.0.0.1:9' }));
+  expect(absent).toMatchObject({ status: 503, body: { code: 'device_unreachable', retryable: true } });
 
   const noRegister = await admin.ask('POST', '/v1/devices', device(1, { base_url: system.ofdUrl }));
   expect(noRegister).toMatchObject({ status: 422, body: { code: 'device_not_a_register' } });
@@ -145,12 +145,12 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
   expect(otherTerminal).toMatchObject({ status: 422, body: { code: 'device_other_terminal' } });
   const moved = await admin.ask('PATCH', `/v1/devices/${id}`, {
     ...{ base_url: system.registerUrls[1]?.replace('127.0.0.1', '127.0.0.2'), api_key: system.registerApiKey },
-    name: 'Till by the door',
+    name: 'Till by the window',
   });
   // The register listens on 127.0.0.1 alone.
   expect(moved).toMatchObject({ status: 503, body: { code: 'device_unreachable' } });
-  const renamed = await admin.ask('PATCH', `/v1/devices/${id}`, { base_url: system.registerUrls[1], name: 'Door' });
-  expect(renamed).toMatchObject({ status: 200, body: { name: 'Door', base_url: system.registerUrls[1] } });
+  const renamed = await admin.ask('PATCH', `/v1/devices/${id}`, { base_url: system.registerUrls[1], name: 'Window' });
+  expect(renamed).toMatchObject({ status: 200, body: { name: 'Window', base_url: system.registerUrls[1] } });
 
   expect((await admin.ask('DELETE', `/v1/devices/${id}`)).body.code).toBe('device_not_at_rest');
   expect((await admin.ask('POST', `/v1/devices/${id}/drain`)).status).toBe(200);

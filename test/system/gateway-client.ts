@@ -42,7 +42,7 @@ export class GatewayClient {
     return this.call('GET', path, { headers: {} });
   }
 
-  /** One token for all calls, fetched when first needed; a failed fetch is not remembered. */
+  /** One token for all calls, fetched when first needed; a failed fetch is not kept. */
   authorization(): Promise<string> {
     this.token ??= this.fetchToken().catch((error: unknown) => {
       this.token = null;

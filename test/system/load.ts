@@ -5,11 +5,11 @@ import type { Answer, GatewayClient } from './gateway-client.js';
 export interface Sold {
   key: string;
   till: number;
-  /** What the client was finally told. */
+  /** The last answer that the client received. */
   answer: Answer;
   /** How often it had to ask. */
   tries: number;
-  /** What it was told before: refusals as "status code", lost connections as the error's code. */
+  /** What it was answered before: refusals as "status code", lost connections as the error's code. */
   setbacks: string[];
 }
 
@@ -17,7 +17,7 @@ const GIVE_UP_MS = 55_000;
 /** Between two sales of one seller: a machine that is busy selling has no time to start what was killed. */
 const BREATH_MS = 40;
 
-/** Sells once: asks again with the same key until it is told, as clients should. */
+/** Sells once: asks again with the same key until it is answered, as clients should. */
 export async function sellStubbornly(
   client: GatewayClient,
   sale: { till: number; key?: string; prefer?: string },
@@ -26,16 +26,16 @@ export async function sellStubbornly(
   const deadline = Date.now() + GIVE_UP_MS;
   const setbacks: string[] = [];
   for (let tries = 1; ; tries += 1) {
-    const told = await client
+    const reply = await client
       .post('/v1/receipts', client.saleOf(till), { 'idempotency-key': key, prefer })
       .then((answer) => ({ answer }))
       .catch((error: unknown) => ({ error }));
-    if ('answer' in told && [201, 202].includes(told.answer.status)) {
-      return { key, till, answer: told.answer, tries, setbacks };
+    if ('answer' in reply && [201, 202].includes(reply.answer.status)) {
+      return { key, till, answer: reply.answer, tries, setbacks };
     }
-    if (Date.now() > deadline) throw new Error(`key ${key} was never accepted`, { cause: told });
-    setbacks.push('answer' in told ? `${told.answer.status} ${told.answer.body.code}` : codeOf(told.error));
-    if ('answer' in told) expectRetryable(told.answer);
+    if (Date.now() > deadline) throw new Error(`key ${key} was never accepted`, { cause: reply });
+    setbacks.push('answer' in reply ? `${reply.answer.status} ${reply.answer.body.code}` : codeOf(reply.error));
+    if ('answer' in reply) expectRetryable(reply.answer);
     await delay(50 + Math.random() * 100);
   }
 }
@@ -51,7 +51,7 @@ function expectRetryable({ status, body }: Answer): void {
   expect({ status, body }).toMatchObject({ body: { retryable: true } });
 }
 
-/** `perTill` clients at each till sell one after the other until told to stop. */
+/** `perTill` clients at each till sell one after the other until stopped. */
 export function sellUntil(
   client: GatewayClient,
   load: { tills: number; perTill: number; prefer?: string },

@@ -23,7 +23,7 @@ export interface MoreRegistersOptions {
   env?: Record<string, string>;
   profile?: Record<string, unknown>;
   scopes?: readonly string[];
-  /** What the gateway is told instead of the first registers' own addresses, e.g. a proxy's. */
+  /** What the gateway is given instead of the first registers' own addresses, e.g. a proxy's. */
   seenAs?: (urls: string[]) => Promise<string[]>;
 }
 

@@ -1,4 +1,4 @@
-// Promise: whoever operates the programs sees their state, reads no secret in their logs, and can stop them in time.
+// Promise: an operator of the programs sees their state, reads no secret in their logs, and can stop them in time.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// Promise: a receipt whose money may not be there any more never leaves for its register, however late or early the relay comes to it, and its hold is let go.
+// Promise: a receipt whose money may not be there any more never leaves for its register, however late or early the relay comes to it, and its hold is released.
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import type { PaymentView } from '../../apps/gateway/src/payments/payment-view.js';
 import { sql } from './database.js';

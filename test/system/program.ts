@@ -84,7 +84,7 @@ export class Program {
   }
 }
 
-/** Reads the answer to its end: an unread body keeps the connection, and whoever is given it next waits for ever. */
+/** Reads the answer to its end: an unread body keeps the connection, and the request that is given it next waits for ever. */
 async function isOk(url: string): Promise<boolean> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });

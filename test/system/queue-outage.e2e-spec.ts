@@ -16,7 +16,7 @@ beforeAll(async () => {
   redis = await OwnRedis.reserve();
   const port = await freePorts(1);
   proxy = new TcpProxy(port, redis.port);
-  // Nobody listens there yet.
+  // No server listens there yet.
   system = await startSystem({ registers: 2, queueUrl: `redis://127.0.0.1:${port}` });
   urls = { gateway: system.gatewayUrls[0] ?? '', relay: system.relayUrls[0] ?? '' };
 });
@@ -70,7 +70,7 @@ test('absent from the start: accepted, dispatched by the sweeper, logged, counte
   expect(await metric(urls.relay, 'relay_lanes_swept')).toBeGreaterThan(0);
 });
 
-test('it comes: the bell works, nobody was restarted', async () => {
+test('it comes: the bell works, no program was restarted', async () => {
   await redis.start();
   await proxy.listen();
   await until(
@@ -89,7 +89,7 @@ test('emptied by FLUSHALL', async () => {
   await allRegistered(system);
 });
 
-test('half-open: connections that nobody answers and nobody closes', async () => {
+test('half-open: connections that no server answers or closes', async () => {
   expect(proxy.deafen()).toBeGreaterThan(2);
   const errorsBefore = await metric(urls.gateway, 'lane_queue_errors');
   await sell();

@@ -111,7 +111,7 @@ test('a relay waits for the register that it has called, and says at once that i
   expect(await rowOf(id)).toMatchObject(REGISTERED);
 });
 
-test('a gateway answers the caller who waits with his receipt, and new callers until its listener closes', async () => {
+test('a gateway answers the waiting caller with its receipt, and new callers until its listener closes', async () => {
   await setFaults(system, [{ fault: 'late_answer', next: 1, delay_ms: 6_000 }]);
   const waiting = system.client.post('/v1/receipts', system.client.saleOf(0), { prefer: 'wait=60' });
   await registerHasIt();

@@ -45,7 +45,7 @@ test('both gateways are killed while they deliver: nothing is missing, nothing i
     ...new Set(receiver.received.filter(({ event }) => event.data['receipt_id'] === id).map(({ event }) => event.type)),
   ];
   const missing = (): string[] => ids.filter((id) => !typesOf(id).includes('receipt.registered'));
-  await until('every receipt is told as registered', missing, ({ length }) => length === 0, 100_000);
+  await until('every receipt is notified as registered', missing, ({ length }) => length === 0, 100_000);
   for (const id of ids) expect([id, typesOf(id)]).toEqual([id, ['receipt.accepted', 'receipt.registered']]);
   for (const { body, headers } of receiver.received) {
     expect(() => new Webhook(secret).verify(body, headers as Record<string, string>)).not.toThrow();

@@ -24,7 +24,7 @@ interface AtmosCard {
   successId: number | null;
 }
 
-/** ATMOS: transactions that a code confirms, holds, callbacks. Its error codes are not published. */
+/** ATMOS: transactions that a code confirms, holds, callbacks. The codes of its errors are not published. */
 class AtmosBook {
   private readonly cards = new Map<string, AtmosCard>();
   private lastId = 200_000;

@@ -14,7 +14,7 @@ export interface SimPayment {
   link: string | null;
   /** The provider no longer knows it. */
   isForgotten: boolean;
-  /** Where it was changed meanwhile. */
+  /** Where it was changed. */
   currency?: string;
   /** What the provider itself had registered: its receipt, or the refund of it. */
   documents: SimDocument[];

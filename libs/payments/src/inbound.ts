@@ -40,7 +40,7 @@ export interface InboundFacts {
   nowMs: number;
 }
 
-/** The reason of a transaction that nobody paid in time. */
+/** The reason of a transaction that was not paid in time. */
 export const INBOUND_EXPIRED = 4;
 export const INBOUND_UNKNOWN_REASON = 10;
 
@@ -98,7 +98,7 @@ export type InboundReading =
       toMs: number;
       answer: (entries: readonly InboundTransaction[]) => InboundAnswer;
     }
-  /** Answered without looking at anything. */
+  /** Answered without reading anything. */
   | { kind: 'answered'; answer: InboundAnswer };
 
 /** A protocol in which the provider keeps transactions of its own, and drives. Pure: the gateway locks, writes and sends. */

@@ -5,7 +5,7 @@ const NAMESPACE = Buffer.from('6f0c2a1c5a4e4d0f9a3b7f1f64c1d2e8', 'hex');
 
 /**
  * A UUID (version 5) that always is the same for the same parts: the key under which a provider recognises a repeated call.
- * Parts are told apart by a separator that none of them holds.
+ * Parts are divided by a separator that none of them holds.
  */
 export function operationId(...parts: readonly string[]): string {
   const bytes = createHash('sha1').update(NAMESPACE).update(parts.join('\n')).digest().subarray(0, 16);

@@ -18,7 +18,7 @@ function accountsOf(provider: (typeof PROVIDERS)[number]): Record<string, string
   return [full, ...choices];
 }
 
-const nobody = () => Promise.resolve({ kind: 'unsent' as const, detail: 'nobody' });
+const noServer = () => Promise.resolve({ kind: 'unsent' as const, detail: 'no server' });
 
 describe.each(PROVIDERS)('%s', (provider) => {
   const definition = DEFINITIONS[provider];
@@ -40,7 +40,7 @@ describe.each(PROVIDERS)('%s', (provider) => {
     ]),
   )('can do what it says: %s…', (_name, account) => {
     const read = (name: string): string => account[name] ?? '';
-    const client = definition.client(read, nobody);
+    const client = definition.client(read, noServer);
     const capabilities = definition.capabilities(read);
     expect(client.code).toBe(provider);
     expect(client.capabilities).toEqual(capabilities);

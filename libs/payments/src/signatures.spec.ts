@@ -1,8 +1,11 @@
 // Nobody but the provider can tell us that money came: each signature is the one that its documentation gives.
+import { atmosSign } from './atmos/atmos.signature.js';
 import { clickAuth, clickSignature, isClickSigned } from './click/click.signature.js';
 import { multicardScheme, multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
+import { isOctoSigned, octoSignatures } from './octo/octo.signature.js';
 import { paymeCheckoutLink } from './payme/payme-checkout-link.js';
 import { isPaymeCaller, paymeAuthorization } from './payme/payme.signature.js';
+import { uzumFastPayAuth } from './uzum/uzum.signature.js';
 
 describe('Payme', () => {
   it('makes the header of the vector and knows it again', () => {
@@ -70,5 +73,41 @@ describe('Multicard', () => {
     expect(multicardScheme(signed, success, 'SECRET123')).toBe('success');
     expect(multicardScheme(signed, webhook, 'SECRET123')).toBe('webhook');
     expect(multicardScheme({ ...signed, amount: '20001' }, success, 'SECRET123')).toBeNull();
+  });
+});
+
+describe('Uzum Fast Pay', () => {
+  it('authenticates our calls as in the vector: with milliseconds', () => {
+    expect(uzumFastPayAuth('8461', 'SECRET123', 1_712_345_678_901)).toBe(
+      '8461:97a106b1b20d34d8b4a4e673c0395760065baa7b:1712345678901',
+    );
+  });
+});
+
+describe('Octo', () => {
+  const signed = { uuid: 'f47ac10b-58cc-4372-a567-0e02b2c3d479', status: 'succeeded', hashKey: 'any' };
+
+  it('signs flat as in the vector, and takes either case', () => {
+    const by = { kind: 'flat', uniqueKey: 'UNIQ123' } as const;
+    const signature = '0b5461b2e4bd2d55798311ee79a3e1f500008e91';
+    expect(octoSignatures(signed, by)).toEqual([signature]);
+    expect(isOctoSigned(signed, signature.toUpperCase(), by)).toBe(true);
+  });
+
+  it('signs nested by secret, hash key, payment and status: another of them is another signature', () => {
+    const by = { kind: 'nested', secret: 'secret' } as const;
+    const [signature = ''] = octoSignatures(signed, by);
+    expect(isOctoSigned(signed, signature, by)).toBe(true);
+    for (const other of [{ uuid: 'x' }, { status: 'canceled' }, { hashKey: 'x' }])
+      expect(isOctoSigned({ ...signed, ...other }, signature, by)).toBe(false);
+    expect(isOctoSigned(signed, signature, { kind: 'nested', secret: 'x' })).toBe(false);
+    expect(isOctoSigned(signed, '', by)).toBe(false);
+  });
+});
+
+describe('ATMOS', () => {
+  it('signs callbacks as in the vector', () => {
+    const signed = { storeId: '1', transactionId: '200', invoice: 'inv-1', amount: '500000' };
+    expect(atmosSign(signed, 'APIKEY')).toBe('99759af96647245a50404a4bc2e4e6cb');
   });
 });

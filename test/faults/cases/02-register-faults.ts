@@ -108,7 +108,7 @@ async function specificationOnly(
   }
 }
 
-/** A cashier who sells at the register itself, at the same sums, so that counters cannot tell whose sale it was. */
+/** A cashier who sells at the register itself, at the same sums, so that counters cannot prove whose sale it was. */
 class ForeignSales {
   readonly names = new Set<string>();
 

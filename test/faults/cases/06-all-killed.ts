@@ -6,7 +6,7 @@ import type { FaultCase } from '../frame/case.js';
 import { Load } from '../frame/load.js';
 import { judge } from '../frame/truth.js';
 
-/** Answers nobody in this time: what is under way stays open until everything is dead. */
+/** Answers no request in this time: what is under way stays open until everything is dead. */
 const SLEEP_MS = 60_000;
 /** So many lanes must be in the middle of something. */
 const OPEN_LANES = 3;
@@ -43,7 +43,7 @@ export const allKilled: FaultCase = {
         () => evidenceOf(system, left),
         (found) => !found.includes('none'),
       );
-      // Nobody guessed: the register's journal said so.
+      // Nothing was guessed: the register's journal said so.
       if (evidence.some((one) => one !== 'journal')) failures.push(`resolved by ${evidence.join(', ')}`);
     }
     await load.end();

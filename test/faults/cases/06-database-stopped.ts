@@ -27,7 +27,7 @@ export const databaseStopped: FaultCase = {
       await server.restart();
       const beganMs = performance.now();
       await refused;
-      // Every register sells again; nobody was restarted.
+      // Every register sells again; no program was restarted.
       const sold = await Promise.all(system.merchant.tills.map((till) => load.sellOnce(till, 'wait=60')));
       if (sold.some((one) => one?.answer.status !== 201)) throw new Error('not every register sold again');
       longestS = Math.max(longestS, (performance.now() - beganMs) / 1_000);

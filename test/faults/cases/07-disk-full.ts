@@ -29,7 +29,7 @@ export const diskFull: FaultCase = {
       await delay(STAYS_FULL_MS);
       rmSync(ballast);
       if (!(await answers(system.database))) {
-        // It gives up when not even its log can be written, as it must; whoever frees the disk starts it again.
+        // It gives up when not even its log can be written, as it must; the operator who frees the disk starts it again.
         await server.restart();
         restarts += 1;
       }

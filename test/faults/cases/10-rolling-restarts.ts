@@ -30,12 +30,12 @@ export const rollingRestarts: FaultCase = {
     const unfit = setbacks.filter((setback) => !setback.startsWith('503 '));
     if (unfit.length > 0) failures.push(`failed calls: ${[...new Set(unfit)].join(', ')}`);
     // A gateway that is asked to stop lets its waiting callers go with 202: accepted, and the receipt follows.
-    const letGo = sold.filter(({ prefer, answer }) => prefer !== 'respond-async' && answer.status === 202);
+    const answeredEarly = sold.filter(({ prefer, answer }) => prefer !== 'respond-async' && answer.status === 202);
     return {
       ...verdict,
       failures: [...verdict.failures, ...failures],
       kills: size.strikes * (system.gateways.length + system.relays.length + 1),
-      figures: [`${setbacks.length} × 503`, `${letGo.length} who waited were let go with 202`],
+      figures: [`${setbacks.length} × 503`, `${answeredEarly.length} waiting callers were answered 202`],
     };
   },
 };

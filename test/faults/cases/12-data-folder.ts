@@ -177,6 +177,6 @@ function adopt(more: MoreRegisters): Promise<void> {
 }
 
 async function operate({ client }: MoreRegisters, path: string): Promise<void> {
-  const { status, body } = await client.post(path, { reason: 'fault test: looked at the register' });
+  const { status, body } = await client.post(path, { reason: 'fault test: checked at the register' });
   if (status >= 300) throw new Error(`POST ${path}: ${status} ${body.code} ${body.detail}`);
 }

@@ -66,7 +66,7 @@ async function jumpClocks({ stage, size, chance, prefix }: CaseRun, library: str
     const sold = await load.end();
     const verdict = await judge(system, [load], { prefix, tills: system.merchant.tills });
     const setbacks = new Set(sold.flatMap((one) => one.setbacks));
-    // A token may look expired to a clock that has run away; the client fetches another one.
+    // A token may seem expired to a clock that has run away; the client fetches another one.
     setbacks.delete('401 invalid_token');
     if (setbacks.size > 0) verdict.failures.push(`failed calls: ${[...setbacks].join(', ')}`);
     const unregistered = sold.filter(({ prefer, answer }) => prefer !== 'respond-async' && answer.status !== 201);

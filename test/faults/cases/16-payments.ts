@@ -72,7 +72,7 @@ async function killAlong({ stage: { system }, size, chance }: CaseRun, load: Pay
     const program = chance.pick(nth % 2 === 0 ? gateways : relays);
     await starting.get(program);
     await program.end('SIGKILL');
-    // Not awaited: meanwhile the others go on, or nobody does.
+    // Not awaited: meanwhile the others go on, or none does.
     starting.set(program, program.start());
   }
   await Promise.all(starting.values());

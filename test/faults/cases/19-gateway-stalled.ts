@@ -75,7 +75,7 @@ interface EventsPage {
 
 export const gatewayStalled: FaultCase = {
   number: '19',
-  name: 'SIGSTOP of a gateway within a transaction: events of everybody go on at the other one',
+  name: 'SIGSTOP of a gateway within a transaction: events of all merchants go on at the other one',
   stage: 'line',
   full: { receipts: 500, strikes: 5 },
   tenth: { receipts: 50, strikes: 1 },

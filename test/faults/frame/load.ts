@@ -16,7 +16,7 @@ export interface Sold {
   tookMs: number;
   prefer: string;
   answer: Answer;
-  /** What the client was told before: "503 database_unavailable", "ECONNREFUSED". */
+  /** What the client was answered before: "503 database_unavailable", "ECONNREFUSED". */
   setbacks: string[];
 }
 
@@ -40,7 +40,7 @@ const PRICE_TIYIN = 112_000;
 
 /**
  * Cash desks that sell one after the other and, as clients should, ask again with the same key until they
- * are told. Every answer that they should not have got is kept as a complaint.
+ * are answered. Every answer that they should not have got is kept as a complaint.
  */
 export class Load {
   readonly sold: Sold[] = [];
@@ -123,20 +123,20 @@ export class Load {
     const setbacks: string[] = [];
     for (;;) {
       const triedMs = performance.now();
-      const told = await this.client
+      const reply = await this.client
         .post('/v1/receipts', body, { 'idempotency-key': marker, prefer })
         .then((answer) => ({ answer }))
         .catch((error: unknown) => ({ error }));
       const answeredMs = performance.now();
-      if ('answer' in told && [201, 202].includes(told.answer.status)) {
+      if ('answer' in reply && [201, 202].includes(reply.answer.status)) {
         const tookMs = answeredMs - triedMs;
-        const sold = { marker, deviceId, startedMs, answeredMs, tookMs, prefer, answer: told.answer, setbacks };
+        const sold = { marker, deviceId, startedMs, answeredMs, tookMs, prefer, answer: reply.answer, setbacks };
         this.sold.push(sold);
         return sold;
       }
-      setbacks.push('answer' in told ? `${told.answer.status} ${told.answer.body.code}` : codeOf(told.error));
-      if ('answer' in told && told.answer.status === 503) this.refusals += 1;
-      if ('answer' in told && !this.maySayThat(marker, told.answer)) return null;
+      setbacks.push('answer' in reply ? `${reply.answer.status} ${reply.answer.body.code}` : codeOf(reply.error));
+      if ('answer' in reply && reply.answer.status === 503) this.refusals += 1;
+      if ('answer' in reply && !this.maySayThat(marker, reply.answer)) return null;
       if (answeredMs - startedMs > GIVE_UP_MS) {
         this.complaints.push(`${marker} was never accepted, last: ${setbacks.at(-1)}`);
         return null;

@@ -18,7 +18,7 @@ export interface PaymentLoadOptions {
 
 const DESKS = 8;
 const GIVE_UP_MS = 180_000;
-/** How often a customer presses the button of a payment that still waits for him. */
+/** How often a customer presses the button of a payment that still waits for it. */
 const PRESSES = 4;
 const PRICE_TIYIN = 112_000;
 

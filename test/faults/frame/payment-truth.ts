@@ -61,13 +61,13 @@ export async function judgePayments(
       stillHeld: held > 0,
     };
   });
-  const told = (what: Exclude<keyof (typeof judged)[number], 'row'>): string[] =>
+  const listed = (what: Exclude<keyof (typeof judged)[number], 'row'>): string[] =>
     judged
       .filter((one) => one[what])
       .map(({ row }) => `${row.id} (${row.state}, ${row.receipt}, ${String(row.reason)}, ${dueOf(row)})`);
   const failures = [...complaints.slice(0, SAMPLES)];
-  const counted = (what: Parameters<typeof told>[0]): number => {
-    const found = told(what);
+  const counted = (what: Parameters<typeof listed>[0]): number => {
+    const found = listed(what);
     if (found.length > 0) failures.push(`${String(found.length)} × ${what}: ${found.slice(0, SAMPLES).join(', ')}`);
     return found.length;
   };

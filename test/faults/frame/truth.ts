@@ -68,7 +68,7 @@ export async function judge(
   const strangers = [...byMarker.keys()].filter((marker) => !promised.has(marker) && !options.foreign?.has(marker));
   if (missing.length > 0)
     failures.push(
-      `lost: ${told(
+      `lost: ${listed(
         missing.map(({ marker }) => marker),
         rows,
         sold,
@@ -77,14 +77,14 @@ export async function judge(
   const doubled = [...byMarker].filter(([marker, held]) => held.length > 1 && promised.has(marker));
   if (doubled.length > 0)
     failures.push(
-      `doubled: ${told(
+      `doubled: ${listed(
         doubled.map(([marker]) => marker),
         rows,
         sold,
       )}`,
     );
-  // A client that gave up leaves a document that nobody was promised; it was complained about already.
-  if (strangers.length > 0) failures.push(`nobody was promised ${strangers.slice(0, SAMPLES).join(', ')}`);
+  // A client that gave up leaves a document that no client was promised; it was complained about already.
+  if (strangers.length > 0) failures.push(`no client was promised ${strangers.slice(0, SAMPLES).join(', ')}`);
   return {
     receipts: sold.length,
     lost: missing.length,
@@ -95,7 +95,7 @@ export async function judge(
   };
 }
 
-/** A document of this case, or one that nobody can account for. */
+/** A document of this case, or one that belongs to no sale. */
 function isOurs({ items }: OfdDocument, { prefix, foreign }: JudgeOptions): boolean {
   const name = items[0]?.name ?? '';
   return name.startsWith(`${prefix}-`) || foreign?.has(name) === true;
@@ -255,7 +255,7 @@ async function askJournals(
 }
 
 /**
- * In order: whoever was answered before another sale at that register began stands before it. Counts documents that stand
+ * In order: a sale that was answered before another one at that register began stands before it. Counts documents that stand
  * before one whose client was answered earlier.
  */
 export function countWrongOrder(sold: readonly Sold[], byMarker: ReadonlyMap<string, OfdDocument[]>): number {
@@ -278,7 +278,7 @@ export function countWrongOrder(sold: readonly Sold[], byMarker: ReadonlyMap<str
   return wrong;
 }
 
-function told(markers: readonly string[], rows: ReadonlyMap<string, LedgerRow>, sold: readonly Sold[]): string {
+function listed(markers: readonly string[], rows: ReadonlyMap<string, LedgerRow>, sold: readonly Sold[]): string {
   const idOf = new Map(sold.map(({ marker, answer }) => [marker, answer.body.id ?? '']));
   return markers
     .slice(0, SAMPLES)

@@ -52,7 +52,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   onApplicationBootstrap(): void {
     this.settled.onSettled((receiptId) => {
       const paymentId = this.paymentOf.get(receiptId);
-      if (paymentId !== undefined) this.soon(paymentId);
+      if (paymentId !== undefined) this.schedule(paymentId);
     });
     this.rounds.start();
   }
@@ -75,7 +75,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   /** In the background. */
-  soon(paymentId: string): void {
+  schedule(paymentId: string): void {
     if (!this.isStopping) void this.now(paymentId);
   }
 

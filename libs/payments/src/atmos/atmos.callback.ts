@@ -5,7 +5,7 @@ import { atmosSign } from './atmos.signature.js';
 
 const answer = (status: 0 | 1, message: string): InboundAnswer => ({ status: 200, body: { status, message } });
 
-/** The Callback API: told of a payment, we read its status; the answer never takes money back. */
+/** The Callback API: notified of a payment, we read its status; the answer never takes money back. */
 export const ATMOS_CALLBACKS: HintProtocol = {
   read: (request, read) => {
     const body = objectBody(request.body);

@@ -69,7 +69,7 @@ export class AtmosClient implements PaymentProvider {
     this.capabilities = atmosCapabilities(options);
   }
 
-  /** A transaction that nobody confirms takes nothing: it may be made twice. */
+  /** A transaction that is not confirmed takes nothing: it may be made twice. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {
     const common = { amount: order.amountTiyin, account: order.ourRef, store_id: this.storeId };
     if (flow === 'hold') {
@@ -166,7 +166,7 @@ export class AtmosClient implements PaymentProvider {
     const url = `${this.options.apiUrl}${path}`;
     const answer = await this.exchange({ method, url, headers, ...(body && { body }) });
     if (answer.kind === 'answered' && answer.status === 401) {
-      // Turned away at the door: the next try brings a new token.
+      // Refused before anything was read: the next try brings a new token.
       this.token = null;
       return { kind: 'unsent', detail: 'the token was refused' };
     }

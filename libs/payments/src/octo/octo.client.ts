@@ -91,7 +91,7 @@ export class OctoClient implements PaymentProvider {
     return unlessRefused(await this.accept(ref, { accept_status: 'capture', final_amount }));
   }
 
-  /** A page that nobody has paid on ends by its time to live: until then it can be paid. */
+  /** A page that was not paid on ends by its time to live: until then it can be paid. */
   async void(ref: PaymentRef): Promise<CallOutcome> {
     const status = await this.fetchStatus(ref);
     if (status.kind !== 'status') return status;
@@ -140,7 +140,7 @@ export class OctoClient implements PaymentProvider {
 /** A customer's hour to be sent to the page. */
 const PAGE_BEGINS_MS = 3_600_000;
 
-/** What cannot be done any more may have been done before: the status tells. */
+/** What cannot be done any more may have been done before: the status shows it. */
 function unlessRefused(outcome: CallOutcome | NoStatus): CallOutcome {
   return outcome.kind === 'refused' ? { kind: 'unknown', detail: `${outcome.code}: ${outcome.detail}` } : outcome;
 }

@@ -44,7 +44,7 @@ function digits(text: string | null): string | null {
 
 export type OctoAnswer = { kind: 'data'; data: WireObject } | NoStatus;
 
-/** Turned away before anything was looked at: asked too often. */
+/** Refused before anything was read: asked too often. */
 const TOO_OFTEN = 11;
 /** A format or a secret that is wrong, a sum that cannot be: the documents' own list. */
 const DEFINITIVE: ReadonlySet<number> = new Set([1, 2, 3]);

@@ -73,7 +73,7 @@ class ProviderSchema {
     if (by === 'provider' && (provider === 'click' || provider === 'multicard'))
       return calls.find((call) => call.name === callbackName(provider, request));
     const fitting = calls.filter((call) => patternOf(call.path).test(path));
-    // Calls to one and the same address are told apart by what they say.
+    // Calls to one and the same address are distinguished by their bodies.
     if (by === 'provider') return fitting.find((call) => this.fits(call, request)) ?? fitting[0];
     return fitting.sort((left, right) => braces(left.path) - braces(right.path))[0];
   }

@@ -32,7 +32,7 @@ export interface UzumCheckoutOptions {
 }
 
 const SESSION_SECONDS = 1_800;
-/** A customer's hour to begin, and the longest session after it: then nobody can pay on the page any more. */
+/** A customer's hour to begin, and the longest session after it: then the page cannot be paid on any more. */
 const PAGE_ENDS_MS = 3_600_000 + SESSION_SECONDS * 1_000;
 const ORDER_TAKEN = '3027';
 /** Order numbers that an order can have beside its own, after answers that were lost. */
@@ -48,7 +48,7 @@ export class UzumCheckoutClient {
     private readonly exchange: HttpExchange,
   ) {}
 
-  /** An order that nobody knows of ends with its session; its number stays taken, so the next try has another. */
+  /** An order that is known nowhere ends with its session; its number stays taken, so the next try has another. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {
     for (let attempt = 1; ; attempt += 1) {
       const orderNumber = attempt === 1 ? order.ourRef : `${order.ourRef}.${String(attempt)}`;
@@ -100,7 +100,7 @@ export class UzumCheckoutClient {
     return statusAfter(await this.operate('acquiring/complete', ref, { name: 'complete', amountTiyin }));
   }
 
-  /** Only a hold can be let go; a page that nobody has paid on cannot be closed, it ends with its session. */
+  /** Only a hold can be released; a page that was not paid on cannot be closed, it ends with its session. */
   async void(ref: PaymentRef): Promise<CallOutcome> {
     const status = await this.fetchStatus(ref);
     if (status.kind !== 'status' || status.status === 'in_flight') return status;

@@ -40,7 +40,7 @@ const UNDECIDED: ReadonlySet<string> = new Set([
   ...['operation.is.inProcess', 'external.service.unavailable'],
 ]);
 
-/** As long a code as the documents ask for, and nobody's: no money can come of it. */
+/** As long a code as the documents ask for, and no customer's: no money can come of it. */
 const NO_CODE = '0'.repeat(43);
 /** A wallet's code is long out of date by then: what is not known is a person's business. */
 const UNFINDABLE_AFTER_MS = 10 * 60_000;

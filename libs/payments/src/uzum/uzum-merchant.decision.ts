@@ -66,7 +66,7 @@ function confirm(at: At): InboundDecision {
   if (!known) return refused(at, 'unknown');
   if (known.state === 2) return refused(at, 'confirmed');
   if (known.state < 0) return refused(at, 'cancelled');
-  // Said once, it stays so: Uzum gives the money back, and must not be told otherwise by its next call.
+  // Said once, it stays so: Uzum gives the money back, and its next call must be answered the same.
   if (isOver(known, nowMs)) return refused(at, 'cancelled', [expiry(nowMs)]);
   if (isClosed) return refused(at, 'cancelled', [cancellation(known, nowMs)]);
   const said = { status: 'CONFIRMED', confirmTime: nowMs, data: {}, amount: known.amountTiyin };

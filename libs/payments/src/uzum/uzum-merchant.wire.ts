@@ -10,7 +10,7 @@ import { isUuid } from '../operation-id.js';
 import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
 import { uzumCardType } from './uzum-checkout.transform.js';
 
-/** Uzum's Merchant API: five calls of Uzum's, told apart by their path. */
+/** Uzum's Merchant API: five calls of Uzum's, distinguished by their path. */
 export const UZUM_OPERATIONS = ['check', 'create', 'confirm', 'reverse', 'status'] as const;
 export type UzumOperation = (typeof UZUM_OPERATIONS)[number];
 

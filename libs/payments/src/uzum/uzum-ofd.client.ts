@@ -42,7 +42,7 @@ export class UzumOfdClient {
     return refusal(answer);
   }
 
-  /** The refund's is registered when it is first looked for: nothing but its operation id is kept there. */
+  /** The refund's is registered when it is first asked for: nothing but its operation id is kept there. */
   async fetchDocument(ref: PaymentRef, { which, lines }: WantedDocument): Promise<CallOutcome> {
     const found = await this.call('GET', `/v2/receipt/${idOf(ref, which)}/receipt_url`);
     if (found.kind !== 'answered') return found;

@@ -23,7 +23,7 @@ export interface UzumProducts {
 
 const NOTHING: CallOutcome = { kind: 'refused', code: 'not_set_up', detail: 'the account has no such product of Uzum' };
 
-/** By its flow a payment belongs to one product: `charge` to FastPay, `hold` and `invoice` to Checkout, `inbound` to nobody whom we call. */
+/** By its flow a payment belongs to one product: `charge` to FastPay, `hold` and `invoice` to Checkout, `inbound` to none that we call. */
 export class UzumClient implements PaymentProvider {
   readonly code = 'uzum';
   readonly submitLines?: (ref: PaymentRef, lines: FiscalLines) => Promise<CallOutcome>;

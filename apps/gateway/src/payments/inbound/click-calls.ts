@@ -75,7 +75,7 @@ export class ClickCalls {
   private afterCommit(released: LockedPayment | null): void {
     if (released === null) return;
     this.worker.watch(released.receipt_id, released.id);
-    if (released.device_id === null) this.worker.soon(released.id);
+    if (released.device_id === null) this.worker.schedule(released.id);
     else this.lanes.ring(released.device_id, released.receipt_id);
   }
 

@@ -9,7 +9,7 @@ import type { ProviderRequest } from './transaction-calls.js';
 
 /**
  * Calls of providers that only say that something changed there. However well one is signed, what it says of the money is not
- * believed: the provider's status is read, and that decides. So a forged or repeated call can do no more than have it read.
+ * trusted: the provider's status is read, and that decides. So a forged or repeated call can do no more than have it read.
  */
 @Injectable()
 export class HintCalls {
@@ -34,7 +34,7 @@ export class HintCalls {
       return found;
     });
     // What has ended here may have changed there.
-    if (payment) void this.comparing.afterHint(payment.id).then(() => this.worker.soon(payment.id));
+    if (payment) void this.comparing.afterHint(payment.id).then(() => this.worker.schedule(payment.id));
     return answer;
   }
 

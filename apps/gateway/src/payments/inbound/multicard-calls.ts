@@ -59,7 +59,7 @@ export class MulticardCalls {
     });
     if (call.scheme === 'webhook') {
       // What has ended here may have changed there.
-      if (payment) void this.comparing.afterHint(payment.id).then(() => this.worker.soon(payment.id));
+      if (payment) void this.comparing.afterHint(payment.id).then(() => this.worker.schedule(payment.id));
       return KEEP;
     }
     if (!payment || !isAnswerable(payment, call)) return giveBack('There is no such order.');

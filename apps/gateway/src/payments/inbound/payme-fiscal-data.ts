@@ -47,7 +47,7 @@ export class PaymeFiscalData {
     });
     if (paymentId === null) return { error: paymeError('fiscalReceipt') };
     if (told.kind === 'unreadable') return { error: paymeError('params', told.field) };
-    this.worker.soon(paymentId);
+    this.worker.schedule(paymentId);
     return { result: { success: true } };
   }
 }

@@ -72,11 +72,11 @@ export class TransactionCalls {
     return answer;
   }
 
-  /** Nobody waits for the rest. */
+  /** No caller waits for the rest. */
   private afterCommit(performed: LockedPayment | null): void {
     if (performed === null) return;
     this.worker.watch(performed.receipt_id, performed.id);
-    if (performed.device_id === null) this.worker.soon(performed.id);
+    if (performed.device_id === null) this.worker.schedule(performed.id);
     else this.lanes.ring(performed.device_id, performed.receipt_id);
   }
 
@@ -86,7 +86,7 @@ export class TransactionCalls {
     { transactionId, ourRef }: InboundCommand,
   ): Promise<{ payment: LockedPayment | null; transaction: TransactionRow | null }> {
     const before = transactionId === null ? null : await this.rows.findTransaction(tx, account.id, transactionId);
-    // Malformed and unknown references cannot be told apart.
+    // Malformed and unknown references cannot be distinguished.
     const reference = before?.payment_id ?? ourRef ?? '';
     const payment = isId('pay', reference) ? await this.rows.lock(tx, account.id, reference) : null;
     if (payment === null || payment.flow !== 'inbound') return { payment: null, transaction: null };
@@ -137,7 +137,7 @@ export class TransactionCalls {
     await this.rows.reverse(tx, payment, `cancelled at ${account.provider}, reason ${String(change.reason)}`);
   }
 
-  /** The customer may try again, until his time is over. */
+  /** The customer may try again, until the time to pay is over. */
   private async free(tx: Tx, payment: LockedPayment): Promise<void> {
     if (payment.state !== 'reserved') return;
     await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });
