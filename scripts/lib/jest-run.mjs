@@ -9,14 +9,15 @@ import { UserError } from './user-error.mjs';
  * Runs one jest project and counts from its own report.
  * @param {string} project
  * @param {string[]} flags
+ * @param {string} node
  * @returns {Promise<import('./test-run.mjs').Counts>}
  */
-export async function runJest(project, flags) {
-  const report = path.join(ROOT, '.artifacts', `jest-${project}.json`);
+export async function runJest(project, flags, node = process.execPath) {
+  const report = path.join(ROOT, '.artifacts', `jest-${project}${node === process.execPath ? '' : '-lts'}.json`);
   fs.mkdirSync(path.dirname(report), { recursive: true });
   fs.rmSync(report, { force: true });
   const jest = path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-  await run(process.execPath, [jest, '--selectProjects', project, '--json', `--outputFile=${report}`, ...flags], {
+  await run(node, [jest, '--selectProjects', project, '--json', `--outputFile=${report}`, ...flags], {
     show: true,
     dropStdout: true,
     env: { ...process.env, NODE_OPTIONS: jestNodeOptions() },

@@ -5,6 +5,7 @@ import { build, isBuilt } from './build.mjs';
 import { findLockGaps, LOCK_FILES } from './complete-lock.mjs';
 import { generate, isGenerated } from './generate.mjs';
 import { runJest } from './jest-run.mjs';
+import { ltsNode } from './lts-node.mjs';
 import { ROOT } from './paths.mjs';
 import { run } from './run.mjs';
 import { findSchemaChanges } from './schema-changes.mjs';
@@ -67,7 +68,30 @@ export const GROUPS = [
     lane: 'alone',
     run: () => withDatabase(() => runJest('system', WORKERS_THAT_WAIT)),
   },
+  { name: 'lts', budgetSeconds: 120, lane: 'alone', run: onLongTermRelease },
 ];
+
+/** Whole programs that are started, sell, and are stopped. */
+const SMOKE = ['test/system/receipts.e2e-spec.ts', 'test/register/start.e2e-spec.ts'];
+
+/**
+ * The unit tests and a few whole systems on the newest long-term release of Node.js; elsewhere than under CI one skipped check,
+ * unless it was asked for by its name.
+ * @returns {Promise<Counts>}
+ */
+async function onLongTermRelease() {
+  const isWanted = process.env['CI'] === 'true' || process.argv.includes('lts');
+  const node = isWanted ? await ltsNode() : null;
+  if (node === null) return { passed: 0, failed: 0, skipped: 1 };
+  await ensureBuilt();
+  const unit = await runJest('unit', WORKERS, node);
+  const system = await withDatabase(() => runJest('system', [...WORKERS, '--', ...SMOKE], node));
+  return {
+    passed: unit.passed + system.passed,
+    failed: unit.failed + system.failed,
+    skipped: unit.skipped + system.skipped,
+  };
+}
 
 /**
  * @param {string} name

@@ -1,6 +1,7 @@
 // Promise: what one merchant has to close or to send again does not keep another one waiting; polls are asked for in the order of their due times.
 import { Prisma } from '#database';
 import { HealthRepository } from './health/health.repository.js';
+import { RestoreChecksRepository } from './restore/restore-checks.repository.js';
 import { WatchRig } from './testing/watch-rig.js';
 import type { Watch } from './watch.js';
 
@@ -78,3 +79,24 @@ test('health polls: registers that are due again stand behind one that was due b
   const next = (await polls.claimDue(TILLS_OF_A - 100 + 1, MINUTE)).map(({ device }) => device.id);
   expect(next).toContain('dev_b');
 });
+
+test('comparison after a restore: the other merchant’s register is among the first, and the last places are kept', async () => {
+  await rig.sql.query(`
+    INSERT INTO restore_checks (device_id, method, restored_at, due_at)
+    SELECT id, 'counters', now(), now() - CASE id WHEN 'dev_b' THEN interval '1 s' ELSE interval '1 min' END
+      FROM devices`);
+  const checks = new RestoreChecksRepository(rig.prisma);
+  const first = await checks.claimDue(500, MINUTE, { free: 50, kept: 5, held: new Map() });
+  expect(countByMerchant(first)).toEqual({ mer_1: 44, mer_b: 1 });
+  // Everything in hand is of one merchant, and one place is left: it is not for that merchant.
+  expect(await checks.claimDue(500, MINUTE, { free: 1, kept: 1, held: new Map([['mer_1', 49]]) })).toEqual([]);
+  const more = await checks.claimDue(500, MINUTE, { free: 50, kept: 5, held: new Map([['mer_1', 1]]) });
+  expect(countByMerchant(more)).toEqual({ mer_1: 45 });
+  await rig.sql.query('DELETE FROM restore_checks');
+});
+
+function countByMerchant(checks: readonly { merchantId: string }[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { merchantId } of checks) counts[merchantId] = (counts[merchantId] ?? 0) + 1;
+  return counts;
+}

@@ -11,6 +11,10 @@ export interface DueShares {
   held: ReadonlyMap<string, number>;
 }
 
+export function keptOf(places: number): number {
+  return Math.floor(places / PLACES_FOR_EACH_KEPT);
+}
+
 /** Work that this relay has in hand, by merchant, and what of it may still be begun. */
 export class WorkInHand {
   private readonly running = new Map<Promise<unknown>, string>();
@@ -30,7 +34,7 @@ export class WorkInHand {
   shares(): DueShares {
     const held = new Map<string, number>();
     for (const merchantId of this.running.values()) held.set(merchantId, (held.get(merchantId) ?? 0) + 1);
-    return { free: this.places - this.running.size, kept: Math.floor(this.places / PLACES_FOR_EACH_KEPT), held };
+    return { free: this.places - this.running.size, kept: keptOf(this.places), held };
   }
 }
 
@@ -41,18 +45,28 @@ export class WorkInHand {
  * @param due the column of the due time
  * @param isDue condition on `d`
  */
-export function dueByMerchant(due: Prisma.Sql, isDue: Prisma.Sql, { free, kept, held }: DueShares): Prisma.Sql {
+export function dueByMerchant(due: Prisma.Sql, isDue: Prisma.Sql, shares: DueShares): Prisma.Sql {
+  const devices = Prisma.sql`SELECT d.id, d.merchant_id, ${due} AS due_at FROM devices d WHERE ${isDue}`;
+  return Prisma.sql`
+    SELECT d.id FROM devices d WHERE d.id IN (${inTurn(devices, shares)})
+       AND ${isDue} FOR NO KEY UPDATE OF d SKIP LOCKED`;
+}
+
+/**
+ * Of the devices that are due, those that may begin here, in the order of {@link dueByMerchant}; locks nothing.
+ *
+ * @param devices a query of `id`, `merchant_id`, `due_at`
+ */
+export function inTurn(devices: Prisma.Sql, { free, kept, held }: DueShares): Prisma.Sql {
   return Prisma.sql`
     WITH held AS (
       SELECT * FROM unnest(${[...held.keys()]}::text[], ${[...held.values()]}::int[]) AS h(merchant_id, places)
     ), placed AS (
-      SELECT d.id, ${due} AS due_at,
-             coalesce(h.places, 0) + row_number() OVER (PARTITION BY d.merchant_id ORDER BY ${due}) AS place
-        FROM devices d LEFT JOIN held h USING (merchant_id) WHERE ${isDue}
+      SELECT d.id, d.due_at,
+             coalesce(h.places, 0) + row_number() OVER (PARTITION BY d.merchant_id ORDER BY d.due_at) AS place
+        FROM (${devices}) d LEFT JOIN held h USING (merchant_id)
     ), ranked AS (
       SELECT id, place, row_number() OVER (ORDER BY place, due_at) AS rank FROM placed
     )
-    SELECT d.id FROM devices d
-     WHERE d.id IN (SELECT id FROM ranked WHERE rank <= ${free} AND (place = 1 OR rank <= ${free - kept}))
-       AND ${isDue} FOR NO KEY UPDATE OF d SKIP LOCKED`;
+    SELECT id FROM ranked WHERE rank <= ${free} AND (place = 1 OR rank <= ${free - kept})`;
 }

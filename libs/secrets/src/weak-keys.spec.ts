@@ -35,11 +35,14 @@ const SMALL_ORDER = [
   'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff',
 ];
 
-test('without this check the identity point accepts one signature for every message', () => {
+/** The OpenSSL of Node.js 24 refuses points of small order by itself. */
+const OPENSSL_REFUSES = Number(process.versions.node.split('.')[0]) >= 24;
+
+test('without this check the identity point accepts one signature for every message, where OpenSSL does not refuse it', () => {
   const base = `58${'66'.repeat(31)}`;
   const forged = Buffer.from(`${base}01${'00'.repeat(31)}`, 'hex');
   const identity = ed25519(Buffer.from(SMALL_ORDER[0] ?? '', 'hex'));
-  for (const text of ['a', 'b']) expect(verify(null, Buffer.from(text), identity, forged)).toBe(true);
+  for (const text of ['a', 'b']) expect(verify(null, Buffer.from(text), identity, forged)).toBe(!OPENSSL_REFUSES);
 });
 
 test.each(SMALL_ORDER)('Ed25519 of small order: %s', (hex) => {

@@ -8,6 +8,7 @@ import {
 } from '#fiscal-domain';
 import type { LocalApiClient } from '#local-api';
 import type { Logger } from '#runtime';
+import { keptOf, type DueShares } from '../due-by-merchant.js';
 import { pollRegister } from '../health/poll-register.js';
 import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
 import type { LaneDevice, LaneSnapshot, LaneStore, Register, SettledNotices } from '../lanes/ports.js';
@@ -49,8 +50,9 @@ interface Compared {
  * has goes back into its lane; what one has is registered; the rest is for a person (docs/adr/0017-held-after-restore.md).
  */
 export class CompareRegisters {
-  private readonly running = new Set<Promise<void>>();
-  private readonly places = new Places({ places: REGISTERS, aside: ASIDE });
+  /** By the merchant whose register it is. */
+  private readonly running = new Map<Promise<void>, string>();
+  private readonly places = new Places({ places: REGISTERS, aside: ASIDE, isDivided: true });
 
   constructor(
     private readonly checks: RestoreChecksRepository,
@@ -60,31 +62,41 @@ export class CompareRegisters {
 
   /** Begins what is due, as far as places are free. True: there may be more. */
   async beginDue(): Promise<boolean> {
-    if (this.places.free === 0) return false;
-    const claimed = await this.checks.claimDue(BATCH, LEASE_MS);
+    const shares = this.shares();
+    if (shares.free === 0) return false;
+    const claimed = await this.checks.claimDue(BATCH, LEASE_MS, shares);
     const byDevice = new Map<string, ClaimedCheck[]>();
     for (const check of claimed) byDevice.set(check.deviceId, [...(byDevice.get(check.deviceId) ?? []), check]);
-    for (const [deviceId, checks] of byDevice) this.begin(deviceId, checks);
-    return claimed.length === BATCH;
+    for (const checks of byDevice.values()) this.begin(checks);
+    return claimed.length === BATCH || byDevice.size === shares.free;
   }
 
   /** What is under way has ended. */
   async settle(): Promise<void> {
-    while (this.running.size > 0) await Promise.allSettled(this.running);
+    while (this.running.size > 0) await Promise.allSettled(this.running.keys());
   }
 
-  private begin(deviceId: string, checks: readonly ClaimedCheck[]): void {
-    const work = this.inPlace(() => this.compare(deviceId, checks))
+  private shares(): DueShares {
+    const merchants = new Set(this.running.values());
+    const held = new Map([...merchants].map((merchantId) => [merchantId, this.places.loadOf(merchantId)]));
+    return { free: this.places.free, kept: keptOf(REGISTERS), held };
+  }
+
+  private begin(checks: readonly ClaimedCheck[]): void {
+    const [first] = checks;
+    if (!first) return;
+    const { deviceId, merchantId } = first;
+    const work = this.inPlace(merchantId, () => this.compare(deviceId, checks))
       .catch((error: unknown) =>
         // The lease ends by itself, then it is due again.
         this.logger.warn({ err: error, device_id: deviceId }, 'comparison after the restore failed'),
       )
       .finally(() => this.running.delete(work));
-    this.running.add(work);
+    this.running.set(work, merchantId);
   }
 
-  private async inPlace(work: () => Promise<void>): Promise<void> {
-    const place: Place | null = await this.places.enter();
+  private async inPlace(merchantId: string, work: () => Promise<void>): Promise<void> {
+    const place: Place | null = await this.places.enter(merchantId);
     const cancel = later(SILENT_AFTER_MS, () => void place?.setAside());
     try {
       await work();

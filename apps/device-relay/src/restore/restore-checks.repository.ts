@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService, RESTORED, type Prisma } from '#database';
+import { Prisma, PrismaService, RESTORED } from '#database';
 import { deviceEvents, noteCounters, releaseCompared } from '#ledger';
+import { inTurn, type DueShares } from '../due-by-merchant.js';
 
 export interface ClaimedCheck {
   id: bigint;
   deviceId: string;
+  merchantId: string;
   /** Null: of the register as a whole. */
   receiptId: string | null;
   /** Since its first answer after the last silence; null = it has not answered, or was silent for too long. */
@@ -20,14 +22,23 @@ const RELEASED_AT_ONCE = 500;
 export class RestoreChecksRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Takes checks that are due; a relay that dies gives them back when the lease is over. */
-  async claimDue(limit: number, leaseMs: number): Promise<ClaimedCheck[]> {
+  /**
+   * Takes checks that are due, of so many registers as there are places, merchants in turn; a relay that dies gives them back when the
+   * lease is over.
+   */
+  async claimDue(limit: number, leaseMs: number, shares: DueShares): Promise<ClaimedCheck[]> {
+    const isDue = Prisma.sql`c.verdict IS NULL AND c.due_at <= now() AND (c.method = 'key' OR c.attempt_id IS NULL)`;
+    const devices = Prisma.sql`
+      SELECT d.id, d.merchant_id, min(c.due_at) AS due_at
+        FROM restore_checks c JOIN devices d ON d.id = c.device_id WHERE ${isDue} GROUP BY d.id`;
     return this.prisma.$queryRaw<ClaimedCheck[]>`
       UPDATE restore_checks SET due_at = now() + make_interval(secs => ${leaseMs / 1_000})
-       WHERE id IN (SELECT id FROM restore_checks
-                     WHERE verdict IS NULL AND due_at <= now() AND (method = 'key' OR attempt_id IS NULL)
-                     ORDER BY due_at, device_id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-      RETURNING id, device_id AS "deviceId", receipt_id AS "receiptId",
+        FROM devices
+       WHERE devices.id = restore_checks.device_id
+         AND restore_checks.id IN (SELECT c.id FROM restore_checks c
+                     WHERE ${isDue} AND c.device_id IN (${inTurn(devices, shares)})
+                     ORDER BY c.due_at, c.device_id LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED)
+      RETURNING restore_checks.id, device_id AS "deviceId", devices.merchant_id AS "merchantId", receipt_id AS "receiptId",
                 CASE WHEN seen_at > now() - make_interval(secs => ${LONGEST_GAP_SECONDS})
                      THEN extract(epoch FROM now() - answered_at)::float8 * 1000 END AS "answeredAgoMs"`;
   }

@@ -110,7 +110,9 @@ test('a key that was registered before weak ones were refused proves nothing', a
   });
   const [header = '', payload = ''] = (await sign()).split('.');
   const forged = Buffer.from(`58${'66'.repeat(31)}01${'00'.repeat(31)}`, 'hex');
-  expect(verify(null, Buffer.from(`${header}.${payload}`), identity, forged)).toBe(true);
+  // The OpenSSL of Node.js 24 refuses it by itself.
+  const isRefused = Number(process.versions.node.split('.')[0]) >= 24;
+  expect(verify(null, Buffer.from(`${header}.${payload}`), identity, forged)).toBe(!isRefused);
   const assertion = `${header}.${payload}.${forged.toString('base64url')}`;
   expect(await verifyAssertion(assertion, [keyOf('key_w', 'EdDSA', { publicKey: identity })], RULES)).toBeNull();
 });
