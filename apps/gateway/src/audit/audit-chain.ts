@@ -22,7 +22,7 @@ export interface AuditRow {
 export const CHAIN_START: Buffer = Buffer.alloc(32);
 
 /**
- * HMAC-SHA-256 over the previous record's hash and this record. Keyed, so that whoever can write to the database, but
+ * HMAC-SHA-256 over the previous record's hash and this record. Keyed, so that one who can write to the database, but
  * does not hold the key, cannot compute a new chain behind a change.
  */
 export function chainHash(key: Buffer, previousHash: Uint8Array, row: AuditRow): Buffer {

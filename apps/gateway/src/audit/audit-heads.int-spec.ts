@@ -1,4 +1,4 @@
-// Promise: an audit trail whose end was cut off, or that is gone as a whole, is found out by heads that were told before.
+// Promise: an audit trail whose end was cut off, or that is gone as a whole, is detected by heads that were published before.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -85,16 +85,18 @@ const verdictOf = async (merchantId: string): Promise<unknown> => {
 test('each head once, in the log and in the file, again only when it has moved', async () => {
   const [a, b] = [await createMerchant(2), await createMerchant(1)];
   await createMerchant(0);
-  expect(await heads.tell()).toBe(2);
-  expect(await heads.tell()).toBe(0);
+  expect(await heads.publish()).toBe(2);
+  expect(await heads.publish()).toBe(0);
   await append(a, 1);
-  expect(await heads.tell()).toBe(1);
+  expect(await heads.publish()).toBe(1);
   const seen = await readHeadFile(file);
   expect(seen.get(a)?.map(({ sequence }) => sequence)).toEqual([2n, 3n]);
   expect(seen.get(b)?.map(({ sequence }) => sequence)).toEqual([1n]);
-  const told = log.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === 'audit head');
-  expect(told).toHaveLength(3);
-  expect(told[2]).toMatchObject({ merchant_id: a, sequence: '3', hash: seen.get(a)?.[1]?.hash.toString('hex') });
+  const published = log
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === 'audit head');
+  expect(published).toHaveLength(3);
+  expect(published[2]).toMatchObject({ merchant_id: a, sequence: '3', hash: seen.get(a)?.[1]?.hash.toString('hex') });
   expect((await checker.execute(file)).map(({ verdict, headsSeen }) => [verdict.kind, headsSeen]).sort()).toEqual([
     ['intact', 0],
     ['intact', 1],
@@ -104,7 +106,7 @@ test('each head once, in the log and in the file, again only when it has moved',
 
 test('a cut end, one that has grown again, and a trail that is gone with its merchant', async () => {
   const [cut, grown, gone] = [await createMerchant(5), await createMerchant(5), await createMerchant(2)];
-  await heads.tell();
+  await heads.publish();
   await tamper(`DELETE FROM audit_records WHERE sequence > 3 OR merchant_id = '${gone}'`);
   await tamper(`DELETE FROM merchants WHERE id = '${gone}'`);
   await append(grown, 4);
@@ -117,7 +119,7 @@ test('a cut end, one that has grown again, and a trail that is gone with its mer
 
 test('a file that is none says which line; half a last line is what a crash leaves', async () => {
   const merchantId = await createMerchant(1);
-  await heads.tell();
+  await heads.publish();
   const good = readFileSync(file, 'utf8');
   writeFileSync(file, `${good}{"merchant_id":"mer`);
   expect((await readHeadFile(file)).get(merchantId)).toHaveLength(1);
@@ -127,10 +129,10 @@ test('a file that is none says which line; half a last line is what a crash leav
   }
 });
 
-test('a file that cannot be written loses no head: it is told the next time', async () => {
+test('a file that cannot be written loses no head: it is published the next time', async () => {
   await createMerchant(1);
   const nowhere = new AuditHeads(prisma, { AUDIT_HEAD_FILE: join(folder, 'none', 'x') }, createLogger('t', 'silent'));
-  await expect(nowhere.tell()).rejects.toThrow('ENOENT');
+  await expect(nowhere.publish()).rejects.toThrow('ENOENT');
   expect(log).toEqual([]);
-  expect(await heads.tell()).toBe(1);
+  expect(await heads.publish()).toBe(1);
 });

@@ -22,13 +22,13 @@ interface HeadLine {
 }
 
 /**
- * Tells once an hour, outside the database, where each merchant's trail ends: as log lines, and appended to AUDIT_HEAD_FILE
+ * Publishes once an hour, outside the database, where each merchant's trail ends: as log lines, and appended to AUDIT_HEAD_FILE
  * when it is set. Nothing in a chain shows that its end was cut off; a head that was seen before does. Only heads that have
- * moved since this process told them last.
+ * moved since this process published them last.
  */
 @Injectable()
 export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly told = new Map<string, string>();
+  private readonly published = new Map<string, string>();
   private readonly stopping = new AbortController();
   private running: Promise<void> | null = null;
 
@@ -47,16 +47,16 @@ export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShut
     await this.running;
   }
 
-  /** @returns how many heads were told */
-  async tell(): Promise<number> {
-    let told = 0;
+  /** @returns how many heads were published */
+  async publish(): Promise<number> {
+    let published = 0;
     for (let after = ''; ;) {
       const page = await this.readPage(after);
-      const moved = page.filter(({ merchant_id, hash }) => this.told.get(merchant_id) !== hash);
+      const moved = page.filter(({ merchant_id, hash }) => this.published.get(merchant_id) !== hash);
       if (moved.length > 0) await this.write(moved);
-      told += moved.length;
+      published += moved.length;
       const last = page.at(-1);
-      if (!last || page.length < PAGE) return told;
+      if (!last || page.length < PAGE) return published;
       after = last.merchant_id;
     }
   }
@@ -66,7 +66,7 @@ export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShut
     if (file !== undefined) await appendFile(file, heads.map((head) => `${JSON.stringify(head)}\n`).join(''));
     for (const head of heads) {
       this.logger.info({ ...head }, 'audit head');
-      this.told.set(head.merchant_id, head.hash);
+      this.published.set(head.merchant_id, head.hash);
     }
   }
 
@@ -75,8 +75,10 @@ export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShut
     for (let pauseMs = FIRST_AFTER_MS; ; pauseMs = EVERY_MS) {
       await delay(pauseMs * (0.9 + Math.random() / 5), undefined, { signal, ref: false }).catch(() => 'stopped');
       if (signal.aborted) return;
-      // A full disk or a database that is away: told again with the next hour's.
-      await this.tell().catch((error: unknown) => this.logger.error({ err: error }, 'audit heads could not be told'));
+      // A full disk or a database that is away: published again with the next hour's.
+      await this.publish().catch((error: unknown) =>
+        this.logger.error({ err: error }, 'audit heads could not be published'),
+      );
     }
   }
 
@@ -108,13 +110,13 @@ export async function readHeadFile(file: string): Promise<Map<string, AuditHead[
 }
 
 function parseHead(line: string): (AuditHead & { merchantId: string }) | null {
-  let told: Partial<Record<keyof HeadLine, unknown>> | null;
+  let parsed: Partial<Record<keyof HeadLine, unknown>> | null;
   try {
-    told = JSON.parse(line) as typeof told;
+    parsed = JSON.parse(line) as typeof parsed;
   } catch {
     return null; // said by the caller, with the number of the line
   }
-  const { merchant_id: merchantId, sequence, hash } = told ?? {};
+  const { merchant_id: merchantId, sequence, hash } = parsed ?? {};
   if (typeof merchantId !== 'string' || typeof sequence !== 'string' || typeof hash !== 'string') return null;
   if (!/^\d{1,18}$/.test(sequence) || !/^[0-9a-f]{64}$/.test(hash)) return null;
   return { merchantId, sequence: BigInt(sequence), hash: Buffer.from(hash, 'hex') };

@@ -1,4 +1,4 @@
-// Promise: what was decided stays on record as it was decided, and nobody changes it without being found out.
+// Promise: a decision stays on record as it was taken, and no change to it goes undetected.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
@@ -168,7 +168,7 @@ test('a genuine record of another history is found', async () => {
   expect(await verify(merchantId)).toEqual({ kind: 'broken', sequence: 2n, fault: 'unchained' });
 });
 
-test('a cut tail is found by whoever has seen the head', async () => {
+test('a cut tail is detected by a head that was seen before', async () => {
   const merchantId = newId('mer');
   await append(merchantId, 3);
   const before = await verify(merchantId);
@@ -237,7 +237,7 @@ describe('an audited change', () => {
     expect(await verify(caller.merchantId)).toMatchObject({ kind: 'intact', records: 1n });
   });
 
-  test('that waits too long for somebody else’s lock is a 503 and nothing happened', async () => {
+  test('that waits too long for another session’s lock is a 503 and nothing happened', async () => {
     const holder = new pg.Client({ connectionString: database.adminUrl });
     await holder.connect();
     await holder.query('BEGIN');

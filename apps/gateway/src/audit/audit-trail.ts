@@ -36,7 +36,7 @@ export class AuditTrail {
   }
 
   /**
-   * Writes the record in the transaction of the change that it tells: both are there or neither is.
+   * Writes the record in the transaction of the change that it describes: both are there or neither is.
    *
    * Let it be the transaction's last statement (AuditedChange does): from here to the commit all other changes of the
    * merchant wait, and a transaction that took further locks behind this one could deadlock with one that waits here.
@@ -76,7 +76,7 @@ async function readHead(tx: Prisma.TransactionClient, merchantId: string): Promi
       FROM (SELECT) AS here
       LEFT JOIN (SELECT sequence, hash FROM audit_records WHERE merchant_id = ${merchantId}
                   ORDER BY sequence DESC LIMIT 1) AS head ON true`;
-  if (!row) throw new Error('the database did not tell its time');
+  if (!row) throw new Error('the database did not return its time');
   return { sequence: row.sequence ?? 0n, hash: Buffer.from(row.hash ?? CHAIN_START), nowMs: row.now_ms };
 }
 

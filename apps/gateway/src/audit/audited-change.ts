@@ -40,7 +40,7 @@ export class AuditedChange {
 
   /**
    * Whatever `change` throws rolls everything back.
-   * @throws Problem `service_unavailable` when somebody else holds the same rows for long
+   * @throws Problem `service_unavailable` when another session holds the same rows for long
    */
   async execute<T>(
     caller: Caller,

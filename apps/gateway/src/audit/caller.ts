@@ -3,7 +3,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { clientOf } from '../http/current-client.js';
 
-/** Who asks for a change, as the trail names him. */
+/** Who asks for a change, as the trail names it. */
 export interface Caller {
   merchantId: string;
   /** The OAuth client's id. */

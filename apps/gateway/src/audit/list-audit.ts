@@ -20,7 +20,7 @@ export interface AuditView {
   /** The caller's IP address. */
   address: string | null;
   request_id: string | null;
-  /** Of the chain, hex: what an auditor compares with the heads that were told. */
+  /** Of the chain, hex: what an auditor compares with the heads that were published. */
   hash: string;
 }
 

@@ -27,11 +27,11 @@ const KINDS = 10_000;
 const ADDRESSES = 10;
 const WINDOW_MS = 600_000;
 
-interface Told {
+interface Counted {
   sinceMs: number;
   /** What has its record in this time: the addresses, or one word for all. */
   subjects: Set<string>;
-  untold: number;
+  unrecorded: number;
 }
 
 /**
@@ -40,7 +40,7 @@ interface Told {
  */
 @Injectable()
 export class Refusals {
-  private readonly told = new LRUCache<string, Told>({ max: KINDS });
+  private readonly counted = new LRUCache<string, Counted>({ max: KINDS });
   private readonly clock: Clock = systemClock;
 
   constructor(
@@ -67,18 +67,18 @@ export class Refusals {
   /** How many had no record until now; null: this one has none either. */
   private countedBefore(kind: string, subject: string): number | null {
     const now = this.clock.monotonicMs();
-    const known = this.told.get(kind);
+    const known = this.counted.get(kind);
     const isOpen = known !== undefined && now - known.sinceMs < WINDOW_MS;
-    const told: Told = isOpen ? known : { sinceMs: now, subjects: new Set(), untold: known?.untold ?? 0 };
-    if (!isOpen) this.told.set(kind, told);
+    const counted: Counted = isOpen ? known : { sinceMs: now, subjects: new Set(), unrecorded: known?.unrecorded ?? 0 };
+    if (!isOpen) this.counted.set(kind, counted);
     const most = subject === '' ? 1 : ADDRESSES;
-    if (told.subjects.has(subject) || told.subjects.size >= most) {
-      told.untold += 1;
+    if (counted.subjects.has(subject) || counted.subjects.size >= most) {
+      counted.unrecorded += 1;
       return null;
     }
-    told.subjects.add(subject);
-    const { untold } = told;
-    told.untold = 0;
-    return untold;
+    counted.subjects.add(subject);
+    const { unrecorded } = counted;
+    counted.unrecorded = 0;
+    return unrecorded;
   }
 }

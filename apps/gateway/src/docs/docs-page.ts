@@ -65,7 +65,7 @@ fetch('/docs/code-samples.json')
     defaultModelsExpandDepth: 0,
     filter: true,
     tagsSorter: (left, right) => rank(left) - rank(right) || left.localeCompare(right),
-    // Else every look at the page would be told to a validator on the internet.
+    // Else every view of the page would be reported to a validator on the internet.
     validatorUrl: null,
     plugins: [examplesOf(samples)],
   }));

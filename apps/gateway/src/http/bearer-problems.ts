@@ -14,7 +14,7 @@ export function malformedCredentials(reason: string): Problem {
   return withChallenge('invalid_request', reason, `, error="invalid_request", error_description="${reason}"`);
 }
 
-/** Unknown, expired, revoked and of a disabled client look the same. */
+/** Unknown, expired, revoked and of a disabled client are answered alike. */
 export function invalidToken(): Problem {
   const detail = 'The access token is invalid or expired. Request a new one.';
   return withChallenge('invalid_token', detail, `, error="invalid_token", error_description="${detail}"`);

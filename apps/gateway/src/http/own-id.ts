@@ -7,7 +7,7 @@ export function ownId(prefix: IdPrefix, id: string, what: string): string {
   return id;
 }
 
-/** Missing, deleted or another merchant's: nobody can tell which. */
+/** Missing, deleted or another merchant's: the caller does not learn which. */
 export function notFound(what: string): Problem {
   return new Problem('not_found', `There is no ${what} with this id.`);
 }

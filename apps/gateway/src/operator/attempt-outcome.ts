@@ -18,8 +18,8 @@ export function readingIn(outcome: Outcome): CounterReading | null {
 
 /** Baseline and reading compared in words; null when there is no pair to compare. */
 export function differenceIn(outcome: Outcome, baseline: Baseline): string | null {
-  const told = textIn(outcome, 'difference') ?? textIn(objectIn(outcome, 'proof'), 'difference');
-  if (told !== null) return told;
+  const recorded = textIn(outcome, 'difference') ?? textIn(objectIn(outcome, 'proof'), 'difference');
+  if (recorded !== null) return recorded;
   const reading = readingIn(outcome);
   return reading && baseline.reading ? describeDifference(baseline.reading, reading, false) : null;
 }

@@ -28,8 +28,8 @@ const evidence = (more: Partial<AttemptEvidence> = {}): AttemptEvidence => ({
   ...more,
 });
 
-const codes = (told: RegistrationClaim, known: AttemptEvidence): string[] => {
-  const check = checkRegistration(told, known, { nowMs: NOW });
+const codes = (claimed: RegistrationClaim, known: AttemptEvidence): string[] => {
+  const check = checkRegistration(claimed, known, { nowMs: NOW });
   return check.kind === 'consistent' ? [] : check.faults.map(({ code }) => code);
 };
 
@@ -70,14 +70,14 @@ test.each<[string, Partial<AttemptEvidence>, number[]]>([
 test('a sleeper that woke on the new module counts from nothing; a strange terminal is refused', () => {
   expect(codes(claim(3, { terminalId: 'T2' }), evidence({ deviceTerminalId: 'T2', reading: reading(12) }))).toEqual([]);
   expect(codes(claim(3, { terminalId: 'T3' }), evidence({ deviceTerminalId: 'T2' }))).toEqual(['contradicts_reading']);
-  const nobody = { ...unknownBefore, terminalId: null, reading: null };
-  expect(codes(claim(3, { terminalId: 'T9' }), evidence({ baseline: nobody, deviceTerminalId: null }))).toEqual([]);
+  const unread = { ...unknownBefore, terminalId: null, reading: null };
+  expect(codes(claim(3, { terminalId: 'T9' }), evidence({ baseline: unread, deviceTerminalId: null }))).toEqual([]);
 });
 
 test('an advance on a register of which nothing is known cannot be placed', () => {
   const advance = { receiptSeq: 3, fiscalSign: null, verificationUrl: null, registeredAt: null };
-  const nobody = { ...unknownBefore, terminalId: null, reading: null };
-  const known = evidence({ receiptType: 'advance', baseline: nobody, deviceTerminalId: null });
+  const unread = { ...unknownBefore, terminalId: null, reading: null };
+  const known = evidence({ receiptType: 'advance', baseline: unread, deviceTerminalId: null });
   expect(codes(advance, known)).toEqual(['invalid_value']);
   const check = checkRegistration({ ...advance, receiptSeq: 11 }, evidence({ receiptType: 'advance' }), { nowMs: NOW });
   expect(check).toMatchObject({
@@ -93,9 +93,9 @@ test('the typed time may lack the seconds; a day ahead is a slow clock, more is 
   expect(codes(claim(11, { atMs: NOW + 86_401_000 }), evidence())).toEqual(['out_of_range']);
 });
 
-test('all faults are told at once, where they are', () => {
-  const told = { ...claim(9), fiscalSign: '999999999999' };
-  const check = checkRegistration(told, evidence(), { nowMs: NOW, at: '/surplus' });
+test('all faults are reported at once, with their pointers', () => {
+  const claimed = { ...claim(9), fiscalSign: '999999999999' };
+  const check = checkRegistration(claimed, evidence(), { nowMs: NOW, at: '/surplus' });
   expect(check).toMatchObject({
     faults: [
       { pointer: '/surplus/verification_url', code: 'contradicts_link' },

@@ -135,15 +135,15 @@ function signFaults(
 }
 
 function timeFaults({ registeredAt }: RegistrationClaim, link: VerificationLink | null, nowMs: number): ProblemError[] {
-  const told = linkTime(link);
-  const moment = told ?? registeredAt;
+  const linked = linkTime(link);
+  const moment = linked ?? registeredAt;
   if (moment !== null && moment.getTime() > nowMs + FUTURE_TOLERANCE_MS) {
-    const pointer = told === null ? '/registered_at' : '/verification_url';
+    const pointer = linked === null ? '/registered_at' : '/verification_url';
     return [{ pointer, code: 'out_of_range', detail: 'the registration lies in the future' }];
   }
-  if (told === null || registeredAt === null) return [];
-  if (Math.abs(told.getTime() - registeredAt.getTime()) <= TYPED_TIME_TOLERANCE_MS) return [];
-  const detail = `the link says ${told.toISOString()}`;
+  if (linked === null || registeredAt === null) return [];
+  if (Math.abs(linked.getTime() - registeredAt.getTime()) <= TYPED_TIME_TOLERANCE_MS) return [];
+  const detail = `the link says ${linked.toISOString()}`;
   return [{ pointer: '/registered_at', code: 'contradicts_link', detail }];
 }
 
@@ -160,7 +160,7 @@ function sequenceFaults(receiptSeq: number, terminalId: string, evidence: Attemp
   }
   if (reading !== null && reading.terminalId === terminalId) {
     const last = documentOf(reading.sequence, UNKNOWN_OFFSET);
-    if (receiptSeq > last) return fault(`sequence ${receiptSeq} is above ${last}, the last one when it was looked at`);
+    if (receiptSeq > last) return fault(`sequence ${receiptSeq} is above ${last}, the last one when it was read`);
   }
   return [];
 }

@@ -13,7 +13,7 @@ export interface RegistrationClaim {
 
 export type Decision =
   | { kind: 'registered'; reason: string; claim: RegistrationClaim }
-  /** `confirmUnsettled`: he answers for it that the lost request will not reach the register any more. */
+  /** `confirmUnsettled`: the operator confirms that the lost request will not reach the register any more. */
   | { kind: 'not_registered'; reason: string; confirmUnsettled: boolean }
   /** Registered, and once too often. `surplus` null: this very registration is the one to be refunded. */
   | { kind: 'duplicate'; reason: string; claim: RegistrationClaim; surplus: RegistrationClaim | null };
@@ -46,7 +46,7 @@ function claimFaults(body: ResolveBody): ProblemError[] {
   return [{ pointer: '/receipt_seq', code: 'required', detail: `receipt_seq is required to decide ${body.decision}` }];
 }
 
-/** A field beside the decision that it does not belong to: the caller meant something else than he said. */
+/** A field beside the decision that it does not belong to: the caller meant something else than it sent. */
 function unwanted(body: ResolveBody, fields: readonly (keyof ResolveBody)[]): ProblemError[] {
   return fields
     .filter((field) => isGiven(body[field]))

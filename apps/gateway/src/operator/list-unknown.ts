@@ -33,7 +33,7 @@ export interface UnknownView {
     /** The lost request may still reach the register: `not_registered` needs `confirm_unsettled`. */
     unsettled: boolean;
   };
-  /** What the register looked like before. */
+  /** The register's state before. */
   baseline: {
     terminal_id: string | null;
     journal_id: string | null;

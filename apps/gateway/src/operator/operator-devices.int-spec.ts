@@ -20,7 +20,7 @@ const change = (id: string, verb: string, body: unknown = { reason }, token?: st
 test.each([
   ['without extensions must settle first', undefined, true],
   ['with extensions begins at once', 'jrn-1', false],
-])('an adopted one %s, and nothing of the old one is believed', async (_what, journalId, mustSettle) => {
+])('an adopted one %s, and nothing known of the old one is kept', async (_what, journalId, mustSettle) => {
   const device = await fixture.createDevice({ state: 'replaced', ...(journalId && { journalId }) });
   const where = { deviceId: device.deviceId };
   const dueAt = new Date(Date.now() + 3_600_000);

@@ -60,7 +60,7 @@ describe('the list', () => {
     expect(entry?.blocked_seconds).toBeGreaterThanOrEqual(600);
   });
 
-  test('compares the readings in words when nobody has yet, and stands an outcome of any shape', async () => {
+  test('compares the readings in words when no comparison is stored, and accepts an outcome of any shape', async () => {
     const device = await fixture.createDevice({ merchantId });
     const { terminalId } = device;
     const outcomes = [

@@ -55,16 +55,16 @@ export class ParkAttempt {
       };
     });
     this.bell.ring(parked.deviceId);
-    await this.tellWaiting(parked.receiptId);
+    await this.notifyWaiting(parked.receiptId);
     return parked;
   }
 
-  /** Whoever posted the receipt may still wait for it. A lost notice is healed at his deadline. */
-  private async tellWaiting(receiptId: string): Promise<void> {
+  /** The client that posted the receipt may still wait for it. A lost notice is made up for at its deadline. */
+  private async notifyWaiting(receiptId: string): Promise<void> {
     try {
       await this.prisma.$executeRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${receiptId})`;
     } catch (error) {
-      this.logger.warn({ err: error, receipt_id: receiptId }, 'notice lost; the caller reads at his deadline');
+      this.logger.warn({ err: error, receipt_id: receiptId }, 'notice lost; the caller reads at its deadline');
     }
   }
 }

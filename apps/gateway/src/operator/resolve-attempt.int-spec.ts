@@ -75,7 +75,7 @@ describe('registered', () => {
   }
 
   test.each<[string, LaneBefore, number]>([
-    ['up to the sequence that he names', { reading: 101 }, 101],
+    ['up to the sequence that the operator names', { reading: 101 }, 101],
     ['no further than the counters say', { reading: 99 }, 100],
     ['never back', { reading: 120, sequence: 110 }, 110],
     ['not without a reading', { reading: null }, 90],
@@ -111,7 +111,7 @@ describe('registered', () => {
     });
   });
 
-  test('a refund is told as a refund', async () => {
+  test('a refund is reported as a refund', async () => {
     const attempt = await fixture.createAttempt({ type: 'refund' });
     expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
     expect(await fixture.events(attempt.receiptId)).toMatchObject([{ type: 'refund.registered' }]);
@@ -275,7 +275,7 @@ describe('refused, and nothing has changed:', () => {
     expect(`${status} ${body.code} ${body.errors[0]?.pointer}`).toBe(expected);
   });
 
-  test('an attempt of nobody, no id at all', async () => {
+  test('an unknown attempt, no id at all', async () => {
     for (const id of [newId('att'), 'att_1', attempt.receiptId, '%00']) {
       const answer = await resolve(id, notRegistered);
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
@@ -306,7 +306,7 @@ describe('only while it is undecided', () => {
     expect(await fixture.world()).toBe(before);
   });
 
-  test('twice: the second is told so, whatever it decides', async () => {
+  test('409 for a second decision, whatever it decides', async () => {
     const attempt = await fixture.createAttempt();
     expect((await resolve(attempt.attemptId, registered(attempt))).status).toBe(200);
     const before = await fixture.world();

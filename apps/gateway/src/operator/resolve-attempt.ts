@@ -71,7 +71,7 @@ export class ResolveAttempt {
     attempt: LockedAttempt,
     { caller, decision, evidence }: Omit<ResolveAttemptCommand, 'attemptId'>,
   ): Promise<Decided> {
-    const said = {
+    const recorded = {
       decision: decision.kind,
       reason: decision.reason,
       actor: caller.actor,
@@ -80,20 +80,24 @@ export class ResolveAttempt {
     };
     if (decision.kind === 'not_registered') {
       refuseWhileUnsettled(attempt, decision);
-      await this.close(tx, attempt, 'not_registered', said);
+      await this.close(tx, attempt, 'not_registered', recorded);
       if (!(await sendAgain(tx, attempt.receiptId))) throw alreadyResolved(attempt);
       await writeReceiptEvent(tx, attempt.receiptId, 'accepted', {
         attempt_id: attempt.id,
         evidence: 'operator',
       });
-      const after = { ...said, confirm_unsettled: decision.confirmUnsettled, receipt_status: 'accepted' };
+      const after = { ...recorded, confirm_unsettled: decision.confirmUnsettled, receipt_status: 'accepted' };
       return { after, refund: null };
     }
     const registration = checked(decision.claim, attempt, '');
     const surplus = decision.kind === 'duplicate' ? await this.checkedSurplus(tx, decision, attempt) : null;
     const fiscal = fiscalFacts(registration);
     const isDuplicate = decision.kind === 'duplicate';
-    const resolution = { ...said, ...fiscal, ...(isDuplicate && { surplus: fiscalFacts(surplus ?? registration) }) };
+    const resolution = {
+      ...recorded,
+      ...fiscal,
+      ...(isDuplicate && { surplus: fiscalFacts(surplus ?? registration) }),
+    };
     await this.close(tx, attempt, 'registered', resolution);
     const { receiptId } = attempt;
     const deviceId = deviceOf(attempt, registration);
@@ -104,8 +108,8 @@ export class ResolveAttempt {
     await writeReceiptEvent(tx, attempt.receiptId, 'registered', { ...fiscal, ...data });
     const after = { ...resolution, receipt_status: 'registered' };
     if (!isDuplicate) return { after, refund: null };
-    const told = { ...fiscalFacts(surplus ?? registration), ...data };
-    await writeReceiptEvent(tx, attempt.receiptId, 'duplicate_suspected', told);
+    const suspected = { ...fiscalFacts(surplus ?? registration), ...data };
+    await writeReceiptEvent(tx, attempt.receiptId, 'duplicate_suspected', suspected);
     const refund = await this.takeBack(tx, attempt, { caller, registration, surplus });
     return { after: { ...after, refund_id: refund?.id ?? null }, refund };
   }
@@ -130,7 +134,7 @@ export class ResolveAttempt {
     if (!(await closeParked(tx, attempt.id, { state, resolution }))) throw alreadyResolved(attempt);
   }
 
-  /** The document that is one too many must be another one, and nobody else's. */
+  /** The document that is one too many must be another one, and of no other receipt. */
   private async checkedSurplus(
     tx: Tx,
     { claim, surplus }: Extract<Decision, { kind: 'duplicate' }>,

@@ -54,8 +54,8 @@ test('registered twice: the other document is named', async () => {
   const answer = await resolve(attempt.attemptId, duplicate(attempt, { surplus }));
   expect(answer.status).toBe(200);
   expect(answer.body.receipt.fiscal?.receipt_seq).toBe(101);
-  const [, told] = await fixture.events(attempt.receiptId);
-  expect(told).toMatchObject({ data: { receipt_seq: 102, fiscal_sign: other, terminal_id: attempt.terminalId } });
+  const [, event] = await fixture.events(attempt.receiptId);
+  expect(event).toMatchObject({ data: { receipt_seq: 102, fiscal_sign: other, terminal_id: attempt.terminalId } });
   // It is taken back whole, by the module that has it; the sale itself stays sold.
   const refundId = answer.body.refund_id ?? '';
   expect(await fixture.receipt(refundId)).toMatchObject({
@@ -86,7 +86,7 @@ test('what has no sign, or is a refund itself, is left to people', async () => {
   }
 });
 
-test('the surplus must be another document, its own and nobody else’s', async () => {
+test('the surplus must be another document, its own and of no other receipt', async () => {
   const attempt = await fixture.createAttempt();
   const { deviceId, terminalId } = attempt;
   await fixture.createReceipt(

@@ -9,7 +9,7 @@ const LIFTABLE: ReadonlySet<string> = new Set(['blocked', 'expired', 'unreachabl
 
 /**
  * POST /v1/operator/devices/{id}/unblock: the register has been mended, so it is asked now and not at the next turn of
- * its schedule. Nothing is believed: it still says itself whether it takes receipts. A settle time keeps running.
+ * its schedule. No state is assumed: it still reports itself whether it takes receipts. A settle time keeps running.
  */
 @Injectable()
 export class UnblockDevice {

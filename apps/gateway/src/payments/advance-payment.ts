@@ -3,7 +3,7 @@ import { nextStep, retryAfterMs, type SagaStep } from '#payments';
 import type { Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
-import { PAYMENT_TIMING, RECEIPT_LOOK_MS, type PaymentTiming } from './payment-settings.js';
+import { PAYMENT_TIMING, RECEIPT_POLL_MS, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository, type Rest } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
@@ -17,7 +17,7 @@ const UNREAD_RETRY_MS = 5_000;
 
 /**
  * Brings one payment as far as it can go now: read → ask the table → do → again. Nothing is kept in memory between two steps,
- * so whoever comes after a crash goes on from the same rows.
+ * so the next worker after a crash goes on from the same rows.
  */
 @Injectable()
 export class AdvancePayment {
@@ -31,12 +31,12 @@ export class AdvancePayment {
 
   /**
    * Never rejects: what failed is logged and tried again later.
-   * @param reached told of the step at which nobody who asked for this payment need wait any longer
+   * @param reached called with the step at which a caller of this payment need not wait any longer
    * @param known as it was read under this lease; null: to be read
    */
   async advance(lease: Lease, reached: (step: SagaStep) => void, known: PaymentFacts | null = null): Promise<void> {
     let facts: PaymentFacts | null = null;
-    let rest: Rest = { kind: 'rest', afterMs: RECEIPT_LOOK_MS };
+    let rest: Rest = { kind: 'rest', afterMs: RECEIPT_POLL_MS };
     try {
       for (let steps = 0; steps < MAX_STEPS; steps += 1) {
         facts = known ?? (await this.payments.readFacts(lease.paymentId));
@@ -73,7 +73,7 @@ export class AdvancePayment {
   }
 }
 
-/** Money and receipt are where they belong, or somebody else is awaited: what follows concerns nobody who waits. */
+/** Money and receipt are where they belong, or a third party is awaited: what follows concerns no waiting caller. */
 function isBesides(step: SagaStep): boolean {
   if (step.kind === 'call') return step.call === 'attach_link';
   return step.kind === 'wait' || step.kind === 'done' || step.kind === 'operator';

@@ -54,7 +54,7 @@ const MAX_REFUND_CALLS = 5;
  *
  * Crash windows: after the intent, before the call: the payment stands in the state "during", its successor finds the open
  * row, reads the status and learns that nothing arrived. After the call, before the result: the same, and the status says
- * what happened. A worker that sleeps between intent and call sends nothing: the guard has run out, and his lease with it.
+ * what happened. A worker that sleeps between intent and call sends nothing: the guard has run out, and its lease with it.
  */
 @Injectable()
 export class CallProvider {
@@ -85,8 +85,8 @@ export class CallProvider {
       ...(refundDone !== null && { refundDone }),
     });
     if (outcome.kind !== 'status') {
-      const told = { payment_id: facts.id, call, outcome };
-      this.logger.info(told, 'payment: the provider did not answer as hoped');
+      const fields = { payment_id: facts.id, call, outcome };
+      this.logger.info(fields, 'payment: the provider did not answer as hoped');
     }
     if (!closed) return { kind: 'lost', facts: null };
     const kind = this.isProgress(facts, outcome, change) ? 'moved' : 'unchanged';
@@ -100,7 +100,7 @@ export class CallProvider {
     return change.state !== facts.state || change.providerRef !== undefined || change.link !== undefined;
   }
 
-  /** What a client throws is a fault of ours after the intent: nobody knows what it did. */
+  /** What a client throws is a fault of ours after the intent: what it did is unknown. */
   private async ask(call: ProviderCall, { facts, client }: CallContext): Promise<CallOutcome> {
     const ref = refOf(facts);
     try {
@@ -143,7 +143,7 @@ export class CallProvider {
     });
     const failures = failuresAfter(facts, outcome, state);
     const change: PaymentChange = { state: this.stateOrManual(facts, outcome, state), failures };
-    // Without an answer they may be there: from here on their document is looked for, and nothing handed in twice.
+    // Without an answer they may be there: from here on their document is fetched, and nothing handed in twice.
     if (call === 'submit_lines' && (outcome.kind === 'status' || outcome.kind === 'unknown'))
       Object.assign(change, { linesSubmitted: true, failures: 0 });
     if (outcome.kind !== 'status') return { ...change, ...reasonAfter(call, outcome, failures) };
@@ -236,7 +236,7 @@ function failuresAfter(facts: PaymentFacts, outcome: CallOutcome, state: Payment
 /** Calls of which nothing else depends than what they change themselves: after them nothing has to be read again. */
 const ONWARD: ReadonlySet<ProviderCall> = new Set(['prepare', 'authorize', 'capture', 'attach_link']);
 
-/** What is known without reading: whoever else changes a payment or its receipts counts up its `news`. */
+/** What is known without reading: every other writer of a payment or its receipts increments its `news`. */
 function factsAfterCall(facts: PaymentFacts, change: PaymentChange, closed: ClosedCall): PaymentFacts | null {
   if (closed.news !== facts.news || change.saleDocument !== undefined) return null;
   return {
@@ -277,7 +277,7 @@ async function given(asked: Promise<CallOutcome> | undefined): Promise<CallOutco
   return asked;
 }
 
-/** Money of another sum than ours is never a success: people look at it. */
+/** Money of another sum than ours is never a success: people decide. */
 function checkedAmount(facts: PaymentFacts, outcome: CallOutcome): CallOutcome {
   if (outcome.kind !== 'status' || outcome.amountTiyin === null) return outcome;
   if (BigInt(outcome.amountTiyin) === facts.amount_tiyin) return outcome;
@@ -297,7 +297,7 @@ function isPartBack(call: ProviderCall, facts: PaymentFacts, outcome: StatusFact
 
 /**
  * Whether the provider's sums show the open refund. Without a sum, money that still counts as taken says no of a refund of all
- * of it, and nothing of a part. Any other sum than before or after this refund is somebody else's doing.
+ * of it, and nothing of a part. Any other sum than before or after this refund has another cause.
  */
 function refundSeen(facts: PaymentFacts, outcome: CallOutcome): boolean | null {
   if (outcome.kind !== 'status') return null;

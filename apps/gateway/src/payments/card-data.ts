@@ -5,8 +5,8 @@ import type { ReceiptBody } from '../receipts/receipt-body.js';
 const NAMES = /^(card_?number|pan|cvc2?|cvv2?|card_?code|expir[ey].*|exp_?date)$/i;
 
 /**
- * No card number and no CVC reaches us: whoever sends one has taken a wrong turn, and must hear of it without it being
- * stored, logged or repeated in the answer. Looked for where a body has room for texts of the caller's own.
+ * No card number and no CVC reaches us: a caller that sends one is mistaken, and is answered so without it being
+ * stored, logged or repeated in the answer. Searched where a body has fields for texts of the caller's own.
  * @throws Problem 422 card_data_refused
  */
 export function refuseCardData(body: ReceiptBody): void {

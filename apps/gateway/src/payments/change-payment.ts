@@ -35,7 +35,7 @@ export class ChangePayment {
   async cancel(merchantId: string, id: string): Promise<void> {
     await this.locked(merchantId, id, async (tx, { state, receipt_status: receipt, fiscal_mode: mode, flow }) => {
       if (isWithoutMoney(state)) return;
-      // One that asked was told that it may keep the money.
+      // A provider that asked has the answer that it may keep the money.
       const isKept = flow === 'veto' && state === 'reserved';
       if (mode === 'provider' && (isKept || !UNTAKEN.has(state)))
         throw new Problem(
@@ -52,7 +52,7 @@ export class ChangePayment {
       }
       await requestCancel(tx, id);
     });
-    await this.worker.now(id);
+    await this.worker.process(id);
   }
 
   /**
@@ -68,7 +68,7 @@ export class ChangePayment {
       const sealed = seal(JSON.stringify(instrument), instrumentOwner(id), this.settings.SECRETS_KEY);
       await giveCode(tx, id, sealed);
     });
-    await this.worker.now(id);
+    await this.worker.process(id);
   }
 
   /** @throws Problem 404; 409 payment_not_capturable */
@@ -80,7 +80,7 @@ export class ChangePayment {
       }
       await requestCapture(tx, id);
     });
-    await this.worker.now(id);
+    await this.worker.process(id);
   }
 
   /**
@@ -95,7 +95,7 @@ export class ChangePayment {
     });
   }
 
-  /** Receipt first, then payment: the order in which everybody takes them. */
+  /** Receipt first, then payment: the order in which every transaction takes them. */
   private locked(
     merchantId: string,
     id: string,

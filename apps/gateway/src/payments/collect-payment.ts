@@ -35,7 +35,7 @@ export class CollectPayment {
     const waiter = this.settled.watch(receiptId);
     this.worker.watch(receiptId, paymentId);
     try {
-      const step = await this.worker.now(paymentId);
+      const step = await this.worker.process(paymentId);
       const isAtRegister = step ? isForRegister(step) : await this.payments.isAtRegister(paymentId);
       // What the notice has set to work is waited for.
       if (isAtRegister && (await waiter.settledWithin(waitSeconds))) await this.worker.afterNews(paymentId);

@@ -10,7 +10,7 @@ import type { PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf, ProviderClients } from './provider-clients.js';
 import { refOf } from './saga-snapshot.js';
 
-const LOOK_EVERY_MS = 60_000;
+const POLL_EVERY_MS = 60_000;
 /** Long enough for everything that may still be under way at the provider. */
 const AFTER_MINUTES = 15;
 const AT_ONCE = 20;
@@ -33,7 +33,7 @@ const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> 
 /**
  * The other half of reconciliation: each payment that has ended is once compared with what its provider says, some time later.
  * Where the provider's word is certain and only one thing can follow, the payment moves to what is true and the saga goes on from
- * there (`healedState`); any other difference is shown until a person has looked. Two gateways that compare the same one write
+ * there (`healedState`); any other difference is shown until a person has decided. Two gateways that compare the same one write
  * the same.
  */
 @Injectable()
@@ -52,7 +52,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   ) {
     const run = (): Promise<number> => this.compare(AFTER_MINUTES);
     this.rounds = new Periodic(
-      { name: 'comparing payments', everyMs: LOOK_EVERY_MS, startsAfterMs: LOOK_EVERY_MS, run },
+      { name: 'comparing payments', everyMs: POLL_EVERY_MS, startsAfterMs: POLL_EVERY_MS, run },
       logger,
     );
   }
@@ -116,7 +116,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     if (discrepancy) this.logger.error({ payment_id: id, discrepancy }, 'payments: the provider says something else');
   }
 
-  /** @returns null: there is nobody to ask; `unheard`: later */
+  /** @returns null: there is no provider to ask; `unheard`: later */
   private async ask(facts: PaymentFacts): Promise<StatusFacts | null | 'unheard'> {
     const account = await this.accounts.open(facts.account_id);
     if (!account) return 'unheard';
@@ -148,7 +148,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
 
 /**
  * Where a payment that had ended, or is held, truly stands; null: only people can say. Money that a provider has against all rules is given
- * back from there, a sale whose money it has given back is refunded. Money that we believe to be back is never sent back twice.
+ * back from there, a sale whose money it has given back is refunded. Money that counts as returned here is never sent back twice.
  */
 function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | null {
   if (outcome.amountTiyin !== null && BigInt(outcome.amountTiyin) !== facts.amount_tiyin) return null;
@@ -157,7 +157,7 @@ function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | 
     case 'captured':
       // Parts that we gave back ourselves are another matter.
       return (status === 'refunded' || status === 'voided') && facts.refunded_tiyin === 0n ? 'refunded' : null;
-    // A hold that its provider has let go: a receipt that waits need not be sent any more.
+    // A hold that its provider has released: a receipt that waits need not be sent any more.
     case 'authorized':
       return status === 'voided' || status === 'refunded' || status === 'declined' ? 'voided' : null;
     case 'declined':

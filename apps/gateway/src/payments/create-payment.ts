@@ -21,7 +21,7 @@ import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
 export interface CreatedPayment {
   receiptId: string;
   paymentId: string;
-  /** Somebody has to be asked before the customer can go on. */
+  /** The provider has to be asked before the customer can go on. */
   hasBegun: boolean;
   replayed: boolean;
 }
@@ -83,7 +83,7 @@ export class CreatePayment {
       : null;
     return {
       ...{ id, accountId: account.id, provider: account.provider, flow, fiscalMode, returnUrl },
-      // The customer goes to the provider first: nobody has to be asked before.
+      // The customer goes to the provider first: no call has to be made before.
       state: flow === 'inbound' ? 'pending' : 'created',
       nextAction: flow === 'inbound' ? checkoutOf(account, { id, returnUrl, document }) : null,
       instrumentSealed: sealed,

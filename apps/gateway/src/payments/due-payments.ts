@@ -3,7 +3,7 @@ import type { ClaimedPayment, PaymentRepository } from './repository/payment.rep
 /** Due payments at work at the same time in one process; of them for merchants that have none. */
 const PLACES = { total: 16, reserved: 4 };
 
-/** What a look at all that is due has claimed. */
+/** What a poll of all that is due has claimed. */
 export interface DueClaim {
   ids: string[];
   /** There was no more room: more may be due. */

@@ -1,4 +1,4 @@
-// Promise: a card number in a body is named by its place, and looking for it never wanders from a stream into the server behind it.
+// Promise: a card number in a body is named by its place, and the search for it never leaves a stream for the server behind it.
 import { Readable } from 'node:stream';
 import { cardDataIn } from './no-card-data.js';
 
@@ -11,7 +11,7 @@ it('names each place, however deep, and never the number', () => {
   expect(JSON.stringify(cardDataIn(body))).not.toContain(CARD);
 });
 
-it('looks into what a parser without prototypes made', () => {
+it('searches what a parser without prototypes made', () => {
   const body = Object.assign(Object.create(null) as object, { note: CARD });
   expect(pointersOf(body)).toEqual(['/note']);
 });

@@ -15,9 +15,8 @@ const MAX_DEPTH = 12;
 const MAX_FAULTS = 20;
 
 /**
- * No card number and no CVC comes into the API, in whatever field somebody puts it: it is refused before anything reads, stores or logs
- * the body, and the answer names the place and not the number. Calls of providers have forms of their own and are not looked
- * through.
+ * No card number and no CVC comes into the API, in whatever field it stands: it is refused before anything reads, stores or logs
+ * the body, and the answer names the place and not the number. Calls of providers have forms of their own and are not searched.
  */
 @Injectable()
 export class NoCardData implements OnModuleInit {
@@ -27,8 +26,8 @@ export class NoCardData implements OnModuleInit {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('preValidation', (request, _reply, done) => {
       const { url = '' } = request.routeOptions;
-      const isLookedAt = url.startsWith(API_PATH) && !url.startsWith(PROVIDER_PATH);
-      const faults = isLookedAt ? cardDataIn(request.body) : [];
+      const isSearched = url.startsWith(API_PATH) && !url.startsWith(PROVIDER_PATH);
+      const faults = isSearched ? cardDataIn(request.body) : [];
       done(faults.length > 0 ? Problem.fromErrors(faults) : undefined);
     });
   }
@@ -37,30 +36,30 @@ export class NoCardData implements OnModuleInit {
 /** @returns a fault for each place of a parsed body that holds card data, at most 20; none for a body that is still a stream */
 export function cardDataIn(body: unknown): ProblemError[] {
   const faults: ProblemError[] = [];
-  look(body, null, faults);
+  search(body, null, faults);
   return faults;
 }
 
-/** Where in the body; its pointer is only made when it has to be told. */
+/** Where in the body; its pointer is only made when it has to be reported. */
 interface Place {
   name: string;
   within: Place | null;
   depth: number;
 }
 
-function look(value: unknown, place: Place | null, faults: ProblemError[]): void {
+function search(value: unknown, place: Place | null, faults: ProblemError[]): void {
   if (typeof value === 'string') {
-    if (holdsCardNumber(value)) tell(place, faults);
+    if (holdsCardNumber(value)) report(place, faults);
     return;
   }
   const depth = place?.depth ?? 0;
   if (!isParsed(value) || depth > MAX_DEPTH || faults.length >= MAX_FAULTS) return;
   for (const [name, item] of Object.entries(value)) {
     const inside = { name, within: place, depth: depth + 1 };
-    if (CARD_FIELDS.test(name)) tell(inside, faults);
+    if (CARD_FIELDS.test(name)) report(inside, faults);
     // A name that is a card number is not repeated either.
-    else if (holdsCardNumber(name)) tell(place, faults);
-    else if (!OWN_NUMBERS.has(name)) look(item, inside, faults);
+    else if (holdsCardNumber(name)) report(place, faults);
+    else if (!OWN_NUMBERS.has(name)) search(item, inside, faults);
   }
 }
 
@@ -72,7 +71,7 @@ function isParsed(value: unknown): value is object {
   return prototype === Object.prototype || prototype === null;
 }
 
-function tell(place: Place | null, faults: ProblemError[]): void {
+function report(place: Place | null, faults: ProblemError[]): void {
   const detail = 'This looks like card data; send a token of the provider instead.';
   faults.push({ pointer: pointerOf(place), code: 'card_data_refused', detail });
 }

@@ -42,7 +42,7 @@ class ExtraChargeBody extends ReasonBody {
   outcome!: 'refunded' | 'absent';
 }
 
-/** What only a person can decide about money; on the audit trail with his reason. */
+/** What only a person can decide about money; on the audit trail with the reason. */
 @Controller('v1/operator/payments')
 @Scopes('operator:resolve')
 export class OperatorPaymentsController {

@@ -58,7 +58,7 @@ function refuseUnlessPossible(sale: PaidSale, amountTiyin: number): void {
   const { provider, flow, amount_tiyin: paid } = sale;
   const { refundInitiator, partialRefunds } = capabilitiesOf(sale);
   if (refundInitiator[flow] === 'provider') {
-    const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} tells of it.`;
+    const detail = `Refund it in ${provider}'s own cabinet: the receipt is refunded when ${provider} reports it.`;
     throw new Problem('refund_by_provider', detail);
   }
   const canSplit = partialRefunds.includes(flow) && sale.fiscal_mode === 'gateway';

@@ -4,16 +4,16 @@ import type { GatewaySettings } from '../settings.js';
 export interface PaymentTiming {
   /** How long a call to a provider may take. */
   callTimeoutMs: number;
-  /** After this a call that nobody answered cannot be under way any more. */
+  /** After this an unanswered call cannot be under way any more. */
   settleMs: number;
-  /** How long a worker has a payment before somebody else may take it. */
+  /** How long a worker has a payment before another may take it. */
   leaseSeconds: number;
   /** How long a customer has to pay. */
   customerMs: number;
   /** What must be left of a hold to send the receipt: the register answers, then the money is taken. */
   holdMarginMs: number;
-  /** Between two looks at what is due. */
-  lookEveryMs: number;
+  /** Between two polls of what is due. */
+  pollEveryMs: number;
 }
 
 export const PAYMENT_TIMING = Symbol('paymentTiming');
@@ -25,9 +25,9 @@ export const HOLD_MARGIN_MS = 120_000;
 export const SEND_GUARD_MS = 2_000;
 
 /** A receipt that moves wakes its payment; this is for the day on which it does not. */
-export const RECEIPT_LOOK_MS = 60_000;
+export const RECEIPT_POLL_MS = 60_000;
 
-/** Requests that one call may consist of: a reversal at Click looks for the payment on three days before. */
+/** Requests that one call may consist of: a reversal at Click searches the payment on three days before. */
 const MAX_REQUESTS = 4;
 
 export function paymentTiming(settings: GatewaySettings): PaymentTiming {
@@ -39,6 +39,6 @@ export function paymentTiming(settings: GatewaySettings): PaymentTiming {
     leaseSeconds: Math.ceil(longestMs / 1_000) + 8,
     customerMs: settings.PAYMENT_CUSTOMER_MS,
     holdMarginMs: HOLD_MARGIN_MS,
-    lookEveryMs: settings.PAYMENT_LOOK_MS,
+    pollEveryMs: settings.PAYMENT_LOOK_MS,
   };
 }

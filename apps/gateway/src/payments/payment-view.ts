@@ -66,7 +66,7 @@ export interface PaymentView {
   extra_charges: ExtraChargeView[];
   /** Who registers the receipt: a register of the merchant, or the provider. */
   fiscalised_by: 'gateway' | 'provider';
-  /** How the money came, as the receipt's register is told where it takes it (LocalExtraInfo). */
+  /** How the money came, as it is sent to the receipt's register where that takes it (LocalExtraInfo). */
   extra_info: ExtraInfoView | null;
   /** Whether POST …/capture is awaited. */
   capture: 'auto' | 'manual';

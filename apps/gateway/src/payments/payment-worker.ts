@@ -10,7 +10,7 @@ import { PAYMENT_TIMING, type PaymentTiming } from './payment-settings.js';
 import { PaymentRepository } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
-/** Between a claim's commit and its answer nobody here knows who has it. */
+/** Between a claim's commit and its answer it is unknown here who has it. */
 const CLAIM_TRIES = 4;
 const CLAIM_PAUSE_MS = 25;
 /** A finished receipt is news for a payment that this process released not long ago. */
@@ -18,22 +18,22 @@ const MAX_WATCHED = 10_000;
 
 /** One worker's time with a payment. */
 interface Turn {
-  /** The step at which nobody need wait any longer; null: it ended without one. */
+  /** The step at which no caller need wait any longer; null: it ended without one. */
   enough: Promise<SagaStep | null>;
   end: Promise<void>;
 }
 
 /**
  * Finds what is due and brings it on: new payments at once, those whose receipt was settled by the notice about it, everything
- * else (and what a dead process left) by looking every so often. Any number of gateways may do so at the same time.
+ * else (and what a dead process left) by polling. Any number of gateways may do so at the same time.
  */
 @Injectable()
 export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly rounds: Periodic;
-  /** What is at work, by payment; whoever comes later stands behind. */
+  /** What is at work, by payment; later work is queued behind it. */
   private readonly turns = new Map<string, Turn>();
   private isStopping = false;
-  private isLooking = false;
+  private isPolling = false;
   private readonly paymentOf = new Map<string, string>();
   private readonly due: DuePayments;
 
@@ -41,11 +41,11 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     private readonly payments: PaymentRepository,
     private readonly saga: AdvancePayment,
     private readonly settled: SettledReceipts,
-    @Inject(PAYMENT_TIMING) { lookEveryMs: everyMs }: PaymentTiming,
+    @Inject(PAYMENT_TIMING) { pollEveryMs: everyMs }: PaymentTiming,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.due = new DuePayments(payments);
-    const run = (): Promise<void> => this.look();
+    const run = (): Promise<void> => this.poll();
     this.rounds = new Periodic({ name: 'reading due payments', everyMs, startsAfterMs: everyMs, run }, logger);
   }
 
@@ -76,17 +76,17 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
 
   /** In the background. */
   schedule(paymentId: string): void {
-    if (!this.isStopping) void this.now(paymentId);
+    if (!this.isStopping) void this.process(paymentId);
   }
 
   /**
    * Resolves when the payment has come as far as it can, or another process is at it. What is under way here may have begun before
-   * the news, so it is awaited and then looked at once more; what was claimed by the look at all that is due is awaited too.
-   * @returns the step that it has come to; null where somebody else knows
+   * the news, so it is awaited and then read once more; what was claimed by the poll of all that is due is awaited too.
+   * @returns the step that it has come to; null where another process has it
    */
-  async now(paymentId: string): Promise<SagaStep | null> {
+  async process(paymentId: string): Promise<SagaStep | null> {
     for (let tries = 0; tries < CLAIM_TRIES; tries += 1) {
-      const { isClaimed, step } = await this.tryNow(paymentId);
+      const { isClaimed, step } = await this.tryProcess(paymentId);
       if (isClaimed) return step;
       const other = this.turns.get(paymentId);
       if (other) return other.enough;
@@ -96,15 +96,15 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   }
 
   /**
-   * After news that this process was told of as well: who went to work at it is waited for, instead of looking once more. Only
-   * one that came to nothing is not: the look at all that is due had claimed the payment a moment before it.
+   * After news that this process received as well: the turn that works on it is awaited, instead of reading once more. Only
+   * one that came to nothing is not: the poll of all that is due had claimed the payment a moment before it.
    */
   async afterNews(paymentId: string): Promise<void> {
     const reached = await this.turns.get(paymentId)?.enough;
-    if (!reached) await this.now(paymentId);
+    if (!reached) await this.process(paymentId);
   }
 
-  private async tryNow(paymentId: string): Promise<{ isClaimed: boolean; step: SagaStep | null }> {
+  private async tryProcess(paymentId: string): Promise<{ isClaimed: boolean; step: SagaStep | null }> {
     let isClaimed = false;
     const turn = this.inTurn(paymentId, async (reached) => {
       const leaseId = newId('lse');
@@ -116,9 +116,9 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
     return { isClaimed, step };
   }
 
-  private async look(): Promise<void> {
-    if (this.isLooking || this.isStopping) return;
-    this.isLooking = true;
+  private async poll(): Promise<void> {
+    if (this.isPolling || this.isStopping) return;
+    this.isPolling = true;
     try {
       const leaseId = newId('lse');
       const { ids, isFull } = await this.due.claim(leaseId);
@@ -129,13 +129,13 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
         void end.finally(() => {
           this.due.release(id);
           // More may be due than there was room for: after an outage thousands are.
-          if (isFull) void this.look();
+          if (isFull) void this.poll();
         });
       }
     } catch (error) {
-      this.logger.warn({ err: error }, 'payment: could not look for what is due');
+      this.logger.warn({ err: error }, 'payment: could not read what is due');
     } finally {
-      this.isLooking = false;
+      this.isPolling = false;
     }
   }
 
@@ -161,7 +161,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
   /** One after the other for each payment. */
   private inTurn(paymentId: string, work: (reached: (step: SagaStep) => void) => Promise<void>): Turn {
     let reached: (step: SagaStep) => void = () => undefined;
-    const told = new Promise<SagaStep>((resolve) => {
+    const atStep = new Promise<SagaStep>((resolve) => {
       reached = resolve;
     });
     const before = this.turns.get(paymentId)?.end ?? Promise.resolve();
@@ -171,7 +171,7 @@ export class PaymentWorker implements OnApplicationBootstrap, BeforeApplicationS
       .finally(() => {
         if (this.turns.get(paymentId) === turn) this.turns.delete(paymentId);
       });
-    const turn: Turn = { enough: Promise.race([told, end.then(() => null)]), end };
+    const turn: Turn = { enough: Promise.race([atStep, end.then(() => null)]), end };
     this.turns.set(paymentId, turn);
     return turn;
   }

@@ -55,7 +55,7 @@ export interface PaymentFacts {
   money_called_at: Date | null;
 }
 
-/** Who works on a payment: everything that he writes is written only while this holds. */
+/** Who works on a payment: everything that it writes is written only while this holds. */
 export interface Lease {
   paymentId: string;
   leaseId: string;

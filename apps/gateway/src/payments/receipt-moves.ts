@@ -14,7 +14,7 @@ import type { ProviderDocument } from '#payments';
 type Tx = Prisma.TransactionClient;
 
 /**
- * The receipt's side of a payment. Whoever locks both takes the receipt first: the trigger that wakes a payment runs with the
+ * The receipt's side of a payment. A transaction that locks both takes the receipt first: the trigger that wakes a payment runs with the
  * receipt's row in hand.
  */
 @Injectable()
@@ -57,7 +57,7 @@ export class ReceiptMoves {
 
   async cancelNow(receiptId: string, reason: string): Promise<boolean> {
     const isCancelled = await cancelUnpaid(this.prisma, receiptId, reason);
-    // Whoever waits for this receipt need not wait longer; a lost notice costs him his deadline.
+    // A caller that waits for this receipt need not wait longer; with a lost notice it waits until its deadline.
     if (isCancelled) await this.notify(receiptId);
     return isCancelled;
   }

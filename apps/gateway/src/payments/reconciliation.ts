@@ -71,7 +71,7 @@ export class Reconciliation {
 }
 
 /**
- * Judged is only what may disagree: whoever moves a payment or its receipt makes it due, and it stays so, or a person's, until a look
+ * Only what may disagree is checked: every move of a payment or its receipt makes it due, and it stays so, or a person's, until a check
  * has found money and receipt where they belong. The many that have found their end are not read.
  */
 export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequest): Prisma.Sql {
@@ -135,7 +135,7 @@ function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt, state }: Row
     return 'gateway: asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges';
   if (receipt === 'unknown') return 'operator: resolve the receipt, see GET /v1/operator/unknown';
   if (kind === 'document_missing')
-    return 'provider: tells of its document; operator: POST /v1/operator/payments/{id}/document where it does not';
+    return 'provider: reports its document; operator: POST /v1/operator/payments/{id}/document where it does not';
   if (kind === 'provider_differs')
     return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
   if (kind === 'receipt_without_money' && state === 'reserved')

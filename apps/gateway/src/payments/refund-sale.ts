@@ -5,7 +5,7 @@ import { SAGA_CLIENT } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 
 /**
- * The fiscal refund of a sale whose money is not there. Exactly one: its key is the payment's id, and whoever comes after a
+ * The fiscal refund of a sale whose money is not there. Exactly one: its key is the payment's id, and the next worker after a
  * crash finds the refund under it.
  */
 @Injectable()

@@ -32,7 +32,7 @@ export class ResolvePayment {
   ) {}
 
   /** @throws Problem 404; 409 payment_not_manual */
-  async resolve(caller: Caller, id: string, said: { outcome: PaymentOutcome; reason: string }): Promise<void> {
+  async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
         SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status
@@ -41,45 +41,49 @@ export class ResolvePayment {
       if (!row) throw notFound('payment');
       if (row.state !== 'manual' && !isLeftByProvider(row))
         throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
-      const change = await this.changeFor(tx, id, row, said.outcome);
-      await this.payments.change(tx, id, row.state, { ...change, reason: said.reason, failures: 0 });
+      const change = await this.changeFor(tx, id, row, decision.outcome);
+      await this.payments.change(tx, id, row.state, { ...change, reason: decision.reason, failures: 0 });
       await makeDue(tx, id);
-      const [before, after] = [{ status: row.state }, { status: said.outcome, reason: said.reason }];
+      const [before, after] = [{ status: row.state }, { status: decision.outcome, reason: decision.reason }];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };
     });
-    await this.worker.now(id);
+    await this.worker.process(id);
   }
 
-  /** A document that the provider registered and did not tell of. @throws Problem 404; 409 payment_not_manual; 422 */
+  /** A document that the provider registered and did not report. @throws Problem 404; 409 payment_not_manual; 422 */
   async giveDocument(
     caller: Caller,
     id: string,
-    said: { document: 'sale' | 'refund'; verification_url: string; reason: string },
+    decision: { document: 'sale' | 'refund'; verification_url: string; reason: string },
   ): Promise<void> {
-    const told = {
-      url: said.verification_url,
+    const claim = {
+      url: decision.verification_url,
       terminalId: null,
       receiptSeq: null,
       fiscalSign: null,
       compactTime: null,
     };
-    const document = providerDocument(told);
+    const document = providerDocument(claim);
     if (!document) {
       const detail = 'The link must name terminal, number, time and sign: t, r, c and s.';
       throw Problem.fromErrors([{ pointer: '/verification_url', code: 'invalid_format', detail }]);
     }
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<{ fiscal_mode: string; known: boolean }[]>`
-        SELECT fiscal_mode, (fiscal_documents -> ${said.document}::text) IS NOT NULL AS known FROM payments
+        SELECT fiscal_mode, (fiscal_documents -> ${decision.document}::text) IS NOT NULL AS known FROM payments
          WHERE id = ${id} AND merchant_id = ${caller.merchantId} FOR UPDATE`;
       if (!row) throw notFound('payment');
       if (row.fiscal_mode !== 'provider' || row.known)
-        throw new Problem('payment_not_manual', `No document of the ${said.document} is missing.`);
-      await keepDocument(tx, id, said.document, document);
-      const after = { document: said.document, verification_url: said.verification_url, reason: said.reason };
+        throw new Problem('payment_not_manual', `No document of the ${decision.document} is missing.`);
+      await keepDocument(tx, id, decision.document, document);
+      const after = {
+        document: decision.document,
+        verification_url: decision.verification_url,
+        reason: decision.reason,
+      };
       return { result: undefined, action: 'payment.document', targetId: id, before: { document: null }, after };
     });
-    await this.worker.now(id);
+    await this.worker.process(id);
   }
 
   private async changeFor(
@@ -98,7 +102,7 @@ export class ResolvePayment {
       : { state: 'captured', refundedTiyin: backTiyin };
   }
 
-  /** Looks at once instead of when it is due. */
+  /** Reads at once instead of when it is due. */
   async retry(caller: Caller, id: string, reason: string): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const state = await tryAnew(tx, caller.merchantId, id);
@@ -106,7 +110,7 @@ export class ResolvePayment {
       const [before, after] = [{ status: state }, { reason }];
       return { result: undefined, action: 'payment.retry', targetId: id, before, after };
     });
-    await this.worker.now(id);
+    await this.worker.process(id);
   }
 }
 

@@ -26,7 +26,7 @@ export function snapshotOf(
   };
 }
 
-/** A provider that has told of no sale this long after its money went back will not: nothing was registered. */
+/** A provider that has reported no sale this long after its money went back will not: nothing was registered. */
 const DOCUMENT_PATIENCE_MS = 24 * 3_600_000;
 
 function documentsOf(
@@ -47,7 +47,7 @@ function documentsOf(
 
 function linkOf(facts: PaymentFacts, { linkFlows }: ProviderCapabilities): SagaSnapshot['link'] {
   if (facts.link === 'attached') return 'attached';
-  // A sign that nobody could read back has no link; a provider that refused it is not asked again.
+  // A sign that could not be read back has no link; a provider that refused it is not asked again.
   const canAttach =
     facts.fiscal_mode === 'gateway' &&
     linkFlows.includes(facts.flow) &&

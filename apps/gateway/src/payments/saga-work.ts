@@ -6,7 +6,7 @@ import { CallProvider } from './call-provider.js';
 import { PaymentRepository, type Rest } from './repository/payment.repository.js';
 import type { PaymentFacts } from './payment.rows.js';
 import { extraInfoOf } from './extra-info.js';
-import { HOLD_MARGIN_MS, RECEIPT_LOOK_MS } from './payment-settings.js';
+import { HOLD_MARGIN_MS, RECEIPT_POLL_MS } from './payment-settings.js';
 import { saleBefore } from './saga-snapshot.js';
 import { ProviderClients } from './provider-clients.js';
 import { ReceiptMoves } from './receipt-moves.js';
@@ -17,10 +17,10 @@ export type Progress = { kind: 'go_on'; facts: PaymentFacts | null } | Rest;
 
 const GO_ON: Progress = { kind: 'go_on', facts: null };
 /** While a customer may pay at any moment. */
-const PENDING_LOOK_MS = 3_000;
+const PENDING_POLL_MS = 3_000;
 
-/** A provider tells of its document by a call; this is for the day on which patience with it ends. */
-const DOCUMENT_LOOK_MS = 30 * 60_000;
+/** A provider reports its document by a call; this is for the day on which patience with it ends. */
+const DOCUMENT_POLL_MS = 30 * 60_000;
 
 type At = Parameters<CallProvider['execute']>[1];
 
@@ -66,7 +66,7 @@ export class SagaWork {
     const { kind, facts } = await this.calls.execute(call, at);
     if (kind === 'moved') return { kind: 'go_on', facts };
     return kind === 'unchanged' && at.facts.state === 'pending'
-      ? { kind: 'rest', afterMs: PENDING_LOOK_MS }
+      ? { kind: 'rest', afterMs: PENDING_POLL_MS }
       : rest(at.facts);
   }
 
@@ -107,13 +107,13 @@ function rest(facts: PaymentFacts): Rest {
 }
 
 function restWhile(what: 'customer' | 'provider' | 'register' | 'merchant', facts: PaymentFacts): number {
-  // For its document: it will tell, and reconciliation shows how long it has not.
-  if (what === 'provider' && (facts.state === 'captured' || isWithoutMoney(facts.state))) return DOCUMENT_LOOK_MS;
+  // For its document: it will report it, and reconciliation shows how long it has not.
+  if (what === 'provider' && (facts.state === 'captured' || isWithoutMoney(facts.state))) return DOCUMENT_POLL_MS;
   const held = facts.state === 'authorized' && facts.hold_until !== null ? facts.hold_until : null;
   const margin = { holdMarginMs: HOLD_MARGIN_MS };
   const end = held ? saleBefore(facts, held, margin) : (facts.hold_until ?? facts.expires_at);
   const leftMs = Math.max(end.getTime() - facts.now.getTime(), 0) + 50;
-  return what === 'register' ? Math.min(RECEIPT_LOOK_MS, Math.max(leftMs, 1_000)) : leftMs;
+  return what === 'register' ? Math.min(RECEIPT_POLL_MS, Math.max(leftMs, 1_000)) : leftMs;
 }
 
 function reasonOf(facts: PaymentFacts): string {

@@ -37,7 +37,7 @@ test('a receipt is stored with its place and its event', async () => {
   expect(events).toEqual([{ type: 'receipt.accepted', subject_id: row.id }]);
 });
 
-test('2 000 at once with repeated keys and other bodies: everybody gets his own right answer', async () => {
+test('2 000 at once with repeated keys and other bodies: every caller gets its own right answer', async () => {
   const rows = Array.from({ length: 2_000 }, (_, index) => {
     // Every tenth repeats the key before it; half of those with another body.
     const repeats = index % 10 === 9;
@@ -93,7 +93,7 @@ test('groups whose keys cross each other both end without a lost row', async () 
       ...right.map((each) => second.accept(each)),
     ]);
     const accepted = answers.filter(({ kind }) => kind === 'accepted').length;
-    // One winner for each of the two external ids, or a deadlock's victim was told to ask again: never more.
+    // One winner for each of the two external ids, or a deadlock's victim was asked to retry: never more.
     expect(accepted).toBeLessThanOrEqual(2);
     expect(answers.every(({ kind }) => ['accepted', 'mismatch', 'in_flight'].includes(kind))).toBe(true);
   }
@@ -144,7 +144,7 @@ test('the same row written twice is recognised as its own earlier commit', async
   expect(await acceptor.accept(row)).toMatchObject({ kind: 'accepted', id: row.id });
 });
 
-test('connections killed under load: each caller is told the truth', async () => {
+test('connections killed under load: each caller gets the true outcome', async () => {
   const rows = Array.from({ length: 400 }, (_, index) => newRow({ idempotencyKey: `killed-${index}` }));
   const admin = new pg.Client({ connectionString: database.adminUrl });
   await admin.connect();
@@ -158,11 +158,11 @@ test('connections killed under load: each caller is told the truth', async () =>
     if (answer.status === 'rejected') continue;
     expect(answer.value).toMatchObject({ kind: 'accepted', id: rows[index]?.id });
   }
-  const told = answers.flatMap((answer) =>
+  const accepted = answers.flatMap((answer) =>
     answer.status === 'fulfilled' && answer.value.kind === 'accepted' ? [answer.value.id] : [],
   );
-  const stored = await prisma.$queryRaw<{ id: string }[]>`SELECT id FROM receipts WHERE id = ANY(${told}::text[])`;
-  expect(stored).toHaveLength(told.length);
+  const stored = await prisma.$queryRaw<{ id: string }[]>`SELECT id FROM receipts WHERE id = ANY(${accepted}::text[])`;
+  expect(stored).toHaveLength(accepted.length);
 });
 
 function tally(answers: readonly Acceptance[]): Record<string, number> {

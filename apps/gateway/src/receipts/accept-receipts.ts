@@ -227,7 +227,7 @@ function isTableLocked(error: unknown): boolean {
   return isDatabaseBusy(error) && !isRowContended(error, 'receipts');
 }
 
-/** What a row that was not inserted means: its own earlier commit, a replay, or somebody else's key. */
+/** What a row that was not inserted means: its own earlier commit, a replay, or another request's key. */
 export function judgeConflict(row: NewReceipt | StoredIdentity, stored: readonly StoredIdentity[]): Acceptance {
   if (stored.some((other) => other.id === row.id)) return { kind: 'accepted', id: row.id, createdAt: null };
   const byKey = stored.find((other) => sameKey(row, other));

@@ -7,7 +7,7 @@ import { ReceiptRepository } from './receipt.repository.js';
 /**
  * POST /v1/receipts/{id}/cancel: taken out of its lane for good, or refused because it may have left it.
  *
- * One statement on the condition that the relay's intent asks as well: the receipt still is `accepted`. Whoever has the row
+ * One statement on the condition that the relay's intent asks as well: the receipt still is `accepted`. The one that has the row
  * first wins, the other one finds nothing; there is no third outcome. A receipt of which an earlier attempt may have
  * reached the register (an operator had it sent again) is not cancelled either: it could be registered all the same.
  */
@@ -26,7 +26,7 @@ export class CancelReceipt {
     const isCancelled = await this.cancel(merchantId, id);
     const row = await this.receipts.find(merchantId, id);
     if (!row) throw new Problem('not_found', 'There is no receipt with this id.');
-    if (isCancelled) await this.tell(id);
+    if (isCancelled) await this.notify(id);
     if (row.status !== 'cancelled') throw new Problem('receipt_not_cancellable', whyNot(row));
     return row;
   }
@@ -36,8 +36,8 @@ export class CancelReceipt {
     return cancelReceipt(this.prisma, { merchantId, receiptId: id, reason: 'cancelled by the client' });
   }
 
-  /** Whoever waits for this receipt, at any gateway, need not wait longer. A lost notice costs him his deadline. */
-  private async tell(id: string): Promise<void> {
+  /** A caller that waits for this receipt, at any gateway, need not wait longer. With a lost notice it waits until its deadline. */
+  private async notify(id: string): Promise<void> {
     await this.prisma.$queryRaw`SELECT pg_notify(${RECEIPT_SETTLED_CHANNEL}, ${id})::text`;
   }
 }

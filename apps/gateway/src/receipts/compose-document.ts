@@ -31,11 +31,11 @@ import { onlineFieldFaults } from './online-field-faults.js';
 import { providerLabel } from './provider-label.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
 import { faultOfShape, faultOfViolation } from './rule-faults.js';
-import { saidFields, type SaidFields } from './said-fields.js';
+import { statedFields, type StatedFields } from './stated-fields.js';
 
 export type Composed = (
   { kind: 'composed'; document: StoredReceiptDocument } | { kind: 'refused'; faults: ProblemError[] }
-) & { said: SaidFields };
+) & { stated: StatedFields };
 
 /**
  * Turns a well-shaped body into the complete fiscal document, or into all reasons why the register would refuse it:
@@ -62,7 +62,7 @@ export class ComposeDocument {
       const detail = 'The receipt total exceeds 9 007 199 254 740 991 tiyin.';
       faults.push({ pointer: '/items', code: 'total_too_large', detail });
     }
-    // With a faulty line the total is nobody's: whether the payment adds up can then not be said.
+    // With a faulty line the total is unknown: whether the payment adds up cannot be decided then.
     const payment = composePayment(body.payment, totals?.totalTiyin ?? tiyin(0), faults.length === 0);
     const document: StoredReceiptDocument = {
       type: body.type ?? 'sale',
@@ -79,12 +79,12 @@ export class ComposeDocument {
     if (mustNotLose.length > 0) document.requiredFields = mustNotLose;
     const request = toLocalReceipt(document, vatRule);
     const violations = checkLocalReceipt(request, (spic) => goods.get(spic), vatRule);
-    const all = [...faults, ...notYetTold(violations, drafts, body), ...payment.faults];
-    const said = { ...saidFields(document, body), areRequired };
-    if (all.length > 0) return { kind: 'refused', faults: all, said };
+    const all = [...faults, ...notYetReported(violations, drafts, body), ...payment.faults];
+    const stated = { ...statedFields(document, body), areRequired };
+    if (all.length > 0) return { kind: 'refused', faults: all, stated };
     // What the register would not even read.
     const shape = localShapeProblem(request);
-    return shape ? { kind: 'refused', faults: [faultOfShape(shape)], said } : { kind: 'composed', document, said };
+    return shape ? { kind: 'refused', faults: [faultOfShape(shape)], stated } : { kind: 'composed', document, stated };
   }
 
   private async callbackFaults(merchantId: string, { callback_url: url }: ReceiptBody): Promise<ProblemError[]> {
@@ -122,17 +122,17 @@ function missingByRequirement(body: ReceiptBody, { requirements }: MerchantSetti
  * The register's own rules were asked about the very request that it would get; where an item has its faults already,
  * about what is left of it: a caller learns of everything at once, and of nothing twice.
  */
-function notYetTold(
+function notYetReported(
   violations: readonly RuleViolation[],
   drafts: readonly LineDraft[],
   { items }: ReceiptBody,
 ): ProblemError[] {
   return violations
-    .filter(({ itemIndex, field }) => itemIndex === null || !drafts[itemIndex]?.told.has(field))
+    .filter(({ itemIndex, field }) => itemIndex === null || !drafts[itemIndex]?.reported.has(field))
     .map((violation) => {
       const { itemIndex, field, facts } = violation;
       if (itemIndex === null || field !== 'price') return faultOfViolation(violation);
-      // The draft's price is never below 0; whoever gave −5 is told of −5.
+      // The draft's price is never below 0; the fault names the −5 that was given.
       return faultOfViolation({ ...violation, facts: { ...facts, given: items[itemIndex]?.price } });
     });
 }
@@ -149,8 +149,8 @@ function spicsOf(items: readonly ItemBody[], products: ReadonlyMap<number, Produ
 interface LineDraft {
   line: Omit<ReceiptLine, 'line'>;
   faults: ProblemError[];
-  /** Fields of the local API about which `faults` has said everything. */
-  told: ReadonlySet<string>;
+  /** Fields of the local API about which `faults` says everything. */
+  reported: ReadonlySet<string>;
 }
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
@@ -181,7 +181,11 @@ function draftLine(
       vatPercent: vatPercent as ReceiptLine['vatPercent'],
     },
     faults: [...(isResolved ? [] : resolved), ...amounts.faults],
-    told: isResolved ? NO_FIELDS : resolved.some(({ code }) => code === 'E-011') ? UNNAMED_FIELDS : UNRESOLVED_FIELDS,
+    reported: isResolved
+      ? NO_FIELDS
+      : resolved.some(({ code }) => code === 'E-011')
+        ? UNNAMED_FIELDS
+        : UNRESOLVED_FIELDS,
   };
 }
 

@@ -24,7 +24,7 @@ export interface BatchResult {
   replayed: boolean;
 }
 
-/** Receipts of a batch in work together: enough to be written in one group, few enough to leave room for others. */
+/** Receipts of a batch in work together: enough to be written in one group, few enough to leave capacity for others. */
 const AT_ONCE = 50;
 const EXTERNAL_ID_MISSING = {
   pointer: '/external_id',
@@ -33,7 +33,7 @@ const EXTERNAL_ID_MISSING = {
 };
 
 /**
- * POST /v1/receipts/batch: each receipt for itself, known by its external_id; nobody waits for a register. When the process
+ * POST /v1/receipts/batch: each receipt for itself, known by its external_id; no request waits for a register. When the process
  * dies half-way, or one of them cannot be stored, the whole batch is sent again: what is stored is only read.
  */
 @Injectable()
@@ -60,7 +60,7 @@ export class CreateBatch {
     const externalId = typeof given === 'string' ? given : null;
     try {
       const body = this.pipe.transform(receipt, { type: 'body', metatype: ReceiptBody }) as ReceiptBody;
-      // Nothing else would tell a receipt that is sent again from a new one.
+      // Nothing else would distinguish a repeated receipt from a new one.
       if (externalId === null) throw Problem.fromErrors([EXTERNAL_ID_MISSING]);
       const command = { ...client, idempotencyKey: null, body, waitSeconds: 0 };
       const { row, replayed } = await this.createReceipt.execute(command);

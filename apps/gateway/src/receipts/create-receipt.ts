@@ -64,11 +64,11 @@ export class CreateReceipt {
     const waiter = this.settled.watch(row.id);
     try {
       const stored = storedOrThrow(await this.acceptor.accept(row, command.isCallerGone));
-      this.recent.remember(identity, stored.id);
+      this.recent.store(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
       this.lanes.ring(route.deviceId, row.id);
       await waiter.settledWithin(command.waitSeconds);
-      // Nobody waited, so nothing can have happened that the caller should hear of: no need to read it back.
+      // There was no wait, so nothing can have happened that the answer should show: no need to read it back.
       const { createdAt } = stored;
       const isUnread = command.waitSeconds === 0 && createdAt !== null;
       return {

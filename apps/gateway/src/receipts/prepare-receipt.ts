@@ -11,7 +11,7 @@ import {
 } from '../fleet/devices/choose-device.js';
 import { ComposeDocument, type Composed } from './compose-document.js';
 import type { ReceiptBody } from './receipt-body.js';
-import { lostFields, unsupportedFaults } from './said-fields.js';
+import { lostFields, unsupportedFaults } from './stated-fields.js';
 
 export type Prepared =
   { kind: 'prepared'; route: Route; document: StoredReceiptDocument } | { kind: 'refused'; problem: Problem };
@@ -28,14 +28,14 @@ export class PrepareReceipt {
     private readonly composer: ComposeDocument,
   ) {}
 
-  /** @param options.collects whether a payment goes with it: else "online" would be a sale that nobody pays for */
+  /** @param options.collects whether a payment goes with it: else "online" would be a sale without a payment */
   async prepare(merchantId: string, body: ReceiptBody, options = { collects: false }): Promise<Prepared> {
     if (body.payment.method === 'online' && !options.collects) return { kind: 'refused', problem: notCollected() };
     const { routing, composed } = await this.routeAndCompose(merchantId, body);
     const faults: ProblemError[] = composed.kind === 'refused' ? [...composed.faults] : [];
     if (routing.kind === 'unknown') faults.push(unknownPlace(routing.field, routing.detail));
-    if (routing.kind === 'routed' && composed.said.areRequired) {
-      const lost = lostFields(composed.said, routing.route.takesFields);
+    if (routing.kind === 'routed' && composed.stated.areRequired) {
+      const lost = lostFields(composed.stated, routing.route.takesFields);
       faults.push(...unsupportedFaults(lost, 'The register'));
     }
     if (faults.length > 0) return { kind: 'refused', problem: Problem.fromErrors(faults) };
@@ -61,10 +61,10 @@ export class PrepareReceipt {
     };
     const routing = await this.devices.choose(query);
     const composed = await this.composer.compose(merchantId, body, vatRuleOf(routing));
-    const { said } = composed;
-    if (routing.kind !== 'routed' || lostFields(said, routing.route.takesFields).length === 0)
+    const { stated } = composed;
+    if (routing.kind !== 'routed' || lostFields(stated, routing.route.takesFields).length === 0)
       return { routing, composed };
-    const needs = { fields: said.places.map(({ field }) => field), areRequired: said.areRequired };
+    const needs = { fields: stated.places.map(({ field }) => field), areRequired: stated.areRequired };
     const fitting = await this.devices.choose({ ...query, needs });
     // None takes it: the first one says so, with everything else that is wrong.
     if (fitting.kind !== 'routed') return { routing, composed };
@@ -86,8 +86,8 @@ export class PrepareReceipt {
       faults.push({ pointer: '/device_id', code: 'invalid_value', detail });
     }
     // A seller stands in the provider's lines, as far as their form has a field; no form has one for the buyer.
-    if (composed.said.areRequired)
-      faults.push(...unsupportedFaults(lostFields(composed.said, ['commission']), 'The payment provider'));
+    if (composed.stated.areRequired)
+      faults.push(...unsupportedFaults(lostFields(composed.stated, ['commission']), 'The payment provider'));
     if (faults.length > 0 || placing.kind !== 'placed' || composed.kind !== 'composed')
       return { kind: 'refused', problem: Problem.fromErrors(faults) };
     return { kind: 'prepared', route: placing.place, document: composed.document };

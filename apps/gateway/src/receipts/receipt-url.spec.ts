@@ -1,4 +1,4 @@
-// Promise: nobody opens a receipt whose address was not given to him, and printed addresses outlive a rotation of keys.
+// Promise: a receipt opens only by its own address, and printed addresses outlive a rotation of keys.
 import { randomBytes } from 'node:crypto';
 import { newId } from '#runtime';
 import { ReceiptUrls } from './receipt-url.js';

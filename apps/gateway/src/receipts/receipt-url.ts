@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { isId } from '#fiscal-domain';
 
-/** 96 bit: nobody finds a receipt by trying. */
+/** 96 bit: a receipt cannot be found by guessing. */
 const TOKEN_BYTES = 12;
 const TOKEN = /^([0-9a-z]{26})\.([A-Za-z0-9_-]{16})$/;
 
@@ -33,7 +33,7 @@ export class ReceiptUrls {
     const receiptId = `rcp_${number}`;
     if (!isId('rcp', receiptId)) return null;
     const given = Buffer.from(digest, 'base64url');
-    // All keys are tried, so that the time tells nothing about which one fits.
+    // All keys are tried, so that the time discloses nothing about which one fits.
     const fits = this.keys.map((key) => timingSafeEqual(digestOf(receiptId, key), given));
     return fits.includes(true) ? receiptId : null;
   }

@@ -77,9 +77,13 @@ describe('a complete body', () => {
       fixture.item('bread', 100, 1, { spic: '99999999999999999' }),
       fixture.item('bread', 100, 1, { commission: {} }),
       fixture.item('bread', 100, 1, { commission: { tin: '123456789', pinfl: '12345678901234' } }),
-      { name: 'nobody knows it', price: 100, qty: 1 },
+      { name: 'an unknown product', price: 100, qty: 1 },
     ];
-    const answer = await fixture.ask('POST', '/v1/receipts/validate', fixture.saleOf(items, { cashier_id: 'nobody' }));
+    const answer = await fixture.ask(
+      'POST',
+      '/v1/receipts/validate',
+      fixture.saleOf(items, { cashier_id: 'no_such_cashier' }),
+    );
     expect(answer.status).toBe(422);
     expect(faults(answer).sort()).toEqual(
       [
@@ -308,7 +312,7 @@ describe('cancelling', () => {
     expect(outcome(await cancel(id))).toBe('200 cancelled');
   });
 
-  test('whoever waits for it need not wait longer', async () => {
+  test('200 at once for a caller that waits for it', async () => {
     const key = { 'idempotency-key': 'waits', prefer: 'wait=50' };
     const body = fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id: 'waits' });
     const waiting = fixture.ask('POST', '/v1/receipts', body, { headers: key });
@@ -322,14 +326,14 @@ describe('cancelling', () => {
     expect(outcome(await waiting)).toBe('200 cancelled');
   });
 
-  test('whoever waits and is not told hears it at his deadline', async () => {
-    const body = fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id: 'untold' });
+  test('200 at the deadline for a waiting caller whose notice was lost', async () => {
+    const body = fixture.saleOf([fixture.item('bread', 1_000, 1)], { external_id: 'unnotified' });
     const waiting = fixture.ask('POST', '/v1/receipts', body, { headers: { prefer: 'wait=2' } });
     let cancelled = 0;
     // As a gateway leaves it that dies between the cancel's commit and its notice.
     while (cancelled === 0) {
       cancelled = await fixture.gateway.prisma.$executeRaw`
-        UPDATE receipts SET status = 'cancelled' WHERE external_id = 'untold' AND status = 'accepted'`;
+        UPDATE receipts SET status = 'cancelled' WHERE external_id = 'unnotified' AND status = 'accepted'`;
     }
     expect(outcome(await waiting)).toBe('200 cancelled');
   });

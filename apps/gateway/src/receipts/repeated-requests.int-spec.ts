@@ -13,7 +13,7 @@ const logger = createLogger('gateway', 'error', { write: () => undefined });
 
 let fixture: SalesFixture;
 let other: NestFastifyApplication;
-/** The gateway that takes the receipts, and one on the same database that has never heard of them. */
+/** The gateway that takes the receipts, and one on the same database that has not seen them. */
 let bases: [string, string];
 
 beforeAll(async () => {
@@ -33,12 +33,16 @@ afterAll(async () => {
   await fixture?.stop();
 });
 
-interface Said {
+interface RequestKeys {
   key?: string;
   token?: string;
 }
 
-async function post(base: string, body: object, { key, token = fixture.token }: Said = {}): Promise<SalesAnswer> {
+async function post(
+  base: string,
+  body: object,
+  { key, token = fixture.token }: RequestKeys = {},
+): Promise<SalesAnswer> {
   const headers: Record<string, string> = { 'content-type': 'application/json', prefer: 'respond-async' };
   if (key !== undefined) headers['idempotency-key'] = key;
   const init = {
@@ -55,7 +59,7 @@ async function post(base: string, body: object, { key, token = fixture.token }: 
 }
 
 const saleOf = (more: object = {}): Record<string, unknown> => fixture.saleOf([fixture.item('bread', 1_000, 1)], more);
-const told = ({ status, headers, body }: SalesAnswer): unknown[] => [
+const outcomeOf = ({ status, headers, body }: SalesAnswer): unknown[] => [
   ...[status, headers.get('idempotency-replayed'), body.code ?? body.id],
 ];
 
@@ -76,40 +80,41 @@ describe.each([
   ['key and external id', (id: string) => ({ key: `k-${id}`, body: saleOf({ external_id: id }) })],
 ])('known by its %s', (_name, requestOf) => {
   test('the same receipt, here without an attempt to write it, elsewhere too, also when the sale would now be refused', async () => {
-    const { body, ...said } = requestOf(newId('evt'));
-    const first = await post(bases[0], body, said);
-    expect(told(first)).toEqual([202, null, first.body.id]);
+    const { body, ...keys } = requestOf(newId('evt'));
+    const first = await post(bases[0], body, keys);
+    expect(outcomeOf(first)).toEqual([202, null, first.body.id]);
     const replay = [202, 'true', first.body.id];
     const before = await lanePlace();
-    expect(told(await post(bases[0], body, said))).toEqual(replay);
+    expect(outcomeOf(await post(bases[0], body, keys))).toEqual(replay);
     expect(await lanePlace()).toBe(before);
     await archiveCashier(true);
-    for (const base of bases) expect(told(await post(base, body, said))).toEqual(replay);
+    for (const base of bases) expect(outcomeOf(await post(base, body, keys))).toEqual(replay);
     await archiveCashier(false);
     await fixture.register(first.body.id);
-    // The second gateway remembers it by now; what has become of it is read anew.
+    // The second gateway has cached it by now; its present state is read anew.
     for (const base of bases) {
-      const again = await post(base, body, said);
-      expect([...told(again), again.body.status]).toEqual([201, 'true', first.body.id, 'registered']);
+      const again = await post(base, body, keys);
+      expect([...outcomeOf(again), again.body.status]).toEqual([201, 'true', first.body.id, 'registered']);
     }
   });
 
   test('another body is refused, by whichever gateway', async () => {
-    const { body, ...said } = requestOf(newId('evt'));
-    expect((await post(bases[0], body, said)).status).toBe(202);
+    const { body, ...keys } = requestOf(newId('evt'));
+    expect((await post(bases[0], body, keys)).status).toBe(202);
     for (const base of bases) {
-      const answer = await post(base, { ...body, metadata: { changed: 'yes' } }, said);
-      expect(told(answer)).toEqual([422, null, 'idempotency_mismatch']);
+      const answer = await post(base, { ...body, metadata: { changed: 'yes' } }, keys);
+      expect(outcomeOf(answer)).toEqual([422, null, 'idempotency_mismatch']);
     }
   });
 });
 
-test('a key and an external id of two receipts are refused, whatever is remembered of either', async () => {
+test('a key and an external id of two receipts are refused, whatever is cached of either', async () => {
   const [one, two] = [saleOf({ external_id: newId('evt') }), saleOf({ external_id: newId('evt') })];
   const key = newId('evt');
   await post(bases[0], one, { key });
   await post(bases[0], two);
-  for (const base of bases) expect(told(await post(base, two, { key }))).toEqual([422, null, 'idempotency_mismatch']);
+  for (const base of bases)
+    expect(outcomeOf(await post(base, two, { key }))).toEqual([422, null, 'idempotency_mismatch']);
 });
 
 test('a key is the client’s own, an external id the merchant’s own', async () => {
@@ -117,25 +122,25 @@ test('a key is the client’s own, an external id the merchant’s own', async (
   const key = newId('evt');
   const first = await post(bases[0], body, { key });
   const colleague = await fixture.gateway.createToken(fixture.gateway.merchantId, ['receipts:write']);
-  expect(told(await post(bases[0], body, { token: colleague }))).toEqual([202, 'true', first.body.id]);
+  expect(outcomeOf(await post(bases[0], body, { token: colleague }))).toEqual([202, 'true', first.body.id]);
   const theirs = await post(bases[0], saleOf(), { key, token: colleague });
   expect([theirs.status, theirs.headers.get('idempotency-replayed')]).toEqual([202, null]);
   expect(theirs.body.id).not.toBe(first.body.id);
 });
 
-test('what is remembered is a hint: another receipt’s id, or one that is gone, misleads nobody', async () => {
+test('a cached entry is a hint: another receipt’s id, or one that is gone, changes no answer', async () => {
   const recent = fixture.gateway.app.get(RecentRequests, { strict: false });
   const { merchantId } = fixture.gateway;
-  const nobody = { id: '', clientId: '', operation: 'receipts', bodyHash: Buffer.alloc(32) };
+  const request = { id: '', clientId: '', operation: 'receipts', bodyHash: Buffer.alloc(32) };
   const [mine, others] = [await post(bases[0], saleOf()), newId('rcp')];
   for (const wrong of [mine.body.id, others]) {
     const externalId = newId('evt');
-    recent.remember({ ...nobody, merchantId, idempotencyKey: null, externalId }, wrong);
+    recent.store({ ...request, merchantId, idempotencyKey: null, externalId }, wrong);
     const body = saleOf({ external_id: externalId });
     const made = await post(bases[0], body);
     expect([made.status, made.headers.get('idempotency-replayed')]).toEqual([202, null]);
     expect([mine.body.id, others]).not.toContain(made.body.id);
-    expect(told(await post(bases[0], body))).toEqual([202, 'true', made.body.id]);
+    expect(outcomeOf(await post(bases[0], body))).toEqual([202, 'true', made.body.id]);
   }
 });
 

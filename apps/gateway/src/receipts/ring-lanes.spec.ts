@@ -11,8 +11,11 @@ function stage(): {
   pass: (ms: number) => void;
 } {
   const rung: string[] = [];
-  const heard: ((receiptId: string) => void)[] = [];
-  const news = { isListening: true, onSettled: (listener: (receiptId: string) => void) => void heard.push(listener) };
+  const listeners: ((receiptId: string) => void)[] = [];
+  const news = {
+    isListening: true,
+    onSettled: (listener: (receiptId: string) => void) => void listeners.push(listener),
+  };
   let nowMs = 0;
   const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
   const lanes = new RingLanes({ ring: (deviceId) => void rung.push(deviceId) }, news, clock);
@@ -22,7 +25,7 @@ function stage(): {
     nowMs += ms;
     lanes.ringOverdue();
   };
-  return { lanes, rung, settle: (id) => heard.forEach((listener) => listener(id)), news, pass };
+  return { lanes, rung, settle: (id) => listeners.forEach((listener) => listener(id)), news, pass };
 }
 
 test('the first receipt rings at once, those behind it once, when it is settled', () => {
@@ -75,7 +78,7 @@ test('a stop rings what was held back', () => {
   expect(rung).toEqual([TILL, OTHER, TILL]);
 });
 
-test('remembers nothing of lanes that are done', () => {
+test('keeps nothing of lanes that are done', () => {
   const { lanes, settle } = stage();
   for (let each = 0; each < 100; each += 1) {
     lanes.ring(`dev_${each}`, `rcp_${each}`);

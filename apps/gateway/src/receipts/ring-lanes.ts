@@ -3,9 +3,9 @@ import { LaneBell } from '#queue';
 import { systemClock, type Clock } from '#runtime';
 import { SettledReceipts } from './settled-receipts.js';
 
-/** A receipt whose end nobody told is no longer waited for after this. */
+/** A receipt whose end was not notified is no longer waited for after this. */
 const HELD_BACK_AT_MOST_MS = 1_000;
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 
 /** A lane that was rung for a receipt which still stands in it. */
 interface RungLane {
@@ -16,11 +16,11 @@ interface RungLane {
 }
 
 /**
- * Rings for accepted receipts, once for all that wait: whoever takes the receipt that was rung for looks at its lane
- * again before he leaves it, so the next ring is held back until that receipt is settled. Under load this is one ring
- * instead of a dozen for every look at a lane, on both sides of the queue (docs/performance.md).
+ * Rings for accepted receipts, once for all that wait: the relay that takes the receipt that was rung for reads its lane
+ * again before it leaves it, so the next ring is held back until that receipt is settled. Under load this is one ring
+ * instead of a dozen for every read of a lane, on both sides of the queue (docs/performance.md).
  *
- * Held back, never dropped: the drain's last look may have been before the newer receipt's commit, so its ring follows
+ * Held back, never dropped: the drain's last read may have been before the newer receipt's commit, so its ring follows
  * with the news that the older one is settled, or after a second without news. Without the connection that brings
  * the news nothing is held back. A process that dies takes the rings it held back with it; the sweeper finds the lane.
  */
@@ -39,7 +39,7 @@ export class RingLanes implements OnApplicationBootstrap, BeforeApplicationShutd
 
   onApplicationBootstrap(): void {
     this.settled.onSettled((receiptId) => this.afterSettled(receiptId));
-    this.timer = setInterval(() => this.ringOverdue(), LOOK_EVERY_MS);
+    this.timer = setInterval(() => this.ringOverdue(), CHECK_EVERY_MS);
     this.timer.unref();
   }
 

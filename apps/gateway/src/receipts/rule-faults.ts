@@ -9,7 +9,7 @@ const ITEM_FIELDS: Readonly<Record<string, string>> = {
   label: 'labels',
 };
 
-/** A violation of the register's rules, told in the words and pointers of the cloud API. */
+/** A violation of the register's rules, in the terms and pointers of the cloud API. */
 export function faultOfViolation(violation: RuleViolation): ProblemError {
   return {
     pointer: pointerOf(violation),

@@ -1,4 +1,4 @@
-// Promise: whatever a rule refuses, the caller reads in his own language which line it is, what he gave and what would be right.
+// Promise: whatever a rule refuses, the caller reads in its own language which line it is, what was given and what would be right.
 import { checkLocalReceipt, LOCAL_RULES, type GoodsEntry } from '#fiscal-domain';
 import { Problem, textOfProblem } from '#http';
 import { faultOfViolation } from './rule-faults.js';

@@ -12,9 +12,9 @@ export interface SettledWaiter {
 }
 
 /**
- * Tells waiting requests that their receipt is done: results come by NOTIFY on one connection of this process.
+ * Notifies waiting requests that their receipt is done: results come by NOTIFY on one connection of this process.
  * A notification that was missed while the connection was away is healed on reconnect (the rows of all who wait are
- * read again), and by the caller, who reads the row at his deadline.
+ * read again), and by the caller, which reads the row at its deadline.
  */
 @Injectable()
 export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -49,7 +49,7 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     return this.channel.isListening;
   }
 
-  /** Every receipt that leaves a lane, whoever waits for it; those settled while nobody listened are left out. */
+  /** Every receipt that leaves a lane, waited for or not; those settled while the connection was away are left out. */
   onSettled(listener: (receiptId: string) => void): void {
     this.listeners.push(listener);
   }
@@ -81,7 +81,7 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     };
   }
 
-  /** The program is about to stop: everybody who waits is answered now, with the receipt's present state. */
+  /** The program is about to stop: every waiting caller is answered now, with the receipt's present state. */
   releaseAll(): void {
     this.releasing = true;
     for (const wakes of this.waiters.values()) wakes.forEach((wake) => wake());

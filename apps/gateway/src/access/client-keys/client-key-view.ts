@@ -12,7 +12,7 @@ export interface ClientKeyView {
   disabled_at: string | null;
 }
 
-/** The answer to making an HMAC key: the only time that its secret is told. */
+/** The answer to making an HMAC key: the only time that its secret is shown. */
 export interface NewClientKeyView extends ClientKeyView {
   secret?: string;
 }

@@ -1,4 +1,4 @@
-// Promise: only a merchant's own administrator decides with which keys its clients prove themselves; no secret is told twice.
+// Promise: only a merchant's own administrator decides which keys its clients authenticate with; no secret is shown twice.
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { newId } from '#runtime';
 import { SigningRig, type Reply, type RigClient } from '../signing/testing/signing-rig.js';
@@ -44,7 +44,7 @@ test.each<[string, Record<string, unknown>, string]>([
   });
 });
 
-test('an HMAC secret is told once, kept sealed, and stands on no trail', async () => {
+test('an HMAC secret is shown once, stored sealed, and never written to the audit trail', async () => {
   const { status, body } = await register({ algorithm: 'hmac-sha256' });
   expect(status).toBe(201);
   const secret = body!['secret'] as string;
@@ -158,7 +158,7 @@ test('ten active keys for one use, and no more', async () => {
   expect([reply.status, reply.body?.['code']]).toEqual([422, 'too_many']);
 });
 
-test('nobody shuts himself out: the last signing key of the caller stays', async () => {
+test('409 for the caller’s own last signing key', async () => {
   const own = await rig.createClient();
   const signer = await rig.signerFor(own);
   const request = rig.asked(own, { method: 'DELETE', target: `/v1/clients/${own.id}/keys/${signer.keyId}` });

@@ -25,7 +25,7 @@ interface Material {
   secret: string | null;
 }
 
-/** POST /v1/clients/{id}/keys. Works at once on every gateway: the trigger of client_keys tells them. */
+/** POST /v1/clients/{id}/keys. Works at once on every gateway: the trigger of client_keys notifies them. */
 @Injectable()
 export class CreateClientKey {
   constructor(

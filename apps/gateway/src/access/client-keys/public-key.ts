@@ -6,8 +6,8 @@ export type PublicKeyReading = { kind: 'key'; key: KeyObject } | { kind: 'unusab
 const SECRET_PARTS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
 /**
- * Reads a public key, SPKI as PEM or a JWK. A private key is refused by name instead of being quietly halved: whoever
- * sends one has to know that it has left his house.
+ * Reads a public key, SPKI as PEM or a JWK. A private key is refused by name instead of being quietly halved: its
+ * owner has to know that it has been disclosed.
  */
 export function readPublicKey(text: string | Record<string, unknown>): PublicKeyReading {
   const isPem = typeof text === 'string';

@@ -3,19 +3,19 @@ import { CidrSet, parseCidr } from '#outgoing';
 import type { Caller } from '../../audit/caller.js';
 import type { IpPolicy, SigningPolicy } from './client-bodies.js';
 
-/** Who administers clients, and with what power: nobody gives what he has not. */
+/** Who administers clients, and with what power: an administrator grants only what it holds. */
 export interface Administrator extends Caller {
   scopes: readonly string[];
 }
 
-/** As the trail wants him. */
+/** As the audit trail records it. */
 export function callerOf({ merchantId, actor, address, requestId }: Administrator): Caller {
   return { merchantId, actor, address, requestId };
 }
 
 /**
  * A client gives only scopes that its own token has.
- * @param added at their places in the body's `scopes`; those that the client has already are not given by anybody
+ * @param added at their places in the body's `scopes`; those that the client has already are not granted anew
  * @throws Problem 403 scope_not_held
  */
 export function refuseForeignScopes(
@@ -52,8 +52,8 @@ interface Access {
 }
 
 /**
- * Nobody shuts himself out by a slip: not by taking clients:admin from himself, nor by a list without his own address, nor
- * by asking for signatures that he has no key for.
+ * A caller cannot lock itself out by mistake: not by giving up clients:admin, nor by a list without its own address, nor
+ * by requiring signatures that it has no key for.
  * @throws Problem 409 own_client
  */
 export function refuseOwnLockout(administrator: Administrator, clientId: string, access: Access): void {

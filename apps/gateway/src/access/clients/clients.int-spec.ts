@@ -1,4 +1,4 @@
-// Promise: a merchant's administrators keep its clients and nobody else's, give no more than they have, and shut themselves out never by a slip; all of it is on the trail.
+// Promise: a merchant's administrators manage only its own clients, grant no more than they hold, and cannot lock themselves out by mistake; all of it is on the audit trail.
 import 'reflect-metadata';
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
@@ -46,7 +46,7 @@ async function tokenFor({ id, secret }: { id: string; secret: string }): Promise
   return { status: response.status, token: issued };
 }
 
-/** Until the gateway has heard of it: the promise of a second is held elsewhere. */
+/** Until the gateway has received the notice: the promise of one second is tested elsewhere. */
 async function eventually(status: number, by: string): Promise<void> {
   const deadline = Date.now() + 20_000;
   for (let now = 0; now !== status; now = (await ask('GET', `/v1/receipts/${newId('rcp')}`, undefined, by)).status) {
@@ -54,7 +54,7 @@ async function eventually(status: number, by: string): Promise<void> {
   }
 }
 
-test('is made, opens the door with a secret that is shown once, is read and listed; on the trail without its secret', async () => {
+test('is made, authenticates with a secret that is shown once, is read and listed; on the trail without its secret', async () => {
   const wanted = {
     ...{ name: 'ERP of the shop', scopes: ['receipts:write', 'receipts:read'], ip_policy: 'listed' },
     ...{ allowed_cidrs: ['127.0.0.1', '2001:DB8:0::/48', '127.0.0.1/32'], require_idempotency_key: true },
@@ -189,7 +189,7 @@ test('a new secret beside the old one, for as long as was asked', async () => {
     expect((await rotate({ overlap_seconds })).status).toBe(422);
 });
 
-test('nobody gives what he has not', async () => {
+test('403 for a grant that the caller does not hold itself', async () => {
   const created = await ask('POST', '/v1/clients', { ...BODY, scopes: ['receipts:read', 'operator:resolve'] });
   const error = { pointer: '/scopes/1', code: 'scope_not_held' };
   expect(created).toMatchObject({ status: 403, body: { code: 'scope_not_held', errors: [error] } });
@@ -243,7 +243,7 @@ describe('403 scope_not_held: a client that has a scope which the calling token 
   });
 });
 
-test('nobody shuts himself out', async () => {
+test('409 for a change that would lock the caller out', async () => {
   const own = `/v1/clients/${ownId}`;
   const refusals = [
     await ask('POST', `${own}/disable`),
@@ -300,7 +300,7 @@ describe('ways of authentication', () => {
     expect((await ask('DELETE', `/v1/clients/${client.id}/keys/${body.id}`)).status).toBe(204);
   });
 
-  test('nobody is left with a way that he has no key for', async () => {
+  test('a method without a key for it is refused', async () => {
     const client = await make();
     const refusals = [
       await ask('POST', '/v1/clients', { ...BODY, ...BY_KEY_ALONE }),
@@ -315,7 +315,7 @@ describe('ways of authentication', () => {
     await ask('DELETE', `/v1/clients/${client.id}/keys/${disabled.id}`);
     expect((await ask('PATCH', `/v1/clients/${client.id}`, BY_KEY_ALONE)).body.code).toBe('no_authentication_key');
     expect((await tokenFor(client)).status).toBe(200);
-    // The caller's own last key stays, as long as there is no other way in for him.
+    // The caller's own last key stays, as long as it has no other way to authenticate.
     const { body: own } = await ask('POST', `/v1/clients/${ownId}/keys`, KEY);
     expect((await ask('PATCH', `/v1/clients/${ownId}`, BY_KEY_ALONE)).status).toBe(200);
     expect((await ask('DELETE', `/v1/clients/${ownId}/keys/${own.id}`)).body.code).toBe('own_client');
@@ -338,12 +338,12 @@ test('foreign, missing and malformed ids are the same 404, and nothing changes',
   const rowOf = () => fleet.gateway.prisma.oauthClient.findUniqueOrThrow({ where: { id } });
   const before = await rowOf();
   for (const [method, path, body] of NAMING) {
-    const told = [];
+    const answered = [];
     for (const named of [newId('cli'), id, 'x', '%00', ownId.replace('cli_', 'mer_')]) {
       const answer = await ask(method, path.replace(':id', named), body, stranger);
-      told.push([method, path, answer.status, answer.body.detail]);
+      answered.push([method, path, answer.status, answer.body.detail]);
     }
-    expect(told).toEqual(told.map(() => [method, path, 404, 'There is no client with this id.']));
+    expect(answered).toEqual(answered.map(() => [method, path, 404, 'There is no client with this id.']));
   }
   expect(await rowOf()).toEqual(before);
   expect((await ask('GET', '/v1/clients?limit=100&disabled=true', undefined, stranger)).body.data).toHaveLength(1);

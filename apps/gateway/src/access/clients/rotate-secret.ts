@@ -22,7 +22,7 @@ export class RotateSecret {
   /** @throws Problem 404; 403 scope_not_held; 409 own_client */
   async execute(administrator: Administrator, id: string, body: RotateSecretBody): Promise<ClientWithSecretView> {
     const { overlap_seconds: overlapSeconds = DEFAULT_OVERLAP_SECONDS, revoke_tokens: revokeTokens = false } = body;
-    // If the answer were lost, he would have neither secret nor token.
+    // If the answer were lost, the caller would have neither secret nor token.
     if (id === administrator.actor && revokeTokens && overlapSeconds === 0) {
       throw ownClient('The calling client would be left without any credentials if the answer were lost.');
     }

@@ -28,7 +28,7 @@ async function oauth(path: string, client: { id: string; secret: string }, form:
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 }
 
-test('tokens are neither issued, shown nor ended from elsewhere; the answer does not tell the list', async () => {
+test('tokens are neither issued, shown nor ended from elsewhere; the answer does not disclose the list', async () => {
   const client = await gateway.createClient(merchantId, { allowedCidrs: ['192.0.2.0/24'] });
   for (const [path, form] of [
     ['token', { grant_type: 'client_credentials' }],
@@ -43,7 +43,7 @@ test('tokens are neither issued, shown nor ended from elsewhere; the answer does
   expect(
     (await gateway.prisma.oauthToken.findMany({ where: { clientId: client.id } })).map((t) => t.revokedAt),
   ).toEqual([null]);
-  // Whoever has not the secret does not even learn that there is a list, and leaves nothing on the trail.
+  // A caller without the secret does not learn that there is a list, and leaves no audit record.
   const stranger = await gateway.createClient(merchantId, { allowedCidrs: [] });
   expect((await oauth('token', { ...stranger, secret: 'x' }, { grant_type: 'client_credentials' })).status).toBe(401);
   expect(await recordsOf(stranger.id)).toEqual([]);

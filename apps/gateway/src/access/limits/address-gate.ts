@@ -33,7 +33,7 @@ export class AddressGate {
 
   constructor(private readonly refusals: Refusals) {}
 
-  /** @throws Problem 403 ip_not_allowed, which does not tell the list */
+  /** @throws Problem 403 ip_not_allowed, which does not disclose the list */
   async check(caller: Caller, origin: Origin): Promise<void> {
     if (caller.allowedCidrs === null || this.setOf(caller.allowedCidrs).contains(origin.address)) return;
     const { clientId, merchantId } = caller;
@@ -52,7 +52,7 @@ export class AddressGate {
   }
 }
 
-/** Stored lists were parsed when they were given; one that cannot be read lets nobody in. */
+/** Stored lists were parsed when they were given; one that cannot be read admits no caller. */
 function cidrOf(text: string): Cidr {
   const parse = parseCidr(text);
   if (parse.kind === 'invalid') throw new Error(`the allow list holds ${JSON.stringify(text)}: ${parse.reason}`);

@@ -6,11 +6,11 @@ import { addressGroup } from '#outgoing';
 import { systemClock } from '#runtime';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
-import { tellLimit, tooManyRequests } from './limit-headers.js';
+import { setLimitHeaders, tooManyRequests } from './limit-headers.js';
 import type { Rate } from '../../http/rate.js';
 import { MemoryBuckets } from './token-bucket.js';
 
-/** Asked by the machinery around us, often through the same proxy as everybody else. */
+/** Called by probes and scrapers, often through the same proxy as every other client. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /**
@@ -39,7 +39,7 @@ export class AddressLimit {
     if (group === null) return new Problem('ip_not_allowed', 'The X-Forwarded-For of this request names no address.');
     if (!this.rate || !this.buckets) return null;
     const verdict = this.buckets.take(group);
-    tellLimit(reply, 'address', this.rate, verdict);
+    setLimitHeaders(reply, 'address', this.rate, verdict);
     return verdict.isAllowed ? null : tooManyRequests('address', this.rate, verdict);
   }
 }

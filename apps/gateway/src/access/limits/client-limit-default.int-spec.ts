@@ -7,7 +7,7 @@ import { DEFAULT_CLIENT_LIMIT } from '../../http/rate.js';
 const start = gatewaysOfEachTest();
 
 test('the limit per client is on, and each answer names it', async () => {
-  const { CLIENT_LIMIT } = testGatewaySettings({ url: 'postgresql://nobody@127.0.0.1/none' });
+  const { CLIENT_LIMIT } = testGatewaySettings({ url: 'postgresql://none@127.0.0.1/none' });
   expect(CLIENT_LIMIT).toBe(DEFAULT_CLIENT_LIMIT);
   const gateway = await start({ clientLimit: DEFAULT_CLIENT_LIMIT, queueUrl: 'redis://127.0.0.1:1' });
   const client = await gateway.createClient(await gateway.createMerchant());

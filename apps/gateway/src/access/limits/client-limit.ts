@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { tellLimit, tooManyRequests } from './limit-headers.js';
+import { setLimitHeaders, tooManyRequests } from './limit-headers.js';
 import type { Rate } from '../../http/rate.js';
 import type { BucketVerdict } from './token-bucket.js';
 
@@ -20,7 +20,7 @@ export class ClientLimit {
     if (!this.limit) return;
     const { rate, buckets } = this.limit;
     const verdict = await buckets.take(`client:${clientId}`);
-    tellLimit(reply, 'client', rate, verdict);
+    setLimitHeaders(reply, 'client', rate, verdict);
     if (!verdict.isAllowed) throw tooManyRequests('client', rate, verdict);
   }
 }

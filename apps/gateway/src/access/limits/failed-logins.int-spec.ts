@@ -1,4 +1,4 @@
-// Promise: whoever guesses secrets or tokens is slowed down, politely and on all gateways; nobody is shut out by strangers.
+// Promise: a client that guesses secrets or tokens is slowed down, on all gateways together; strangers cannot lock a client out.
 import 'reflect-metadata';
 import { request as httpRequest } from 'node:http';
 import { OwnRedis, redisIsInstalled } from '../../../../../libs/queue/src/testing/own-redis.js';
@@ -58,7 +58,7 @@ test('wrong secrets: 401 as often as the limit says, then 429 in the form of RFC
   expect(answers[3]?.type).toMatch(/^application\/json/);
   expect(answers[3]?.retryAfter).toBeGreaterThan(9_000);
   expect(answers[3]?.retryAfter).toBeLessThanOrEqual(10_000);
-  // Not even the right one is looked at from here, until the time is over.
+  // Not even the right one is checked from here, until the time is over.
   expect((await login(gateway, client)).status).toBe(429);
   const records = await gateway.prisma.auditRecord.findMany({ where: { targetId: client.id } });
   expect(records).toMatchObject([
@@ -66,7 +66,7 @@ test('wrong secrets: 401 as often as the limit says, then 429 in the form of RFC
   ]);
 });
 
-test('nobody is shut out by strangers: neither the client that is guessed at, nor a neighbour of the guesser', async () => {
+test('strangers lock out neither the client that is guessed at, nor a neighbour of the guesser', async () => {
   const gateway = await start({ failedLoginLimit: THREE });
   const merchantId = await gateway.createMerchant();
   const [victim, neighbour] = [await gateway.createClient(merchantId), await gateway.createClient(merchantId)];
@@ -83,7 +83,7 @@ test('nobody is shut out by strangers: neither the client that is guessed at, no
   expect(records.length).toBeLessThanOrEqual(10);
 });
 
-test('wrong tokens: 401, then 429; a good one passes all the same, also one that nobody has seen yet', async () => {
+test('wrong tokens: 401, then 429; a good one passes all the same, also one that is not cached yet', async () => {
   const gateway = await start({ failedTokenLimit: THREE });
   const client = await gateway.createClient(await gateway.createMerchant());
   const statuses = [];

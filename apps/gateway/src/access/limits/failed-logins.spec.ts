@@ -1,4 +1,4 @@
-// Promise: guessing is slowed down wherever it comes from, and nobody waits for the failures of somebody else.
+// Promise: guessing is slowed down wherever it comes from, and no client waits for the failures of another.
 import { FailedLogins, FailedTokens, type LoginAttempt } from './failed-logins.js';
 import { MemoryBuckets } from './token-bucket.js';
 
@@ -14,18 +14,18 @@ function limited(): { logins: FailedLogins; pass: (ms: number) => void } {
 
 const from = (address: string, clientId = VICTIM): LoginAttempt => ({ clientId, address });
 
-/** How many wrong attempts in a row were looked at. */
+/** How many wrong attempts in a row were checked. */
 async function guess(logins: FailedLogins, attempts: readonly LoginAttempt[]): Promise<number> {
-  let looked = 0;
+  let checked = 0;
   for (const attempt of attempts) {
     if ((await logins.mayTry(attempt)).kind === 'wait') continue;
-    looked += 1;
+    checked += 1;
     await logins.count(attempt);
   }
-  return looked;
+  return checked;
 }
 
-test('one address guesses no faster than the limit; the wait that is told is enough and not too long', async () => {
+test('one address guesses no faster than the limit; the announced wait is enough and not too long', async () => {
   const { logins, pass } = limited();
   const here = from('192.0.2.1');
   expect(
@@ -43,7 +43,7 @@ test('one address guesses no faster than the limit; the wait that is told is eno
   expect(await guess(logins, [here, here])).toBe(1);
 });
 
-test('who never was wrong here is always looked at: by strangers from elsewhere, and by neighbours at the same address', async () => {
+test('a client that was never wrong here is always checked: by strangers from elsewhere, and by neighbours at the same address', async () => {
   const { logins } = limited();
   await guess(
     logins,
@@ -60,7 +60,7 @@ test('who never was wrong here is always looked at: by strangers from elsewhere,
   expect(await logins.mayTry(from('192.0.2.2'))).toEqual({ kind: 'wait', retryInMs: 10_000 });
 });
 
-test('spread over addresses each has one guess, and is told to wait', async () => {
+test('spread over addresses each has one guess, and is answered with a wait', async () => {
   const { logins } = limited();
   const many = Array.from({ length: 60 }, (_, at) => from(`198.51.100.${at % 20}`));
   expect(await guess(logins, many)).toBeLessThanOrEqual(20 + RATE.requests);

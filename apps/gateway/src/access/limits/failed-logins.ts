@@ -4,7 +4,7 @@ import type { Buckets } from './client-limit.js';
 import type { Rate } from '../../http/rate.js';
 import type { BucketVerdict } from './token-bucket.js';
 
-/** Who tries to prove himself as whom. Both are as the caller says; nothing is believed. */
+/** Who tries to authenticate as which client. Both are the caller's claims; neither is verified. */
 export interface LoginAttempt {
   /** Any text. */
   clientId: string;
@@ -25,22 +25,22 @@ const OPEN: LoginVerdict = { kind: 'open' };
 /**
  * How often proving oneself at the token endpoint may fail, per address, per client, and per client from one address.
  *
- * Only the caller's own failures make it wait: whoever was never wrong as this client from this address is always looked at,
- * whatever strangers do to his client id, and neighbours to his address. A client that could be shut out by somebody who knows
- * its name could be kept from selling by him (docs/adr/0033-failed-logins.md).
+ * Only the caller's own failures make it wait: credentials are always checked when they were never wrong for this
+ * client from this address, whatever strangers do with its client id, and neighbours at its address. A client that could be
+ * locked out by a stranger who knows its name could be kept from selling (docs/adr/0033-failed-logins.md).
  */
 export class FailedLogins {
   /** @param limit null: no limit */
   constructor(private readonly limit: { rate: Rate; buckets: Buckets } | null) {}
 
-  /** Before credentials are looked at. */
+  /** Before credentials are checked. */
   async mayTry(attempt: LoginAttempt): Promise<LoginVerdict> {
     if (!this.limit) return OPEN;
     const { buckets } = this.limit;
     const [pair, client, address] = await Promise.all(keysOf(attempt).map(async (key) => buckets.peek(key)));
     if (!pair || !client || !address) return OPEN;
     if (!pair.isAllowed) return waitFor(pair.retryInMs);
-    // Everybody is wrong about this client, or everything that comes from here: then every own failure counts fully.
+    // All attempts as this client fail, or all that come from this address: then every own failure counts fully.
     return pair.fullInMs > 0 && !(client.isAllowed && address.isAllowed) ? waitFor(pair.fullInMs) : OPEN;
   }
 

@@ -7,7 +7,7 @@ import type { BucketVerdict } from './token-bucket.js';
 export type LimitName = 'address' | 'client';
 
 /** Adds a limit to `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10). */
-export function tellLimit(reply: FastifyReply, name: LimitName, rate: Rate, verdict: BucketVerdict): void {
+export function setLimitHeaders(reply: FastifyReply, name: LimitName, rate: Rate, verdict: BucketVerdict): void {
   const resetSeconds = Math.ceil((verdict.isAllowed ? verdict.fullInMs : verdict.retryInMs) / 1_000);
   add(reply, 'ratelimit-policy', `"${name}";q=${rate.requests};w=${rate.seconds}`);
   add(reply, 'ratelimit', `"${name}";r=${verdict.remaining};t=${resetSeconds}`);

@@ -8,7 +8,7 @@ const start = gatewaysOfEachTest();
 /** Slow enough that nothing comes back while a test runs. */
 const THREE = { requests: 3, seconds: 30_000 };
 
-test('per address: before any token is looked at, for every path, not for probes', async () => {
+test('per address: before any token is checked, for every path, not for probes', async () => {
   const gateway = await start({ addressLimit: THREE });
   const first = await gateway.ask('/v1/mine');
   expect(first.headers).toMatchObject({
@@ -59,7 +59,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
   });
   afterAll(() => redis.kill());
 
-  test('all gateways count together; without Redis each for itself, and nobody is shut out', async () => {
+  test('all gateways count together; without Redis each for itself, and no client is locked out', async () => {
     const settings = { clientLimit: THREE, queueUrl: redis.url };
     const [one, two] = [await start(settings), await start(settings)];
     let token = '';
@@ -69,7 +69,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
       return all;
     };
     await connected(one, two);
-    // Where Redis is slow to answer, a gateway counts for itself: then once more, with a client that nobody has counted yet.
+    // Where Redis is slow to answer, a gateway counts for itself: then once more, with a client that has not been counted yet.
     for (let tries = 1, answers: number[] = []; answers.join() !== '200,200,200,429,429'; tries += 1) {
       if (tries > 20) throw new Error(`the gateways do not count together: ${answers.join()}`);
       ({ token } = await one.createClient(await one.createMerchant()));

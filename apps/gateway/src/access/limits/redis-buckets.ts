@@ -25,7 +25,7 @@ return {1, math.floor(missing)}`;
 
 const PREFIX = 'fgw:limit:';
 
-/** Buckets that all gateways share. While Redis does not answer each gateway counts for itself: a limit shuts nobody out. */
+/** Buckets that all gateways share. While Redis does not answer each gateway counts for itself: a limit locks no client out. */
 export class RedisBuckets {
   private isAway = false;
 
@@ -55,15 +55,15 @@ export class RedisBuckets {
     try {
       const answer = await this.redis.eval(TAKE, 1, `${PREFIX}${key}`, costUs, this.capacityUs);
       const [allowed, missingUs] = readAnswer(answer);
-      this.tellState(false);
+      this.logState(false);
       return { isAllowed: allowed === 1, missingMs: missingUs / 1_000 };
     } catch (error) {
-      this.tellState(true, error);
+      this.logState(true, error);
       return null;
     }
   }
 
-  private tellState(isAway: boolean, error?: unknown): void {
+  private logState(isAway: boolean, error?: unknown): void {
     if (isAway === this.isAway) return;
     this.isAway = isAway;
     if (isAway) this.logger.warn({ err: error }, 'limits: Redis does not answer, each gateway counts for itself');

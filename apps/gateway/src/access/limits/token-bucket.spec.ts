@@ -36,7 +36,7 @@ test('says what is left and when there is more', () => {
   expect(buckets.take('a')).toEqual({ isAllowed: false, remaining: 0, fullInMs: 9_000, retryInMs: 4_000 });
 });
 
-test('whoever waits as long as he is told gets through, and never more than the rate allows', () => {
+test('a caller that waits as long as announced gets through, and never more than the rate allows', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 50 }),

@@ -43,7 +43,7 @@ export function peekVerdict(rate: Rate, missingMs: number): BucketVerdict {
   return verdictOf(rate, missingMs + capacityMs / rate.requests <= capacityMs, missingMs);
 }
 
-/** Buckets of this process alone, bounded: the one that was not used for longest makes room. */
+/** Buckets of this process alone, bounded: the least recently used one is dropped. */
 export class MemoryBuckets {
   private readonly fullAt: LRUCache<string, number>;
 

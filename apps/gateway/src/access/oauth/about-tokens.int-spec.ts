@@ -51,18 +51,18 @@ function about(
 }
 
 describe('revocation and introspection', () => {
-  test('a client ends its own token, and is told so; 200 for everything else too', async () => {
+  test('200 for a client’s own token, which is then revoked; 200 for everything else too', async () => {
     const client = await makeClient(['receipts:read', 'catalog:read']);
     const token = await tokenOf(client, 'receipts:read');
     const alive = await about('introspect', token, basic(client));
     expect([alive.status, alive.headers.get('cache-control')]).toEqual([200, 'no-store']);
     const seconds = Math.floor(Date.now() / 1_000);
-    const told = (await alive.json()) as { exp: number; iat: number };
-    expect(told).toEqual({
+    const described = (await alive.json()) as { exp: number; iat: number };
+    expect(described).toEqual({
       ...{ active: true, scope: 'receipts:read', client_id: client.id, sub: client.id, token_type: 'Bearer' },
-      ...{ exp: told.iat + 900, iat: told.iat, iss: 'https://gateway.test' },
+      ...{ exp: described.iat + 900, iat: described.iat, iss: 'https://gateway.test' },
     });
-    expect(Math.abs(told.iat - seconds)).toBeLessThan(60);
+    expect(Math.abs(described.iat - seconds)).toBeLessThan(60);
     for (const ended of [token, token, newAccessToken(), 'no token of ours']) {
       const response = await about('revoke', ended, basic(client));
       expect([response.status, await response.text()]).toEqual([200, '{}']);

@@ -49,23 +49,23 @@ async function withoutNotices(run: () => Promise<void>): Promise<void> {
 }
 
 /** A gateway that only just began to listen forgets once more what it had read. */
-async function rememberedBy(tokens: AccessTokens, token: string): Promise<void> {
+async function cachedBy(tokens: AccessTokens, token: string): Promise<void> {
   for (const deadline = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     const before = await tokens.find(token);
     // Longer than what was read without hearing of changes is trusted.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     if (before !== null && (await tokens.find(token)) === before) return;
-    if (Date.now() > deadline) throw new Error('nothing is remembered');
+    if (Date.now() > deadline) throw new Error('nothing is cached');
   }
 }
 
-describe('remembered tokens', () => {
-  test('are asked for once, and dropped at once when told to', async () => {
+describe('cached tokens', () => {
+  test('are asked for once, and dropped at once on a notice', async () => {
     const tokens = gateway.app.get(AccessTokens);
     const client = await makeClient(['receipts:read']);
     const token = await tokenOf(client);
     const other = await tokenOf(client);
-    await rememberedBy(tokens, token);
+    await cachedBy(tokens, token);
     await withoutNotices(async () => {
       const before = await Promise.all(Array.from({ length: 20 }, () => tokens.find(token)));
       expect(before.every((found) => found?.clientId === client.id)).toBe(true);
@@ -81,7 +81,7 @@ describe('remembered tokens', () => {
     });
   });
 
-  test('a lookup that began before a revocation is not remembered after it', async () => {
+  test('a lookup that began before a revocation is not cached after it', async () => {
     const tokens = gateway.app.get(AccessTokens);
     const client = await makeClient(['receipts:read']);
     const token = await tokenOf(client);
@@ -138,7 +138,7 @@ describe('remembered tokens', () => {
     }
   });
 
-  test('count for less than a second while no notices can be heard', async () => {
+  test('count for less than a second while no notices can be received', async () => {
     const client = await makeClient(['receipts:read']);
     const token = await tokenOf(client);
     const deaf = new AccessTokens(
@@ -150,7 +150,7 @@ describe('remembered tokens', () => {
     await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
     const begun = performance.now();
     while ((await deaf.find(token)) !== null) await new Promise((resolve) => setTimeout(resolve, 20));
-    // Well before the five seconds for which it would be remembered otherwise.
+    // Well before the five seconds for which it would be cached otherwise.
     expect(performance.now() - begun).toBeLessThan(4_000);
   });
 

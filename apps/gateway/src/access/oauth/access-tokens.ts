@@ -6,15 +6,15 @@ import type { KnownClient } from '../../http/current-client.js';
 import { hashAccessToken, looksLikeAccessToken } from './access-token.js';
 import { OauthRepository } from './oauth.repository.js';
 
-/** What is remembered may be this old, and no older, by what this process can know. Revocation is promised within 1 s. */
+/** A cached entry may be this old, and no older, as far as this process can know. Revocation is promised within 1 s. */
 const TRUST_MS = 900;
 /** How often the connection for notices is asked whether it still speaks. */
 const HEARTBEAT_MS = 400;
-/** Even with every notice heard a token is looked up this often. */
+/** Even when every notice is received a token is looked up this often. */
 const CACHE_MS = 5_000;
 const CACHE_ENTRIES = 10_000;
 
-interface Remembered {
+interface CachedToken {
   client: KnownClient;
   /** `performance.now()` before it was read. */
   readAt: number;
@@ -26,17 +26,17 @@ interface Lookup {
 }
 
 /**
- * Who an access token belongs to, remembered for seconds so that a busy client costs one query per five seconds.
+ * Who an access token belongs to, cached for seconds so that a busy client costs one query per five seconds.
  *
- * Whoever takes a token or a client's rights away, by whatever path, the database tells all gateways with the commit, and
- * they forget. A notice can be missed, so what is remembered counts only while it was read within the last moments or the
- * connection for notices has proven that it heard everything until then (docs/adr/0019-revocation.md).
+ * When a token or a client's rights are taken away, by whatever path, the database notifies all gateways with the commit, and
+ * they drop the entry. A notice can be missed, so a cached entry counts only while it was read within the last moments or the
+ * connection for notices has proven that it received everything until then (docs/adr/0019-revocation.md).
  */
 @Injectable()
 export class AccessTokens implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly cache = new LRUCache<string, Remembered>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
+  private readonly cache = new LRUCache<string, CachedToken>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
   private readonly underWay = new Map<string, Lookup>();
-  /** Grows with each `forget`: a lookup that began before it must not be remembered after it. */
+  /** Grows with each `forget`: a lookup that began before it must not be cached after it. */
   private generation = 0;
   private readonly notices: ChannelListener;
 
@@ -47,7 +47,7 @@ export class AccessTokens implements OnApplicationBootstrap, OnApplicationShutdo
   ) {
     const options = {
       ...{ databaseUrl, applicationName: 'gateway-access', channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
-      onNotice: (payload: string) => this.hear(payload),
+      onNotice: (payload: string) => this.receive(payload),
       onListening: () => this.forgetAll(),
     };
     this.notices = new ChannelListener(options, logger);
@@ -96,8 +96,8 @@ export class AccessTokens implements OnApplicationBootstrap, OnApplicationShutdo
     this.cache.clear();
   }
 
-  /** `client:<id>` or `token:<SHA-256, hex>`; whatever else it is, nothing that is remembered is safe. */
-  private hear(payload: string): void {
+  /** `client:<id>` or `token:<SHA-256, hex>`; anything else makes every cached entry unsafe. */
+  private receive(payload: string): void {
     const [what, name = ''] = payload.split(':', 2);
     if (what === 'client') this.forgetClient(name);
     else if (what === 'token') this.forget(Buffer.from(name, 'hex'));

@@ -44,7 +44,7 @@ export class AuthenticateClient {
     return client;
   }
 
-  /** Counts it, and tells the client's merchant once many were wrong. */
+  /** Counts it, and records it on the merchant's audit trail once many were wrong. */
   private async failed(attempt: LoginAttempt, origin: Origin): Promise<OauthError> {
     const { verdict, isSpent } = await this.failures.count(attempt);
     const client = isSpent ? await this.find(attempt.clientId) : null;
@@ -57,7 +57,7 @@ export class AuthenticateClient {
     return new OauthError('invalid_client', 'The client is unknown or its credentials are wrong.');
   }
 
-  /** Right credentials by a way that was taken away: somebody still holds what nobody should need. */
+  /** Right credentials by a method that was taken away: credentials that are no longer needed are still in use. */
   private async isLetIn(client: ClientRow, credentials: ClientCredentials, origin: Origin): Promise<boolean> {
     const method = methodOf(credentials);
     if (client.authMethods.includes(method)) return true;
@@ -96,7 +96,7 @@ export class AuthenticateClient {
   }
 }
 
-/** Whom it says to be; empty for an assertion that names nobody. */
+/** Whom it says to be; empty for an assertion that names no client. */
 function claimedBy(credentials: ClientCredentials): string {
   return credentials.kind === 'secret' ? credentials.clientId : (claimedClient(credentials.assertion) ?? '');
 }

@@ -9,7 +9,7 @@ const CHECKSUM_LENGTH = 6;
 
 /**
  * `<prefix>` + 32 random bytes + a checksum, in base62: letters and digits survive every encoding, the prefix lets
- * scanners find a leaked one, the checksum tells a mistyped one without asking the database.
+ * scanners find a leaked one, the checksum shows a mistyped one without asking the database.
  */
 export function newOpaqueSecret(prefix: string): string {
   const body = prefix + base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_LENGTH);

@@ -52,7 +52,7 @@ test.each<[string, Record<string, unknown>]>([
   ['another issuer', { iss: 'cli_2' }],
   ['another subject', { sub: 'cli_2' }],
   ['another audience', { aud: 'https://other' }],
-  ['us and somebody else, who could use it here', { aud: ['https://gw', 'https://other'] }],
+  ['us and another audience, which could use it here', { aud: ['https://gw', 'https://other'] }],
   ['no audience', { aud: null }],
   ['no jti', { jti: null }],
   ['an empty jti', { jti: '' }],

@@ -5,7 +5,7 @@ import { weaknessOf } from '#secrets';
 /** JWS algorithms that a key of a client may have; no symmetric one, and never `none`. */
 export const ASSERTION_ALGORITHMS = ['EdDSA', 'Ed25519', 'ES256', 'PS256', 'RS256'] as const;
 
-/** Longer than any clock differs and any request waits, short enough that few `jti` are remembered. */
+/** Longer than any clock differs and any request waits, short enough that few `jti` are stored. */
 const MAX_LIFETIME_SECONDS = 600;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const MAX_ASSERTION_LENGTH = 8_192;
@@ -27,7 +27,7 @@ export interface VerifiedAssertion {
 
 export interface AssertionRules {
   clientId: string;
-  /** Names of ours; an assertion for anybody else, or for others too, is refused: they could use it here. */
+  /** Names of ours; an assertion for another audience, or for others too, is refused: they could use it here. */
   audiences: readonly string[];
   now: Date;
 }
@@ -36,7 +36,7 @@ export interface AssertionRules {
 export function claimedClient(assertion: string): string | null {
   if (assertion.length > MAX_ASSERTION_LENGTH) return null;
   try {
-    // Nobody has looked at it yet: it can be of any type.
+    // Not validated yet: it can be of any type.
     const sub: unknown = decodeJwt(assertion).sub;
     return typeof sub === 'string' ? sub : null;
   } catch (error) {

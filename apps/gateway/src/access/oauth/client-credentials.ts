@@ -3,7 +3,7 @@ import { OauthError } from './oauth-error.js';
 
 type SecretMethod = Exclude<AuthMethod, 'private_key_jwt'>;
 
-/** How a client says who it is; nothing in it is believed yet. */
+/** How a client says who it is; nothing in it is verified yet. */
 export type ClientCredentials =
   | { kind: 'secret'; method: SecretMethod; clientId: string; secret: string }
   /** private_key_jwt (RFC 7523 §2.2); the client's id stands in the assertion, and here if it was given beside it. */
@@ -69,7 +69,7 @@ function formDecode(text: string): string | null {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    // A broken escape: told by the return value.
+    // A broken escape: reported by the return value.
     return null;
   }
 }

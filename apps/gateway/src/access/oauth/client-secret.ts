@@ -18,7 +18,7 @@ export function hashClientSecret(secret: string, keyring: Keyring): Buffer {
   return hashWith(secret, keyring, keyring.active);
 }
 
-/** Also under the ring's older keys: rotating SECRETS_KEY locks nobody out. */
+/** Also under the ring's older keys: rotating SECRETS_KEY locks no client out. */
 export function isClientSecret(secret: string, hash: Uint8Array, keyring: Keyring): boolean {
   let matches = false;
   for (const keyId of keyring.keys.keys()) {

@@ -5,7 +5,7 @@ import { OauthRepository } from './oauth.repository.js';
 
 const INTERVAL_MS = 60 * 60 * 1_000;
 
-/** Sweeps tokens that nobody can use any more, so that the table stays small. Any number of instances may do it. */
+/** Sweeps tokens that no client can use any more, so that the table stays small. Any number of instances may do it. */
 @Injectable()
 export class ExpiredTokens implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly rounds: Periodic;

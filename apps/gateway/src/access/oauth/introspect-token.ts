@@ -24,7 +24,7 @@ export type Introspection =
       iss: string;
     };
 
-/** POST /oauth/introspect: a client is told of its own tokens; every other one is not active for it. */
+/** POST /oauth/introspect: describes the client's own tokens; every other one is not active for it. */
 @Injectable()
 export class IntrospectToken {
   private readonly issuer: string;

@@ -1,4 +1,4 @@
-// Promise: nobody without a usable token of the right scope reaches a handler, and every refusal is what RFC 6749/6750 say.
+// Promise: no request without a usable token of the right scope reaches a handler, and every refusal follows RFC 6749/6750.
 import 'reflect-metadata';
 import { Body, Controller, Get, Post } from '@nestjs/common';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
@@ -21,7 +21,7 @@ class OddController {
 
   @Get('forgotten')
   forgotten(): string {
-    return 'open to everybody';
+    return 'open to all';
   }
 }
 
@@ -192,7 +192,7 @@ describe('a guarded route', () => {
       headers: ['Authorization', `Bearer ${token}`, 'Authorization', `Bearer ${token}`],
     });
     expect([twice.status, twice.body['code']]).toEqual([400, 'invalid_request']);
-    // Spaces behind a value belong to nobody (RFC 9110 §5.5).
+    // Trailing spaces are not part of a value (RFC 9110 §5.5).
     expect((await gateway.ask('/v1/mine', { headers: ['authorization', `bEARER ${token}  `] })).status).toBe(200);
   });
 
@@ -226,7 +226,7 @@ describe('a guarded route', () => {
   test('calls that arrive together are each their own client, never the neighbour', async () => {
     const clients = await Promise.all(Array.from({ length: 4 }, () => makeClient(['receipts:read'])));
     const tokens = await Promise.all(clients.map((client) => tokenOf(client)));
-    // Nobody's token is remembered yet: every lookup is still under way when the next call comes.
+    // No token is cached yet: every lookup is still under way when the next call comes.
     const calls = Array.from({ length: 60 }, async (_, index) => {
       const stranger = index % 5 === 4;
       const authorization = `Bearer ${stranger ? newAccessToken() : (tokens[index % 5] ?? '')}`;

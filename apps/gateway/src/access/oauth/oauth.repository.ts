@@ -55,7 +55,7 @@ export class OauthRepository {
   }
 
   /**
-   * Remembers an assertion for as long as it could be used.
+   * Stores an assertion for as long as it could be used.
    * @param assertion `usableUntil`: seconds since 1970
    * @returns false: it was used before
    */

@@ -6,7 +6,7 @@ import { AuthenticateClient } from './authenticate-client.js';
 import { OauthRepository } from './oauth.repository.js';
 import type { AboutToken } from './token-request.js';
 
-/** POST /oauth/revoke (RFC 7009): a client ends a token of its own. Other gateways hear of it by the trigger of the row. */
+/** POST /oauth/revoke (RFC 7009): a client ends a token of its own. Other gateways are notified by the trigger of the row. */
 @Injectable()
 export class RevokeToken {
   constructor(

@@ -2,7 +2,7 @@ import { readClientCredentials, type ClientCredentials } from './client-credenti
 import { readFormParameters } from './form-parameters.js';
 import { OauthError } from './oauth-error.js';
 
-/** A syntactically right request for a token; nothing in it is believed yet. */
+/** A syntactically right request for a token; nothing in it is verified yet. */
 export interface TokenRequest {
   credentials: ClientCredentials;
   grantType: string;
@@ -10,7 +10,7 @@ export interface TokenRequest {
   scopes: readonly string[] | null;
 }
 
-/** A request about a token: to revoke it (RFC 7009) or to be told of it (RFC 7662). A `token_type_hint` changes nothing. */
+/** A request about a token: to revoke it (RFC 7009) or to introspect it (RFC 7662). A `token_type_hint` changes nothing. */
 export interface AboutToken {
   credentials: ClientCredentials;
   token: string;

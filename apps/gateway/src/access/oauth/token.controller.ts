@@ -47,7 +47,7 @@ export class TokenController {
   }
 }
 
-/** Two of them are two ways to authenticate, and whoever stands between us might have looked at the other one. */
+/** Two of them are two ways to authenticate, and a proxy in between might have checked the other one. */
 function authorizationOf({ raw }: FastifyRequest): string | undefined {
   const [value, ...more] = authorizationValues(raw.rawHeaders);
   if (more.length > 0) throw new OauthError('invalid_request', 'Send one Authorization header.');

@@ -29,7 +29,7 @@ export const NO_PARAMETERS: ReadonlyMap<string, unknown> = new Map();
 /**
  * Dictionaries as nearly every signer writes them: one member, a byte sequence or a list of strings with integers and
  * strings as parameters, letter for letter in the canonical form of RFC 8941. They are read ten times faster than by the
- * parser, and mean the same; null says nothing but that the parser has to look (docs/adr/0034-cost-of-locks.md).
+ * parser, and mean the same; null says only that the parser has to decide (docs/adr/0034-cost-of-locks.md).
  */
 export function readCanonicalMember(text: string): Members | null {
   const bytes = BYTES_MEMBER.exec(text);

@@ -60,7 +60,7 @@ export function digestChecked(source: Readable, field: string, refuse: (detail: 
       done(verdict.kind === 'matches' ? null : refuse(verdict.detail));
     },
   });
-  // Whatever ends either of them ends the other; who reads the stream is told by the stream itself.
+  // Whatever ends either of them ends the other; the reader learns it from the stream itself.
   pipeline(source, check, () => undefined);
   return check;
 }

@@ -9,7 +9,7 @@ export const SIGNATURE_TAG = 'fgw-v1';
 const NONCE = /^[\x21-\x7e]{22,128}$/;
 const MAX_COMPONENTS = 32;
 
-/** A well-formed signature of our profile (docs/signing.md). Nothing in it is believed yet. */
+/** A well-formed signature of our profile (docs/signing.md). Nothing in it is verified yet. */
 export interface PresentedSignature {
   components: readonly string[];
   /** Value of `@signature-params` in the signature base. */

@@ -27,7 +27,7 @@ interface KeyRow {
   secretSealed: Uint8Array | null;
 }
 
-interface Remembered {
+interface CachedSigning {
   signing: ClientSigning;
   /** By this process's monotonic clock. */
   readAtMs: number;
@@ -38,10 +38,10 @@ interface Lookup {
   signing: Promise<ClientSigning>;
 }
 
-/** As for tokens (oauth/access-tokens.ts): what is remembered may be this old by what this process can know. */
+/** As for tokens (oauth/access-tokens.ts): a cached entry may be this old as far as this process can know. */
 const TRUST_MS = 900;
 const HEARTBEAT_MS = 400;
-/** Even with every notice heard a client's keys are read this often. */
+/** Even when every notice is received a client's keys are read this often. */
 const CACHE_MS = 5_000;
 const CACHE_ENTRIES = 10_000;
 
@@ -49,15 +49,15 @@ const CACHE_ENTRIES = 10_000;
 const NO_SIGNING: ClientSigning = { policy: 'off', everHadKey: false, keys: new Map() };
 
 /**
- * The signing keys and policies of clients, remembered for seconds. A change is told by trigger to every gateway and works
- * within a second; while this process cannot prove that it heard everything, also because the connection for notices only
- * looks well, it reads again after less than one.
+ * The signing keys and policies of clients, cached for seconds. A trigger notifies every gateway of a change, which works
+ * within a second; while this process cannot prove that it received every notice, also because the connection for notices only
+ * seems well, it reads again after less than one.
  */
 export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly cache = new LRUCache<string, Remembered>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
+  private readonly cache = new LRUCache<string, CachedSigning>({ max: CACHE_ENTRIES, ttl: CACHE_MS });
   private readonly underWay = new Map<string, Lookup>();
   private readonly channel: ChannelListener;
-  /** Grows with each notice: what was read before it must not be remembered after it. */
+  /** Grows with each notice: what was read before it must not be cached after it. */
   private generation = 0;
 
   constructor(
@@ -90,7 +90,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
     const known = this.cache.get(clientId);
     const oldest = performance.now() - TRUST_MS;
     if (known && (known.readAtMs >= oldest || this.channel.deliveredUntilMs >= oldest)) return known.signing;
-    // Requests that arrive together share one query; behind one that hangs (a dead connection that looks well) nobody waits.
+    // Requests that arrive together share one query; behind one that hangs (a dead connection that seems well) none waits.
     const running = this.underWay.get(clientId);
     return running && running.begunAtMs >= oldest ? running.signing : this.startLookup(clientId);
   }

@@ -1,4 +1,4 @@
-// Promise: whoever steals a token writes nothing without the client's key, and a signed request counts once on all gateways.
+// Promise: a stolen token writes nothing without the client's key, and a signed request counts once on all gateways.
 import type { AddressInfo } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -116,7 +116,7 @@ test('a nonce belongs to its key: used once with each, refused anew with the sam
   const other = await clientWithKey();
   await isRequired(client);
   await isRequired(other.client);
-  const params = { nonce: 'the-same-nonce-for-everybody' };
+  const params = { nonce: 'the-same-nonce-for-all-keys' };
   expect(outcome(await rig.send(await rig.signed(rig.newBranch(client), signer, { params })))).toBe(201);
   const others = await rig.signed(rig.newBranch(other.client), other.signer, { params });
   expect(outcome(await rig.send(others, 1))).toBe(201);

@@ -152,7 +152,7 @@ test('1 000 of them with one random change are refused, each', async () => {
 });
 
 describe('what is sent decides the answer', () => {
-  test('no signature, and one that is meant for somebody else', async () => {
+  test('no signature, and one that is meant for another recipient', async () => {
     expect(codeOf(await verify(outgoing({ body: '{}' })))).toBe('signature_missing');
     const other = await signed(undefined, ed25519, { params: { tag: 'web-bot-auth' } });
     expect(codeOf(await verify(other))).toBe('signature_missing');
@@ -161,7 +161,7 @@ describe('what is sent decides the answer', () => {
     );
   });
 
-  test('a signature for somebody else beside ours changes nothing, in front or behind', async () => {
+  test('a signature for another recipient beside ours changes nothing, in front or behind', async () => {
     const proxy = ForeignSigner.create('proxy', 'ed25519');
     const request = outgoing({ body: '{"a":1}' });
     const params = { tag: 'proxy' };
@@ -392,7 +392,7 @@ describe('a body that its handler reads', () => {
     await expect(collect(digestChecked(Readable.from(parts), 'md5=:AAAA:', refuse))).rejects.toThrow('needs sha-256');
   });
 
-  test('a connection that breaks is told as that', async () => {
+  test('a broken connection is reported as such', async () => {
     const broken = new Readable({ read: () => undefined });
     const reading = collect(digestChecked(broken, digestOf('x'), refuse));
     broken.destroy(new Error('cut'));

@@ -9,7 +9,7 @@ const MAX_AGE_SECONDS = 300;
 
 export interface VerificationContext {
   /**
-   * The body's bytes as received; empty when there is none. `unread`: its handler will read it, and whoever calls has to
+   * The body's bytes as received; empty when there is none. `unread`: its handler will read it, and the caller has to
    * put `digestChecked` in between.
    */
   body: Buffer | 'unread';
@@ -34,7 +34,7 @@ type Refused = Extract<SignatureVerdict, { kind: 'refused' }>;
 /**
  * Checks a request against the gateway's profile of RFC 9421 and RFC 9530 (docs/signing.md). Everything before the key
  * speaks only of what the caller sent. Everything about the key (unknown, disabled, another's, of another algorithm,
- * wrong signature) is one answer: nobody learns which.
+ * wrong signature) is one answer: the caller does not learn which.
  */
 export async function verifySignature(request: SignedRequest, context: VerificationContext): Promise<SignatureVerdict> {
   const reading = readSignature(request);

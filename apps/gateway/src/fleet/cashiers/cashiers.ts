@@ -27,7 +27,7 @@ export class Cashiers extends PlaceRegister<CashierRow, CashierView, CashierPatc
     changes: AuditedChange,
     private readonly places: Places,
   ) {
-    // Nothing belongs to a cashier: whoever leaves is archived at once.
+    // Nothing belongs to a cashier: one who leaves is archived at once.
     const refuseInUse = (): Promise<void> => Promise.resolve();
     super(prisma, changes, { prefix: 'csh', name: 'cashier', table: TABLE, view: cashierView, refuseInUse });
   }

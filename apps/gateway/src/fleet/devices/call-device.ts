@@ -46,7 +46,7 @@ export class CallDevice {
     return { task_id: answer.taskId, kind, state: 'done', result: snakeCased(answer.result.value) };
   }
 
-  /** Before it is asked: afterwards nobody may be there any more to write it down. */
+  /** Written before the call: afterwards the process may be gone. */
   private async record(caller: Caller, deviceId: string, kind: DeviceTaskKind): Promise<void> {
     const record = { action: `device.${kind}`, targetId: deviceId, before: null, after: null };
     await this.changes.execute(caller, () => Promise.resolve({ result: null, ...record }));
@@ -58,5 +58,5 @@ function refuseUnfit({ state, transport, terminal_id: terminalId }: DeviceRow, k
     throw new Problem('device_claimed_elsewhere', 'Prove first that the fiscal module is here.');
   if (state === 'disabled') throw new Problem('device_disabled', 'It is disabled; enable it first.');
   if (transport === 'link' && terminalId === null)
-    throw new Problem('device_not_enrolled', 'It has not dialled in yet; nobody can ask it anything.');
+    throw new Problem('device_not_enrolled', 'It has not dialled in yet and cannot be asked anything.');
 }

@@ -99,7 +99,7 @@ test('a cashier is at another branch when the sale says so; archived branches an
   const seller = await cashier(main);
   expect(await choose({ cashier: seller })).toMatchObject(to(atMain));
   expect(await choose({ cashier: seller, branch: 'far' })).toMatchObject(to(atFar));
-  expect(await choose({ cashier: 'nobody' })).toMatchObject({ kind: 'unknown', field: 'cashier_id' });
+  expect(await choose({ cashier: 'no_such_cashier' })).toMatchObject({ kind: 'unknown', field: 'cashier_id' });
   expect(await choose({ cashier: await cashier(null) })).toMatchObject({ kind: 'unknown', field: 'branch_id' });
   expect(await choose({ cashier: seller, deviceId: newId('dev') })).toMatchObject({
     kind: 'unknown',
@@ -132,7 +132,7 @@ test.each<[string, Record<string, unknown>]>([
   expect(await choose({ cashier: seller, deviceId: id })).toMatchObject({ kind: 'unknown' });
 });
 
-test('one that has never dialled in gets nothing, one that is away gets what nobody else can take', async () => {
+test('one that has never dialled in gets nothing, one that is away gets what no other device can take', async () => {
   const main = await branch('main');
   await device(main, { transport: 'link', baseUrl: null, state: 'unreachable' });
   const seller = await cashier(main);

@@ -17,7 +17,7 @@ interface WatchedDeviceView {
   countdowns: CountdownsView;
 }
 
-/** What runs out at each register, for whoever decides about receipts without administering registers. */
+/** What runs out at each register, for clients that decide about receipts without administering registers. */
 @Controller('v1/operator/countdowns')
 @Scopes('operator:resolve')
 export class CountdownsController {

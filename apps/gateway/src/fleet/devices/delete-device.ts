@@ -56,7 +56,10 @@ async function refuseDepended(tx: Prisma.TransactionClient, deviceId: string): P
                     WHERE a.device_id = ${deviceId} AND a.state IN ('open', 'unknown')
                       AND r.status IN ('sending', 'unknown')) AS unsettled`;
   if (found?.accepted)
-    throw new Problem('device_lane_not_empty', 'Accepted receipts wait in its lane; let them go out, or cancel them.');
+    throw new Problem(
+      'device_lane_not_empty',
+      'Accepted receipts wait in its lane; wait until they are sent, or cancel them.',
+    );
   if (found?.unsettled) {
     const detail = 'It is not known of a receipt whether the register has it; it must be resolved first.';
     throw new Problem('device_lane_not_empty', detail);

@@ -6,7 +6,7 @@ import { SETTINGS_TOKEN } from '../../tokens.js';
 
 /**
  * Whether a register may be called at an address: it must lie inside DEVICE_ALLOWED_CIDRS. The relay asks the same at every
- * connection, because names move; asked here so that a mistake is told at once.
+ * connection, because names move; asked here so that a mistake is reported at once.
  */
 @Injectable()
 export class DeviceAddress {

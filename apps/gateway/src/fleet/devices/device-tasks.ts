@@ -41,7 +41,7 @@ const MAX_UNFINISHED_PER_DEVICE = 8;
 
 /**
  * Asks relays to do something with a register, through rows of `device_tasks`. Notices wake both sides; a lost one costs
- * time alone: relays look by themselves, and the row is read when the caller's time is over.
+ * time alone: relays poll by themselves, and the row is read when the caller's time is over.
  */
 @Injectable()
 export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -74,7 +74,7 @@ export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdow
     await this.listener.stop();
   }
 
-  /** The program is about to stop: everybody who waits is answered now. */
+  /** The program is about to stop: every waiting caller is answered now. */
   releaseAll(): void {
     this.releasing = true;
     for (const wake of this.waiters.values()) wake();
@@ -116,8 +116,8 @@ export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdow
          WHERE (SELECT count(*) FROM device_tasks WHERE device_id = ${deviceId} AND state <> 'done')
                < ${MAX_UNFINISHED_PER_DEVICE}::int4
         RETURNING id
-      ), told AS (SELECT pg_notify(${DEVICE_TASK_CHANNEL}, id) FROM inserted)
-      SELECT count(*)::int4 AS inserted FROM told`;
+      ), notified AS (SELECT pg_notify(${DEVICE_TASK_CHANNEL}, id) FROM inserted)
+      SELECT count(*)::int4 AS inserted FROM notified`;
     if (row?.inserted === 1) return;
     throw new Problem('too_many_requests', 'The register has not finished what it was asked before.', {
       headers: { 'retry-after': '5' },

@@ -146,9 +146,9 @@ function memoryOf({ reading }: DeviceRow): CountdownsView['memory'] {
 }
 
 function fuseOf({ reading, next_ofd_deadline: ownDeadline, now }: DeviceRow): CountdownsView['fuse'] {
-  const told = reading?.oldestUnsentAt ? Date.parse(reading.oldestUnsentAt) : Number.POSITIVE_INFINITY;
+  const reported = reading?.oldestUnsentAt ? Date.parse(reading.oldestUnsentAt) : Number.POSITIVE_INFINITY;
   const own = ownDeadline ? ownDeadline.getTime() - OFD_FUSE_MS : Number.POSITIVE_INFINITY;
-  const oldest = Math.min(told, own);
+  const oldest = Math.min(reported, own);
   if (!Number.isFinite(oldest)) return null;
   return {
     oldest_unsent_at: new Date(oldest).toISOString(),

@@ -21,7 +21,7 @@ export interface DeviceRow {
   capabilities: string[];
   profile: unknown;
   close_at: string | null;
-  /** When the relay closes the open shift; null = it is closed or empty, or nobody has looked yet. */
+  /** When the relay closes the open shift; null = it is closed or empty, or it has not been read yet. */
   close_due_at: Date | null;
   subscription_expires_at: Date | null;
   business: DeviceBusiness | null;

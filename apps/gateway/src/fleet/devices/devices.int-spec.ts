@@ -22,7 +22,7 @@ async function countDevices(): Promise<number> {
 }
 
 describe('registering', () => {
-  test('all violations are told at once, with pointers', async () => {
+  test('all violations are reported at once, with pointers', async () => {
     const { status, body } = await fleet.ask('POST', '/v1/devices', {
       ...{ branch_id: 7, name: ' Till', base_url: REGISTER_URL, api_key: 'key with spaces', close_at: '24:00' },
       profile: { send_timeout_ms: 5, pacing_ms: -1, vat_rule: 'none', sharing: 'mine', settle: 1 },
@@ -344,12 +344,12 @@ describe('calling', () => {
     const relay = fleet.answerTasks(({ kind }) =>
       kind === 'shift_close'
         ? { kind: 'failed', code: 'F-003', detail: 'F-003: the shift is empty' }
-        : { kind: 'ok', value: { told: kind } },
+        : { kind: 'ok', value: { done: kind } },
     );
     const opened = await fleet.ask('POST', `/v1/devices/${id}/shift/open`);
-    expect(opened).toMatchObject({ status: 200, body: { state: 'done', result: { told: 'shift_open' } } });
-    expect((await fleet.ask('GET', `/v1/devices/${id}/shift`)).body['result']).toEqual({ told: 'shift_status' });
-    expect((await fleet.ask('POST', `/v1/devices/${id}/check`)).body['result']).toEqual({ told: 'check' });
+    expect(opened).toMatchObject({ status: 200, body: { state: 'done', result: { done: 'shift_open' } } });
+    expect((await fleet.ask('GET', `/v1/devices/${id}/shift`)).body['result']).toEqual({ done: 'shift_status' });
+    expect((await fleet.ask('POST', `/v1/devices/${id}/check`)).body['result']).toEqual({ done: 'check' });
     const refused = await fleet.ask('POST', `/v1/devices/${id}/shift/close`);
     expect(refused).toMatchObject({ status: 422, body: { code: 'device_refused', errors: [{ code: 'F-003' }] } });
     await relay.stop();
@@ -362,7 +362,7 @@ describe('calling', () => {
     expect((await fleet.ask('POST', `/v1/devices/${id}/check`)).body.code).toBe('device_disabled');
   });
 
-  test('what takes longer is 202 with its place, and is told there when it is done', async () => {
+  test('202 with a location for what takes longer; its result is found there when it is done', async () => {
     const { deviceId: id } = await fleet.gateway.createDevice();
     const relay = fleet.answerTasks(() => null);
     const pending = fleet.ask('POST', `/v1/devices/${id}/shift/close`);

@@ -40,7 +40,7 @@ export class LaneWork {
     const fresh = await Promise.all(stale.map((id) => this.counts.one(id)));
     stale.forEach((id, index) => {
       const work = this.of(id);
-      // Whoever counted the same meanwhile has counted what was chosen since.
+      // A concurrent count of the same lanes includes what was chosen since.
       if ((this.counted.get(id)?.countedAtMs ?? -Infinity) < now)
         Object.assign(work, { receipts: fresh[index] ?? 0, countedAtMs: performance.now() });
     });

@@ -36,7 +36,7 @@ export class NotifiedCache<Asked, Found extends object> {
 
   changed(scope: string): void {
     this.freshness.changed(scope);
-    // Whoever asks from now on must not get what was read before.
+    // A caller that asks from now on must not get what was read before.
     this.pending.clear();
   }
 

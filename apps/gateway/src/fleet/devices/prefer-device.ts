@@ -37,7 +37,7 @@ export function leastWork<Device extends Candidate>(devices: readonly Device[], 
 
 /**
  * How far a device is from registering: 0 at once; 1 it comes back by itself (a phone that sleeps); 2 when the OFD takes what
- * the module holds; 3 somebody has to go there; 4 its subscription or its module is at an end.
+ * the module holds; 3 a person has to go there; 4 its subscription or its module is at an end.
  */
 function hindrance({ state, reading }: Candidate, nowMs: number): number {
   if (state === 'expired' || reading?.subscriptionState === 'expired' || isUsedUp(reading)) return 4;

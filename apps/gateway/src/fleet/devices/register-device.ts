@@ -13,9 +13,9 @@ import { DeviceTasks } from './device-tasks.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
 import { MAX_TRIED_AT_ONCE, tooManyAtOnce, TriedOutDevices, type NewDevice } from './tried-out-devices.js';
 
-/** Four calls with their deadlines, and a relay's slow look when the notice was lost. */
+/** Four calls with their deadlines, and a relay's slow poll when the notice was lost. */
 const INSPECTION_WAIT_MS = 30_000;
-/** Why a register that dials in is unreachable at first; nobody can ask it anything until then. */
+/** Why a register that dials in is unreachable at first; it cannot be asked anything until then. */
 const WAITING_FOR_ENROLMENT = 'waiting for enrolment';
 
 /**
@@ -41,7 +41,7 @@ export class RegisterDevice {
   async execute(caller: Caller, body: DeviceBody): Promise<string> {
     const { merchantId } = caller;
     const underWay = this.underWay.get(merchantId) ?? 0;
-    // Before the first query: whoever registers thousands at once must not take the connections of those who sell.
+    // Before the first query: registering thousands at once must not take the connections of sales.
     if (underWay >= MAX_TRIED_AT_ONCE) throw tooManyAtOnce();
     this.underWay.set(merchantId, underWay + 1);
     try {
@@ -107,7 +107,7 @@ export class RegisterDevice {
     try {
       await this.changes.execute(caller, async (tx) => {
         const saved = await saveIntroduction(tx, id, known);
-        // Somebody has cleared the row away: it had been tried out for far too long.
+        // The sweep has deleted the row: it had been tried out for far too long.
         if (saved !== 1) throw pendingProblem();
         const [state, reason] = await claimedState(tx, known.terminalId, caller.merchantId);
         await tx.$executeRaw`

@@ -47,7 +47,7 @@ const MOVES: Readonly<Record<DeviceSwitch, (tx: Tx, row: LockedDeviceRow) => Pro
   /** Its lane stops: what is accepted waits, an open attempt stays open. */
   async disable(tx, row) {
     if (row.state === 'disabled') return;
-    // Enabling it again would pass by the person who must look at the other module.
+    // Enabling it again would pass by the person who must check the other module.
     if (row.state === 'replaced')
       throw new Problem('device_replaced', 'Another module was found in it; it is stopped already, adopt it first.');
     await tx.$executeRaw`
@@ -56,7 +56,7 @@ const MOVES: Readonly<Record<DeviceSwitch, (tx: Tx, row: LockedDeviceRow) => Pro
     await writeDeviceEvent(tx, row.id, 'disabled', 'disabled by a person');
   },
 
-  /** Nothing is believed: it says itself whether it takes receipts, at once. One that never dialled in still has to. */
+  /** No state is assumed: it reports itself whether it takes receipts, at once. One that never dialled in still has to. */
   async enable(tx, row) {
     if (row.state !== 'disabled') return;
     const [state, reason] = await enabledState(tx, row);

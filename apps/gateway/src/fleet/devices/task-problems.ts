@@ -33,7 +33,7 @@ export function taskProblem({ code, detail }: Failure, inBody: boolean): Problem
   return new Problem(problem, detail, { errors: [{ pointer, code: own, detail }] });
 }
 
-/** Nobody could ask the register in the time for which the caller waits. */
+/** No relay could ask the register in the time for which the caller waits. */
 export function pendingProblem(): Problem {
   return new Problem('device_call_pending', 'No relay has answered in time; nothing was changed.');
 }

@@ -28,7 +28,7 @@ const LEFT_AFTER_MINUTES = 10;
 const PER_SWEEP = 200;
 
 /**
- * Rows of devices that are not yet known to be registers: without `registered_at`, which hides them from everybody. Those
+ * Rows of devices that are not yet known to be registers: without `registered_at`, which hides them from every client. Those
  * that a dying gateway left are cleared; any number of instances may do it.
  */
 @Injectable()
@@ -73,7 +73,7 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
         FROM devices WHERE merchant_id = ${merchantId} AND deleted_at IS NULL`;
     this.refuseTooMany(counts ?? { all: 0, tried: 0 });
     const { id, branchId, groupId, baseUrl, body } = device;
-    // Not polled while it is tried out: its state would be told before it is anybody's.
+    // Not polled while it is tried out: its state would be published before it has an owner.
     const apiKeySealed = seal(body.api_key, apiKeyOwner(id), this.settings.SECRETS_KEY);
     await tx.$executeRaw`
       INSERT INTO devices (id, merchant_id, branch_id, group_id, name, model, transport, base_url, api_key_sealed, profile,
@@ -89,7 +89,7 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
     try {
       await this.clear([deviceId]);
     } catch (error) {
-      // Nobody sees the row, and the sweep clears it.
+      // No client sees the row, and the sweep deletes it.
       this.logger.warn({ err: error, device_id: deviceId }, 'a register that was tried out is left to be cleared');
     }
   }

@@ -22,7 +22,7 @@ export interface EnrolmentView {
 
 /**
  * POST /v1/devices/{id}/enrolments: a one-time code with which a register leaves its public key. A newer code replaces one
- * that nobody used, so that a device has at most one. The key in force keeps working until the code is used.
+ * that was not used, so that a device has at most one. The key in force keeps working until the code is used.
  */
 @Injectable()
 export class CreateEnrolment {

@@ -65,7 +65,7 @@ test('a code, its end and where to dial; only its hash is kept, and never on the
   expect(JSON.stringify(record)).not.toContain(body.code);
 });
 
-test('a newer code replaces the one that nobody used: a client that asks without end leaves one row', async () => {
+test('a newer code replaces an unused one: a client that asks without end leaves one row', async () => {
   const deviceId = await linkDevice();
   for (let tries = 0; tries < 5; tries += 1) expect((await enrol(deviceId)).status).toBe(201);
   expect(await codesOf(deviceId)).toHaveLength(1);

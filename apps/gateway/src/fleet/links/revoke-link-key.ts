@@ -5,7 +5,7 @@ import { lockLinkedDevice } from './lock-linked-device.js';
 
 /**
  * DELETE /v1/devices/{id}/link-key: the register's key and its open code are worth nothing from the commit on. The relay
- * that holds its link hears of it with the commit (trigger of link_keys) and cuts it.
+ * that holds its link is notified with the commit (trigger of link_keys) and cuts it.
  */
 @Injectable()
 export class RevokeLinkKey {

@@ -5,7 +5,7 @@ import { readMerchantSettings, type MerchantSettings } from './merchant-settings
 
 /** What a receipt of a merchant is held to. */
 export interface ReceiptTerms extends MerchantSettings {
-  /** Somebody has been shown the secret that signs what `callback_url`s are told. */
+  /** The secret that signs callbacks has been shown to a client. */
   hasCallbackSecret: boolean;
 }
 
@@ -28,7 +28,7 @@ export class MerchantRules {
     return this.settings.get(merchantId) ?? (await this.settings.forceFetch(merchantId));
   }
 
-  /** Whoever has just been shown the secret is not refused for what was known a moment ago. */
+  /** A client that has just been shown the secret is not refused because of an older cached value. */
   async hasCallbackSecret(merchantId: string): Promise<boolean> {
     if ((await this.of(merchantId)).hasCallbackSecret) return true;
     return (await this.settings.forceFetch(merchantId, { forceRefresh: true })).hasCallbackSecret;

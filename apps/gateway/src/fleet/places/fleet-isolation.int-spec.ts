@@ -1,4 +1,4 @@
-// Promise: nothing of another merchant can be read, changed, named or told apart from what does not exist; scopes hold.
+// Promise: nothing of another merchant can be read, changed, named or distinguished from what does not exist; scopes hold.
 import 'reflect-metadata';
 import { newId } from '#runtime';
 import { FleetFixture } from '../devices/testing/fleet-fixture.js';
@@ -63,9 +63,9 @@ test('foreign, missing and malformed are the same 404 on every route, and change
     const answers = await Promise.all(
       [missing, own, malformed].map((ids) => fleet.ask(method, filled(path, ids), body, stranger.token)),
     );
-    const told = answers.map(({ status, body: { code, detail } }) => [method, path, status, code, detail]);
+    const answered = answers.map(({ status, body: { code, detail } }) => [method, path, status, code, detail]);
     const expected = [method, path, 404, 'not_found', answers[0]?.body.detail];
-    expect(told).toEqual([expected, expected, expected]);
+    expect(answered).toEqual([expected, expected, expected]);
   }
   expect(await fleet.gateway.world()).toBe(before);
 });

@@ -45,7 +45,7 @@ export interface NewPlace {
   name: string;
 }
 
-/** What tells branches, groups and cashiers apart. */
+/** What distinguishes branches, groups and cashiers. */
 export interface PlaceKind<Row, View> {
   prefix: 'brn' | 'grp' | 'csh';
   /** In answers and on the audit trail. */

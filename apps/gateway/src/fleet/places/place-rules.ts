@@ -1,7 +1,7 @@
 import { isUniqueViolation } from '#database';
 import { Problem } from '#http';
 
-/** Codes are unique per merchant, also among archived ones: what they stood for is told by old receipts. */
+/** Codes are unique per merchant, also among archived ones: old receipts still refer to them. */
 export async function refuseTakenCode<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

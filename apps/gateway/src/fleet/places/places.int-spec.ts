@@ -110,7 +110,11 @@ test('a merchant sees and sets its own; what it requires of sales is enforced', 
     ['/tin', 'unknown_field'],
     ['/unsupported_fields', 'invalid_value'],
   ]);
-  const sale = { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { method: 'cash' }, cashier_id: 'nobody' };
+  const sale = {
+    items: [{ name: 'Non', price: 1, qty: 1 }],
+    payment: { method: 'cash' },
+    cashier_id: 'no_such_cashier',
+  };
   const refused = await fleet.ask('POST', '/v1/receipts', sale);
   expect(refused.body.errors).toContainEqual(expect.objectContaining({ pointer: '/external_id', code: 'required' }));
   const given = await fleet.ask('POST', '/v1/receipts', { ...sale, external_id: 'o-1' });

@@ -20,7 +20,7 @@ interface OpenChallenge {
 const MAX_TRIES = 60;
 
 /**
- * POST /v1/devices/{id}/terminal-proof: the receipt of a challenge is looked for at the tax office by its link. Found with the
+ * POST /v1/devices/{id}/terminal-proof: the receipt of a challenge is searched at the tax office by its link. Found with the
  * challenge's word in it: the module registered it for this merchant, and works for it from now on.
  */
 @Injectable()

@@ -15,7 +15,7 @@ import { IsCleanText } from '../../http/body-constraints.js';
 export const MAX_PRODUCTS = 1_000;
 const MAX_ITEMS = 500;
 
-/** Each product is looked at for itself: what is wrong with one is told in its result. */
+/** Each product is checked for itself: what is wrong with one is reported in its result. */
 export class ProductsBody {
   @IsArray()
   @ArrayMinSize(1)

@@ -13,7 +13,7 @@ export interface CatalogChange {
 
 export interface CatalogChangesPage {
   data: CatalogChange[];
-  /** Never null: where the next look begins, also when there is nothing more at this moment. */
+  /** Never null: where the next read begins, also when there is nothing more at this moment. */
   next_cursor: string;
   /** Whether the page is full, so that asking again at once is worth while. */
   has_more: boolean;

@@ -6,7 +6,7 @@ import { LOGGER } from '../../tokens.js';
 /** Payload for a change of the classification register, which concerns all merchants. */
 export const ALL_MERCHANTS = '*';
 
-/** Tells every gateway that what it keeps of a merchant's goods is old. */
+/** Notifies every gateway that what it has cached of a merchant's goods is old. */
 @Injectable()
 export class CatalogNotices {
   constructor(
@@ -15,14 +15,14 @@ export class CatalogNotices {
   ) {}
 
   /**
-   * After the commit (docs/adr/0009-notify-after-commit.md). Lost when we die in between: what is cached is believed
+   * After the commit (docs/adr/0009-notify-after-commit.md). Lost when the process dies in between: a cached entry is used
    * for a few seconds only (goods-catalog.ts).
    */
-  async tell(merchantId: string): Promise<void> {
+  async publish(merchantId: string): Promise<void> {
     try {
       await this.prisma.$executeRaw`SELECT pg_notify(${CATALOG_CHANGED_CHANNEL}, ${merchantId})`;
     } catch (error) {
-      this.logger.warn({ err: error, merchant_id: merchantId }, 'telling of a changed catalogue failed');
+      this.logger.warn({ err: error, merchant_id: merchantId }, 'the notice of a changed catalogue failed');
     }
   }
 }

@@ -17,7 +17,7 @@ const MAX_TRIES = 4;
 
 /**
  * Changes or archives one product. It is read and checked first and written only if it still is what was read: with
- * If-Match the caller decides what he has read, without it we look again.
+ * If-Match the caller states what it has read, without it the product is read again.
  */
 @Injectable()
 export class ChangeProduct {
@@ -83,7 +83,7 @@ export class ChangeProduct {
     throw Problem.fromErrors(item?.errors ?? []);
   }
 
-  /** @returns null when somebody else has written it since it was read */
+  /** @returns null when another request has written it since it was read */
   private async write(
     caller: Caller,
     before: ProductRow,
@@ -101,7 +101,7 @@ export class ChangeProduct {
       return { result: true, action, targetId: before.sku, before: productView(before), after };
     });
     if (!isWritten) return null;
-    await this.notices.tell(merchantId);
+    await this.notices.publish(merchantId);
     return this.products.get(merchantId, before.sku);
   }
 

@@ -36,7 +36,7 @@ export type ProductCheck =
 
 /**
  * A well-shaped product against the classification register. What a sale of it would be refused for is an error, what
- * deserves a look is a warning. VAT is never changed because of a relief: only the caller knows whether it applies.
+ * deserves a check is a warning. VAT is never changed because of a relief: only the caller knows whether it applies.
  * @param goods the register's entry of its SPIC; undefined = the register has none
  */
 export function checkProduct(

@@ -52,7 +52,7 @@ function skuOf(value: unknown): string | null {
   return typeof sku === 'string' ? sku.slice(0, 128) : null;
 }
 
-/** Which of two was meant to win nobody can say; the first is taken, the others are told. */
+/** Which of two was meant to win is unknown; the first is taken, the others are reported. */
 function refuseRepeated(items: readonly Shaped[]): Shaped[] {
   const firsts = new Map<string, number>();
   return items.map((item, index) => {

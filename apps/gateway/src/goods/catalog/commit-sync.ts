@@ -47,7 +47,7 @@ export class CommitSync {
 
   private start(caller: Caller, id: string): Promise<void> {
     const running = this.run(caller, id).finally(() => this.running.delete(id));
-    // Whoever waits hears of it, too; nobody may wait any more.
+    // A waiting caller gets the error, too; there may be none any more.
     running.catch((error: unknown) => this.logger.error({ err: error, sync_id: id }, 'a catalogue commit failed'));
     this.running.set(id, running);
     return running;
@@ -78,7 +78,7 @@ export class CommitSync {
       },
       { timeoutMs: TIMEOUT_MS },
     );
-    await this.notices.tell(merchantId);
+    await this.notices.publish(merchantId);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Problem } from '#http';
 
-/** A cursor that a caller hands back without looking into it. */
+/** A cursor that a caller hands back without reading it. */
 export function writeCursor(parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }

@@ -40,7 +40,7 @@ export interface ClassifiedGoods extends GoodsEntry {
 }
 
 interface MatchRow {
-  /** Of the look-up in its group, from 1. */
+  /** Of the lookup in its group, from 1. */
   number: number;
   sku: string;
   name: string;
@@ -69,10 +69,10 @@ interface Kept<T> {
   readAtMs: number;
 }
 
-/** How long an entry is believed while notices of changes arrive: bounds what a lost notice can do. */
-const BELIEVED_MS = 5_000;
-/** The same while nobody tells us of changes. */
-const BELIEVED_DEAF_MS = 1_000;
+/** How long a cached entry is used while notices of changes arrive: bounds what a lost notice can do. */
+const CACHED_MS = 5_000;
+/** The same while no notices arrive. */
+const CACHED_UNNOTIFIED_MS = 1_000;
 const MAX_CACHED = 50_000;
 const MAX_CANDIDATES = 10;
 
@@ -111,14 +111,16 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     return this.channel.stop();
   }
 
-  /** Whether changes made elsewhere are told at this moment. */
+  /** Whether notices of changes made elsewhere arrive at this moment. */
   get isListening(): boolean {
     return this.channel.isListening;
   }
 
   /** Answers in the order of the queries. */
   async findProducts(merchantId: string, queries: readonly ProductQuery[]): Promise<ProductAnswer[]> {
-    const answers = queries.map((query) => this.believed(this.products.get(cacheKey(merchantId, query)), merchantId));
+    const answers = queries.map((query) =>
+      this.stillCached(this.products.get(cacheKey(merchantId, query)), merchantId),
+    );
     const missing = queries.filter((_, index) => answers[index] === undefined);
     if (missing.length === 0) return answers.map((answer) => answer ?? UNKNOWN);
     const fresh = await this.readProducts(merchantId, missing);
@@ -129,7 +131,7 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     const found = new Map<string, ClassifiedGoods>();
     const missing: string[] = [];
     for (const spic of new Set(spics)) {
-      const cached = this.believed(this.goods.get(spic), ALL_MERCHANTS);
+      const cached = this.stillCached(this.goods.get(spic), ALL_MERCHANTS);
       if (cached) found.set(spic, cached);
       else missing.push(spic);
     }
@@ -151,9 +153,9 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     else this.freshness.changed(scope);
   }
 
-  private believed<T>(kept: Kept<T> | undefined, scope: string): T | undefined {
+  private stillCached<T>(kept: Kept<T> | undefined, scope: string): T | undefined {
     if (!kept || !this.freshness.isFresh(scope, kept.tick)) return undefined;
-    const limitMs = this.channel.isListening ? BELIEVED_MS : BELIEVED_DEAF_MS;
+    const limitMs = this.channel.isListening ? CACHED_MS : CACHED_UNNOTIFIED_MS;
     return performance.now() - kept.readAtMs < limitMs ? kept.value : undefined;
   }
 
@@ -179,7 +181,7 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     return answers;
   }
 
-  /** In the order of the look-ups; of each at most one more than are named as candidates. */
+  /** In the order of the lookups; of each at most one more than are named as candidates. */
   private async readMatches(lookups: readonly Lookup[]): Promise<MatchRow[][]> {
     const rows = await this.prisma.queryHot<MatchRow>(Prisma.sql`
       SELECT q.number::int AS number, m.sku, m.name, m.spic, m.package_code, m.units, m.vat_percent, m.barcode, m.commission
@@ -226,7 +228,7 @@ interface Lookup {
   key: string;
 }
 
-/** Keys of names that were asked for: folding a name costs more than all the rest of a look-up. */
+/** Keys of names that were asked for: folding a name costs more than all the rest of a lookup. */
 const nameKeys = growingCache<string, string>(MAX_CACHED);
 
 function keyOfName(name: string): string {

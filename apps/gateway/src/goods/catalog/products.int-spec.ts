@@ -1,4 +1,4 @@
-// Promise: products are kept as given or refused with a reason, each for itself; nobody's change is lost; nobody sees another's.
+// Promise: products are stored as given or refused with a reason, each for itself; no change is lost; no merchant sees another's.
 import 'reflect-metadata';
 import { BREAD, CatalogFixture, sampleEntries } from './testing/catalog-fixture.js';
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
 const resultsOf = async (products: unknown[]): Promise<string[]> =>
   (await catalog.put(products)).body.results.map(({ result }) => result);
 
-test('a batch is taken product by product; what is wrong is told where', async () => {
+test('a batch is taken product by product; a fault is reported with its place', async () => {
   const inactive = sampleEntries().find((entry) => !entry.active)?.spic ?? '';
   const { status, body } = await catalog.put([
     catalog.product({ sku: 'a', name: { ru: 'Хлеб', uz: 'Non', en: 'Bread' }, aliases: ['Буханка'], price: 500_000 }),
@@ -35,10 +35,10 @@ test('a batch is taken product by product; what is wrong is told where', async (
     catalog.product({ sku: 'j', commission: { tin: '123456789', pinfl: '12345678901234' } }),
   ]);
   expect(status).toBe(200);
-  const told = body.results.map(({ sku, result, errors, warnings }) => [
+  const reported = body.results.map(({ sku, result, errors, warnings }) => [
     ...[sku, result, errors.map(({ pointer, code }) => `${pointer} ${code}`), warnings.map(({ pointer }) => pointer)],
   ]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     ['a', 'created', [], []],
     ['a', 'rejected', ['/sku duplicate'], []],
     ['b', 'rejected', ['/spic invalid_format'], []],
@@ -102,7 +102,7 @@ test('twenty changes at once without If-Match: all of them are in it', async () 
     const answers = await Promise.all(
       missing.map((field) => catalog.ask('PATCH', '/v1/catalog/products/bread', { attributes: { [field]: 'x' } })),
     );
-    // Who did not get his turn was told so.
+    // A request that got no turn is answered 503.
     expect(answers.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
     const { body: after } = await catalog.ask('GET', '/v1/catalog/products/bread');
     const written = missing.filter((_, index) => answers[index]?.status === 200);

@@ -51,7 +51,7 @@ export async function searchByRank<Row>(
   return hits;
 }
 
-/** Rows that are looked at in the order of their keys before hits are gathered by the index of words instead. */
+/** Rows that are read in the order of their keys before hits are gathered by the index of words instead. */
 export const WALKED_ROWS = 2_000;
 
 /**

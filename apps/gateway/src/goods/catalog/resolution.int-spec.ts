@@ -111,7 +111,7 @@ test('what fits several is refused with their names, and never falls through to 
   expect(await resolve({})).toMatchObject({ by: null, errors: [{ code: 'E-011' }] });
 });
 
-/** Settings are felt within a second: waits until goods that nobody ever had are taken for these. */
+/** Settings are felt within a second: waits until goods that no merchant has are replaced by these. */
 async function setDefault(goods: { spic: string; [field: string]: unknown } | null): Promise<void> {
   expect((await catalog.ask('PATCH', '/v1/merchant', { default_goods: goods })).status).toBe(200);
   for (const deadline = Date.now() + 30_000; ; await delay(20)) {

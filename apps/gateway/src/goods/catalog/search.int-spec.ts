@@ -60,7 +60,7 @@ test('pages follow one another through the ranks', async () => {
   expect(paged).toEqual(all);
 });
 
-test('filters narrow; archived ones are shown when asked for; nobody finds another’s', async () => {
+test('filters narrow; archived ones are shown when asked for; no merchant finds another’s', async () => {
   expect(await find('сыр', '&marked=true')).toEqual(['p4']);
   expect(await find('сыр', '&marked=false')).toEqual([]);
   await catalog.ask('DELETE', '/v1/catalog/products/p4');

@@ -5,8 +5,8 @@ import { PrismaService } from '#database';
 const MAX_BEGINNINGS = 64;
 const MAX_LIKE = 24;
 /** Of these by similarity, those within the distance are kept. */
-const LOOKED_AT = 100;
-/** A slip in a short word leaves too few of its trigrams: these are also looked for by their first letter. */
+const READ_AT_ONCE = 100;
+/** A slip in a short word leaves too few of its trigrams: these are also searched by their first letter. */
 const SHORT = 5;
 /** In shorter words a slip makes another word. */
 const MIN_LENGTH_FOR_SLIPS = 3;
@@ -30,12 +30,12 @@ export class SimilarWords {
     if (word.length < MIN_LENGTH_FOR_SLIPS || /\p{N}/u.test(word)) return beginnings;
     const allowed = word.length <= 4 ? 1 : 2;
     const rows = await this.prisma.$queryRaw<{ word: string }[]>`
-      (SELECT word FROM catalog_words WHERE word % ${word} ORDER BY similarity(word, ${word}) DESC, word LIMIT ${LOOKED_AT})
+      (SELECT word FROM catalog_words WHERE word % ${word} ORDER BY similarity(word, ${word}) DESC, word LIMIT ${READ_AT_ONCE})
       UNION
       (SELECT word FROM catalog_words
         WHERE ${word.length <= SHORT} AND word LIKE ${`${word.slice(0, 1)}%`}
           AND length(word) BETWEEN ${word.length - allowed} AND ${word.length + allowed}
-        ORDER BY similarity(word, ${word}) DESC, word LIMIT ${LOOKED_AT})`;
+        ORDER BY similarity(word, ${word}) DESC, word LIMIT ${READ_AT_ONCE})`;
     const near = rows
       .map((row) => ({ known: row.word, slips: slipsBetween(word, row.word, allowed) }))
       .filter(({ slips }) => slips <= allowed)

@@ -43,7 +43,7 @@ export class StoreProducts {
       if (!hasChanged) return { result, action: null };
       return { result, action: 'product.upsert', targetId: merchantId, before: null, after };
     });
-    if (hasChanged) await this.notices.tell(merchantId);
+    if (hasChanged) await this.notices.publish(merchantId);
     return written;
   }
 }

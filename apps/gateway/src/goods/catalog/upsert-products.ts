@@ -22,7 +22,7 @@ export interface UpsertAnswer {
   summary: Record<WriteResult | 'rejected', number>;
 }
 
-/** A batch of products, each for itself: what is right is written, what is wrong is told. */
+/** A batch of products, each for itself: what is right is written, what is wrong is reported. */
 @Injectable()
 export class UpsertProducts {
   constructor(

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { nameKey } from '#fiscal-domain';
 
-/** Longer words are cut: nobody types more of one. */
+/** Longer words are cut: no query needs more of one. */
 const MAX_WORD_LENGTH = 48;
 const MAX_WORDS = 64;
 
@@ -23,7 +23,7 @@ export const CLASSIFIER_SCOPE = 'classifier';
 
 /**
  * What the index keeps of a word: 64 bits of a hash over scope and word. One index serves all merchants, and a merchant
- * with few products does not wade through everybody's milk. Two words that share a key (one in 10^19) show one hit too many.
+ * with few products does not read every merchant's milk. Two words that share a key (one in 10^19) show one hit too many.
  */
 export function wordKey(scope: string, word: string): bigint {
   return hash('sha1', `${scope}\n${word}`, 'buffer').readBigInt64BE(0);

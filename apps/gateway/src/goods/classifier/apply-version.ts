@@ -7,7 +7,7 @@ import { lockVersions, writeVersion, type WrittenVersion } from './write-version
 export interface AppliedDrafts {
   run: ImportRun;
   kind: ImportKind;
-  /** A person has looked: suspiciously many codes may end. */
+  /** A person has checked: suspiciously many codes may end. */
   allowsFewer: boolean;
 }
 
@@ -26,7 +26,7 @@ export class ApplyVersion {
 
   /**
    * @throws UnreadableFile when it would end suspiciously many codes
-   * @throws RunLost when somebody else has taken the load over: then its drafts may be gone, in part or altogether
+   * @throws RunLost when another process has taken the load over: then its drafts may be gone, in part or altogether
    */
   async execute({ run, kind, allowsFewer }: AppliedDrafts): Promise<WrittenVersion> {
     const applied = await this.prisma.$transaction(
@@ -35,7 +35,7 @@ export class ApplyVersion {
         const result = await writeVersion(tx, mergedEntries(run.id, kind), {
           isWhole: isWhole(kind) && !allowsFewer,
         });
-        // Codes out of force are told without a time: with them the feed has been followed no further than before.
+        // Codes out of force come without a time: with them the feed has been followed no further than before.
         const applied = await tx.$executeRaw`
           UPDATE classifier_imports i SET state = 'applied', finished_at = now(), cursor = NULL, error = NULL,
                  version = ${result.version}::int, result = ${JSON.stringify(result)}::jsonb,
@@ -44,14 +44,14 @@ export class ApplyVersion {
                     ORDER BY e.finished_at DESC, e.id DESC LIMIT 1) END
           WHERE id = ${run.id} AND claims = ${run.claims} AND state = 'loading'`;
         if (applied === 0) throw new RunLost();
-        // Whatever may load after a person went back was told to by a person: fetching goes on.
+        // Only a person can load after a person went back: fetching goes on.
         await tx.$executeRaw`UPDATE classifier_imports SET holds_fetching = false WHERE holds_fetching`;
         await tx.$executeRaw`DELETE FROM classifier_drafts WHERE import_id = ${run.id}`;
         return result;
       },
       { timeout: TIMEOUT_MS, maxWait: 10_000 },
     );
-    await this.notices.tell(ALL_MERCHANTS);
+    await this.notices.publish(ALL_MERCHANTS);
     return applied;
   }
 }
@@ -80,14 +80,14 @@ function mergedEntries(importId: number, kind: ImportKind): Prisma.Sql {
            coalesce((SELECT array_agg(v::smallint) FROM jsonb_array_elements_text(d.entry->'vat_percents') v),
                     e.vat_percents, '{0,12}') AS vat_percents,
            coalesce((d.entry->>'active')::boolean, ${isWhole(kind)}::boolean OR e.active, true) AS active,
-           coalesce(told.at, e.changed_at) AS changed_at,
+           coalesce(given.at, e.changed_at) AS changed_at,
            ARRAY(SELECT w::bigint FROM jsonb_array_elements_text(d.entry->'word_keys') w
                  UNION SELECT unnest(e.word_keys) ORDER BY 1) AS word_keys
       FROM classifier_drafts d LEFT JOIN classifier_entries e ON e.spic = d.spic
-      -- A time to come would shut out what is told until then.
+      -- A future time would shut out changes reported until then.
       CROSS JOIN LATERAL (
-        SELECT CASE WHEN d.entry ? 'changed_at' THEN least((d.entry->>'changed_at')::timestamptz, now()) END AS at) told
+        SELECT CASE WHEN d.entry ? 'changed_at' THEN least((d.entry->>'changed_at')::timestamptz, now()) END AS at) given
      WHERE d.import_id = ${importId} ${onlyKnown}
-       -- A feed that has gone back in time tells what was true once.
-       AND NOT coalesce(told.at < e.changed_at, false) ${ended}`;
+       -- A feed that has gone back in time reports what was true once.
+       AND NOT coalesce(given.at < e.changed_at, false) ${ended}`;
 }

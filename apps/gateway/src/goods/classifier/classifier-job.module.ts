@@ -6,7 +6,7 @@ import { ClassifierJob } from './classifier-job.js';
 import { ClassifierModule } from './classifier.module.js';
 import { LoadClassifier } from './load-classifier.js';
 
-/** Apart, because the command line loads when it is told to. */
+/** Apart, because the command line loads on command only. */
 @Module({
   imports: [ClassifierModule],
   providers: [

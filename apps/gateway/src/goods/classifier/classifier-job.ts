@@ -9,7 +9,7 @@ export interface ClassifierSources {
   everyMs: number;
 }
 
-/** How long after the start the first look is taken: a program that restarts over and over must not load the source. */
+/** How long after the start the source is first read: a program that restarts over and over must not load the source. */
 const FIRST_AFTER_MS = 60_000;
 
 /**
@@ -33,7 +33,7 @@ export class ClassifierJob implements OnApplicationBootstrap, OnModuleDestroy {
     this.schedule(Math.min(FIRST_AFTER_MS, everyMs));
   }
 
-  /** A load in hand is left as it is: it is claimed in the database, and whoever comes next goes on with it. */
+  /** A load in hand is left as it is: it is claimed in the database, and the next process goes on with it. */
   onModuleDestroy(): void {
     this.stopped = true;
     clearTimeout(this.timer);

@@ -137,7 +137,7 @@ test('a feed that has gone back in time since the last load brings nothing old b
   expect(await load('changes', site.changesUrl)).toMatchObject({ version: 3, changed: 1 });
   expect((await entry(BREAD)).name.ru).toBe('Хлеб новый');
   expect((await entry('00405001001000006')).name.ru).toBe('Масло иное');
-  // A time to come counts as now, and does not shut out what is told until then; a workbook tells no times.
+  // A time to come counts as now, and does not shut out changes reported until then; a workbook has no times.
   site.changes = [[at(-48, 'Хлеб будущий')]];
   expect(await load('changes', site.changesUrl)).toMatchObject({ version: 4, changed: 1 });
   site.rows = site.rows.map((row) => (row.spic === BREAD ? { ...row, ru: 'Хлеб из книги' } : row));
@@ -147,7 +147,7 @@ test('a feed that has gone back in time since the last load brings nothing old b
   expect(await load('changes', site.changesUrl)).toMatchObject({ version: 6, changed: 1 });
 });
 
-test('a relief that a source tells of changes no VAT: not of the code, not of a product, not of a line', async () => {
+test('a relief that a source reports changes no VAT: not of the code, not of a product, not of a line', async () => {
   await catalog.put([catalog.product({ sku: 'bread' })]);
   const relief = { lgotaId: 7, lgotaName: 'без НДС', vatPercent: 0, vat: 0, nds: 0, vat_percents: [0] };
   site.changes = [[{ mxik: BREAD, nameRu: 'Хлеб льготный', ...relief }]];
@@ -156,20 +156,20 @@ test('a relief that a source tells of changes no VAT: not of the code, not of a 
   expect((await catalog.ask('GET', '/v1/catalog/products/bread')).body['vat_percent']).toBe(12);
   const { body } = await catalog.ask('POST', '/v1/catalog/resolve', { items: [{ sku: 'bread' }] });
   expect(body.items[0]).toMatchObject({ vat_percent: 12, errors: [] });
-  // Where nobody has said a rate, it is asked for; none is taken from a relief.
+  // Where no rate was given, it is asked for; none is taken from a relief.
   const open = await catalog.put([catalog.product({ sku: 'open', vat_percent: undefined })]);
   expect(open.body.results[0]?.errors).toMatchObject([{ pointer: '/vat_percent', code: 'required' }]);
 });
 
 test('changes and codes out of force are fetched over and over by themselves, until the program ends', async () => {
   site.inactive = [BREAD];
-  const told: string[] = [];
+  const logged: string[] = [];
   const job = new ClassifierJob(
     catalog.gateway.app.get(LoadClassifier, { strict: false }),
     { changesUrl: site.changesUrl, inactiveUrl: site.inactiveUrl, everyMs: 10 },
-    createLogger('test', 'info', { write: (line: string) => void told.push(line) }),
+    createLogger('test', 'info', { write: (line: string) => void logged.push(line) }),
   );
-  const fetched = (): number => told.filter((line) => line.includes('register fetched')).length;
+  const fetched = (): number => logged.filter((line) => line.includes('register fetched')).length;
   job.onApplicationBootstrap();
   while (fetched() < 4) await delay(5);
   expect((await entry(BREAD)).active).toBe(false);
@@ -227,7 +227,7 @@ test('a source that stumbles is asked again; a load that was cut off goes on whe
   expect((await entry(BREAD)).name.ru).toBe('Хлеб иной');
 });
 
-test('while one load goes on another is told so; one that has died is out of the way', async () => {
+test('busy while another load goes on; a load that has died does not block', async () => {
   const runs = catalog.gateway.app.get(ImportRuns, { strict: false });
   await runs.claim('full', 'elsewhere');
   site.inactive = [BREAD];

@@ -84,8 +84,8 @@ export class Classifier {
 
   /**
    * All entries as JSON lines (docs/catalog.md), in memory that does not grow. Each carries its own version.
-   * @param version as of which: what a version that comes meanwhile replaces is given as it was. A reader who takes the
-   *   newest version among the lines for his own would else believe to have what he was not given.
+   * @param version as of which: what a version that comes meanwhile replaces is given as it was. Otherwise a reader that takes
+   *   the newest version among the lines for its own would assume entries that it was not given.
    */
   async *export(version: number): AsyncGenerator<string, void, undefined> {
     for (let after = ''; ;) {

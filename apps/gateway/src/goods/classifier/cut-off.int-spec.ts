@@ -1,4 +1,4 @@
-// Promise: whoever is killed while he goes back or loads, after any statement, leaves one whole version in force, the old or the new; the command run again comes to its end, and nobody is told that nothing happened when it did.
+// Promise: a process killed while it goes back or loads, after any statement, leaves one whole version in force, the old or the new; the command run again completes, and never answers "nothing happened" when it did.
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -123,7 +123,7 @@ describe.each(Object.entries(CASES))('%s', (_name, { from, run, again }) => {
   }
 
   /** @returns how often the old and how often the new version was found */
-  async function cutEverywhere(dies: boolean, check: (is: 'old' | 'new', told: unknown) => Promise<void>) {
+  async function cutEverywhere(dies: boolean, check: (is: 'old' | 'new', answer: unknown) => Promise<void>) {
     const { before, after, statements } = await worlds();
     const found = { old: 0, new: 0 };
     for (let cutAfter = 1; cutAfter <= statements; cutAfter += 1) {
@@ -131,7 +131,7 @@ describe.each(Object.entries(CASES))('%s', (_name, { from, run, again }) => {
       const line = new CuttingLine(new URL(database.url));
       const over = ClassifierRig.on(await line.listen());
       line.arm(cutAfter, { dies });
-      const told: unknown = await run(over).catch((error: unknown) => error);
+      const answer: unknown = await run(over).catch((error: unknown) => error);
       await over.end();
       await line.close();
       expect(line.wasCut).toBe(true);
@@ -139,7 +139,7 @@ describe.each(Object.entries(CASES))('%s', (_name, { from, run, again }) => {
       expect([before, after]).toContain(now);
       const is = now === before ? 'old' : 'new';
       found[is] += 1;
-      await check(is, told);
+      await check(is, answer);
       expect(await world()).toBe(after);
       expect((await admin.query('SELECT FROM classifier_drafts')).rowCount).toBe(0);
     }
@@ -155,10 +155,10 @@ describe.each(Object.entries(CASES))('%s', (_name, { from, run, again }) => {
     expect(found.new).toBeGreaterThan(0);
   });
 
-  test('cut off after any statement: what it says is what happened, and it can be told again at once', async () => {
+  test('cut off after any statement: what it reports is what happened, and it can be run again at once', async () => {
     let busy = 0;
-    const found = await cutEverywhere(false, async (is, told) => {
-      const saysApplied = (told as { kind?: string }).kind === 'applied';
+    const found = await cutEverywhere(false, async (is, answer) => {
+      const saysApplied = (answer as { kind?: string }).kind === 'applied';
       expect([is, saysApplied]).toEqual([is, is === 'new']);
       let outcome = await run(rig);
       if (outcome.kind === 'busy') {
@@ -169,7 +169,7 @@ describe.each(Object.entries(CASES))('%s', (_name, { from, run, again }) => {
       expect(outcome).toMatchObject(is === 'old' ? { kind: 'applied' } : again);
     });
     expect(found.new).toBeGreaterThan(0);
-    // Only where it never heard that its claim was written.
+    // Only where it got no answer to the write of its claim.
     expect(busy).toBe(1);
   });
 });
@@ -184,7 +184,7 @@ describe('who was taken for dead and is not', () => {
 
   afterAll(() => slow.end());
 
-  /** A load that hangs at its n-th file, for longer than anybody waits. */
+  /** A load that hangs at its n-th file, for longer than any caller waits. */
   async function hangingAt(file: number): Promise<{ loading: Promise<LoadOutcome> }> {
     await restore('first');
     site.asked.length = 0;
@@ -195,7 +195,7 @@ describe('who was taken for dead and is not', () => {
     return { loading };
   }
 
-  test('when somebody has gone on with its load, it puts nothing in force a second time', async () => {
+  test('when another process has gone on with its load, it puts nothing in force a second time', async () => {
     const { loading } = await hangingAt(2);
     expect(await rig.load('full', site.fullUrl)).toMatchObject({ kind: 'applied', version: 2 });
     const after = await world();
@@ -213,7 +213,7 @@ describe('who was taken for dead and is not', () => {
     expect(await world()).toBe(before);
   });
 
-  test('when somebody has gone on with it while it waits for its switch, one of them switches, with all of it', async () => {
+  test('when another process has gone on with it while it waits for its switch, one of them switches, with all of it', async () => {
     await restore('second');
     const after = await world();
     await restore('first');
@@ -239,7 +239,7 @@ describe('who was taken for dead and is not', () => {
     }
   }
 
-  test('when somebody went back meanwhile, that stays', async () => {
+  test('when a person went back meanwhile, that stays', async () => {
     const { loading } = await hangingAt(2);
     await restore('second');
     expect(await rig.back()).toMatchObject({ kind: 'applied', restored: 1 });

@@ -36,7 +36,7 @@ export class Drafts {
         return { spic: patch.spic, entry: { ...patch, ...sortedPackages(patch), word_keys: keys } };
       });
     await this.words.add(words);
-    // Round Prisma's client: it keeps the parameters of its last hundred log lines, also of those that nobody asked for.
+    // Round Prisma's client: it keeps the parameters of its last hundred log lines, also of those that were not asked for.
     await this.prisma.queryHot(Prisma.sql`
       INSERT INTO classifier_drafts AS d (import_id, spic, entry)
       SELECT ${importId}::int, n.spic, n.entry

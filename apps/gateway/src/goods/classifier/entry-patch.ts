@@ -7,7 +7,7 @@ export interface EntryNames {
   en?: string;
 }
 
-/** What a source says of a code. What it does not say stays as it was: no source tells everything. */
+/** What a source says of a code. What it does not say stays as it was: no source is complete. */
 export interface EntryPatch {
   spic: string;
   name: EntryNames;

@@ -30,7 +30,7 @@ const TIMEOUT_MS = 20 * 60_000;
 
 /**
  * Puts the content of an earlier version in force again, as a new version: readers who ask what is newer see it like any
- * other, merchants are told of the products it touches, and it stands on every merchant's trail. Nothing is fetched by
+ * other, merchants are notified of the products it touches, and it stands on every merchant's trail. Nothing is fetched by
  * itself afterwards until a person says so: the source would at once bring back what was just taken out of force.
  */
 @Injectable()
@@ -78,7 +78,7 @@ export class GoBack {
       timeout: TIMEOUT_MS,
       maxWait: 10_000,
     });
-    await this.notices.tell(ALL_MERCHANTS);
+    await this.notices.publish(ALL_MERCHANTS);
     return outcome;
   }
 

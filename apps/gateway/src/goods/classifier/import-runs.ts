@@ -27,7 +27,7 @@ export type RunKind = ImportKind | 'back';
 
 export interface ImportRun {
   id: number;
-  /** How often it was claimed so far: whoever has an older number has lost it to somebody else. */
+  /** How often it was claimed so far: a process with an older number has lost it to another. */
   claims: number;
   kind: RunKind;
   source: string;
@@ -46,23 +46,23 @@ export type Claimed =
   | { kind: 'claimed'; run: ImportRun }
   /** Another load goes on. */
   | { kind: 'busy' }
-  /** Somebody went back to an earlier version: only a person may load. */
+  /** A person went back to an earlier version: only a person may load. */
   | { kind: 'held' };
 
 const nothingYet = (): ImportProgress => ({ rows: 0, rejected: 0, samples: [] });
 
-/** Somebody else has taken this load over, or cleared it away: nothing of it may be put in force from here. */
+/** Another process has taken this load over, or deleted it: nothing of it may be put in force from here. */
 export class RunLost extends Error {
   override readonly name = 'RunLost';
 
   constructor() {
-    super('It was not heard of for a while, and another load has taken its place.');
+    super('It gave no sign of life for a while, and another load has taken its place.');
   }
 }
 
 /** How often a load says that it is alive. */
 const BEAT_MS = 5_000;
-/** A load that has not been heard of for so long has died with its program. */
+/** A load without a sign of life for so long has died with its program. */
 const DEAD_AFTER = '30 seconds';
 /** What was read longer ago is not gone on with. */
 const RESUMED_WITHIN = '1 day';
@@ -76,14 +76,14 @@ const CLAIM_LOCK = 0x4349; // "CI"
 export class ImportRuns {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** @param unattended nobody has asked for this very load */
+  /** @param unattended not requested by a person */
   async claim(kind: RunKind, source: string, { unattended = false } = {}): Promise<Claimed> {
     return this.prisma.$transaction(async (tx) => {
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(${CLAIM_LOCK}::int4, 0)`;
       const busy = await tx.$queryRaw<unknown[]>`
         SELECT 1 FROM classifier_imports WHERE state = 'loading' AND seen_at > now() - ${DEAD_AFTER}::text::interval`;
       if (busy.length > 0) return { kind: 'busy' };
-      // After the look for who is at work: going back is claimed like a load, and holds with its commit.
+      // After the check for a load at work: going back is claimed like a load, and holds with its commit.
       const held = await tx.$queryRaw<unknown[]>`SELECT 1 FROM classifier_imports WHERE holds_fetching LIMIT 1`;
       if (unattended && held.length > 0) return { kind: 'held' };
       const [resumed] = await tx.$queryRaw<ImportRun[]>`
@@ -92,7 +92,7 @@ export class ImportRuns {
           AND state <> 'applied' AND cursor IS NOT NULL AND started_at > now() - ${RESUMED_WITHIN}::text::interval
         RETURNING id, claims, kind, source, cursor, progress`;
       if (resumed) return { kind: 'claimed', run: { ...resumed, progress: { ...nothingYet(), ...resumed.progress } } };
-      // What was left of loads that nobody goes on with; those of other kinds may still be.
+      // What was left of loads that no process goes on with; those of other kinds may still be.
       await tx.$executeRaw`
         UPDATE classifier_imports SET state = 'failed', cursor = NULL, error = coalesce(error, 'It was cut off.'),
                finished_at = coalesce(finished_at, now())
@@ -155,7 +155,7 @@ export class ImportRuns {
     return row ?? null;
   }
 
-  /** Until when what the source told is in force, going back included; null = nobody knows. */
+  /** Until when the source's changes are in force, going back included; null = unknown. */
   async reachedAt(): Promise<Date | null> {
     const [row] = await this.prisma.$queryRaw<{ reached_at: Date | null }[]>`
       SELECT reached_at FROM classifier_imports WHERE state = 'applied' ORDER BY finished_at DESC, id DESC LIMIT 1`;

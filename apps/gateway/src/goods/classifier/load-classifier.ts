@@ -22,19 +22,19 @@ import type { WrittenVersion } from './write-version.js';
 export type LoadOutcome =
   | ({ kind: 'applied'; importId: number; rows: number; rejected: number } & WrittenVersion)
   | { kind: 'busy' }
-  /** Somebody went back to an earlier version; only of unattended loads. */
+  /** A person went back to an earlier version; only of unattended loads. */
   | { kind: 'held' }
   /** Nothing of it is in force. `resumable`: the same load again goes on where this one ended. */
   | { kind: 'failed'; importId: number; reason: string };
 
 export interface LoadOptions {
-  /** `share`: of the file that is read now, from 0 to 1; null = nobody knows its length. */
+  /** `share`: of the file that is read now, from 0 to 1; null = its length is unknown. */
   onProgress?: (progress: { rows: number; rejected: number; share: number | null }) => void;
   /** Pauses before a source is asked again, ms. */
   pausesMs?: readonly number[];
-  /** Nobody has asked for this very load. */
+  /** Not requested by a person. */
   unattended?: boolean;
-  /** A person has looked: the source may end suspiciously many codes. */
+  /** A person has checked: the source may end suspiciously many codes. */
   allowsFewer?: boolean;
 }
 
@@ -67,7 +67,7 @@ export class LoadClassifier {
     private readonly scratch: ScratchFolders,
   ) {}
 
-  /** @param source a URL, or a file's path @throws what is nobody's fault but ours */
+  /** @param source a URL, or a file's path @throws only on a fault of our own */
   async execute(kind: ImportKind, source: string, options: LoadOptions = {}): Promise<LoadOutcome> {
     const { unattended = false, allowsFewer = false } = options;
     const claimed = await this.runs.claim(kind, source, { unattended });
@@ -86,7 +86,7 @@ export class LoadClassifier {
     }
   }
 
-  /** @throws what is nobody's fault but ours */
+  /** @throws only on a fault of our own */
   private async outcomeOf(run: ImportRun, error: unknown): Promise<LoadOutcome> {
     const reason = error instanceof Error ? error.message : String(error);
     // What was read and is wrong is read anew: going on with it would fail again, or hide what was left out.

@@ -4,7 +4,7 @@ import type { PrismaService } from '#database';
 export interface ContentInForce {
   /** The newest version; 0 = there is no register yet. */
   version: number;
-  /** Whose content it has: its own, or an earlier one's that somebody went back to. */
+  /** Whose content it has: its own, or an earlier one's that a person went back to. */
   content: number;
 }
 
@@ -21,7 +21,7 @@ export interface KeptVersion {
 }
 
 export interface ClassifierStatus extends ContentInForce {
-  /** `held`: somebody went back, and nothing is fetched until `classifier resume` or a load by hand. */
+  /** `held`: a person went back, and nothing is fetched until `classifier resume` or a load by hand. */
   fetching: 'on' | 'held';
   /** Newest first, at most MAX_SHOWN. */
   versions: KeptVersion[];

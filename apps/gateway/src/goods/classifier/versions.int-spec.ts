@@ -72,7 +72,7 @@ async function loadNextVersion(): Promise<void> {
   expect(await load('full', site.fullUrl)).toMatchObject({ kind: 'applied', version: 2 });
 }
 
-test('going back puts the version before in force as a new one, on every trail, and tells whose products it touches', async () => {
+test('going back puts the version before in force as a new one, on every trail, and notifies the merchants whose products it touches', async () => {
   const { merchantId } = await catalog.stranger();
   await catalog.put([catalog.product({ sku: 'bread' })]);
   const contentBefore = (await entry(BREAD)).name;
@@ -102,7 +102,7 @@ test('going back puts the version before in force as a new one, on every trail, 
   expect(body.items.map(({ errors }) => errors[0]?.code)).toEqual([undefined, 'E-013']);
 });
 
-test('one can go back to any version that was, also to the one that was left; what is in force already is told so', async () => {
+test('one can go back to any version that was, also to the one that was left; what is in force already is reported as such', async () => {
   expect(await back()).toMatchObject({
     kind: 'refused',
     reason: expect.stringContaining('no version before') as unknown,
@@ -130,16 +130,16 @@ test('after going back nothing is fetched by itself until a person says so, and 
   site.changes = [[{ mxik: CHEESE, nameRu: 'Сыр иной', updatedAt: new Date().toISOString() }]];
   expect(await load('changes', site.changesUrl)).toMatchObject({ version: 3 });
   expect(await back()).toMatchObject({ version: 4, restored: 2 });
-  const told: string[] = [];
+  const logged: string[] = [];
   const job = new ClassifierJob(
     catalog.gateway.app.get(LoadClassifier, { strict: false }),
     { changesUrl: site.changesUrl, inactiveUrl: undefined, everyMs: 1_000_000 },
-    createLogger('test', 'info', { write: (line: string) => void told.push(line) }),
+    createLogger('test', 'info', { write: (line: string) => void logged.push(line) }),
   );
   site.asked.length = 0;
   await job.fetchChanges();
   expect(site.asked).toEqual([]);
-  expect(told.join()).toContain('classifier resume');
+  expect(logged.join()).toContain('classifier resume');
   expect(await catalog.gateway.app.get(GoBack, { strict: false }).resume(OPERATOR, 'mended')).toBe(true);
   expect(await catalog.gateway.app.get(GoBack, { strict: false }).resume(OPERATOR, 'mended')).toBe(false);
   const [record] = await catalog.gateway.prisma.auditRecord.findMany({ where: { action: 'classifier.resume' } });
@@ -162,7 +162,7 @@ test('a load by hand lifts the hold; one that was cut off before is not gone on 
   expect(await load('changes', site.changesUrl, { unattended: true })).toMatchObject({ kind: 'applied' });
 });
 
-test('while a load goes on nobody goes back', async () => {
+test('busy for going back while a load goes on', async () => {
   await loadNextVersion();
   await catalog.gateway.app.get(ImportRuns, { strict: false }).claim('full', 'elsewhere');
   const before = await world();
@@ -192,7 +192,7 @@ const someCodes = (count: number): string[] => [
   ...Array.from({ length: count }, (_, index) => codeOf(index + 1)),
 ];
 
-test('suspiciously fewer codes are not taken over, and are when a person has looked; a mended source is read anew', async () => {
+test('suspiciously fewer codes are not taken over, and are when a person has checked; a mended source is read anew', async () => {
   await storeMany();
   const before = await world();
   const file = await workbook(someCodes(COUNT - 300));

@@ -21,7 +21,7 @@ export interface WrittenVersion extends EntryCounts {
 const VERSION_LOCK = 0x434c; // "CL"
 /** More than any sample has. */
 const MANY_ENTRIES = 1_000;
-/** One code of so many may end in one version before somebody has to look: real ones end a few of a thousand. */
+/** One code of so many may end in one version before a person has to check: real ones end a few of a thousand. */
 const ENDED_AT_MOST_ONE_OF = 10;
 /** Skus that an event names; the list has all. */
 const SKUS_PER_EVENT = 100;
@@ -36,7 +36,7 @@ export async function lockVersions(tx: Prisma.TransactionClient): Promise<void> 
 }
 
 /**
- * Makes `merged` the next version: entries that differ, the history of what they were, and what merchants are told.
+ * Makes `merged` the next version: entries that differ, the history of what they were, and the events of merchants.
  * @param merged rows of spic, name, packages, units, marked, cash_allowed, vat_percents, active, changed_at and word_keys
  * @param isWhole the source claims to have every code: it is refused when it would end suspiciously many
  * @throws UnreadableFile
@@ -50,7 +50,7 @@ export async function writeVersion(
   const counts = await writeEntries(tx, next, merged);
   if (isWhole) await refuseCutOff(tx, counts.ended);
   const version = counts.added + counts.changed > 0 ? next : null;
-  return { version, ...counts, affected: version === null ? 0 : await tellMerchants(tx, version) };
+  return { version, ...counts, affected: version === null ? 0 : await notifyMerchants(tx, version) };
 }
 
 /** A tenth of a register does not end in one day: more likely the source was cut off. A sample may be replaced. */
@@ -67,7 +67,7 @@ async function refuseCutOff(tx: Prisma.TransactionClient, ended: number): Promis
 async function nextVersion(tx: Prisma.TransactionClient): Promise<number> {
   const [row] = await tx.$queryRaw<{ next: number }[]>`
     SELECT greatest((SELECT max(version) FROM classifier_entries), (SELECT max(version) FROM classifier_imports), 0) + 1 AS next`;
-  if (!row) throw new Error('the database did not tell a version');
+  if (!row) throw new Error('the database did not return a version');
   return row.next;
 }
 
@@ -98,7 +98,7 @@ async function writeEntries(tx: Prisma.TransactionClient, version: number, merge
 }
 
 /** @returns how many products of all merchants are affected */
-async function tellMerchants(tx: Prisma.TransactionClient, version: number): Promise<number> {
+async function notifyMerchants(tx: Prisma.TransactionClient, version: number): Promise<number> {
   await tx.$executeRaw`
     INSERT INTO affected_products (merchant_id, version, sku, spic, reasons)
     SELECT merchant_id, ${version}, sku, spic, reasons FROM (

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ScratchFolders } from './scratch-folders.js';
 
-/** Room on disk for files that are too large for memory. */
+/** Space on disk for files that are too large for memory. */
 @Module({ providers: [ScratchFolders], exports: [ScratchFolders] })
 export class ScratchModule {}

@@ -1,4 +1,4 @@
-// Promise: a spreadsheet of any size passes in flat memory, and one that is broken or meant ill is told so, row by row where that is possible.
+// Promise: a spreadsheet of any size passes in flat memory, and a broken or hostile one is reported as such, row by row where that is possible.
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -103,7 +103,7 @@ test('rows whose numbers make no sense are counted, each with a number of its ow
   expect((await all(readXlsx(file))).map(({ number }) => number)).toEqual([7, 8, 9, 10, 11, 12, 20]);
 });
 
-test('how much was read is told, up to all of it', async () => {
+test('progress is reported, up to all of it', async () => {
   const rows = Array.from({ length: 5_000 }, (_, index): Cell[] => [index, randomBytes(20).toString('hex')]);
   await pipeline(xlsxStream(rows), createWriteStream(file));
   const shares: number[] = [];
@@ -120,7 +120,7 @@ test.each<[string, () => Promise<void>, string]>([
   ['a bomb', () => workbook({ 'xl/worksheets/sheet1.xml': Buffer.alloc(64 * 1024 * 1024, ' ') }), 'unpacks to'],
   ['broken XML', () => workbook({ 'xl/worksheets/sheet1.xml': '<worksheet><row></worksheet>' }), 'damaged'],
   ['no UTF-8', () => workbook({ 'xl/worksheets/sheet1.xml': Buffer.from([0x3c, 0x61, 0xff, 0xfe]) }), 'damaged'],
-])('%s is told as such', async (_name, write, message) => {
+])('%s is reported as such', async (_name, write, message) => {
   await write();
   const reading = all(readXlsx(file));
   await expect(reading).rejects.toThrow(UnreadableFile);

@@ -10,7 +10,7 @@ import { TextTable } from './text-table.js';
 const MAX_SHEET_BYTES = 4 * 1024 ** 3;
 const MAX_TEXTS_BYTES = 256 * 1024 ** 2;
 const MAX_ENTRIES = 1_000;
-/** Packed a thousandfold means that somebody wants it so; real sheets reach a tenth of this. */
+/** Packed a thousandfold is an attack; real sheets reach a tenth of this. */
 const MAX_RATIO = 250;
 const RATIO_COUNTS_FROM_BYTES = 10 * 1024 ** 2;
 /** Ten times as many as a spreadsheet program can write. */
@@ -253,7 +253,7 @@ class RowReader {
   }
 }
 
-/** `1.12E5` is how a spreadsheet writes 112000; a whole number is told as one. */
+/** `1.12E5` is how a spreadsheet writes 112000; a whole number is read as one. */
 function plainNumber(value: string): string {
   if (!/[eE.]/.test(value)) return value;
   const number = Number(value);

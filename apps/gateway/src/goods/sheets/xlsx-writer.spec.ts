@@ -68,7 +68,7 @@ test('rows one by one: one sheet, in order, however many', async () => {
   expect(sheets).toEqual([rows.map(([at]) => [String(at)])]);
 });
 
-test('a failure of the rows is a failure of the file; whoever stops reading ends the rows', async () => {
+test('a failure of the rows is a failure of the file; a reader that stops ends the rows', async () => {
   async function* failing(): AsyncGenerator<SheetPiece> {
     yield pieceOf([['a']]);
     await Promise.reject(new Error('the database is gone'));

@@ -18,7 +18,7 @@ export interface WorkbookOptions {
   rowsPerSheet?: number;
 }
 
-/** Below Excel's bound, with room for the head. */
+/** Below Excel's bound, with space for the head. */
 const ROWS_PER_SHEET = 1_000_000;
 /** Rows of a piece where they come one by one. */
 const ROWS_PER_PIECE = 200;
@@ -67,7 +67,7 @@ async function* piecesOf(
  * A workbook as a stream, in memory that does not grow with the rows: sheets are written as they come, the parts that count
  * them at the end. Texts stand in their cells ("inline"): a table of shared texts would have to be complete before the first
  * row could be read. Reading slowly slows the pieces down. When they fail, the stream fails with their error; when the stream
- * is destroyed, they are returned, also when nobody has begun to read them.
+ * is destroyed, they are returned, also when reading has not begun.
  */
 export function xlsxWorkbook(pieces: AsyncGenerator<SheetPiece>, options: WorkbookOptions = {}): Readable {
   const zip = new ZipFile();

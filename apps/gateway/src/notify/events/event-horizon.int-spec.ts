@@ -90,8 +90,8 @@ test('a transaction that does nothing is ended by the server after seconds: its 
     const rows = await quick.query("SELECT FROM pg_stat_activity WHERE state = 'idle in transaction'");
     return rows.rows.length > 0;
   }, 'the transaction is open');
-  const told = await write(quick, 'mer_b');
+  const written = await write(quick, 'mer_b');
   await expect(stalled).rejects.toThrow();
-  expect(await idsOf('mer_b')).toEqual([told]);
+  expect(await idsOf('mer_b')).toEqual([written]);
   await quick.end();
 });

@@ -1,4 +1,4 @@
-// Promise: whoever follows the cursor of the event log sees each of the merchant's events once, whatever commits meanwhile.
+// Promise: a client that follows the cursor of the event log sees each of the merchant's events once, whatever commits meanwhile.
 import pg from 'pg';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';

@@ -18,16 +18,16 @@ export class EventsQuery extends PageQuery {
 
 export interface EventPage {
   data: EventView[];
-  /** Where to go on, also at the end: asked again with it, the list tells what has happened since. Null: nothing yet. */
+  /** Where to go on, also at the end: asked again with it, the list holds what has happened since. Null: nothing yet. */
   next_cursor: string | null;
   has_more: boolean;
 }
 
 const DEFAULT_LIMIT = 20;
-/** With a filter so many are looked at for one page: a rare type must not make a request read the whole log. */
-const LOOKED_AT = 5_000;
+/** With a filter so many are read for one page: a rare type must not make a request read the whole log. */
+const READ_WITH_FILTER = 5_000;
 
-/** GET /v1/events: oldest first; whoever follows the cursor misses nothing. */
+/** GET /v1/events: oldest first; a client that follows the cursor misses nothing. */
 @Injectable()
 export class ListEvents {
   constructor(private readonly events: EventReader) {}
@@ -37,8 +37,8 @@ export class ListEvents {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
     const after = await this.positionOf(merchantId, query.cursor);
     const patterns = query.type?.split(',') ?? ['*'];
-    const lookAt = query.type === undefined ? limit + 1 : LOOKED_AT;
-    const rows = await this.events.readAfter(merchantId, after, lookAt);
+    const readLimit = query.type === undefined ? limit + 1 : READ_WITH_FILTER;
+    const rows = await this.events.readAfter(merchantId, after, readLimit);
     const wanted = rows.filter(({ type }) => wants(patterns, type));
     const isCut = wanted.length > limit;
     const page = wanted.slice(0, limit);
@@ -46,7 +46,7 @@ export class ListEvents {
     return {
       data: page.map(eventView),
       next_cursor: last ? cursorOf(last) : (query.cursor ?? null),
-      has_more: isCut || rows.length === lookAt,
+      has_more: isCut || rows.length === readLimit,
     };
   }
 

@@ -1,4 +1,4 @@
-// Promise: a callback is asked for only by whoever can check it: nothing is told in a name that anybody could borrow.
+// Promise: a callback is accepted only where its receiver can verify it: nothing is sent unsigned.
 import 'reflect-metadata';
 import { parseCidr } from '#outgoing';
 import { newId } from '#runtime';
@@ -23,7 +23,7 @@ afterEach(() => fixture.gateway.prisma.webhookSecret.deleteMany());
 const outcome = ({ status, body }: SalesAnswer): string =>
   `${status} ${body.code ?? body.status} ${body.errors?.[0]?.pointer ?? ''}`.trimEnd();
 const sale = (more: object = {}): object => fixture.saleOf([fixture.item('bread', 1_000, 2)], more);
-const withCallback = (more: object = {}): object => sale({ callback_url: `${receiver.url}/told`, ...more });
+const withCallback = (more: object = {}): object => sale({ callback_url: `${receiver.url}/callback`, ...more });
 const post = (body: object, key?: string): Promise<SalesAnswer> =>
   fixture.ask('POST', '/v1/receipts', body, key === undefined ? {} : { headers: { 'idempotency-key': key } });
 
@@ -34,7 +34,7 @@ async function showSecret(): Promise<string> {
   return (answer.body as unknown as { secret: string }).secret;
 }
 
-test('without a secret that somebody has seen, callback_url is refused and nothing is stored', async () => {
+test('422 for callback_url without a secret that was shown, and nothing is stored', async () => {
   const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)]);
   const before = await fixture.gateway.world();
   expect(outcome(await post(withCallback()))).toBe('422 callback_secret_missing /callback_url');
@@ -43,7 +43,7 @@ test('without a secret that somebody has seen, callback_url is refused and nothi
   );
   const batch = await fixture.ask('POST', '/v1/receipts/batch', { receipts: [withCallback({ external_id: 'b-1' })] });
   expect(batch.body.data[0]).toMatchObject({ status: 422, problem: { code: 'callback_secret_missing' } });
-  const refund = await fixture.refund(saleId, { callback_url: `${receiver.url}/told` });
+  const refund = await fixture.refund(saleId, { callback_url: `${receiver.url}/callback` });
   expect(outcome(refund)).toBe('422 callback_secret_missing /callback_url');
   expect(refund.body.detail).toContain('/v1/webhooks/callbacks/rotate-secret');
   expect(await fixture.gateway.world()).toBe(before);
@@ -55,21 +55,21 @@ test('from the moment in which it was shown, callbacks are taken', async () => {
   expect(await showSecret()).toMatch(/^whsec_/);
   expect(outcome(await post(withCallback()))).toBe('202 accepted');
   const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)]);
-  expect(outcome(await fixture.refund(saleId, { callback_url: `${receiver.url}/told` }))).toBe('202 accepted');
+  expect(outcome(await fixture.refund(saleId, { callback_url: `${receiver.url}/callback` }))).toBe('202 accepted');
 });
 
 test('what was taken before the rule is answered as ever, and its callback is not sent unsigned', async () => {
   await showSecret();
   const first = await post(withCallback(), 'before');
   const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)]);
-  const body = { callback_url: `${receiver.url}/told`, external_id: 'refund-before' };
+  const body = { callback_url: `${receiver.url}/callback`, external_id: 'refund-before' };
   const refund = await fixture.refund(saleId, body);
   await fixture.gateway.prisma.webhookSecret.deleteMany();
   const again = await post(withCallback(), 'before');
   expect([again.status, again.body.id]).toEqual([202, first.body.id]);
   const refundAgain = await fixture.refund(saleId, body);
   expect([refundAgain.status, refundAgain.body.id]).toEqual([202, refund.body.id]);
-  const told = receiver.received.length;
+  const receivedBefore = receiver.received.length;
   await fixture.gateway.prisma.$executeRaw`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     VALUES (${newId('evt')}, ${fixture.gateway.merchantId}, 'receipt.unknown', ${first.body.id}, '{}')`;
@@ -80,5 +80,5 @@ test('what was taken before the rule is answered as ever, and its callback is no
     });
   while ((await delivery())?.state !== 'failed') await new Promise((resolve) => setTimeout(resolve, 20));
   expect((await delivery())?.attempts).toMatchObject([{ number: 1, outcome: 'not_sent', httpStatus: null }]);
-  expect(receiver.received).toHaveLength(told);
+  expect(receiver.received).toHaveLength(receivedBefore);
 });

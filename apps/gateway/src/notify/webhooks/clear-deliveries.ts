@@ -3,12 +3,12 @@ import { PrismaService } from '#database';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 
-/** Few enough that nobody waits for their rows. */
+/** Few enough that no other writer waits for their rows. */
 const AT_ONCE = 500;
 
 /**
  * Removes deliveries, with their attempts, once their last attempt is older than WEBHOOK_KEEP_DAYS; also those that were to go
- * to an endpoint that has been deleted for so long. What is still to be sent is never touched, and events stay: whoever
+ * to an endpoint that has been deleted for so long. What is still to be sent is never touched, and events stay: a client that
  * reads the log misses nothing.
  */
 @Injectable()

@@ -7,7 +7,7 @@ import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.
 import { PlanDeliveries } from './plan-deliveries.js';
 import { SendDeliveries } from './send-deliveries.js';
 
-const LOOK_EVERY_MS = 500;
+const POLL_EVERY_MS = 500;
 /** Days pass until something is old. */
 const CLEAR_EVERY_MS = 600_000;
 /** Receivers that are served at the same time by this process, and of these how many that fail. */
@@ -16,7 +16,7 @@ const PLACES_OF_FAILING = 16;
 
 /**
  * Makes and sends deliveries beside the requests of this gateway, with nothing of the lanes: no queue, no relay. Several
- * gateways share the work by locks that nobody waits for.
+ * gateways share the work by locks that are never waited for.
  */
 @Injectable()
 export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -38,7 +38,7 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
   ) {
     // What a round could not do, because the database is away or a lock was not to be had, the next one does.
     this.rounds = [
-      { name: 'planning deliveries', everyMs: LOOK_EVERY_MS, run: () => plan.execute() },
+      { name: 'planning deliveries', everyMs: POLL_EVERY_MS, run: () => plan.execute() },
       { name: 'clearing deliveries', everyMs: CLEAR_EVERY_MS, run: () => clearing.execute() },
     ].map((work) => new Periodic(work, logger));
   }
@@ -55,14 +55,14 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
     await Promise.all(this.turns);
   }
 
-  /** Twice a second, and as soon as a place becomes free for which somebody waits. */
+  /** Twice a second, and as soon as a place becomes free for which a delivery waits. */
   private async claimAgainAndAgain(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       this.placeIsFree = new AbortController();
       await this.claim().catch((error: unknown) => this.logger.warn({ err: error }, 'webhooks could not be worked on'));
       const woken = AbortSignal.any([signal, this.placeIsFree.signal]);
-      const pauseMs = LOOK_EVERY_MS * (0.8 + Math.random() * 0.4);
+      const pauseMs = POLL_EVERY_MS * (0.8 + Math.random() * 0.4);
       await delay(pauseMs, undefined, { signal: woken, ref: false }).catch(() => 'woken');
     }
   }

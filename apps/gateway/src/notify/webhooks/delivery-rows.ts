@@ -36,7 +36,7 @@ export async function insertDeliveries(tx: Tx, deliveries: readonly NewDelivery[
   return rows.map(({ id }) => id);
 }
 
-/** Something is due for them. Whoever has one in hand sees by `wakes` that more has come. */
+/** Something is due for them. The gateway that has one in hand sees by `wakes` that more has come. */
 export async function wakeEndpoints(tx: Tx, endpointIds: readonly string[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE webhook_endpoints SET due_at = least(due_at, now()), wakes = wakes + 1

@@ -3,12 +3,12 @@ import { writeEvent } from '#ledger';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 
-/** Stops sending to an endpoint that does not want it or has been away for too long; people are told by an event. */
+/** Stops sending to an endpoint that does not want it or has been away for too long; an event reports it. */
 @Injectable()
 export class DisableEndpoint {
   constructor(private readonly changes: AuditedChange) {}
 
-  /** What waits stays and goes out when somebody enables the endpoint again. */
+  /** What waits stays and goes out when the endpoint is enabled again. */
   async execute(endpoint: { id: string; merchant_id: string; url: string }, reason: string): Promise<void> {
     const { id, merchant_id: merchantId } = endpoint;
     const caller = { merchantId, actor: 'gateway', address: null, requestId: newId('req') };

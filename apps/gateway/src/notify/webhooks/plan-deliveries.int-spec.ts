@@ -37,7 +37,7 @@ async function merchants(count: number): Promise<string[]> {
   return ids;
 }
 
-async function tell(merchantIds: readonly string[], events: number): Promise<void> {
+async function publish(merchantIds: readonly string[], events: number): Promise<void> {
   await prisma.$executeRaw`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     SELECT 'evt_' || m.id || nextval('lane_place_seq'), m.id, 'device.online', 'dev_' || n, '{}'
@@ -61,7 +61,7 @@ async function endpointFor(merchantIds: readonly string[]): Promise<void> {
 
 test('120 merchants with more than a round can make: each has its turn within three', async () => {
   const ids = await merchants(120);
-  await tell(ids, 200);
+  await publish(ids, 200);
   await endpointFor(ids);
   const plan = planner();
   for (let round = 0; round < 3; round += 1) expect(await plan.execute()).toBe(true);
@@ -71,8 +71,8 @@ test('120 merchants with more than a round can make: each has its turn within th
 test('a merchant with a long backlog leaves the round to the others, and is done in the end', async () => {
   const ids = await merchants(3);
   const [long = '', ...short] = ids;
-  await tell([long], 5_000);
-  await tell(short, 1);
+  await publish([long], 5_000);
+  await publish(short, 1);
   await endpointFor(ids);
   const plan = planner();
   await plan.execute();
@@ -89,7 +89,7 @@ test('a merchant with a long backlog leaves the round to the others, and is done
 
 test('one whose deliveries cannot be made does not keep the others waiting', async () => {
   const ids = await merchants(5);
-  await tell(ids, 3);
+  await publish(ids, 3);
   await endpointFor(ids);
   await owner.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
     CREATE TRIGGER refuse BEFORE INSERT ON webhook_deliveries FOR EACH ROW WHEN (NEW.merchant_id = '${ids[1]}') EXECUTE FUNCTION refuse()`);
@@ -105,7 +105,7 @@ test('one whose deliveries cannot be made does not keep the others waiting', asy
 
 test('several gateways at the same time make each delivery once', async () => {
   const ids = await merchants(60);
-  await tell(ids, 50);
+  await publish(ids, 50);
   await endpointFor(ids);
   const planners = [planner(), planner(), planner()];
   for (let round = 0; round < 6; round += 1) await Promise.all(planners.map((plan) => plan.execute()));

@@ -6,14 +6,14 @@ import { wants } from '../events/event-patterns.js';
 import { LOGGER } from '../../tokens.js';
 import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
 
-/** What a receipt's own `callback_url` is told. */
+/** What is sent to a receipt's own `callback_url`. */
 const CALLBACK_TYPES = ['receipt', 'refund'].flatMap((what) =>
   ['registered', 'rejected', 'unknown', 'cancelled', 'duplicate_suspected'].map((happened) => `${what}.${happened}`),
 );
-/** Made for one endpoint at somebody's wish, with its delivery (replay-events.ts). */
+/** Made for one endpoint on request, with its delivery (replay-events.ts). */
 export const TEST_EVENT = 'webhook.test';
 
-/** Merchants of one round, and the events that it looks at, shared out evenly: a long backlog takes no more than its share. */
+/** Merchants of one round, and the events that it reads, shared out evenly: a long backlog takes no more than its share. */
 const MERCHANTS_AT_ONCE = 50;
 const EVENTS_AT_ONCE = 2_000;
 const EVENTS_OF_MERCHANT = 1_000;
@@ -83,7 +83,7 @@ export class PlanDeliveries {
     }
   }
 
-  /** One look into the index per merchant, by their ids. */
+  /** One read of the index per merchant, by their ids. */
   private async merchantsWithNews(): Promise<string[]> {
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
       SELECT m.id FROM merchants m
@@ -156,7 +156,7 @@ export class PlanDeliveries {
 
 interface BatchEnd {
   merchantId: string;
-  /** Position of the last event that was looked at. */
+  /** Position of the last event that was read. */
   last: bigint;
   /** How many were. */
   of: number;

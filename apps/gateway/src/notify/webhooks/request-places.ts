@@ -25,7 +25,7 @@ export class RequestPlaces {
     }
   }
 
-  /** Resolves when a place has become free; somebody else may have taken it by then. */
+  /** Resolves when a place has become free; another delivery may have taken it by then. */
   change(): Promise<void> {
     if (this.free > 0) return Promise.resolve();
     return new Promise((resolve) => this.waiting.push(resolve));

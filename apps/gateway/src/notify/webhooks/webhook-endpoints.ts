@@ -153,7 +153,7 @@ export class WebhookEndpoints {
     return { secret, previous_valid_until: previousUntil?.toISOString() ?? null };
   }
 
-  /** Asked for here so that a mistake is told at once; each call asks again, names move. */
+  /** Asked for here so that a mistake is reported at once; each call asks again, names move. */
   private async checkedUrl(text: string): Promise<string> {
     const verdict = await this.guard.check(text);
     switch (verdict.kind) {

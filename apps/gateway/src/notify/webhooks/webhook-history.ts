@@ -51,7 +51,7 @@ export class WebhookHistory {
     return this.page({ endpointId: webhookId, ...state }, query);
   }
 
-  /** What a receipt's `callback_url` was told, newest first; of a receipt that is not the merchant's: nothing. */
+  /** What was sent to a receipt's `callback_url`, newest first; of a receipt that is not the merchant's: nothing. */
   callbacks(merchantId: string, query: CallbacksQuery): Promise<Page<DeliveryView>> {
     return this.page({ merchantId, subjectId: query.receipt_id, endpoint: { kind: 'callback' } }, query);
   }

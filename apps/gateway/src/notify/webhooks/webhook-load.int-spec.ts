@@ -46,7 +46,7 @@ async function webhook(more: Record<string, unknown> = {}): Promise<{ id: string
 }
 
 /** Events of the merchant, each of a receipt of its own unless one is named. @returns their ids */
-async function tell(count: number, subjectId?: string): Promise<string[]> {
+async function publish(count: number, subjectId?: string): Promise<string[]> {
   const events = Array.from({ length: count }, () => ({ id: newId('evt'), subject: subjectId ?? newId('rcp') }));
   await fixture.prisma.$executeRaw`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -72,7 +72,7 @@ describe('sending', () => {
         response.writeHead(204).end();
       }, 100);
     };
-    await tell(600);
+    await publish(600);
     await until(() => receiver.received.length >= 600);
     expect(most).toBeGreaterThan(12);
     await until(async () => (await column(hook.id)).leaseUntil === null);
@@ -90,7 +90,7 @@ describe('sending', () => {
         response.writeHead(status).end();
       }, 50);
     };
-    await tell(60);
+    await publish(60);
     await until(async () => (await column(hook.id)).concurrency < 8);
     await until(() => receiver.received.length >= 60);
     await until(async () => (await column(hook.id)).leaseUntil === null);
@@ -101,7 +101,7 @@ describe('sending', () => {
     const hook = await webhook();
     receiver.answer = ({ event }, response) =>
       void response.writeHead(event.id.charCodeAt(event.id.length - 1) % 2 === 0 ? 400 : 204).end();
-    await tell(60);
+    await publish(60);
     await until(() => receiver.received.length >= 60);
     await until(async () => (await column(hook.id)).leaseUntil === null);
     expect((await column(hook.id)).concurrency).toBeGreaterThanOrEqual(8);
@@ -121,7 +121,7 @@ describe('sending', () => {
       ...{ id: newId('whk'), merchantId, kind: 'callback' as const, url: `${receiver.url}/busy/${index}`, events: [] },
     }));
     await fixture.prisma.webhookEndpoint.createMany({ data });
-    await tell(backlog);
+    await publish(backlog);
     const rows = await fixture.prisma.event.findMany({
       where: { merchantId },
       select: { id: true, position: true, subjectId: true },
@@ -137,7 +137,7 @@ describe('sending', () => {
     await until(() => receiver.received.length > busy);
     merchantId = await fixture.createMerchant();
     await webhook();
-    await tell(1);
+    await publish(1);
     await until(() => receiver.received.some(({ path }) => path === '/hook'));
     const before = receiver.received.findIndex(({ path }) => path === '/hook');
     expect(before).toBeLessThan((busy * backlog) / 2);
@@ -148,9 +148,9 @@ describe('batches', () => {
   test('several events in one request, signed as one, each once, of a receipt one at a time', async () => {
     const { id, secret } = await webhook({ batch_size: 10 });
     const receipt = newId('rcp');
-    const [first = ''] = await tell(1, receipt);
-    const [second = ''] = await tell(1, receipt);
-    const others = await tell(40);
+    const [first = ''] = await publish(1, receipt);
+    const [second = ''] = await publish(1, receipt);
+    const others = await publish(40);
     const ids = (): string[] => receiver.received.flatMap(({ events }) => events.map((event) => event.id));
     await until(() => ids().length >= 42);
     expect([...ids()].sort()).toEqual([first, second, ...others].sort());
@@ -170,7 +170,7 @@ describe('batches', () => {
 
   test('a batch that is refused is tried again event by event: one that is not liked keeps no other', async () => {
     const { id } = await webhook({ batch_size: 20 });
-    const ids = await tell(20);
+    const ids = await publish(20);
     const poison = ids[7] ?? '';
     receiver.answer = ({ events }, response) =>
       void response.writeHead(events.some((event) => event.id === poison) ? 422 : 204).end();

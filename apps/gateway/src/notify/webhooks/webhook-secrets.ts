@@ -44,7 +44,7 @@ export class WebhookSecrets {
     return { secret, previousUntil: row?.previous_until ?? null };
   }
 
-  /** The secrets that sign now, the present one first; none: nobody has been shown one, so nothing may leave. */
+  /** The secrets that sign now, the present one first; none: no secret has been shown yet, so nothing may be sent. */
   async signing(ownerId: string): Promise<string[]> {
     const row = await this.find(ownerId);
     if (!row) return [];

@@ -1,4 +1,4 @@
-// Promise: what a merchant asked to be told arrives, signed, at least once, in order for each receipt, and a dead receiver hurts nobody else.
+// Promise: what a merchant subscribed to arrives, signed, at least once, in order for each receipt, and a dead receiver delays no other endpoint.
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { parseCidr, type Cidr } from '#outgoing';
@@ -65,7 +65,7 @@ async function webhook(url: string, more: Record<string, unknown> = {}): Promise
   return body;
 }
 
-async function tell(type: string, subjectId: string = newId('rcp'), data = {}): Promise<string> {
+async function publish(type: string, subjectId: string = newId('rcp'), data = {}): Promise<string> {
   const id = newId('evt');
   await fixture.prisma.$executeRaw`
     INSERT INTO events (id, merchant_id, type, subject_id, data)
@@ -100,8 +100,8 @@ function verify({ headers, body }: Received, secret: string): void {
 test('an event arrives as the log has it, signed; the secret is shown once and lies sealed', async () => {
   const there = await receiver();
   const hook = await webhook(`${there.url}/hook?a=b`, { events: ['receipt.*'] });
-  await tell('device.online');
-  const id = await tell('receipt.registered', newId('rcp'), { receipt_id: 'rcp_1' });
+  await publish('device.online');
+  const id = await publish('receipt.registered', newId('rcp'), { receipt_id: 'rcp_1' });
   await until(() => there.received.length === 1);
   const [got] = there.received;
   expect(got!.path).toBe('/hook?a=b');
@@ -137,10 +137,10 @@ test('in order for each receipt: what comes behind a failed one waits, other rec
     void response
       .writeHead(isBroken && event.data['of'] === stuck && event.type === 'receipt.accepted' ? 500 : 200)
       .end('no');
-  await tell('receipt.accepted', stuck, { of: stuck });
+  await publish('receipt.accepted', stuck, { of: stuck });
   await until(() => there.received.length === 1);
-  await tell('receipt.registered', stuck, { of: stuck });
-  await tell('receipt.accepted', other, { of: other });
+  await publish('receipt.registered', stuck, { of: stuck });
+  await publish('receipt.accepted', other, { of: other });
   await until(async () => (await deliveries(hook.id)).length === 3);
   // All that may go goes at the same time, and the first one of the stuck receipt fails again.
   await fixture.prisma.$executeRaw`UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ${hook.id}`;
@@ -163,7 +163,7 @@ test('the schedule: the second try comes after 5 seconds, the tenth failure is t
   const there = await receiver();
   there.answer = (_received, response) => void response.writeHead(503).end();
   const hook = await webhook(there.url);
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   for (let tries = 1; tries <= 10; tries += 1) {
     await until(async () => (await deliveries(hook.id))[0]?.attempts.length === tries);
     if (tries === 1) {
@@ -174,7 +174,7 @@ test('the schedule: the second try comes after 5 seconds, the tenth failure is t
       expect(row!.seconds).toBeGreaterThanOrEqual(4.9);
       expect(row!.seconds).toBeLessThan(6.5);
     }
-    // Let go only after the try was written: what is set before would be overwritten.
+    // Released only after the try was written: what is set before would be overwritten.
     await until(async () => {
       const { leaseUntil } = await fixture.prisma.webhookEndpoint.findUniqueOrThrow({ where: { id: hook.id } });
       return leaseUntil === null;
@@ -191,13 +191,13 @@ test('410 disables at once, with an event and a record; enabled again, what wait
   await webhook(watching.url, { events: ['webhook.disabled'] });
   there.answer = (_received, response) => void response.writeHead(410).end();
   const hook = await webhook(there.url, { events: ['receipt.*'] });
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(() => watching.received.length === 1);
   expect(watching.received[0]!.event.data).toMatchObject({ webhook_id: hook.id });
   expect((await ask('GET', `/${hook.id}`)).body).toMatchObject({ enabled: false, disabled_reason: expect.any(String) });
   expect((await fixture.audited(hook.id)).map(({ action }) => action)).toEqual(['webhook.create', 'webhook.disable']);
   expect((await ask('POST', `/${hook.id}/test`)).body.code).toBe('webhook_disabled');
-  const missed = await tell('receipt.registered');
+  const missed = await publish('receipt.registered');
   there.answer = (_received, response) => void response.end();
   expect((await ask('PATCH', `/${hook.id}`, { body: { enabled: true } })).body).toMatchObject({ enabled: true });
   await until(() => isQuiet(hook.id));
@@ -214,14 +214,14 @@ test('five days without a success disable; a success in between begins them anew
     fixture.prisma.$executeRawUnsafe(
       `UPDATE webhook_endpoints SET failing_since = now() - interval '${interval}' WHERE id = '${hook.id}'`,
     );
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] !== null);
   status = 200;
   await failing('6 days');
   await letTimePass(hook.id);
   await until(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] === null);
   status = 500;
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(async () => (await ask('GET', `/${hook.id}`)).body['failing_since'] !== null);
   expect((await ask('GET', `/${hook.id}`)).body).toMatchObject({ enabled: true });
   await failing('6 days');
@@ -229,7 +229,7 @@ test('five days without a success disable; a success in between begins them anew
   await until(async () => (await ask('GET', `/${hook.id}`)).body['enabled'] === false);
 });
 
-test('a redirect is not followed, a silent or dead receiver holds up nobody', async () => {
+test('a redirect is not followed, a silent or dead receiver delays no other endpoint', async () => {
   const [redirecting, silent, well, secret] = [await receiver(), await receiver(), await receiver(), await receiver()];
   redirecting.answer = (_received, response) => void response.writeHead(302, { location: secret.url }).end();
   silent.answer = () => undefined;
@@ -237,7 +237,7 @@ test('a redirect is not followed, a silent or dead receiver holds up nobody', as
   await webhook(silent.url);
   await webhook('http://127.0.0.1:9/');
   await webhook(well.url);
-  for (let told = 0; told < 20; told += 1) await tell('receipt.registered');
+  for (let sent = 0; sent < 20; sent += 1) await publish('receipt.registered');
   await until(() => well.received.length === 20 && redirecting.received.length > 0);
   expect(secret.received).toEqual([]);
   await until(async () => (await deliveries(hook.id)).some(({ attempts }) => attempts[0]?.['http_status'] === 302));
@@ -248,12 +248,12 @@ test('secrets change with two signatures, and with none left over when asked so'
   const hook = await webhook(there.url);
   const rotated = (await ask('POST', `/${hook.id}/rotate-secret`, { body: {} })).body;
   expect(rotated['previous_valid_until']).toEqual(expect.any(String));
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(() => there.received.length === 1);
   verify(there.received[0]!, hook.secret);
   verify(there.received[0]!, rotated.secret);
   const last = (await ask('POST', `/${hook.id}/rotate-secret`, { body: { overlap_hours: 0 } })).body;
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(() => there.received.length === 2);
   verify(there.received[1]!, last.secret);
   expect(() => verify(there.received[1]!, rotated.secret)).toThrow();
@@ -270,7 +270,7 @@ test('another origin gets a new secret, shown once, and no signature by the one 
   expect(moved.body.secret).not.toBe(hook.secret);
   expect((await ask('GET', `/${hook.id}`)).body).not.toHaveProperty('secret');
   expect(JSON.stringify(await fixture.audited(hook.id))).not.toContain(moved.body.secret);
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(() => elsewhere.received.length === 1);
   verify(elsewhere.received[0]!, moved.body.secret);
   expect(() => verify(elsewhere.received[0]!, hook.secret)).toThrow();
@@ -282,9 +282,9 @@ test('callback_url of a receipt: signed with the merchant’s callback secret, l
   const there = await receiver();
   const { secret } = (await ask('POST', '/callbacks/rotate-secret', { body: {} })).body;
   const receiptId = await writeReceipt(fixture.prisma, { merchantId, callbackUrl: `${there.url}/order/7` });
-  await tell('receipt.accepted', receiptId);
-  await tell('receipt.registered', receiptId, { receipt_id: receiptId });
-  await tell('receipt.registered', await writeReceipt(fixture.prisma, { merchantId }));
+  await publish('receipt.accepted', receiptId);
+  await publish('receipt.registered', receiptId, { receipt_id: receiptId });
+  await publish('receipt.registered', await writeReceipt(fixture.prisma, { merchantId }));
   await until(() => there.received.length === 1);
   expect(there.received[0]).toMatchObject({ path: '/order/7', event: { type: 'receipt.registered' } });
   verify(there.received[0]!, secret);
@@ -297,11 +297,11 @@ test('callback_url of a receipt: signed with the merchant’s callback secret, l
 
 test('a test event goes to this endpoint alone; replay by time brings what the filter wants, in order', async () => {
   const [one, two] = [await receiver(), await receiver()];
-  const before = await tell('receipt.registered');
+  const before = await publish('receipt.registered');
   const hook = await webhook(one.url, { events: ['receipt.registered'] });
   await webhook(two.url);
-  await tell('device.online');
-  const after = await tell('receipt.registered');
+  await publish('device.online');
+  const after = await publish('receipt.registered');
   expect((await ask('POST', `/${hook.id}/test`)).status).toBe(202);
   await until(() => one.received.length === 2 && two.received.length === 2);
   expect(one.types().sort()).toEqual(['receipt.registered', 'webhook.test']);
@@ -315,8 +315,8 @@ test('a test event goes to this endpoint alone; replay by time brings what the f
       .map(({ event }) => event.id)
       .sort(),
   ).toEqual([before, after]);
-  // What comes later is made later: by now the other endpoint would have been told of the test.
-  await tell('device.blocked');
+  // What comes later is made later: by now the other endpoint would have received the test.
+  await publish('device.blocked');
   await until(() => two.types().includes('device.blocked'));
   expect(two.types()).not.toContain('webhook.test');
 });
@@ -328,7 +328,7 @@ test('what a dead gateway had in hand is taken up when its lease has ended', asy
   const leaseEnds = (inMs: number): Promise<number> => fixture.prisma.$executeRaw`
     UPDATE webhook_endpoints SET lease_until = now() + ${inMs} * interval '1 ms' WHERE id = ${hook.id}`;
   await leaseEnds(3_600_000);
-  await tell('receipt.registered');
+  await publish('receipt.registered');
   await until(async () => (await deliveries(hook.id)).length === 1);
   expect(there.received).toEqual([]);
   await leaseEnds(0);

@@ -17,7 +17,7 @@ import { WebhookHistory } from './webhook-history.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 import { WebhooksController } from './webhooks.controller.js';
 
-/** Tells others what has happened: endpoints, deliveries, callbacks (docs/webhooks.md). */
+/** Notifies other systems of events: endpoints, deliveries, callbacks (docs/webhooks.md). */
 @Module({
   imports: [AuditModule, EventsModule],
   controllers: [WebhooksController],

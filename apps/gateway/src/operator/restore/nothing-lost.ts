@@ -29,20 +29,20 @@ export class NothingLost {
     private readonly changes: AuditedChange,
   ) {}
 
-  async execute(program: Program, said: { reason: string; evidence: Evidence }): Promise<GivenBack[]> {
+  async execute(program: Program, grounds: { reason: string; evidence: Evidence }): Promise<GivenBack[]> {
     const merchants = await this.prisma.$queryRaw<{ id: string }[]>`
       SELECT DISTINCT d.merchant_id AS id FROM restore_checks c JOIN devices d ON d.id = c.device_id ORDER BY 1`;
     const given: GivenBack[] = [];
-    for (const { id } of merchants) given.push(await this.giveBack({ ...program, merchantId: id }, said));
+    for (const { id } of merchants) given.push(await this.giveBack({ ...program, merchantId: id }, grounds));
     return given;
   }
 
   private giveBack(
     caller: Program & { merchantId: string },
-    said: { reason: string; evidence: Evidence },
+    grounds: { reason: string; evidence: Evidence },
   ): Promise<GivenBack> {
     const { merchantId, actor } = caller;
-    const resolution = { decision: 'nothing_lost', ...said, actor, at: new Date().toISOString() };
+    const resolution = { decision: 'nothing_lost', ...grounds, actor, at: new Date().toISOString() };
     return this.changes.execute(
       caller,
       async (tx) => {
@@ -57,7 +57,7 @@ export class NothingLost {
           action: 'restore.nothing_lost',
           targetId: merchantId,
           before: null,
-          after: { ...result, ...said },
+          after: { ...result, ...grounds },
         };
       },
       { timeoutMs: TRANSACTION_MS },

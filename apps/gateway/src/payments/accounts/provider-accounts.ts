@@ -53,7 +53,7 @@ const ACCOUNT_TTL_MS = 5_000;
 export class ProviderAccounts {
   private readonly guard: OutgoingGuard;
   private readonly opened = new LRUCache<string, OpenAccount>({
-    // A change drops what is being read at that moment: its reader gets it, and nobody keeps it.
+    // A change drops what is being read at that moment: its reader gets it, and it is not cached.
     ignoreFetchAbort: true,
     max: 5_000,
     ttl: ACCOUNT_TTL_MS,

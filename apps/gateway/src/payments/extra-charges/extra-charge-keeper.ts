@@ -35,7 +35,7 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
     @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const everyMs = Math.max(POLL_EVERY_MS, timing.lookEveryMs);
+    const everyMs = Math.max(POLL_EVERY_MS, timing.pollEveryMs);
     const run = (): Promise<number> => this.workOffDue();
     this.rounds = new Periodic({ name: 'processing extra charges', everyMs, startsAfterMs: everyMs, run }, logger);
   }
@@ -105,7 +105,7 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
 
 /**
  * Whether the number under which the charge was reported is one of the provider's payments of this very order: a number of
- * another kind could be somebody else's payment. Null: the provider did not answer.
+ * another kind could be another customer's payment. Null: the provider did not answer.
  */
 async function isNamedByOurOrder(charge: ExtraCharge, client: PaymentProvider): Promise<boolean | null> {
   const outcome = await client.fetchStatus?.({ ...refOf(charge), providerRef: null });

@@ -58,15 +58,15 @@ export class ClickCalls {
       });
       const number = await this.write(tx, at, decision);
       if (decision.change === 'confirm') released = payment;
-      const said = clickAnswer(command, decision.error, number);
+      const reply = clickAnswer(command, decision.error, number);
       const isReported = await this.reportExtraCharge(tx, at, decision);
       if (decision.change || isReported)
         await this.rows.keep(tx, {
-          ...{ accountId: account.id, address: call.address, body: call.body, answer: said },
+          ...{ accountId: account.id, address: call.address, body: call.body, answer: reply },
           ...{ operation: command.action, providerRef: command.clickTransId, paymentId: payment.id },
           amountTiyin: command.amountTiyin,
         });
-      return said;
+      return reply;
     });
     this.afterCommit(released);
     return answer;

@@ -12,7 +12,7 @@ import type {
 import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
-import { RECEIPT_LOOK_MS } from '../payment-settings.js';
+import { RECEIPT_POLL_MS } from '../payment-settings.js';
 import { keepDocument, makeDue, makeDueAt } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 
@@ -55,7 +55,7 @@ export interface TransactionRow {
   attempt_number: bigint | null;
 }
 
-interface ToldFiscal {
+interface ReportedFiscal {
   type: 'PERFORM' | 'CANCEL';
   data: unknown;
 }
@@ -194,7 +194,7 @@ export class InboundRepository {
     }
     const extraInfo = extraInfoOf({ provider: payment.provider, provider_ref: paymentId, evidence });
     await this.receipts.release(tx, payment.receipt_id, { dispatchBefore: null, extraInfo });
-    await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_LOOK_MS));
+    await this.dueAt(tx, payment.id, new Date(Date.now() + RECEIPT_POLL_MS));
   }
 
   /** The money is back at the customer: what has not been sent need not be; what has is refunded by the saga. */
@@ -210,7 +210,7 @@ export class InboundRepository {
     return makeDue(tx, paymentId);
   }
 
-  /** When the saga has to look at a reservation that its provider forgot. */
+  /** When the saga has to read a reservation that its provider forgot. */
   dueAt(tx: Tx, paymentId: string, at: Date): Promise<void> {
     return makeDueAt(tx, paymentId, at);
   }
@@ -227,7 +227,11 @@ export class InboundRepository {
   }
 
   /** @param id the provider's: of its transaction with us, or of a receipt that we had it make. @returns the payment */
-  async storeFiscalData(tx: Tx, where: { accountId: string; id: string }, told: ToldFiscal): Promise<FiscalOf | null> {
+  async storeFiscalData(
+    tx: Tx,
+    where: { accountId: string; id: string },
+    fiscal: ReportedFiscal,
+  ): Promise<FiscalOf | null> {
     const { accountId, id } = where;
     const [row] = await tx.$queryRaw<FiscalOf[]>`
       SELECT p.id, p.fiscal_mode, r.fiscal_sign FROM payments p JOIN receipts r ON r.id = p.receipt_id
@@ -238,7 +242,7 @@ export class InboundRepository {
     await tx.$executeRaw`
       UPDATE provider_transactions
          SET fiscal_data = coalesce(fiscal_data, '{}')
-                           || jsonb_build_object(${told.type}::text, ${JSON.stringify(told.data)}::jsonb)
+                           || jsonb_build_object(${fiscal.type}::text, ${JSON.stringify(fiscal.data)}::jsonb)
        WHERE account_id = ${accountId} AND id = ${id}`;
     return row;
   }

@@ -26,7 +26,7 @@ const giveBack = (message: string): MulticardVerdict => ({ status: 200, body: { 
 
 /**
  * Multicard's callbacks. `success` asks whether the money may stay: it may when the receipt is registered. While
- * nobody knows, HTTP 500 keeps the money frozen and brings the same question again. `webhook` is only a hint.
+ * it is unknown, HTTP 500 keeps the money frozen and brings the same question again. `webhook` is only a hint.
  */
 @Injectable()
 export class MulticardCalls {
@@ -83,7 +83,7 @@ export class MulticardCalls {
       const first = await this.judge(accountId, payment.id);
       if (first !== LATER) return first;
       // Releases the receipt into its lane; the same call repeated finds it there.
-      void this.worker.now(payment.id);
+      void this.worker.process(payment.id);
       await waiter.settledWithin(REGISTER_SECONDS);
       return await this.judge(accountId, payment.id);
     } finally {

@@ -80,15 +80,15 @@ export class PaymeCalls {
   private async decide(asked: PaymeAsked): Promise<PaymeDecision['answer']> {
     const { command, call } = asked;
     const accountId = call.account.id;
-    const remembered = this.memory.of(accountId, command);
-    if (remembered) {
-      const answer = await this.tryGrouped(asked, remembered, decideOn(asked, remembered));
+    const cached = this.memory.of(accountId, command);
+    if (cached) {
+      const answer = await this.tryGrouped(asked, cached, decideOn(asked, cached));
       if (answer) return answer;
     }
     const named = 'account' in command ? command.account : null;
     const found = await this.groups.find({
       ...{ accountId, id: 'id' in command ? command.id : null },
-      // Malformed and unknown references cannot be told apart.
+      // Malformed and unknown references cannot be distinguished.
       reference: named !== null && isId('pay', named) ? named : null,
     });
     const made = decideOn(asked, found);
@@ -157,13 +157,13 @@ export class PaymeCalls {
     return answer;
   }
 
-  /** Nobody waits for the rest: what becomes of the receipt is found with all that is due. */
+  /** No caller waits for the rest: what becomes of the receipt is found with all that is due. */
   private afterPerform({ device_id: deviceId, receipt_id: receiptId }: LockedPayment): void {
     if (deviceId !== null) this.lanes.ring(deviceId, receiptId);
   }
 
   private lockPayment(tx: Tx, account: OpenAccount, reference: string | null): Promise<LockedPayment | null> {
-    // Malformed and unknown references cannot be told apart.
+    // Malformed and unknown references cannot be distinguished.
     if (reference === null || !isId('pay', reference)) return Promise.resolve(null);
     return this.rows.lock(tx, account.id, reference);
   }
@@ -214,7 +214,7 @@ export class PaymeCalls {
     await this.rows.reverse(tx, payment, `cancelled at Payme, reason ${String(reason)}`);
   }
 
-  /** The customer may try again, until his time is over. */
+  /** The customer may try again, until the payment's time is over. */
   private async free(tx: Tx, payment: LockedPayment): Promise<void> {
     if (payment.state !== 'reserved') return;
     await this.rows.change(tx, payment, { state: 'pending', holdUntil: null });

@@ -67,7 +67,7 @@ const PERFORMANCES_NOTED = insertEvents(Prisma.sql`
  * The usual way of an order at Payme: asked for, reserved, paid. Calls that arrive together are read by one statement and written by
  * one (docs/adr/0039-grouped-provider-calls.md).
  *
- * A write takes only rows that nobody else has in hand and that still are as they were read; whatever it leaves out (a repeat
+ * A write takes only rows that no other transaction has locked and that still are as they were read; whatever it leaves out (a repeat
  * at the same moment, a cancel, a payment that ran out) is decided again with the rows locked. Locks as everywhere: receipts first,
  * then payments; none is waited for, so that two groups cannot wait for one another.
  */

@@ -5,7 +5,7 @@ import type { PaymeFound } from './payme-groups.js';
 
 /** Check, Create and Perform of a payment follow each other within seconds, or with a person in between. */
 const TTL_MS = 5 * 60_000;
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
 /**
  * What the call before has read or written of an order, so that the next one need not read it once more. It is only enough to try:
@@ -13,7 +13,7 @@ const MAX_REMEMBERED = 10_000;
  * alone. Another gateway, or a later call, reads.
  */
 export class PaymeMemory {
-  private readonly found = new LRUCache<string, PaymeFound>({ max: MAX_REMEMBERED, ttl: TTL_MS });
+  private readonly found = new LRUCache<string, PaymeFound>({ max: MAX_CACHED, ttl: TTL_MS });
 
   /** Once: what was tried in vain is read. */
   of(accountId: string, command: PaymeCommand): PaymeFound | undefined {

@@ -13,7 +13,7 @@ export function providerBodyOf(request: FastifyRequest): string {
   return (request as WithBody).providerBody ?? '';
 }
 
-/** A media type that nobody can send: elsewhere it is as unknown as any other. */
+/** A media type that no client sends: elsewhere it is as unknown as any other. */
 const AS_IT_CAME = `application/x-${randomUUID()}`;
 
 /**

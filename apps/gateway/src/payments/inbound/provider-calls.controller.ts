@@ -15,7 +15,7 @@ import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
 /** Of the two seconds that a provider waits; the rest is for the way. */
 const ANSWER_MS = 1_800;
 
-/** Where payment providers call: each proves who it is in its own way, and is answered in its own words. */
+/** Where payment providers call: each proves who it is in its own way, and is answered in its own terms. */
 @Controller('v1/providers')
 export class ProviderCallsController {
   constructor(
@@ -123,7 +123,7 @@ export class ProviderCallsController {
   }
 
   /**
-   * A provider waits two seconds at most. Where the database needs longer it is told "not now", in its own words, and asks
+   * A provider waits two seconds at most. Where the database needs longer it is answered "not now", in its own terms, and asks
    * again. Meanwhile the first call goes on to its end: the repeat is answered from what that one wrote.
    */
   private async inTime(call: ProviderCall, answer: () => Promise<InboundAnswer>): Promise<InboundAnswer> {
@@ -132,16 +132,16 @@ export class ProviderCallsController {
       timer = setTimeout(() => resolve(null), ANSWER_MS);
     });
     const answering = answer();
-    const said = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
-    if (said) return said;
+    const reply = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
+    if (reply) return reply;
     const { accountId } = call;
-    this.logger.warn({ provider: call.code }, 'payment: a provider was told to ask again, its call took too long');
-    // Nobody waits for it any more.
+    this.logger.warn({ provider: call.code }, 'payment: a provider has to ask again, its call took too long');
+    // The provider does not wait for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
     return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
   }
 
-  /** Whatever goes wrong here is said in the provider's words, so that it asks again. */
+  /** Whatever goes wrong here is answered in the provider's terms, so that it asks again. */
   private async answerFrom(call: ProviderCall): Promise<InboundAnswer> {
     const { code, accountId, request } = call;
     try {

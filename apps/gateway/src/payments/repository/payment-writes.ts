@@ -1,19 +1,19 @@
 import { Prisma } from '#database';
 import type { Statements } from '#ledger';
 import { assertPaymentMove, type PaymentState, type ProviderDocument } from '#payments';
-import { RECEIPT_LOOK_MS } from '../payment-settings.js';
+import { RECEIPT_POLL_MS } from '../payment-settings.js';
 
 /**
  * What is written on payments and their refunds beside the saga's own moves (payment.repository.ts): what a client, a provider's call
  * or a person wants. No other file writes these tables.
  */
 
-/** Something has happened to it: its worker looks at once. */
+/** Something has happened to it: its worker reads it at once. */
 export async function makeDue(tx: Statements, paymentId: string): Promise<void> {
   await tx.$executeRaw`UPDATE payments SET due_at = now(), news = news + 1 WHERE id = ${paymentId}`;
 }
 
-/** The worker looks then, if nothing happens before. */
+/** The worker reads it then, if nothing happens before. */
 export async function makeDueAt(tx: Statements, paymentId: string, at: Date): Promise<void> {
   await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
 }
@@ -121,6 +121,6 @@ export function reservePayments(from: Prisma.Sql): Prisma.Sql {
 export function capturePayments(from: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE payments p SET ${CAPTURED}, hold_until = NULL, instrument_sealed = NULL, provider_ref = d.id,
-                          due_at = now() + make_interval(secs => ${RECEIPT_LOOK_MS / 1_000}::float8)
+                          due_at = now() + make_interval(secs => ${RECEIPT_POLL_MS / 1_000}::float8)
       FROM ${from} d WHERE p.id = d.payment_id AND p.state = 'reserved'`;
 }

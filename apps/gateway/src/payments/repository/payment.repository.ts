@@ -39,7 +39,7 @@ export interface PaymentChange {
   failures?: number;
   refundedTiyin?: bigint;
   forgetInstrument?: boolean;
-  /** The provider's own document of the sale; the first one that is told stays. */
+  /** The provider's own document of the sale; the first one that is reported stays. */
   saleDocument?: ProviderDocument;
   refundDocument?: ProviderDocument;
   linesSubmitted?: boolean;
@@ -62,7 +62,7 @@ export interface ClosedCall {
   now: Date;
 }
 
-/** When to look again: null = only when something happens. `for` a person: nothing goes on by itself. */
+/** When to read again: null = only when something happens. `for` a person: nothing goes on by itself. */
 export interface Rest {
   kind: 'rest';
   afterMs: number | null;
@@ -91,7 +91,7 @@ export class PaymentRepository {
     this.leaseSeconds = leaseSeconds;
   }
 
-  /** Takes the payments that are due, or these; nobody else works on them until the lease ends. */
+  /** Takes the payments that are due, or these; no other worker has them until the lease ends. */
   async claim(leaseId: string, which: DuePaymentsWanted | { ids: readonly string[] }): Promise<ClaimedPayment[]> {
     const due =
       'ids' in which
@@ -107,7 +107,7 @@ export class PaymentRepository {
     return rows.map((row) => ({ id: row.id, merchantId: row.merchant_id }));
   }
 
-  /** Gives a payment back, to be looked at again; what happened to its receipts meanwhile makes it due at once. */
+  /** Gives a payment back, to be read again; what happened to its receipts meanwhile makes it due at once. */
   async release({ paymentId, leaseId }: Lease, { afterMs, for: awaited }: Rest, newsSeen: number): Promise<void> {
     const due = afterMs === null ? null : afterMs / 1_000;
     await this.prisma.queryHot(Prisma.sql`
@@ -153,7 +153,7 @@ export class PaymentRepository {
   /**
    * The intent: a row and the state that says so, before the first byte leaves. A call that an earlier worker left open is
    * closed as lost; what it did only the provider can say.
-   * @returns null when somebody else has the payment, or it is no longer as it was read
+   * @returns null when another worker has the payment, or it is no longer as it was read
    */
   async openCall(lease: Lease, call: ProviderCall, { from, during, refundId }: OpeningCall): Promise<bigint | null> {
     const [row] = await this.prisma.queryHot<{ id: bigint }>(Prisma.sql`
@@ -173,7 +173,7 @@ export class PaymentRepository {
 
   /**
    * The event after the call.
-   * @returns null when the payment has gone to somebody else: what he reads counts
+   * @returns null when the payment has gone to another worker: what that one reads counts
    */
   async closeCall(
     lease: Lease,
@@ -194,7 +194,7 @@ export class PaymentRepository {
   }
 
   /**
-   * Moves a payment and tells of it, if it still is where it was read and in this worker's hands. The lease is renewed.
+   * Moves a payment and writes its event, if it still is where it was read and in this worker's hands. The lease is renewed.
    * @param lease null: by a provider's call or a person, who hold the row's lock
    */
   async change(tx: Tx, lease: Lease | string, from: PaymentState, change: PaymentChange): Promise<boolean> {
@@ -215,9 +215,9 @@ export class PaymentRepository {
         RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
     if (state === from) return moved;
     assertPaymentMove(from, state);
-    const told = Prisma.sql`${moved}, told AS (${eventOf(paymentId, state, change)})`;
-    // All of the money is back, whoever sent it: nothing of it is to be asked for any more.
-    return state === 'refunded' ? Prisma.sql`${told}, settled AS (${FINISH_REFUNDS})` : told;
+    const published = Prisma.sql`${moved}, published AS (${eventOf(paymentId, state, change)})`;
+    // All of the money is back, by whatever path: nothing of it is to be asked for any more.
+    return state === 'refunded' ? Prisma.sql`${published}, settled AS (${FINISH_REFUNDS})` : published;
   }
 
   private renewedLease(): Prisma.Sql {
@@ -225,7 +225,7 @@ export class PaymentRepository {
                                          ELSE now() + make_interval(secs => ${this.leaseSeconds}::int4) END`;
   }
 
-  /** Moves a payment that needs nobody to be asked; what an inbound provider still holds of it is closed with it. */
+  /** Moves a payment that needs no call; what an inbound provider still holds of it is closed with it. */
   moveAlone(lease: Lease, from: PaymentState, to: PaymentState): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
       if (!(await this.change(tx, lease, from, { state: to, failures: 0, forgetInstrument: true }))) return false;

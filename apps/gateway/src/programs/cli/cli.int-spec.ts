@@ -38,7 +38,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test('a merchant is made, listed, set, and gets a client whose secret opens the door', async () => {
+test('a merchant is made, listed, set, and gets a client whose secret authenticates', async () => {
   const made = await run('merchant', 'create', '--code', 'shop', '--name', 'Shop', '--tin', '301234567');
   expect(made).toMatchObject({ code: 'shop', name: 'Shop', tin: '301234567', time_of_close: null });
   const goods = '01905001001000001,1500001,796,12';
@@ -151,15 +151,15 @@ test.each([
   [['merchant', 'list', 'shop']],
   [['merchant', 'create', '--color', 'red']],
   [['merchant', 'list', '--tin', '301234567']],
-  [['merchant', 'set', 'nobody', '--name', 'X']],
+  [['merchant', 'set', 'no-such-id', '--name', 'X']],
   [['merchant', 'set', 'shop', '--require-external-id', 'yes']],
   [['merchant', 'set', 'shop', '--default-goods', '1,2,3']],
   [['client', 'create', '--merchant', 'shop']],
   [['client', 'create', '--merchant', 'shop', '--name', 'X']],
   [['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', 'any', '--scopes', 'everything']],
   [['client', 'disable']],
-  [['client', 'disable', 'nobody']],
-  [['client', 'set', 'nobody', '--ip', 'any']],
+  [['client', 'disable', 'no-such-id']],
+  [['client', 'set', 'no-such-id', '--ip', 'any']],
 ])('%j is answered with a sentence', async (args) => {
   await expect(run(...args)).rejects.toThrow(UsageError);
 });

@@ -67,7 +67,7 @@ export class ClientCommands {
   }
 }
 
-/** Whoever sits at the machine may give everything. */
+/** An operator of the machine may grant everything. */
 function administratorOf(program: Program, merchantId: string): Administrator {
   return { ...program, merchantId, scopes: SCOPES };
 }

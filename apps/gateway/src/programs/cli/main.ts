@@ -11,12 +11,12 @@ import { UsageError } from './usage-error.js';
 /** Something in the command, or something that it met, not a failure of the program. */
 const EXIT_REFUSED = 2;
 
-// Files of any size pass through here, and nobody waits for a microsecond: the heap grows slowly and is swept often.
+// Files of any size pass through here, and latency does not matter: the heap grows slowly and is swept often.
 setFlagsFromString('--optimize-for-size');
 
 runProgram(async () => {
   const settings = loadSettings();
-  // Standard output is the answer's alone: what goes wrong is told by the exit code and on standard error.
+  // Standard output is the answer's alone: what goes wrong is reported by the exit code and on standard error.
   const logger = createLogger('cli', settings.LOG_LEVEL, { write: (line) => void process.stderr.write(line) });
   const app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
     logger: new NestLogger(logger),

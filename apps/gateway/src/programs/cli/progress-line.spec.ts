@@ -1,4 +1,4 @@
-// Promise: who moves a million rows sees how far he is, on a terminal in one line that is drawn anew, in a file not in thousands of them.
+// Promise: progress over a million rows is shown, on a terminal in one line that is drawn anew, in a file not in thousands of them.
 import { ProgressLine } from './progress-line.js';
 
 function output(isTTY: boolean) {

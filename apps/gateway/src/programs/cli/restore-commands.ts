@@ -96,8 +96,8 @@ export class RestoreCommands {
       case 'adopt':
         return this.adopt(values);
       case 'nothing-lost': {
-        const said = { reason: reasonOf(values), evidence: await evidenceOf(values.evidence) };
-        return { data: await this.nothingLost.execute(program(), said) };
+        const grounds = { reason: reasonOf(values), evidence: await evidenceOf(values.evidence) };
+        return { data: await this.nothingLost.execute(program(), grounds) };
       }
       default:
         return { released: await this.lanes.end(program(), reasonOf(values)), ...(await this.lanes.status()) };

@@ -49,7 +49,7 @@ export async function storeProviderAccounts(
     ),
   }));
   const facts = { url: payme.url, key: payme.credentials['key'] ?? '', account_field: 'order_id' };
-  tellSimulator(settings, {
+  configureSimulator(settings, {
     payme: facts,
     click: { url: click.url, service_id: '12345', secret_key: click.credentials['secret_key'] },
     multicard: { secret: multicard.credentials['secret'], store_id: '6' },
@@ -65,7 +65,7 @@ export function simulatorUrl(settings: DemoSettings): string {
   return `http://127.0.0.1:${settings.PAYMENTS_SIM_PORT}`;
 }
 
-function tellSimulator({ PAYMENTS_SIM_ACCOUNTS: file }: DemoSettings, accounts: unknown): void {
+function configureSimulator({ PAYMENTS_SIM_ACCOUNTS: file }: DemoSettings, accounts: unknown): void {
   if (file === undefined) return;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   writeFileSync(file, `${JSON.stringify(accounts, null, 2)}\n`, { mode: 0o600 });

@@ -135,7 +135,7 @@ async function storeMerchant(prisma: PrismaService): Promise<Place> {
   return { merchantId: merchant.id, branchId: branch.id, cashierId: cashier.id };
 }
 
-/** Those that are there stay as they are: somebody may have changed them. */
+/** Those that are there stay as they are: a person may have changed them. */
 async function storeProducts(
   prisma: PrismaService,
   merchantId: string,

@@ -71,7 +71,7 @@ test('a run that dies half-way leaves every secret readable, and the next one do
   const dying = new PrismaService({
     ...{ url: database.url, poolSize: 1, applicationName: 'dies', lockTimeoutMs: 60_000 },
   });
-  // Whoever holds a row brings it to a stop there, within a statement.
+  // A lock on a row stops it there, within a statement.
   const holder = new pg.Client({ connectionString: database.adminUrl });
   await holder.connect();
   try {
@@ -94,7 +94,7 @@ test('a run that dies half-way leaves every secret readable, and the next one do
   for (const [index, id] of ids.entries()) expect(await secretOf(id)).toBe(`secret-${index}`);
 });
 
-test('what opens with no key is told and left as it is; the rest goes on', async () => {
+test('what opens with no key is reported and left as it is; the rest goes on', async () => {
   const damaged = await addDevice('lost', parseKeyring(`gone:${randomBytes(32).toString('base64')}`));
   const good = await addDevice('good');
   const before = await prisma.device.findUniqueOrThrow({ where: { id: damaged } });

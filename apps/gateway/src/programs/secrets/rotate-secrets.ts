@@ -21,8 +21,8 @@ interface SealedRow {
 
 /**
  * Seals every secret anew under the active key of the ring. One row is one statement that changes the value only if it
- * still is the one that was read: stopped half-way it leaves good rows, a second run goes on, and a secret that somebody
- * changes meanwhile stays as they set it. All programs must know the new key before (docs/security.md).
+ * still is the one that was read: stopped half-way it leaves good rows, a second run goes on, and a secret that is
+ * changed meanwhile stays as it was set. All programs must know the new key before (docs/security.md).
  */
 export class RotateSecrets {
   constructor(

@@ -1,4 +1,4 @@
-// Promise: everybody gets the receipt in the form and language that he asked for, and is told when there is none.
+// Promise: every reader gets the receipt in the form and language it asked for, or an answer that there is none.
 import { Problem } from '#http';
 import { acceptedFormat, documentWish, isBrowser, publicQuery } from './document-query.js';
 

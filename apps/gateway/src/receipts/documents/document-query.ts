@@ -32,7 +32,7 @@ export class DocumentQuery {
   columns?: '32' | '42' | '48';
 }
 
-/** How somebody wants a receipt. */
+/** How a reader wants a receipt. */
 export interface DocumentWish {
   format: DocumentFormat;
   language: ReceiptLanguage;
@@ -52,7 +52,7 @@ export function documentWish(query: DocumentQuery, headers: WishHeaders): Docume
   }
   return {
     format,
-    // Most buyers here read Uzbek; whoever reads something else has a browser that says so.
+    // Most buyers here read Uzbek; the browser of another reader sends another language.
     language: query.lang ?? preferredLanguage(headers['accept-language'], 'uz'),
     columns: PAPER_COLUMNS.find((columns) => String(columns) === query.columns) ?? 48,
   };

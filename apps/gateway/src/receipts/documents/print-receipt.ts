@@ -29,7 +29,7 @@ export class PrintReceipt {
         'content-language': wish.language,
         'content-disposition': `inline; filename="receipt-${number}.${EXTENSIONS[wish.format]}"`,
         vary: 'Accept, Accept-Language',
-        // It changes with every refund, and nobody else may keep what belongs to one buyer.
+        // It changes with every refund, and no shared cache may keep what belongs to one buyer.
         'cache-control': 'private, no-store',
         ...(wish.format === 'html' && { 'content-security-policy': PAGE_POLICY }),
       },

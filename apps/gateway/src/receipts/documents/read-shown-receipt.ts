@@ -40,7 +40,7 @@ export class ReadShownReceipt {
     private readonly urls: ReceiptUrls,
   ) {}
 
-  /** @param merchantId null: of whomever, for somebody who holds its address */
+  /** @param merchantId null: of any merchant, for a reader that holds its address */
   async execute(id: string, merchantId: string | null): Promise<ShownReceipt | null> {
     const mine = merchantId === null ? Prisma.empty : Prisma.sql`AND merchant_id = ${merchantId}`;
     const [row] = await this.prisma.$queryRaw<OwnedRow[]>`

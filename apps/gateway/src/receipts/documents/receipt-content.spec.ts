@@ -119,7 +119,7 @@ describe.each(RECEIPT_LANGUAGES)('in %s', (language) => {
     expect(page + text).not.toContain(PAGE_WORDS[language].notFiscalYet);
   });
 
-  test('a test module’s receipt is called a test throughout, and nobody is sent to check it', () => {
+  test('a test module’s receipt is called a test throughout, and no link to check it is shown', () => {
     const { statuses, test: tested, testUnchecked, onItsWay, check } = PAGE_WORDS[language];
     const registration = { ...receipt.registration!, terminalId: 'ZZ191211506521', isTest: true };
     const itsRows = receiptRows(shown({ registration, isOnItsWay: true }), language);
@@ -127,7 +127,7 @@ describe.each(RECEIPT_LANGUAGES)('in %s', (language) => {
     const onPaper = receiptText(receiptLines(itsRows, 48), 48).replace(/\s+/g, ' ');
     for (const shownAs of [its, onPaper]) {
       expect(shownAs.split(RECEIPT_WORDS[language].notFiscal)).toHaveLength(3);
-      for (const said of [tested.title, tested.detail, testUnchecked]) expect(shownAs).toContain(said);
+      for (const text of [tested.title, tested.detail, testUnchecked]) expect(shownAs).toContain(text);
       for (const unsaid of [statuses.registered.title, statuses.registered.detail, onItsWay, check])
         expect(shownAs).not.toContain(unsaid);
     }
@@ -178,7 +178,7 @@ test('what belongs to the buyer, to a private principal or to the caller is not 
   expect(all).toContain('**********0123');
 });
 
-test('a missing sign and a document without one are told', () => {
+test('a missing sign and a document without one are shown as such', () => {
   const registration = shown().registration!;
   const without = { ...registration, fiscalSign: null, verificationUrl: null };
   expect(textOf(shown({ registration: without }))).toContain('not known yet');
@@ -223,17 +223,17 @@ describe('what the fiscal document does not hold is not passed off as fiscal', (
     const { notInDocument, line } = PAGE_WORDS[language];
     const [whole] = apart(recorded('commission', 'payment_provider'), language);
     expect(whole).toContain(`<dt>${wallet} (payme)</dt><dd>46 000.00</dd>`);
-    for (const said of [principalTin, principalPinfl]) expect(whole).toContain(`<dt>${said}</dt>`);
+    for (const text of [principalTin, principalPinfl]) expect(whole).toContain(`<dt>${text}</dt>`);
     for (const unsaid of [notInDocument, `<dt>${card}</dt>`]) expect(whole).not.toContain(unsaid);
 
     const [fiscal, aside] = apart(recorded('customer'), language);
     expect(fiscal).toContain(`<dt>${card}</dt><dd>46 000.00</dd>`);
     for (const unsaid of [wallet, principalTin, principalPinfl, 'payme']) expect(fiscal).not.toContain(unsaid);
-    for (const said of [
+    for (const text of [
       ...[notInDocument, `${line} 3: ${principalTin}</dt><dd>301234567`, `${wallet} (payme)</dt><dd>46 000.00`],
       `${line} 4: ${principalPinfl}</dt><dd>**********0123`,
     ])
-      expect(aside).toContain(said);
+      expect(aside).toContain(text);
     const text = receiptText(receiptLines(receiptRows(recorded(), language), 42), 42);
     expect(text.replace(/\s+/g, ' ')).toContain(notInDocument);
     expect(text).toContain('payme');

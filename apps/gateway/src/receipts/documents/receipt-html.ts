@@ -65,9 +65,9 @@ function check({ isFiscal, verificationUrl: url }: ReceiptRows, language: Receip
   return markup`<a class="button" href="${url}" rel="noopener noreferrer">${PAGE_WORDS[language].check}</a>`;
 }
 
-function aside({ aside: said }: ReceiptRows): Markup | null {
-  if (said === null) return null;
-  return markup`<hr><section class="aside"><p class="note">${said.title}</p>${list('small', said.rows)}</section>`;
+function aside({ aside: notes }: ReceiptRows): Markup | null {
+  if (notes === null) return null;
+  return markup`<hr><section class="aside"><p class="note">${notes.title}</p>${list('small', notes.rows)}</section>`;
 }
 
 function related({ related: others }: ReceiptRows): Markup | null {

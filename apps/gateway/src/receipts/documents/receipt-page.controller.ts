@@ -10,7 +10,7 @@ import { PrintReceipt } from './print-receipt.js';
 import { ReadShownReceipt } from './read-shown-receipt.js';
 import { missingPage } from './receipt-html.js';
 
-/** Seconds after which a page looks again, while something is still to come. */
+/** Seconds after which a page reloads, while something is still to come. */
 const REFRESH_SECONDS: Readonly<Partial<Record<ReceiptStatus, number>>> = {
   awaiting_payment: 10,
   accepted: 5,
@@ -29,7 +29,7 @@ export class ReceiptPageController {
   ) {}
 
   /**
-   * The receipt for whoever holds its address (`receipt_url`). Takes `lang` (ru, uz, en), `format` (html, pdf, png, text) and
+   * The receipt for a reader that holds its address (`receipt_url`). Takes `lang` (ru, uz, en), `format` (html, pdf, png, text) and
    * `columns` (32, 42, 48), and ignores what others add to a shared link.
    */
   @Get(':receipt')

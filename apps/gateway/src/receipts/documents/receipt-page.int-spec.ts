@@ -1,4 +1,4 @@
-// Promise: whoever holds a receipt's address, and its merchant, get it as page, PDF, picture or text; nobody else gets anything.
+// Promise: a holder of a receipt's address, and its merchant, get it as page, PDF, picture or text; no other caller gets anything.
 import { decode } from 'fast-png';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { newId } from '#runtime';
@@ -47,7 +47,7 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 const mine = (id: string, query: string, bearer = token): Promise<Got> =>
   get(`/v1/receipts/${id}/document${query}`, { authorization: `Bearer ${bearer}` });
 
-test('receipt_url opens the receipt for whoever has it, and for no search engine, cache or frame', async () => {
+test('receipt_url opens the receipt for its holder, and for no search engine, cache or frame', async () => {
   const id = await store({ terminalId: 'UZ000000000777', receiptSeq: 7 });
   const { status, headers, text } = await get(pathOf(id), { accept: BROWSER, 'accept-language': 'ru' });
   expect([status, headers.get('content-type'), headers.get('content-language')]).toEqual([
@@ -98,7 +98,7 @@ test.each([
   ['unknown', 'Being checked', '60'],
   ['rejected', 'Not registered', null],
   ['cancelled', 'Cancelled', null],
-])('%s is told as it is', async (status, title, refresh) => {
+])('%s is shown as it is', async (status, title, refresh) => {
   const { text, headers } = await get(`${pathOf(await store({ status }))}?lang=en`);
   expect(text).toContain(`<b>${title}</b>`);
   expect(text).toContain('NOT A FISCAL RECEIPT');
@@ -151,9 +151,9 @@ test('who sells: as the register said it, else as the merchant is set up', async
     ...{ branchId: 'b', branchAddress: 'Samarqand, Registon 1' },
   };
   await gateway.prisma.device.update({ where: { id: deviceId }, data: { business } });
-  const told = (await mine(await store({ deviceId }), '?format=text&lang=en')).text;
+  const text = (await mine(await store({ deviceId }), '?format=text&lang=en')).text;
   for (const word of ['Kassa MChJ', 'TIN: 305555555', 'Samarqand, Registon 1', '+998712000000'])
-    expect(told).toContain(word);
+    expect(text).toContain(word);
   expect((await mine(await store(), '?format=text&lang=en')).text).toContain('TIN: 300000000');
 });
 

@@ -26,7 +26,7 @@ export interface ItemRows {
   details: Row[];
 }
 
-/** All that a receipt says in one language, in its order: page, paper and text differ in looks alone. */
+/** All that a receipt says in one language, in its order: page, paper and text differ in appearance alone. */
 export interface ReceiptRows {
   title: string;
   /** A registered document of a real fiscal module, and no other. */
@@ -95,7 +95,7 @@ export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): R
   };
 }
 
-/** A register's answer is no reason to lead anybody to something else than a page. */
+/** A register's answer is no reason to lead a reader to something else than a page. */
 function webAddress(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }
@@ -131,7 +131,7 @@ function itemRows(line: ReceiptLine, receipt: ShownReceipt, { language, paper, p
     { label: page.packageCode, value: line.packageCode },
     { label: paper.barcode, value: line.barcode ?? '' },
     ...line.labels.map((label) => ({ label: paper.marking, value: printable(label) })),
-    ...(isSaid(receipt, 'commission') ? sellerRows(line, paper) : []),
+    ...(isStated(receipt, 'commission') ? sellerRows(line, paper) : []),
   ];
   return {
     name: line.name,
@@ -150,7 +150,7 @@ function itemRows(line: ReceiptLine, receipt: ShownReceipt, { language, paper, p
 }
 
 /** A registered receipt says as fiscal what its register has recorded; one that is not says all, and that it is none. */
-function isSaid({ registration }: ShownReceipt, field: FiscalField): boolean {
+function isStated({ registration }: ShownReceipt, field: FiscalField): boolean {
   return registration === null || registration.recordedFields.includes(field);
 }
 
@@ -164,12 +164,12 @@ function sellerRows({ commission }: ReceiptLine, paper: ReceiptWords): Row[] {
 
 function asideOf(receipt: ShownReceipt, { paper, page }: Words): ReceiptRows['aside'] {
   const { lines, payment } = receipt.document;
-  const sellers = isSaid(receipt, 'commission')
+  const sellers = isStated(receipt, 'commission')
     ? []
     : lines.flatMap((line) =>
         sellerRows(line, paper).map(({ label, value }) => ({ label: `${page.line} ${line.line}: ${label}`, value })),
       );
-  const isCardInstead = payment.method === 'wallet' && !isSaid(receipt, 'payment_provider');
+  const isCardInstead = payment.method === 'wallet' && !isStated(receipt, 'payment_provider');
   const wallet = isCardInstead ? [{ label: walletLabel(receipt, paper), value: sumText(payment.cardTiyin) }] : [];
   const rows = [...sellers, ...wallet];
   return rows.length === 0 ? null : { title: page.notInDocument, rows };
@@ -182,7 +182,7 @@ function walletLabel({ document: { payment } }: ShownReceipt, paper: ReceiptWord
 function sumRows(receipt: ShownReceipt, { paper, page }: Words): Row[] {
   const { document, refundedTiyin, related, type, asOf } = receipt;
   const { payment, totalTiyin } = document;
-  const isWallet = payment.method === 'wallet' && isSaid(receipt, 'payment_provider');
+  const isWallet = payment.method === 'wallet' && isStated(receipt, 'payment_provider');
   const rows = [
     { label: paper.totalVat, value: sumText(document.vatTotalTiyin) },
     { label: paper.cash, value: sumText(payment.cashTiyin) },

@@ -2,7 +2,7 @@ import type { FiscalField, ReceiptDocument, ReceiptStatus, ReceiptType } from '#
 import type { ReceiptRow } from '#ledger';
 import { isTestModule } from '#paper';
 
-/** Who sells, as the register knows it, else as the merchant set it up. Empty where nobody said. */
+/** Who sells, as the register knows it, else as the merchant set it up. Empty where unknown. */
 export interface Seller {
   name: string;
   tin: string;

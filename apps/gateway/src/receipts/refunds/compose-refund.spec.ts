@@ -181,7 +181,7 @@ describe('a refund says what the document of its sale says', () => {
   });
 });
 
-test('what the register would refuse is told in pointers of the refund’s body', () => {
+test('what the register would refuse is reported with pointers into the refund’s body', () => {
   const sale = saleOf([{ price: 1_000, quantity: 1_000, vatPercent: 12 }]);
   const body = { lines: [{ line: 1, qty: 1 }] };
   const composed = ask(sale, [], body);

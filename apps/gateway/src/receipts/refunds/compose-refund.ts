@@ -31,7 +31,7 @@ import { onlineFieldFaults } from '../online-field-faults.js';
 import { providerLabel } from '../provider-label.js';
 import type { PaymentBody } from '../receipt-body.js';
 import { faultOfViolation } from '../rule-faults.js';
-import { unsupportedFaults } from '../said-fields.js';
+import { unsupportedFaults } from '../stated-fields.js';
 import type { RefundBody, RefundLineBody } from './refund-body.js';
 
 /** All that decides what a refund becomes. */
@@ -90,10 +90,10 @@ function fieldsOfRefund(
   document: StoredReceiptDocument,
   { recordedFields, areRequired }: RefundQuestion,
 ): Pick<StoredReceiptDocument, 'requiredFields' | 'withheldFields'> {
-  const said = fieldsNotToBeLost(document);
-  const requiredFields = areRequired ? said.filter((field) => recordedFields.includes(field)) : [];
+  const stated = fieldsNotToBeLost(document);
+  const requiredFields = areRequired ? stated.filter((field) => recordedFields.includes(field)) : [];
   // The wallet into which the money goes back is the refund's own.
-  const withheldFields = said.filter((field) => field !== 'payment_provider' && !recordedFields.includes(field));
+  const withheldFields = stated.filter((field) => field !== 'payment_provider' && !recordedFields.includes(field));
   return {
     ...(requiredFields.length > 0 && { requiredFields }),
     ...(withheldFields.length > 0 && { withheldFields }),
@@ -226,7 +226,7 @@ function composePayment(
   if (!body.payment) {
     return { kind: 'payment', payment: { method, provider, ...proportionalSplit(paid, left, totalTiyin) } };
   }
-  const split = toldSplit(body.payment, totalTiyin);
+  const split = requestedSplit(body.payment, totalTiyin);
   if (split.kind === 'refused') return split;
   const faults = (['cash', 'card'] as const).flatMap((part) => {
     const [back, rest] = part === 'cash' ? [split.cashTiyin, left.cashTiyin] : [split.cardTiyin, left.cardTiyin];
@@ -241,11 +241,11 @@ function composePayment(
   return { kind: 'payment', payment: { ...given, cashTiyin, cardTiyin } };
 }
 
-type Told = ({ kind: 'split' } & PaymentSplit) | { kind: 'refused'; faults: ProblemError[] };
+type RequestedSplit = ({ kind: 'split' } & PaymentSplit) | { kind: 'refused'; faults: ProblemError[] };
 
-function toldSplit(body: PaymentBody, totalTiyin: Tiyin): Told {
+function requestedSplit(body: PaymentBody, totalTiyin: Tiyin): RequestedSplit {
   const { method, cash, card } = body;
-  const refused = (pointer: string, code: string, detail: string): Told => ({
+  const refused = (pointer: string, code: string, detail: string): RequestedSplit => ({
     kind: 'refused',
     faults: [{ pointer, code, detail }],
   });

@@ -1,4 +1,4 @@
-// Promise: a refund whose COMMIT nobody heard the answer of is there once or not at all, and whoever asks again is told which.
+// Promise: a refund whose COMMIT got no answer is there once or not at all, and a repeated request gets the true outcome.
 import 'reflect-metadata';
 import { SalesFixture, type SalesAnswer } from '../testing/sales-fixture.js';
 import { CommitCutter, type Cut } from './testing/commit-cutter.js';
@@ -29,7 +29,7 @@ test.each<[cuts: Cut[], first: string]>([
   [['after'], '202 accepted'],
   [['before'], '202 accepted'],
   [['after', 'after'], '202 accepted'],
-  // Both tries of the gateway die: nobody is told 2xx, and what is on disk is found by the next call.
+  // Both tries of the gateway die: no caller is answered 2xx, and what is on disk is found by the next call.
   [['before', 'before'], '503 outcome_unclear'],
   [['before', 'after'], '503 outcome_unclear'],
 ])('the connection dies %p the commit', async (cuts, first) => {

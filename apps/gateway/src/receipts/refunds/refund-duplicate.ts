@@ -34,7 +34,7 @@ export class RefundDuplicate {
 
   /**
    * @returns the refund and its lane; null where none is possible: an advance or credit has no sign to be named by, a refund
-   * is not refunded, and where the module is gone nobody can take its document back
+   * is not refunded, and where the module is gone its document cannot be taken back
    */
   async execute(
     tx: Prisma.TransactionClient,

@@ -88,7 +88,7 @@ export class RefundReceipt {
       this.turns.run(saleId, () => this.store(command, identity, around)),
     );
     if (stored.kind === 'replay') return { row: await this.read(merchantId, stored.id), replayed: true };
-    // Nobody waited, so nothing can have happened that the caller should hear of: no need to read it back.
+    // There was no wait, so nothing can have happened that the answer should show: no need to read it back.
     const row = waitSeconds === 0 ? stored.row : null;
     return { row: row ?? (await this.read(merchantId, identity.id)), replayed: false };
   }

@@ -19,7 +19,7 @@ export interface LockedSale {
   receipt_seq: bigint | null;
   fiscal_sign: string | null;
   verification_url: string | null;
-  /** Somebody has been shown the secret that signs what `callback_url`s are told. */
+  /** The secret that signs callbacks has been shown to a client. */
   has_callback_secret: boolean;
   recorded_fields: FiscalField[] | null;
   /** Its merchant has what a register does not take left out. */
@@ -40,7 +40,7 @@ export interface SellingDevice {
 export class RefundRepository {
   constructor(private readonly prisma: SalesDatabase) {}
 
-  /** Until the end of the transaction nobody else refunds anything of this sale. */
+  /** Until the end of the transaction no other transaction refunds anything of this sale. */
   async lockSale(tx: Tx, saleId: string): Promise<LockedSale | null> {
     const rows = await tx.$queryRaw<LockedSale[]>`
       SELECT status, type, terminal_id, receipt_seq, fiscal_sign, verification_url,
@@ -56,7 +56,7 @@ export class RefundRepository {
     return refundsOf(this.prisma, saleId);
   }
 
-  /** The live device that has this terminal now; null: the terminal is gone, or nobody has met it since its module was exchanged. */
+  /** The live device that has this terminal now; null: the terminal is gone, or it has not been met since its module was exchanged. */
   async findDeviceOf(
     merchantId: string,
     terminalId: string,

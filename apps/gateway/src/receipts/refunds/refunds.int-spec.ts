@@ -70,16 +70,16 @@ describe('a refund', () => {
     expect(rest.body.items[0]?.labels).toEqual(['L1', 'L3']);
   });
 
-  test('returns the money as told, within what was paid', async () => {
+  test('returns the money as requested, within what was paid', async () => {
     const payment = { method: 'mixed', cash: 300, card: 700 };
     const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)], { payment });
-    const told = async (sum: number, back: object): Promise<SalesAnswer> =>
+    const refundOf = async (sum: number, back: object): Promise<SalesAnswer> =>
       fixture.refund(saleId, { lines: [{ line: 1, sum }], payment: back });
-    const cash = await told(200, { method: 'cash' });
+    const cash = await refundOf(200, { method: 'cash' });
     expect(cash.body.payment).toEqual({ method: 'cash', provider: null, cash: 200, card: 0 });
-    expect(outcome(await told(200, { method: 'cash' }))).toBe('422 exceeds_left');
-    expect(outcome(await told(200, { method: 'mixed', cash: 100, card: 101 }))).toBe('422 payment_mismatch');
-    const mixed = await told(200, { method: 'mixed', cash: 50, card: 150 });
+    expect(outcome(await refundOf(200, { method: 'cash' }))).toBe('422 exceeds_left');
+    expect(outcome(await refundOf(200, { method: 'mixed', cash: 100, card: 101 }))).toBe('422 payment_mismatch');
+    const mixed = await refundOf(200, { method: 'mixed', cash: 50, card: 150 });
     expect(mixed.body.payment).toMatchObject({ cash: 50, card: 150 });
     expect((await fixture.refund(saleId)).body.payment).toMatchObject({ cash: 50, card: 550 });
   });
@@ -134,7 +134,7 @@ describe('refused, with what is left:', () => {
     expect(await fixture.gateway.world()).toBe(before);
   });
 
-  test('what has no sign, is not registered, is a refund itself, or is somebody else’s', async () => {
+  test('what has no sign, is not registered, is a refund itself, or is another merchant’s', async () => {
     const accepted = await fixture.ask('POST', '/v1/receipts', fixture.saleOf([fixture.item('bread', 100, 1)]));
     expect(outcome(await fixture.refund(accepted.body.id))).toBe('409 receipt_not_registered');
     await fixture.register(accepted.body.id, { sign: null });
@@ -232,7 +232,7 @@ describe('the ledger', () => {
 });
 
 describe('idempotency', () => {
-  test('200 at once with one key: one refund, and everybody is told of it', async () => {
+  test('200 at once with one key: one refund, and every caller gets it', async () => {
     const saleId = await fixture.sell([fixture.item('bread', 1_000, 5)]);
     const body = { lines: [{ line: 1, qty: 1 }], metadata: { a: 'b' } };
     const ask = (): Promise<SalesAnswer> => fixture.refund(saleId, body, { 'idempotency-key': 'one-refund' });

@@ -16,13 +16,13 @@ export interface ReconciliationView {
   closed_at: string;
   /**
    * `foreign_sales`: the register shows more, and is one on which others sell too. `no_z_report`: the shift was found closed
-   * when the next one was open already, and the register tells of one only.
+   * when the next one was open already, and the register reports one only.
    */
   result: 'equal' | 'foreign_sales' | 'different' | 'no_z_report';
   z_report: unknown;
   gateway: unknown;
   difference: unknown;
-  /** Receipts of the device that nobody has decided yet; they may explain a difference. */
+  /** Receipts of the device that are not decided yet; they may explain a difference. */
   unknown_receipts: number;
 }
 
@@ -39,9 +39,9 @@ interface Row {
   unknown_receipts: number;
 }
 
-/** With `show=different` a page may have to look at many shifts: so many at a time, and so often. */
-const LOOKED_AT = 100;
-const MAX_LOOKS = 10;
+/** With `show=different` a page may have to read many shifts: so many at a time, and so often. */
+const READ_AT_ONCE = 100;
+const MAX_READS = 10;
 
 /**
  * Each closed shift's Z-report against the gateway's own receipts, as they are now: what an operator has decided since the
@@ -51,7 +51,7 @@ const MAX_LOOKS = 10;
 export class Reconciliation {
   constructor(private readonly prisma: ReportDatabase) {}
 
-  /** Newest first. With `show=different` a page may hold fewer than asked for, and more follow: the cursor tells. */
+  /** Newest first. With `show=different` a page may hold fewer than asked for, and more follow: the cursor shows it. */
   async report(merchantId: string, query: ReconciliationQuery): Promise<Page<ReconciliationView>> {
     const { limit, afterId } = pageRequest(query, 'sht');
     if (query.show !== 'different') {
@@ -60,11 +60,11 @@ export class Reconciliation {
     }
     const found: ReconciliationView[] = [];
     let after = afterId;
-    for (let look = 0; look < MAX_LOOKS && found.length <= limit; look += 1) {
-      const rows = await this.read(merchantId, query, { afterId: after, limit: LOOKED_AT });
+    for (let reads = 0; reads < MAX_READS && found.length <= limit; reads += 1) {
+      const rows = await this.read(merchantId, query, { afterId: after, limit: READ_AT_ONCE });
       found.push(...rows.map(viewOf).filter(({ result }) => result === 'different' || result === 'no_z_report'));
       after = rows.at(-1)?.id ?? null;
-      if (rows.length < LOOKED_AT) return pageOf(found, limit, (view) => view);
+      if (rows.length < READ_AT_ONCE) return pageOf(found, limit, (view) => view);
     }
     if (found.length > limit) return pageOf(found, limit, (view) => view);
     return { data: found, next_cursor: after === null ? null : Buffer.from(after).toString('base64url') };

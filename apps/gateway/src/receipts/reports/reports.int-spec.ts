@@ -66,7 +66,7 @@ test('turnover by day: Tashkent’s midnight divides, refunds go off, other stat
   });
 });
 
-test('turnover by device, branch and VAT rate; nobody else’s', async () => {
+test('turnover by device, branch and VAT rate; no other merchant’s', async () => {
   const { write, token } = await merchant();
   const at = { registeredAt: '2026-03-01T10:00:00Z' };
   await write({ ...at, deviceId: 'dev_a', branchId: 'brn_a', totalTiyin: 1_000 });

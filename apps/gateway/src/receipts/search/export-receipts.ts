@@ -24,7 +24,7 @@ const PAGE_SIZE = 200;
 const IDLE_TIMEOUT_MS = 120_000;
 /** A page may have to sort what the filter finds. */
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** Tells Excel that the file is UTF-8. */
+/** Marks the file as UTF-8 for Excel. */
 const BYTE_ORDER_MARK = '\uFEFF';
 const HEAD = COLUMNS.map(({ name }) => name);
 const CSV_HEAD = Buffer.from(BYTE_ORDER_MARK + csvLine(HEAD));

@@ -135,7 +135,7 @@ test('each once and in order, whatever the filter and however many have the same
   }
 });
 
-test.each(['ndjson', 'csv', 'xlsx'])('%s: whoever leaves ends the session behind it', async (format) => {
+test.each(['ndjson', 'csv', 'xlsx'])('%s: a client that disconnects ends the session behind it', async (format) => {
   const response = await open(`format=${format}`, big.token);
   await new Promise((resolve) => response.once('data', resolve));
   response.destroy();
@@ -152,7 +152,7 @@ test('429 for more exports of one merchant than its share; another merchant gets
   await text(others);
   for (const response of held) response.destroy();
   await until(async () => (await sessions()) === 0);
-  // The server hears of the end before the gateway has cleared up behind it.
+  // The server learns of the end before the gateway has cleared up behind it.
   await until(async () => {
     const again = await open('', big.token);
     again.destroy();

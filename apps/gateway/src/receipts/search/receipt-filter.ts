@@ -2,7 +2,7 @@ import { encodeTime } from 'ulid';
 import { Prisma } from '#database';
 import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
 
-/** What receipts are looked for by, read and resolved; null = whatever it is. Sums in tiyin. */
+/** What receipts are searched by, read and resolved; null = whatever it is. Sums in tiyin. */
 export interface ReceiptFilter {
   merchantId: string;
   externalId: string | null;

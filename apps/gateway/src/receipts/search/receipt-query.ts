@@ -7,7 +7,7 @@ export const RECEIPT_STATUSES = [
   ...(['awaiting_payment', 'accepted', 'sending', 'registered', 'rejected', 'unknown', 'cancelled'] as const),
 ] satisfies ReceiptStatus[];
 
-/** What receipts are looked for by; everything that is given must hold. `from` is within, `to` is not. */
+/** What receipts are searched by; everything that is given must hold. `from` is within, `to` is not. */
 export class ReceiptFilterQuery {
   @IsOptional()
   @IsPlainText(128)

@@ -1,4 +1,4 @@
-// Promise: a merchant finds all of its own receipts by what they are, page by page, each once, and never anybody else's.
+// Promise: a merchant finds all of its own receipts by what they are, page by page, each once, and never another's.
 import { encodeTime } from 'ulid';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
@@ -119,7 +119,7 @@ test('pages hold each receipt once, also while new ones arrive and old ones are 
   expect(seen).toEqual([...ids].reverse());
 });
 
-test('another merchant sees nothing of it, and cannot look by a foreign id', async () => {
+test('another merchant sees nothing of it, and cannot search by a foreign id', async () => {
   const device = newId('dev');
   await write({ deviceId: device, externalId: 'mine' });
   const stranger = await fixture.createMerchant();

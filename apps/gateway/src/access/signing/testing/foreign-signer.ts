@@ -18,7 +18,7 @@ export interface SignOptions {
   params?: Record<string, unknown>;
 }
 
-/** Keys as a customer makes them, and requests signed by somebody else's library. */
+/** Keys as a customer makes them, and requests signed by an independent library. */
 export class ForeignSigner {
   private constructor(
     readonly keyId: string,

@@ -64,7 +64,7 @@ export class FleetFixture {
     return { merchantId, token: await this.gateway.createToken(merchantId, ['devices:admin', 'receipts:write']) };
   }
 
-  /** Answers tasks as a relay would, until it is told to stop. @returns the stop, and what was asked */
+  /** Answers tasks as a relay would, until it is stopped. @returns the stop, and what was asked */
   answerTasks(
     answer: (task: { id: string; device_id: string; kind: string; params: unknown }) => DeviceTaskResult | null,
   ): {

@@ -16,8 +16,8 @@ export class ExportProducts {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * The live products by sku. Each as it is when its piece is read; the feed tells what changed meanwhile.
-   * @param onRows told how many were read so far
+   * The live products by sku. Each as it is when its piece is read; the feed lists what changed meanwhile.
+   * @param onRows called with how many were read so far
    */
   products(merchantId: string, format: FileFormat, onRows: (rows: number) => void = () => undefined): Readable {
     const products = this.live(merchantId, onRows);

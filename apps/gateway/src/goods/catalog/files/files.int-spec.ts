@@ -148,7 +148,7 @@ test.each<[string, FileFormat, string | Buffer, string]>([
   expect((await catalog.ask('GET', '/v1/catalog/products')).body.data).toEqual([]);
 });
 
-test('rows with other encodings, control characters and too many cells are told each for itself', async () => {
+test('rows with other encodings, control characters and too many cells are reported each for itself', async () => {
   const good = `a,${BREAD},Хлеб,1500001,12\n`;
   const lines = [
     Buffer.from(`sku,spic,name_ru,package_code,vat_percent\n${good}`),
@@ -161,8 +161,8 @@ test('rows with other encodings, control characters and too many cells are told 
   ];
   const { body } = await send('csv', Buffer.concat(lines));
   expect(body.progress).toMatchObject({ rows: 7, created: 2, rejected: 5 });
-  const told = (await get(`/v1/catalog/imports/${body.id}/rejected`)).toString().trim().split('\r\n').slice(1);
-  expect(told).toEqual([
+  const rejected = (await get(`/v1/catalog/imports/${body.id}/rejected`)).toString().trim().split('\r\n').slice(1);
+  expect(rejected).toEqual([
     expect.stringContaining('UTF-8'),
     expect.stringContaining('control characters'),
     expect.stringContaining('more cells'),
@@ -171,7 +171,7 @@ test('rows with other encodings, control characters and too many cells are told 
   ]);
 });
 
-test('workbooks: formulas, errors and endless cells are told each for itself', async () => {
+test('workbooks: formulas, errors and endless cells are reported each for itself', async () => {
   const cells = (...values: string[]): string =>
     values.map((value) => `<c t="inlineStr"><is><t>${value}</t></is></c>`).join('');
   const good = (sku: string): string => cells(sku, BREAD, 'Хлеб', '1500001', '12');
@@ -232,7 +232,7 @@ test('rows as large as they may be are taken in smaller batches: a thousand of t
   }
 });
 
-test('a file is taken as it comes: what hangs on its connection is not looked through for card data', async () => {
+test('a file is taken as it comes: what hangs on its connection is not searched for card data', async () => {
   const headers = {
     ...{ 'content-type': 'text/csv', authorization: `Bearer ${catalog.gateway.token}` },
     'x-note': 'not the body: 8600 4954 7331 6478',

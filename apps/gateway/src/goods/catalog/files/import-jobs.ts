@@ -132,7 +132,7 @@ export class ImportJobs {
       await pipeline(body, bounded(MAX_FILE_BYTES), createWriteStream(path));
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      throw new Problem('service_unavailable', 'There is no room for the file.', { cause: error });
+      throw new Problem('service_unavailable', 'There is no space left for the file.', { cause: error });
     }
   }
 

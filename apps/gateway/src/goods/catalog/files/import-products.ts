@@ -27,7 +27,7 @@ export interface RejectedRow {
   reasons: string;
 }
 
-/** Where an import tells how it goes. */
+/** Where an import reports its progress. */
 export interface ImportSink {
   columns(names: readonly string[]): Promise<void> | void;
   rejected(rows: readonly RejectedRow[]): Promise<void> | void;

@@ -20,7 +20,7 @@ export interface OpenedProducts {
   /** Names of the columns; none in JSON lines. */
   columns: string[];
   rows: AsyncIterable<FileProduct>;
-  /** How much of it was read, from 0 to 1; null where nobody knows without reading it twice. */
+  /** How much of it was read, from 0 to 1; null where it is unknown without reading it twice. */
   share(): number | null;
 }
 

@@ -63,7 +63,7 @@ export const BASKET = documentOf([
 
 export const SIGN = '588153719670';
 
-/** The basket as it was registered, unless told otherwise. */
+/** The basket as it was registered, unless given otherwise. */
 export function shown(more: Partial<ShownReceipt> = {}): ShownReceipt {
   const id = newId('rcp');
   const terminalId = 'UZ191211506521';

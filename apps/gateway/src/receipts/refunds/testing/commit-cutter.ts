@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** Where a connection dies: before the COMMIT reaches the server, or after the server has committed, before it is heard. */
+/** Where a connection dies: before the COMMIT reaches the server, or after the server has committed, before its answer arrives. */
 export type Cut = 'before' | 'after';
 
 /** Length of a message is its second field, after the type; the first message has no type. */
@@ -32,7 +32,7 @@ export class CommitCutter {
     return url.href;
   }
 
-  /** The next transactions that carry the mark lose their connections, one after the other, as told. */
+  /** The next transactions that carry the mark lose their connections, one after the other, as given. */
   cutCommitsOf(mark: string, cuts: readonly Cut[]): void {
     this.mark = mark;
     this.cuts = [...cuts];
@@ -75,7 +75,7 @@ export class CommitCutter {
       far.write(chunk);
     });
     far.on('data', (chunk: Buffer) => {
-      // The server's word that it has committed is the last that is ever heard of it.
+      // The server's answer to the commit is the first byte that is dropped.
       if (isCommitting && chunk.includes('COMMIT\0')) return end();
       near.write(chunk);
     });

@@ -4,14 +4,14 @@ import type { ProblemError } from '#http';
 import type { ReceiptBody } from './receipt-body.js';
 
 /** What a receipt says beyond the specification, and where in its body. */
-export interface SaidFields {
+export interface StatedFields {
   places: readonly { field: FiscalField; pointer: string }[];
   /** Its merchant has it refused where the register takes not all of it. */
   areRequired: boolean;
 }
 
-export function saidFields(document: StoredReceiptDocument, body: ReceiptBody): Pick<SaidFields, 'places'> {
-  const said = fieldsNotToBeLost(document);
+export function statedFields(document: StoredReceiptDocument, body: ReceiptBody): Pick<StatedFields, 'places'> {
+  const stated = fieldsNotToBeLost(document);
   const sellers = document.lines.flatMap(({ commission }, index) => {
     // The catalogue may know for whom the goods are sold.
     const member = body.items[index]?.commission ? '/commission' : '';
@@ -20,20 +20,20 @@ export function saidFields(document: StoredReceiptDocument, body: ReceiptBody): 
   return {
     places: [
       ...sellers,
-      ...(said.includes('customer') ? [{ field: 'customer' as const, pointer: '/customer' }] : []),
-      ...(said.includes('payment_provider')
+      ...(stated.includes('customer') ? [{ field: 'customer' as const, pointer: '/customer' }] : []),
+      ...(stated.includes('payment_provider')
         ? [{ field: 'payment_provider' as const, pointer: '/payment/provider' }]
         : []),
     ],
   };
 }
 
-export function lostFields({ places }: SaidFields, taken: readonly FiscalField[]): SaidFields['places'] {
+export function lostFields({ places }: StatedFields, taken: readonly FiscalField[]): StatedFields['places'] {
   return places.filter(({ field }) => !taken.includes(field));
 }
 
 /** @param who of what would lose it, as the beginning of a sentence */
-export function unsupportedFaults(lost: SaidFields['places'], who: string): ProblemError[] {
+export function unsupportedFaults(lost: StatedFields['places'], who: string): ProblemError[] {
   return lost.map(({ field, pointer }) => ({
     ...{ pointer, code: 'field_unsupported' },
     detail:
