@@ -42,8 +42,8 @@ test('a deaf gateway reads again', async () => {
   keys.onApplicationBootstrap();
   try {
     await until('it listens too', listeners, (count) => count === 3);
-    // Until what it forgets at the beginning is behind it: what it reads now, it remembers.
-    await until('it remembers', async () => (await keys.of(client.id)) === (await keys.of(client.id)), Boolean);
+    // Until what it forgets at the beginning is over: what it reads now, it caches.
+    await until('it caches', async () => (await keys.of(client.id)) === (await keys.of(client.id)), Boolean);
     expect(line.deafen()).toBeGreaterThan(0);
     expect((await keys.of(client.id)).keys.has(signer.keyId)).toBe(true);
     await rig.prisma.clientKey.update({ where: { id: signer.keyId }, data: { disabledAt: new Date() } });

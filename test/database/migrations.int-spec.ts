@@ -88,7 +88,7 @@ test("Prisma's engine finds the history complete and has nothing to do", async (
   });
 });
 
-test("we carry on from what Prisma's engine applied", async () => {
+test("migrating continues after what Prisma's engine applied", async () => {
   const migrations = [
     migration('1_first', `CREATE TABLE a (id int);\n${FUNCTION}`),
     migration('2_second', 'CREATE TABLE b (id int);'),

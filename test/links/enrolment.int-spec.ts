@@ -174,7 +174,7 @@ test('the key lies in the data folder for its owner alone', async () => {
   expect(statSync(join(dataDir, 'link-key.json')).mode & 0o777).toBe(0o600);
 });
 
-describe('who is not let in', () => {
+describe('refused', () => {
   test('a key that was never enrolled, another register with its own key, a device that is called by address or is not there', async () => {
     const [one, other] = [await device(), await device()];
     const key = { deviceId: other.id, privateKey: newKey() };

@@ -170,7 +170,7 @@ describe('Payme', () => {
     expect([broken.error.code, verdictOf(sound)]).toEqual([-32600, 1]);
   });
 
-  it('answers nothing from what it remembers of the call before, when another gateway has been there since', async () => {
+  it('answers nothing from its cache of the call before, when another gateway has been there since', async () => {
     const { prisma } = fixture.gateway;
     const asked = await newOrder();
     expect((await call('CheckPerformTransaction', { amount: asked.amount, account: asked.account })).result).toEqual({
@@ -302,7 +302,7 @@ describe('Click', () => {
     },
   );
 
-  it('hears only who calls from the account’s sources', async () => {
+  it('accepts calls only from the account’s sources', async () => {
     const path = `/v1/provider-accounts/${fixture.accountIds['click'] ?? ''}`;
     const { id, done } = await prepared();
     await fixture.ask('PATCH', path, { sources: ['192.0.2.0/24'] });
@@ -382,7 +382,7 @@ describe('Multicard', () => {
     expect(await multicard(fixture, asked)).toEqual([200, true]);
   });
 
-  it('knows the documentation’s own signatures, and who may call', async () => {
+  it('accepts the documentation’s own signatures, and calls only from its sources', async () => {
     const id = fixture.accountIds['multicard'] ?? '';
     const vector = { uuid: 'e60d8ebc-b9fe-11ef-b159-005056b4367d', invoice_id: '2024864028760', amount: '20000' };
     const post = async (sign: string): Promise<number> => {

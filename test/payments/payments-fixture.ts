@@ -160,6 +160,8 @@ export class PaymentsFixture {
     const uzumUrl = await make('uzum', { ...UZUM_ACCOUNT, ...uzumAddresses(simulatorUrl) });
     const uzum = { service_id: '101202', login: 'uzum', password: 'uzum-password', account_param: 'order_id' };
     this.accounts.uzum = { url: uzumUrl, ...uzum };
+    const paynet = { service_id: '7', login: 'paynet', password: 'paynet-password' };
+    this.accounts.paynet = { url: await make('paynet', paynet), ...paynet };
     const octo = { shop_id: '10000', secret: 'octo-secret', api_url: `${simulatorUrl}/octo/api` };
     const atmos = { consumer_key: 'key', consumer_secret: 'consumer', store_id: '1', api_key: 'atmos-key' };
     const atmosUrl = await make('atmos', { ...atmos, api_url: `${simulatorUrl}/atmos` });

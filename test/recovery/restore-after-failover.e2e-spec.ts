@@ -87,7 +87,7 @@ test.each([
   const sale = (): Promise<{ status: number; body: { id?: string } }> =>
     client.post('/v1/receipts', client.saleOf(0), { prefer: 'respond-async' });
   const [moved, cancelled] = [String((await sale()).body.id), String((await sale()).body.id)];
-  await way.remember();
+  await way.keepPoint();
 
   // What the copy does not know: one is moved and registered at B, the other cancelled before it is sent.
   expect((await client.post(`/v1/receipts/${cancelled}/cancel`, { reason: 'changed their mind' })).status).toBe(200);

@@ -85,7 +85,7 @@ async function tryWayBack(way: WayBack, system: TestSystem, plainClient: Gateway
   // At the moment of the copy three wait at each register; afterwards these and four more are registered.
   for (const relay of relays) await relay.end();
   for (const [name, one] of clients) await sell(one, `${name}-waiting`, 3, 1);
-  await way.remember();
+  await way.keepPoint();
   for (const relay of relays) await relay.start();
   for (const [name, one] of clients) await sell(one, `${name}-after`, 4);
   for (const program of [...gateways, ...relays]) await program.end();

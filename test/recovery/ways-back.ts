@@ -20,10 +20,10 @@ import { until } from '../system/until.js';
 import { startPackaged } from './packaged-postgres.js';
 import { startStandby } from './standby.js';
 
-/** A database that can be put back to where it was when `remember` was called. */
+/** A database that can be put back to where it was when `keepPoint` was called. */
 export interface WayBack {
   database: TestDatabase;
-  remember(): Promise<void>;
+  keepPoint(): Promise<void>;
   /** No program is connected meanwhile. */
   goBack(): Promise<void>;
   stop(): Promise<void>;
@@ -50,7 +50,7 @@ export async function byDump(packaged: { bin: string; major: number }): Promise<
       adminUrl: url('postgres', name),
       drop: () => Promise.resolve(),
     },
-    remember: () => Promise.resolve(server.tool('pg_dump', ['--format=custom', '--file', file, url('postgres', name)])),
+    keepPoint: () => Promise.resolve(server.tool('pg_dump', ['--format=custom', '--file', file, url('postgres', name)])),
     goBack: async () => {
       await sql(server, `DROP DATABASE ${name} WITH (FORCE)`);
       await sql(server, `CREATE DATABASE ${name} OWNER fiscal_owner`);
@@ -89,7 +89,7 @@ export async function byTimeTravel(): Promise<WayBack> {
   let moment = '';
   return {
     database,
-    remember: async () => {
+    keepPoint: async () => {
       const [row] = await sql<{ moment: string }>(database, 'SELECT clock_timestamp()::text AS moment');
       moment = row?.moment ?? '';
     },
@@ -121,7 +121,7 @@ export async function byTimeTravel(): Promise<WayBack> {
 }
 
 /**
- * An asynchronous standby that has lost its line to the primary when `remember` was called, and is promoted after the primary
+ * An asynchronous standby that has lost its line to the primary when `keepPoint` was called, and is promoted after the primary
  * has died. It takes over the primary's address.
  */
 export async function byPromotion(): Promise<WayBack> {
@@ -136,7 +136,7 @@ export async function byPromotion(): Promise<WayBack> {
   const standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log: join(folder, 'log') });
   return {
     database: { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() },
-    remember: () => standby.loseLine(),
+    keepPoint: () => standby.loseLine(),
     goBack: async () => {
       await server.kill('SIGQUIT');
       await standby.promote();

@@ -193,7 +193,7 @@ describe('signatures', () => {
 describe('access tokens', () => {
   const tokenRequests = () => proxy.seen.filter(({ path }) => path === '/oauth/token');
 
-  test('one request serves all who wait', async () => {
+  test('one request serves all waiting calls', async () => {
     const fgw = sdkOf(merchant);
     await Promise.all(Array.from({ length: 20 }, () => fgw.receipts.list().first()));
     await fgw.receipts.list().first();

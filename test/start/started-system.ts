@@ -76,7 +76,7 @@ export function processesOf(dataDir: string, pids: readonly number[]): number[] 
   });
 }
 
-/** Started by root, PostgreSQL works in a folder of its own account, which postgres.json remembers. */
+/** Started by root, PostgreSQL works in a folder of its own account, which postgres.json names. */
 function clusterFolders(dataDir: string): string[] {
   const file = join(dataDir, 'postgres.json');
   if (!existsSync(file)) return [];

@@ -166,7 +166,7 @@ test('a register is registered, sells, is drained and deleted; its terminal is f
   expect(back.body.id).not.toBe(id);
 });
 
-test('the command line makes a merchant and a client that gets in; a refusal is a sentence and an exit code', async () => {
+test('the command line makes a merchant and a client that gets a token; a refusal is a sentence and an exit code', async () => {
   const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
     spawnSync(process.execPath, ['dist/apps/gateway/src/programs/cli/main.js', ...args], {
       env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey },

@@ -82,7 +82,7 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency_mismatch' } });
   });
 
-  test('respond-async answers 202, and the receipt is registered soon', async () => {
+  test('202 with respond-async, and the receipt is registered afterwards', async () => {
     const { client } = system;
     const { status, headers, body } = await client.post('/v1/receipts', client.saleOf(1), { prefer: 'respond-async' });
     expect(status).toBe(202);

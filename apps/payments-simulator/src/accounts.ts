@@ -8,6 +8,7 @@ export interface MerchantAccounts {
   /** `url` instead of the callback_url that an invoice names. */
   multicard: { secret: string; store_id: string; url?: string } | null;
   atmos: { url: string; store_id: string; api_key: string } | null;
+  paynet: { url: string; service_id: string; login: string; password: string } | null;
   octo: { secret: string; url?: string } | null;
   uzum: { url: string; service_id: string; login: string; password: string; account_param: string } | null;
 }
@@ -19,6 +20,7 @@ export const NO_ACCOUNTS: MerchantAccounts = {
   uzum: null,
   octo: null,
   atmos: null,
+  paynet: null,
 };
 
 /** Read anew each time: the demo's set-up may write the file after the simulator has started. */

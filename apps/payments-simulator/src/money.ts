@@ -43,6 +43,7 @@ const TERMINALS: Readonly<Record<ProviderCode, string>> = {
   ...{ payme: 'EP000000000141', click: 'EP000000000064', multicard: 'EP000000000187', uzum: 'EZ000000000161' },
   octo: 'EP000000000001',
   atmos: 'EP000000000002',
+  paynet: 'EP000000000003',
 };
 
 export class Money {

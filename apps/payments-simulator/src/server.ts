@@ -10,6 +10,7 @@ import { Merchant } from './merchant-call.js';
 import { observeCalls, type Observe } from './observe.js';
 import { invoicesPage, payPage, resultPage } from './pages.js';
 import { addOcto } from './octo.js';
+import { addPaynet } from './paynet.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
 import { addUzum } from './uzum.js';
 
@@ -51,6 +52,7 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   addUzum(server, parts);
   addOcto(server, parts);
   addAtmos(server, parts);
+  addPaynet(server, parts);
   addPages(server, {
     payme: new PaymeDriver(merchant, money, faults, fiscal),
     ...{ clickBook, click: new ClickDriver(merchant, clickBook, faults), cards },

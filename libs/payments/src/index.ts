@@ -1,4 +1,5 @@
 export { atmosSign } from './atmos/atmos.signature.js';
+export { basicAuthorization } from './basic-auth.js';
 export { ClickClient, CLICK_CAPABILITIES, type ClickClientOptions } from './click/click.client.js';
 export {
   decideClick,

@@ -2,7 +2,7 @@ import type { FiscalLines, ProviderDocument, WantedDocument } from './fiscal.js'
 
 /** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
 
-export const PROVIDERS = ['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos'] as const;
+export const PROVIDERS = ['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos', 'paynet'] as const;
 export type ProviderCode = (typeof PROVIDERS)[number];
 
 /**

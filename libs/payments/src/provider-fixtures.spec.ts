@@ -82,6 +82,7 @@ const BASES: Record<ProviderCode, RegExp> = {
   click: /^https:\/\/api\.click\.uz\/v2\/merchant/,
   multicard: /^https:\/\/mesh\.multicard\.uz/,
   atmos: /^https:\/\/apigw\.atmos\.uz/,
+  paynet: /^$/,
   octo: /^https:\/\/secure\.octo\.uz/,
   uzum: /^https:\/\/(checkout-key\.inplat-tech\.com|mobile\.apelsin\.uz|ofd-key\.inplat-tech\.com)/,
 };

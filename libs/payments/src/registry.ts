@@ -4,6 +4,7 @@ import type { ProviderDefinition } from './definition.js';
 import { MULTICARD } from './multicard/multicard.provider.js';
 import { OCTO } from './octo/octo.provider.js';
 import { PAYME } from './payme/payme.provider.js';
+import { PAYNET } from './paynet/paynet.provider.js';
 import { PROVIDERS, type ProviderCode } from './port.js';
 import { UZUM } from './uzum/uzum.provider.js';
 
@@ -15,6 +16,7 @@ export const DEFINITIONS: Readonly<Record<ProviderCode, ProviderDefinition>> = {
   uzum: UZUM,
   octo: OCTO,
   atmos: ATMOS,
+  paynet: PAYNET,
 };
 
 export function isProvider(text: string): text is ProviderCode {

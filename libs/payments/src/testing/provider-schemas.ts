@@ -110,7 +110,7 @@ function braces(path: string): number {
 /** As each provider says that a call came to nothing. */
 function isFailure({ provider, by, status, answer }: Exchange): boolean {
   const fields = (answer ?? {}) as Record<string, unknown>;
-  if (provider === 'payme') return 'error' in fields;
+  if (provider === 'payme' || provider === 'paynet') return 'error' in fields;
   if (by === 'provider') return status !== 200 && provider !== 'click' && provider !== 'multicard';
   const codes = ['error_code', 'errorCode', 'error'].filter((name) => name in fields);
   if (codes.length > 0 && provider !== 'multicard') return codes.some((name) => fields[name] !== 0);

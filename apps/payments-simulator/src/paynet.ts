@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify';
+import { basicAuthorization, isObject } from '#payments';
+import type { Faults } from './faults.js';
+import type { Merchant, MerchantAnswer } from './merchant-call.js';
+import { capture, giveBack, type Money, type SimPayment } from './money.js';
+
+interface Parts {
+  money: Money;
+  faults: Faults;
+  merchant: Merchant;
+}
+
+/** Paynet's side: information, payment, and CheckTransaction for what was not answered. */
+class PaynetDriver {
+  private lastId = 71_000;
+  private readonly payments = new Map<number, SimPayment>();
+
+  constructor(private readonly parts: Parts) {}
+
+  async pay(ourRef: string, amountTiyin: number): Promise<{ paid: boolean; said: unknown }> {
+    const serviceId = this.serviceId;
+    const fields = { order_id: ourRef };
+    const known = await this.call('GetInformation', { serviceId, fields });
+    if (!isObject(known?.body['result'])) return { paid: false, said: known?.body };
+    this.lastId += 1;
+    const transactionId = this.lastId;
+    const made = { provider: 'paynet', id: String(transactionId), ourRef, amountTiyin } as const;
+    const payment = this.parts.money.open(made);
+    this.payments.set(transactionId, payment);
+    const request = { amount: amountTiyin, transactionId, serviceId, fields, time: '2026-01-02 08:04:05' };
+    const calls = this.parts.faults.draw(['duplicate']) ? 2 : 1;
+    let answer: MerchantAnswer | null = null;
+    for (let call = 0; call < calls; call += 1) answer = await this.call('PerformTransaction', request);
+    const checked = await this.call('CheckTransaction', { transactionId, serviceId });
+    const result = checked?.body['result'];
+    const isPaid = isObject(result) && result['transactionState'] === 1;
+    if (isPaid) capture(payment);
+    else payment.status = 'declined';
+    return { paid: isPaid, said: answer?.body };
+  }
+
+  async cancel(transactionId: number): Promise<MerchantAnswer | null> {
+    const answer = await this.call('CancelTransaction', { transactionId, serviceId: this.serviceId });
+    const payment = this.payments.get(transactionId);
+    if (payment && isObject(answer?.body['result'])) giveBack(payment);
+    return answer;
+  }
+
+  private get account() {
+    const { paynet } = this.parts.merchant.accounts();
+    if (!paynet) throw new Error('No Paynet account is set up.');
+    return paynet;
+  }
+
+  private get serviceId(): number {
+    return Number(this.account.service_id);
+  }
+
+  private call(method: string, params: unknown): Promise<MerchantAnswer | null> {
+    const { url, login, password } = this.account;
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const headers = { 'content-type': 'application/json', authorization: basicAuthorization(login, password) };
+    return this.parts.merchant.call('paynet', url, body, headers);
+  }
+}
+
+/** A terminal: the customer names the payment and its sum. */
+export function addPaynet(server: FastifyInstance, parts: Parts): void {
+  const driver = new PaynetDriver(parts);
+  server.post('/paynet/pay/:ref/:amount', (request) => {
+    const { ref, amount } = request.params as { ref: string; amount: string };
+    return driver.pay(ref, Number(amount));
+  });
+  server.post('/paynet/cancel/:id', (request) => driver.cancel(Number((request.params as { id: string }).id)));
+}

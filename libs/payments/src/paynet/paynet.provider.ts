@@ -1,0 +1,41 @@
+import { field, optional, SECRET, type ProviderDefinition } from '../definition.js';
+import type { LineForm } from '../fiscal.js';
+import type { PaymentProvider, ProviderCapabilities } from '../port.js';
+import { PAYNET_PROTOCOL } from './paynet.decision.js';
+
+const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
+
+const PAYNET_CAPABILITIES: ProviderCapabilities = {
+  flows: { token: null, phone: null, qr: null, none: 'inbound' },
+  holdSeconds: null,
+  refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
+  partialRefunds: [],
+  preparedFlows: [],
+  statusByOurRef: false,
+  statusFlows: [],
+  fiscalModes: ['gateway'],
+  fiscalFlows: [],
+  markingSupported: false,
+  providerDocuments: null,
+  refundDocuments: null,
+  linkFlows: [],
+  amountUnit: 'tiyin',
+  qrPaymentProvider: null,
+};
+
+/** Paynet only calls: the customer names the payment at a terminal or in the app, there is no page to go to. */
+export const PAYNET: ProviderDefinition = {
+  code: 'paynet',
+  fields: {
+    service_id: field({ pattern: /^\d{1,12}$/ }),
+    login: field(),
+    password: SECRET,
+    account_field: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
+  },
+  hosts: [],
+  sources: [],
+  inbound: PAYNET_PROTOCOL,
+  capabilities: () => PAYNET_CAPABILITIES,
+  lineForm: () => NO_LINES,
+  client: (): PaymentProvider => ({ code: 'paynet', capabilities: PAYNET_CAPABILITIES }),
+};

@@ -1,0 +1,83 @@
+// Paynet pays an order once, by one call, and takes it back with its receipt; a forged or mistaken call changes nothing.
+import { basicAuthorization } from '#payments';
+import { post } from './kit/callers.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
+
+const fixture = paymentsFixture();
+const AUTHORIZATION = basicAuthorization('paynet', 'paynet-password');
+let lastId = 5_000;
+
+async function rpc(method: string, params: object, authorization = AUTHORIZATION) {
+  const request = { jsonrpc: '2.0', id: 1, method, params: { serviceId: 7, ...params } };
+  const { status, body } = await post(fixture.accounts.paynet?.url ?? '', request, { authorization })();
+  const answer = body as { result?: Record<string, unknown>; error?: { code: number } };
+  if (answer.result) fixture.observe({ provider: 'paynet', request, status, answer });
+  return { status, said: answer.error?.code ?? answer.result };
+}
+
+const nextId = (): number => (lastId += 1);
+const perform = (id: string, transactionId: number, amount = PRICE) =>
+  rpc('PerformTransaction', { amount, transactionId, fields: { order_id: id }, time: '2026-01-02 08:04:05' });
+const check = (transactionId: number) => rpc('CheckTransaction', { transactionId });
+const cancel = (transactionId: number) => rpc('CancelTransaction', { transactionId });
+const opened = async (): Promise<string> => (await fixture.pay({ provider: 'paynet' })).body.id;
+
+it('a customer at a terminal pays once, also when Paynet repeats its call', async () => {
+  for (const fault of ['none', 'duplicate']) {
+    const id = await opened();
+    if (fault !== 'none') await fixture.faults({ fault, next: 1 });
+    await fixture.press(`${fixture.simulatorUrl}/paynet/pay/${id}/${String(PRICE)}`);
+    await fixture.until(id, { status: 'captured', receipt: 'registered' });
+    expect(await fixture.simulated(id)).toMatchObject([{ captures: 1, refunds: 0 }]);
+  }
+});
+
+it('answers repeats and mistakes with the codes of the list', async () => {
+  const [id, transaction] = [await opened(), nextId()];
+  expect((await rpc('GetInformation', { fields: { order_id: 'pay_none' } })).said).toBe(302);
+  expect((await rpc('GetInformation', { fields: { order_id: id } })).said).toMatchObject({ status: '0' });
+  expect((await perform(id, transaction, PRICE - 1)).said).toBe(413);
+  expect((await check(transaction)).said).toMatchObject({ transactionState: 3 });
+  expect((await perform(id, transaction)).said).toMatchObject({ fields: {} });
+  expect((await perform(id, transaction)).said).toBe(201);
+  expect((await perform(id, nextId())).said).toBe(501);
+  expect((await check(transaction)).said).toMatchObject({ transactionState: 1 });
+  expect((await cancel(nextId())).said).toBe(203);
+  expect((await rpc('ChangePassword', { newPassword: 'x' })).said).toBe(-32601);
+  expect((await rpc('GetInformation', { serviceId: 8, fields: { order_id: id } })).said).toBe(305);
+  const day = { dateFrom: '2020-01-01 00:00:00', dateTo: '2099-01-01 00:00:00' };
+  const { said } = await rpc('GetStatement', day);
+  expect(said).toMatchObject({
+    statements: expect.arrayContaining([expect.objectContaining({ transactionId: transaction })]),
+  });
+});
+
+it('two payments of one order at the same moment: one is taken', async () => {
+  const id = await opened();
+  const answers = await Promise.all(Array.from({ length: 5 }, () => perform(id, nextId())));
+  expect(answers.filter(({ said }) => said === 501)).toHaveLength(4);
+});
+
+it('money that Paynet gives back is followed by the receipt, once; what was delivered stays', async () => {
+  const [id, transaction] = [await opened(), nextId()];
+  await perform(id, transaction);
+  const { receipt } = await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  await fixture.ask('POST', `/v1/payments/${id}/delivered`, { delivered: true });
+  expect((await cancel(transaction)).said).toBe(77);
+  await fixture.ask('POST', `/v1/payments/${id}/delivered`, { delivered: false });
+  const answers = await Promise.all([cancel(transaction), cancel(transaction)]);
+  expect(answers.filter(({ said }) => said === 202)).toHaveLength(1);
+  await fixture.until(id, { status: 'refunded' });
+  await fixture.untilRefunded(receipt.id);
+  expect((await check(transaction)).said).toMatchObject({ transactionState: 2 });
+});
+
+it('a forged call changes nothing and is not kept', async () => {
+  const id = await opened();
+  const before = await fixture.gateway.prisma.providerCallback.count();
+  const params = { amount: PRICE, transactionId: nextId(), fields: { order_id: id } };
+  const forged = await rpc('PerformTransaction', params, basicAuthorization('paynet', 'wrong'));
+  expect([forged.status, forged.said]).toEqual([401, 412]);
+  expect((await fixture.read(id)).status).toBe('pending');
+  expect(await fixture.gateway.prisma.providerCallback.count()).toBe(before);
+});
