@@ -20,7 +20,7 @@ import { growth, median, percentile } from './statistics.js';
 const SCOPES = ['receipts:write', 'receipts:read', 'catalog:write', 'catalog:read'];
 const BATCH = 1_000;
 
-/** The catalogue at its size: bulk upsert, look-ups, invalidation, search; and a load of the classification register. */
+/** The catalogue at its size: bulk upsert, lookups, invalidation, search; and a load of the classification register. */
 export async function benchCatalog(load: {
   products: number;
   samples: number;

@@ -48,7 +48,7 @@ export async function benchRegisters(
 }
 
 /**
- * Pauses the relay, accepts a backlog, lets it go on and counts until all is registered. Receipts per second. Paused, not
+ * Pauses the relay, accepts a backlog, resumes it and counts until all is registered. Receipts per second. Paused, not
  * restarted: the bare forwarder is warm in its second round too.
  */
 async function dispatch(system: TestSystem, perRegister: number): Promise<number> {

@@ -29,7 +29,7 @@ async function benchFailover(failovers: number): Promise<Figure[]> {
     const [till] = system.merchant.tills;
     const seconds: number[] = [];
     for (let failover = 0; failover < failovers; failover += 1) {
-      // Nobody listens there: every try is refused, nothing is ever sent.
+      // No listener there: every try is refused, nothing is ever sent.
       await moveTo(database, till?.deviceId, `http://127.0.0.1:${await freePorts(1)}`);
       const ids: string[] = [];
       for (let sold = 0; sold < 20; sold += 1) {

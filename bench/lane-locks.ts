@@ -212,9 +212,9 @@ const grouped: Way = async (url) => {
   const held = new Map<number, () => Promise<void>>();
   return {
     take: async (lane) => {
-      const grip = await locks.tryTake(lane);
-      if (grip) held.set(lane, () => grip.release());
-      return grip !== null;
+      const laneLock = await locks.tryTake(lane);
+      if (laneLock) held.set(lane, () => laneLock.release());
+      return laneLock !== null;
     },
     release: async (lane) => {
       const release = held.get(lane);

@@ -63,7 +63,7 @@ function fieldsOf(pid: number | null): string[] {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    // Ended between the list and the look.
+    // Ended between the list and the read.
     return [];
   }
 }

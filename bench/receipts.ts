@@ -7,12 +7,12 @@ import { benchRefunds } from './refunds.js';
 import type { Figure } from './report.js';
 import { growth, median, percentile } from './statistics.js';
 
-/** Spread of the receipts: what is looked for is neither everywhere nor nowhere. */
+/** Spread of the receipts: what is searched is neither everywhere nor nowhere. */
 const DEVICES = 1_000;
 const FIRST_MS = Date.parse('2026-01-01T00:00:00Z');
 const STEP_MS = 10_000;
 const ROWS_AT_ONCE = 50_000;
-/** Requests that nobody counts, of each kind: a program that has just been started is not the one that serves. */
+/** Requests that are not counted, of each kind: a program that has just been started is not the one that serves. */
 const WARM_UP = 200;
 const WARM_UP_PAGES = 20;
 

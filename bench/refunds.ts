@@ -9,7 +9,7 @@ const WARM_UP = 50;
 
 /**
  * What accepting a refund costs beside accepting a sale: one of each in turn, so that whatever slows the machine slows both.
- * Nobody waits for a register on either side.
+ * Neither side waits for a register.
  */
 export async function benchRefunds(system: TestSystem, caller: Caller, requests: number): Promise<Figure[]> {
   const saleIds = await sell(system, requests + WARM_UP);

@@ -102,9 +102,9 @@ class ReceiptLife {
               nextval('lane_place_seq'), ${DEVICE}, 'brn_bench', ${JSON.stringify(sampleDocument())}::jsonb, 112000, 12000)`;
     const baseline = { terminalId: TERMINAL, journalId: 'jrn', sequence: this.sequence - 1, reading: null };
     const request = Buffer.from(JSON.stringify(sampleDocument()));
-    const grip = { ...NO_LOCK, serverStartedAt: this.serverStartedAt };
+    const laneLock = { ...NO_LOCK, serverStartedAt: this.serverStartedAt };
     const opened = await openAttempt(this.prisma, 'rly_bench', {
-      ...{ attemptId, receiptId, deviceId: DEVICE, baseline, request, grip },
+      ...{ attemptId, receiptId, deviceId: DEVICE, baseline, request, laneLock },
     });
     if (opened !== 'opened') throw new Error(`the intent was ${opened}`);
     const registration = {

@@ -12,7 +12,7 @@ import { canEnter, findServiceAccount } from './service-account.mjs';
 import { UserError } from './user-error.mjs';
 
 /**
- * What `postgres.json` in the data folder remembers (mode 0600): where the cluster lies, which passwords were drawn for
+ * What `postgres.json` in the data folder records (mode 0600): where the cluster lies, which passwords were drawn for
  * it, and who runs it now. The programs that are started alone find the server through it.
  * @typedef {{
  *   cluster_dir: string, port: number, server_pid: number | null, supervisor_pid: number | null,
@@ -36,19 +36,19 @@ import { UserError } from './user-error.mjs';
 export async function startEmbeddedPostgres({ dataDir, port, durable = true }) {
   const account = findServiceAccount();
   const binaries = preparePostgresBinaries(account);
-  const remembered = readPostgresRecord(dataDir);
-  const clusterDir = remembered?.cluster_dir ?? chooseClusterDir(dataDir, account);
+  const previous = readPostgresRecord(dataDir);
+  const clusterDir = previous?.cluster_dir ?? chooseClusterDir(dataDir, account);
   const cluster = { clusterDir, binaries, account };
   const running = findRunningServer(clusterDir);
-  if (remembered !== undefined && running !== null) {
-    if (isOurProgram(remembered.supervisor_pid)) return attach(remembered);
-    // Its supervisor was killed: nobody would ever stop it, and nobody watches its log.
+  if (previous !== undefined && running !== null) {
+    if (isOurProgram(previous.supervisor_pid)) return attach(previous);
+    // Its supervisor was killed: nothing would ever stop it, and nothing watches its log.
     await stopServer(running.pid, 10_000);
   }
   if (!(await isPortFree(port))) {
     throw new UserError(`Port ${port} is taken by another program; set POSTGRES_PORT to a free one.`);
   }
-  const record = makeRecord(clusterDir, port, remembered?.passwords ?? drawPasswords(durable));
+  const record = makeRecord(clusterDir, port, previous?.passwords ?? drawPasswords(durable));
   // The passwords are on disk before a cluster exists that knows them.
   writeSecretJson(recordFile(dataDir), record);
   createCluster(cluster, record.passwords.postgres, { durable });
@@ -121,7 +121,7 @@ function isOurProgram(pid) {
 
 /**
  * Inside the data folder, unless root's service account cannot walk there: then below /var/lib, under a name of its own
- * that the record remembers.
+ * that the record names.
  * @param {string} dataDir
  * @param {import('./service-account.mjs').ServiceAccount | null} account
  */

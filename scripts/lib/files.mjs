@@ -55,7 +55,7 @@ export function openLog(file) {
 }
 
 /**
- * The end of a text file, for telling why a program gave up.
+ * The end of a text file, for reporting why a program gave up.
  * @param {string} file
  * @param {number} lines
  */

@@ -27,7 +27,7 @@ export async function ensureInstalled() {
   });
 }
 
-/** `npm ci` would empty the folder that the link leads to, which belongs to somebody else. */
+/** `npm ci` would empty the folder that the link leads to, which belongs to another checkout. */
 function refuseLinkedFolder() {
   const folder = path.join(ROOT, 'node_modules');
   if (fs.lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;

@@ -37,7 +37,7 @@ const LONG = [
 
 /**
  * In a fresh clone jest knows no times and goes by the size of the files: a small one that takes minutes would begin last,
- * and everybody would wait for it.
+ * and the whole run would wait for it.
  */
 export default class LongestFirst extends Sequencer {
   /**

@@ -109,7 +109,7 @@ async function readLedger(client) {
   if (unfinished !== undefined) {
     throw new UserError(
       `The migration ${unfinished.name} was begun by another tool and never finished; ` +
-        'look at the database and settle it with "prisma migrate resolve".',
+        'inspect the database and settle it with "prisma migrate resolve".',
     );
   }
   return new Map(rows.map(({ name, checksum }) => [name, checksum]));

@@ -88,7 +88,7 @@ function assertVersion(clusterDir, binaries) {
 }
 
 /**
- * The server that runs on this cluster, whoever started it.
+ * The server that runs on this cluster, whatever started it.
  * @param {string} clusterDir
  * @returns {{ pid: number, port: number } | null}
  */
@@ -111,7 +111,7 @@ function readPidFile(clusterDir) {
 
 /**
  * After kill -9 the file postmaster.pid names a dead process. PostgreSQL replaces it, unless the number meanwhile belongs
- * to somebody else's process (common after a restart of a container): then it would refuse to start for ever.
+ * to a foreign process (common after a restart of a container): then it would refuse to start for ever.
  * @param {string} clusterDir
  */
 function removeStalePidFile(clusterDir) {

@@ -7,7 +7,7 @@ import { codeOf } from './files.mjs';
 /**
  * The command line of a living process, empty when there is none. Process numbers are reused after a restart of the
  * machine, so a number in a file says nothing until the command behind it has been seen. A zombie (killed, and its
- * parent has not looked yet: usual in containers) counts as gone.
+ * parent has not reaped it yet: usual in containers) counts as gone.
  * @param {number | undefined | null} pid
  */
 export function commandOf(pid) {
@@ -32,7 +32,7 @@ function commandFromProc(pid) {
 
 /**
  * @param {number} port
- * @returns {Promise<boolean>} whether nobody listens on the loopback port
+ * @returns {Promise<boolean>} whether the loopback port has no listener
  */
 export function isPortFree(port) {
   return new Promise((resolve) => {

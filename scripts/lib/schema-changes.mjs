@@ -5,7 +5,7 @@ import { ROOT } from './paths.mjs';
 import { withSchemaEngine } from './schema-engine.mjs';
 
 /**
- * What would have to be done to a database so that it looks like prisma/schema.prisma.
+ * What would have to be done to a database so that it matches prisma/schema.prisma.
  * @param {string} databaseUrl a database with all migrations applied
  * @param {string} [schema] text of the schema
  * @returns {Promise<string | null>} SQL, or null when nothing differs

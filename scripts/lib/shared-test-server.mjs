@@ -5,7 +5,7 @@ let own;
 
 /**
  * Puts a server with a migrated template at the disposal of this process and its children, unless `npm test` has already
- * done so. Somebody with a server of their own names it in TEST_DATABASE_ADMIN_URL (a superuser's URL).
+ * done so. A developer with a server of their own names it in TEST_DATABASE_ADMIN_URL (a superuser's URL).
  */
 export async function useTestServer() {
   if (process.env['TEST_DATABASE_READY'] === 'yes') return;
@@ -19,7 +19,7 @@ export async function useTestServer() {
   process.env['TEST_DATABASE_READY'] = 'yes';
 }
 
-/** Takes our server away; somebody else's stays. */
+/** Removes our server; a foreign one stays. */
 export async function releaseTestServer() {
   if (own === undefined) return;
   await own.stop();

@@ -56,7 +56,7 @@ export async function startTestServer({ durable = false, parent = os.tmpdir() } 
 }
 
 /**
- * Makes the roles and the template on a test server, whoever runs it. All roles share the superuser's password, so that
+ * Makes the roles and the template on a test server, whatever runs it. All roles share the superuser's password, so that
  * one URL says everything.
  * @param {string} adminUrl
  * @returns {Promise<string>} the template's URL for its owner

@@ -58,7 +58,7 @@ test('cancelled between the relay’s reading of the lane and its intent, withou
   const registers = new RegisterConnections(keyring, guard, NO_LINKS);
   const notified: string[] = [];
   const answers = answersInMemory(rows.ours, delay);
-  const notices = { tell: (id: string) => void notified.push(id) };
+  const notices = { notify: (id: string) => void notified.push(id) };
   const world = { store: rows.ours, locks, registers, notices, answers };
   const lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
   try {

@@ -56,7 +56,7 @@ beforeEach(async () => {
     {
       lanes: rows.ours,
       registers: connections,
-      notices: { tell: () => undefined },
+      notices: { notify: () => undefined },
       ring: (id) => void rung.push(id),
     },
     logger,

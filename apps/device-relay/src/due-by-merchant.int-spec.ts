@@ -46,13 +46,13 @@ async function leased(due: string): Promise<Record<string, number>> {
 }
 
 test('closing of shifts: the other merchant’s is among the first, and the last places are kept', async () => {
-  await relay.keeper.look();
+  await relay.keeper.poll();
   expect(await leased('close_due_at')).toEqual({ mer_1: 44, mer_b: 1 });
   await relay.keeper.settle();
 });
 
 test('resends: the other merchant’s is among the first, and the last places are kept', async () => {
-  await relay.ofd.look();
+  await relay.ofd.poll();
   expect(await leased('resend_due_at')).toEqual({ mer_1: 44, mer_b: 1 });
   await relay.ofd.settle();
 });

@@ -121,7 +121,7 @@ test('a call that is answered at once is never set aside; a silent one is, and c
   const run = { place: place!, later };
   expect(await asideWhileSilent(run, () => Promise.resolve('at once'))).toBe('at once');
   expect([timers.length, places.aside]).toEqual([0, 0]);
-  let answer = (_said: string): void => undefined;
+  let answer = (_answer: string): void => undefined;
   const silent = asideWhileSilent(run, () => new Promise<string>((resolve) => (answer = resolve)));
   timers[0]?.();
   expect([places.free, places.aside]).toEqual([1, 1]);

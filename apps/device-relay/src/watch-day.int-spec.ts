@@ -1,4 +1,4 @@
-// Promise: two days of fifty registers: every shift closed, every alarm told once, no document lost, whatever sleeps or fails.
+// Promise: two days of fifty registers: every shift closed, every alarm published once, no document lost, whatever sleeps or fails.
 import { WatchRig } from './testing/watch-rig.js';
 
 const MINUTE = 60_000;
@@ -86,9 +86,9 @@ async function everyAlarmOnce(): Promise<void> {
     ['ofd_deadline_alarm', 40],
   ] as const) {
     const { late, justInTime } = await lateReceipts(hours);
-    const told = (await rig.events(`receipt.${name}`)).map(({ subject }) => subject);
-    expect(new Set(told).size).toBe(told.length);
-    expect(told.filter((id) => !justInTime.includes(id)).sort()).toEqual(late);
+    const subjects = (await rig.events(`receipt.${name}`)).map(({ subject }) => subject);
+    expect(new Set(subjects).size).toBe(subjects.length);
+    expect(subjects.filter((id) => !justInTime.includes(id)).sort()).toEqual(late);
     expect(late.length).toBeGreaterThan(0);
   }
   const states = (await rig.events('device.%')).map(({ type, subject }) => `${subject} ${type}`);
@@ -123,12 +123,12 @@ async function nothingLost(): Promise<void> {
     expect(register.unsentCount).toBe(0);
     expect(register.unsentZCount).toBe(0);
   }
-  const told = (await rig.events('receipt.ofd_sent')).map(({ subject }) => subject);
-  expect(new Set(told).size).toBe(told.length);
+  const subjects = (await rig.events('receipt.ofd_sent')).map(({ subject }) => subject);
+  expect(new Set(subjects).size).toBe(subjects.length);
   const { n } = await rig.one<{ n: number }>(
     'SELECT count(*)::int AS n FROM receipts WHERE ofd_sent_at > registered_at',
   );
-  expect(told).toHaveLength(n);
+  expect(subjects).toHaveLength(n);
   expect(await rig.one(`SELECT count(*)::int AS n FROM z_reports WHERE ofd_status <> 'sent'`)).toEqual({ n: 0 });
   expect(await rig.one(`SELECT count(*)::int AS n FROM devices WHERE state <> 'online'`)).toEqual({ n: 0 });
 }

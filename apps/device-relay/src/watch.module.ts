@@ -101,13 +101,13 @@ export class WatchModule implements OnModuleInit, OnApplicationBootstrap, Before
   }
 }
 
-/** How often each part looks whether something is due; what is due stands in the database. */
+/** How often each part polls for what is due; what is due stands in the database. */
 function roundsOf({ poller, keeper, ofd, failover }: Watch, renumber: RenumberEvents, logger: Logger): Periodic[] {
   return [
     { name: 'health polls', everyMs: 500, run: () => poller.beginDue() },
-    { name: 'closing of shifts', everyMs: 2_000, run: () => keeper.look() },
-    { name: 'OFD watch', everyMs: 2_000, run: () => ofd.look() },
-    { name: 'failover', everyMs: 1_000, run: () => failover.look() },
+    { name: 'closing of shifts', everyMs: 2_000, run: () => keeper.poll() },
+    { name: 'OFD watch', everyMs: 2_000, run: () => ofd.poll() },
+    { name: 'failover', everyMs: 1_000, run: () => failover.poll() },
     { name: 'numbers of a copy’s events', everyMs: 5_000, run: () => renumber.run() },
   ].map((work) => new Periodic(work, logger));
 }

@@ -77,7 +77,7 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
     if (!payment) return notFound(reply);
     if (payment.status !== 'captured') return { error_code: -1, error_note: 'not paid' };
     giveBack(payment);
-    // Whether a real one does is nowhere said.
+    // Whether a real one does is not documented.
     if (payment.documents.length > 0 && faults.draw(['refund_document'])) money.register(payment, 'refund', null);
     return { ...OK, payment_id: Number(payment.id) };
   });
@@ -101,7 +101,7 @@ export function addClickMerchant(server: FastifyInstance, { book, faults, money 
 /** How long an unconfirmed payment stays. */
 const PASS_MS = 30_000;
 
-/** Click Pass: a payment that nobody confirms in time is given back by itself. */
+/** Click Pass: a payment that is not confirmed in time is given back by itself. */
 function addClickPass(server: FastifyInstance, { book, faults }: ClickParts): void {
   const base = '/click/v2/merchant/click_pass';
   let confirms = false;
@@ -123,8 +123,12 @@ function addClickPass(server: FastifyInstance, { book, faults }: ClickParts): vo
     else capture(payment);
     const card = { card_type: 'private', processing_type: 'UZCARD', card_number: '860030******5959' };
     const more = { ...card, phone_number: '998901234567' };
-    const said = { payment_id: Number(payment.id), payment_status: statusOf(payment), confirm_mode: confirms ? 1 : 0 };
-    return { ...OK, ...said, ...more };
+    const result = {
+      payment_id: Number(payment.id),
+      payment_status: statusOf(payment),
+      confirm_mode: confirms ? 1 : 0,
+    };
+    return { ...OK, ...result, ...more };
   });
   server.post(`${base}/confirm`, (request) => {
     const payment = book.find(String((request.body as { payment_id: number }).payment_id));
@@ -140,13 +144,13 @@ function lifeOf(rule: FaultRule | null): number {
 
 function hold(payment: SimPayment, ms: number): void {
   payment.status = 'held';
-  const letGo = (): void => {
+  const release = (): void => {
     if (payment.status === 'held') payment.status = 'declined';
   };
-  setTimeout(letGo, ms).unref();
+  setTimeout(release, ms).unref();
 }
 
-/** Click's register: sells what is handed in, whoever hands it in twice has two; its link can be read a moment later. */
+/** Click's register: sells what is handed in; handing it in twice makes two; its link can be read a moment later. */
 function addClickRegister(server: FastifyInstance, { book, money }: ClickParts): void {
   const base = '/click/v2/merchant/payment/ofd_data';
   const readable = new Map<string, number>();
@@ -191,7 +195,7 @@ export class ClickDriver {
     private readonly faults: Faults,
   ) {}
 
-  async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
+  async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; result: unknown }> {
     const payment = this.book.open(order.ourRef, order.amountTiyin);
     this.lastTransaction += 1;
     const trans = String(this.lastTransaction);
@@ -200,7 +204,7 @@ export class ClickDriver {
     const prepared = await this.call(payment, trans, { action: '0' });
     if (prepared?.['error'] !== 0) {
       payment.status = 'declined';
-      return { paid: false, said: prepared };
+      return { paid: false, result: prepared };
     }
     payment.status = 'reserved';
     const prepareId = String(prepared['merchant_prepare_id']);
@@ -212,7 +216,7 @@ export class ClickDriver {
     else payment.status = 'declined';
     // Sent long ago and on its way until now.
     if (this.faults.draw(['stale_webhook'])) await this.call(payment, trans, { action: '0' });
-    return { paid: isPaid, said: completed };
+    return { paid: isPaid, result: completed };
   }
 
   private async call(

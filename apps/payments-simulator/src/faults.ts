@@ -29,7 +29,7 @@ export interface FaultRule {
   delay_ms?: number;
 }
 
-/** `drop_before`, `error_before`: nothing was done. `…_after`, `malformed`: it was done and nobody hears of it. */
+/** `drop_before`, `error_before`: nothing was done. `…_after`, `malformed`: it was done and no answer arrives. */
 export class Faults {
   private rules: FaultRule[] = [];
 

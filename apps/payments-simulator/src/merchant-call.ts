@@ -2,7 +2,7 @@ import type { ProviderCode } from '#payments';
 import type { MerchantAccounts } from './accounts.js';
 import type { Observe } from './observe.js';
 
-/** A provider's call to a merchant. Null when nobody answered, or not with JSON. */
+/** A provider's call to a merchant. Null without an answer, or not with JSON. */
 export interface MerchantAnswer {
   status: number;
   body: Record<string, unknown>;

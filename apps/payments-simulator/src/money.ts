@@ -12,7 +12,7 @@ export interface SimPayment {
   refunds: number;
   refundedTiyin: number;
   link: string | null;
-  /** Nobody there knows it any more. */
+  /** The provider no longer knows it. */
   isForgotten: boolean;
   /** Where it was changed. */
   currency?: string;

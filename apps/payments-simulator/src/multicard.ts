@@ -52,22 +52,22 @@ export class MulticardBook {
   }
 
   /** The customer pays the invoice: debit, ask the merchant, keep or give back. */
-  async payInvoice(id: string): Promise<{ paid: boolean; said: unknown }> {
+  async payInvoice(id: string): Promise<{ paid: boolean; result: unknown }> {
     const card = this.cards.get(id);
     if (!card || card.kind !== 'invoice' || card.payment.status !== 'pending')
-      return { paid: false, said: 'not payable' };
+      return { paid: false, result: 'not payable' };
     card.payment.status = 'reserved';
     if (this.faults.draw(['stale_webhook'])) await this.notify(card, 'webhook');
     if (this.faults.draw(['duplicate'])) await this.notify(card, 'success');
     // No answer and HTTP 500: the money stays frozen and the call is repeated.
     const isFinal = (answer: MerchantAnswer | null): boolean => answer !== null && answer.status !== 500;
     const answer = await callUntil(isFinal, () => this.notify(card, 'success'));
-    if (!answer || !isFinal(answer)) return { paid: false, said: 'no verdict' };
+    if (!answer || !isFinal(answer)) return { paid: false, result: 'no verdict' };
     const isKept = answer.status === 200 && answer.body['success'] === true;
     capture(card.payment);
     if (isKept) this.register(card);
     else giveBack(card.payment);
-    return { paid: isKept, said: answer.body };
+    return { paid: isKept, result: answer.body };
   }
 
   /** Multicard's own register: the sale with the money, its refund when that goes back. Without lines there is nothing to sell. */

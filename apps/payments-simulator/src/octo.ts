@@ -39,7 +39,7 @@ class OctoBook {
     return [...this.byRef.values()].find(({ payment }) => payment.id === id && !payment.isForgotten);
   }
 
-  /** The same reference is the same payment, whatever else is said. */
+  /** The same reference is the same payment, whatever else it holds. */
   prepare(body: Body): Body {
     const ref = String(body['shop_transaction_id']);
     const known = this.byRef.get(ref);
@@ -88,9 +88,9 @@ class OctoBook {
   }
 
   /** The customer on Octo's page; the shop is notified of each status, as often and in whatever order. */
-  async pay(id: string): Promise<{ paid: boolean; said: unknown }> {
+  async pay(id: string): Promise<{ paid: boolean; result: unknown }> {
     const octo = this.byId(id);
-    if (octo?.payment.status !== 'pending') return { paid: false, said: 'not payable' };
+    if (octo?.payment.status !== 'pending') return { paid: false, result: 'not payable' };
     const { payment, isHeld } = octo;
     const { faults } = this.parts;
     if (faults.draw(['stale_webhook'])) await this.notify(octo, 'wait_user_action');
@@ -101,7 +101,7 @@ class OctoBook {
     if (faults.draw(['reorder'])) words.reverse();
     if (faults.draw(['duplicate'])) words.push(...words);
     for (const word of words) await this.notify(octo, word);
-    return { paid: payment.status !== 'declined', said: payment.status };
+    return { paid: payment.status !== 'declined', result: payment.status };
   }
 
   private hold(payment: SimPayment): void {
@@ -171,7 +171,7 @@ export function addOcto(server: FastifyInstance, parts: Parts): void {
     return html(reply, payPage({ provider: 'Octo', order, amountTiyin, action: request.url }));
   });
   server.post('/octo/pay/:id', async (request, reply) => {
-    const { paid, said } = await book.pay((request.params as { id: string }).id);
-    return html(reply, resultPage(paid, said, null));
+    const { paid, result } = await book.pay((request.params as { id: string }).id);
+    return html(reply, resultPage(paid, result, null));
   });
 }

@@ -14,13 +14,13 @@ export function invoicesPage(invoices: readonly [order: string, amountTiyin: num
     const som = (amountTiyin / 100).toFixed(2);
     return `<li><a href="/click/invoice/${encodeURIComponent(order)}">${escaped(order)}</a>, ${som} so'm</li>`;
   });
-  return page('A phone (simulated)', rows.length > 0 ? `<ul>${rows.join('')}</ul>` : '<p>Nobody asks for money.</p>');
+  return page('A phone (simulated)', rows.length > 0 ? `<ul>${rows.join('')}</ul>` : '<p>No payment request.</p>');
 }
 
-export function resultPage(paid: boolean, said: unknown, back: string | null): string {
+export function resultPage(paid: boolean, result: unknown, back: string | null): string {
   const link = back === null ? '' : `<p><a href="${escaped(back)}">Back to the shop</a></p>`;
   const title = paid ? 'Paid' : 'Not paid';
-  return page(title, `<pre>${escaped(JSON.stringify(said, null, 2))}</pre>${link}`);
+  return page(title, `<pre>${escaped(JSON.stringify(result, null, 2))}</pre>${link}`);
 }
 
 function page(title: string, body: string): string {

@@ -20,7 +20,7 @@ const BY_PAGE: ReadonlySet<string> = new Set(['cards.create', 'cards.get_verify_
 
 /**
  * cards.* of the Subscribe API: asked by the merchant's page, so that a card's number goes from the customer to Payme and
- * to nobody else; the gateway gets the token.
+ * to no other program; the gateway gets the token.
  */
 export class PaymeCards {
   private readonly cards = new Map<string, Card>();
@@ -49,7 +49,7 @@ export class PaymeCards {
     }
   }
 
-  /** Whether money may be taken by it. A token that was not made here is somebody's test, and is good. */
+  /** Whether money may be taken by it. A token that was not made here comes from a test, and is good. */
   isGood(token: unknown): boolean {
     const isOurs = /^[0-9a-f]{48}$/.test(String(token));
     return !isOurs || this.cards.get(String(token))?.verify === true;

@@ -116,7 +116,7 @@ function cancel(receipt: Receipt): RpcResult {
   return shown(receipt);
 }
 
-/** A cancel of money is queued; whoever looks later finds it done. */
+/** A cancel of money is queued; a later read finds it done. */
 function settled(receipt: Receipt): Receipt {
   if (receipt.state === 21) receipt.state = 50;
   return receipt;
@@ -155,11 +155,11 @@ export class PaymeDriver {
   ) {}
 
   /** Check, Create, Perform; a call without an answer is repeated, as often as Payme would. */
-  async pay(order: { account: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
+  async pay(order: { account: string; amountTiyin: number }): Promise<{ paid: boolean; result: unknown }> {
     const { account_field } = this.known();
     const account = { [account_field]: order.account };
     const checked = await this.call('CheckPerformTransaction', { amount: order.amountTiyin, account });
-    if (!isAllowed(checked)) return { paid: false, said: checked };
+    if (!isAllowed(checked)) return { paid: false, result: checked };
     const id = randomBytes(12).toString('hex');
     const payment = this.money.open({ provider: 'payme', id, ourRef: order.account, amountTiyin: order.amountTiyin });
     // Overtakes the one that makes it.
@@ -167,7 +167,7 @@ export class PaymeDriver {
     const created = await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
     if (stateOf(created) !== 1) {
       payment.status = 'declined';
-      return { paid: false, said: created };
+      return { paid: false, result: created };
     }
     payment.status = 'reserved';
     const performed = await this.call('PerformTransaction', { id });
@@ -178,7 +178,7 @@ export class PaymeDriver {
         await this.call('CreateTransaction', { id, time: Date.now(), amount: order.amountTiyin, account });
       this.fiscal.follow(payment, (checked?.['result'] as Params)['detail']);
     }
-    return { paid: stateOf(performed) === 2, said: performed };
+    return { paid: stateOf(performed) === 2, result: performed };
   }
 
   async cancel(id: string, payment: SimPayment | null, reason = 5): Promise<unknown> {
@@ -207,7 +207,7 @@ export class PaymeDriver {
   }
 }
 
-/** Payme's register: sells what was given as `detail` once it is paid, refunds it when the money goes back, and tells the merchant. */
+/** Payme's register: sells what was given as `detail` once it is paid, refunds it when the money goes back, and notifies the merchant. */
 export class PaymeFiscal {
   constructor(
     private readonly merchant: Merchant,
@@ -225,11 +225,11 @@ export class PaymeFiscal {
   private register(payment: SimPayment, type: 'sale' | 'refund', lines: SimLines | null): void {
     const { url } = this.money.register(payment, type, lines);
     if (this.faults.draw(['no_fiscal_data'])) return;
-    void this.tell(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
-    if (this.faults.draw(['duplicate'])) void this.tell(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
+    void this.notify(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
+    if (this.faults.draw(['duplicate'])) void this.notify(payment.id, type === 'sale' ? 'PERFORM' : 'CANCEL', url);
   }
 
-  private async tell(id: string, type: 'PERFORM' | 'CANCEL', url: string): Promise<void> {
+  private async notify(id: string, type: 'PERFORM' | 'CANCEL', url: string): Promise<void> {
     const { payme } = this.merchant.accounts();
     if (!payme) return;
     const query = new URL(url).searchParams;

@@ -17,11 +17,11 @@ class PaynetDriver {
 
   constructor(private readonly parts: Parts) {}
 
-  async pay(ourRef: string, amountTiyin: number): Promise<{ paid: boolean; said: unknown }> {
+  async pay(ourRef: string, amountTiyin: number): Promise<{ paid: boolean; result: unknown }> {
     const serviceId = this.serviceId;
     const fields = { order_id: ourRef };
     const known = await this.call('GetInformation', { serviceId, fields });
-    if (!isObject(known?.body['result'])) return { paid: false, said: known?.body };
+    if (!isObject(known?.body['result'])) return { paid: false, result: known?.body };
     this.lastId += 1;
     const transactionId = this.lastId;
     const made = { provider: 'paynet', id: String(transactionId), ourRef, amountTiyin } as const;
@@ -36,7 +36,7 @@ class PaynetDriver {
     const isPaid = isObject(result) && result['transactionState'] === 1;
     if (isPaid) capture(payment);
     else payment.status = 'declined';
-    return { paid: isPaid, said: answer?.body };
+    return { paid: isPaid, result: answer?.body };
   }
 
   async cancel(transactionId: number): Promise<MerchantAnswer | null> {

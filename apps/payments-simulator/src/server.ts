@@ -129,8 +129,8 @@ function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: D
   });
   server.post('/payme/:link', async (request, reply) => {
     const link = readPaymeLink((request.params as { link: string }).link);
-    const { paid, said } = await payme.pay(link);
-    return html(reply, resultPage(paid, said, link.returnUrl));
+    const { paid, result } = await payme.pay(link);
+    return html(reply, resultPage(paid, result, link.returnUrl));
   });
   server.get('/click/pay', (request, reply) => {
     const order = readClickLink(request.query as Record<string, string>);
@@ -138,10 +138,10 @@ function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: D
   });
   server.post('/click/pay', async (request, reply) => {
     const query = request.query as Record<string, string>;
-    const { paid, said } = await click.pay(readClickLink(query));
-    return html(reply, resultPage(paid, said, query['return_url'] ?? null));
+    const { paid, result } = await click.pay(readClickLink(query));
+    return html(reply, resultPage(paid, result, query['return_url'] ?? null));
   });
-  // What a customer sees on his phone.
+  // What a customer sees on the phone.
   server.get('/', (_request, reply) => html(reply, invoicesPage([...clickBook.invoices])));
   server.get('/click/invoice/:order', (request, reply) => {
     const { order } = request.params as { order: string };
@@ -149,9 +149,9 @@ function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: D
   });
   server.post('/click/invoice/:order', async (request, reply) => {
     const { order } = request.params as { order: string };
-    const { paid, said } = await click.pay({ ourRef: order, amountTiyin: clickBook.invoices.get(order) ?? 0 });
+    const { paid, result } = await click.pay({ ourRef: order, amountTiyin: clickBook.invoices.get(order) ?? 0 });
     if (paid) clickBook.invoices.delete(order);
-    return html(reply, resultPage(paid, said, null));
+    return html(reply, resultPage(paid, result, null));
   });
   server.get('/multicard/checkout/:id', (request, reply) => {
     const card = cards.find((request.params as { id: string }).id);
@@ -159,8 +159,8 @@ function addPages(server: FastifyInstance, { payme, clickBook, click, cards }: D
     return html(reply, provider('Multicard', card.payment.ourRef, card.payment.amountTiyin, request.url));
   });
   server.post('/multicard/checkout/:id', async (request, reply) => {
-    const { paid, said } = await cards.payInvoice((request.params as { id: string }).id);
-    return html(reply, resultPage(paid, said, null));
+    const { paid, result } = await cards.payInvoice((request.params as { id: string }).id);
+    return html(reply, resultPage(paid, result, null));
   });
 }
 

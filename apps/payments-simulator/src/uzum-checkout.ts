@@ -109,18 +109,18 @@ export class UzumCheckoutBook {
   }
 
   /** The customer on the page; afterwards the merchant is notified, as often and in whatever order. */
-  async payOnPage(id: string): Promise<{ paid: boolean; said: unknown }> {
+  async payOnPage(id: string): Promise<{ paid: boolean; result: unknown }> {
     const order = this.find(id);
-    if (!order) return { paid: false, said: 'no such order' };
+    if (!order) return { paid: false, result: 'no such order' };
     const { faults } = this.parts;
     if (faults.draw(['stale_webhook'])) await this.notify(order, 'AUTHORIZE', 'FAIL');
-    const said = this.pay(order, null);
-    const isPaid = said['errorCode'] === 0;
+    const result = this.pay(order, null);
+    const isPaid = result['errorCode'] === 0;
     const calls: OperationType[] = order.isHeld ? ['AUTHORIZE'] : ['AUTHORIZE', 'COMPLETE'];
     if (faults.draw(['reorder'])) calls.reverse();
     if (faults.draw(['duplicate'])) calls.push(...calls);
     for (const type of calls) await this.notify(order, type, isPaid ? 'SUCCESS' : 'FAIL');
-    return { paid: isPaid, said };
+    return { paid: isPaid, result };
   }
 
   private async notify(order: Order, operationType: OperationType, operationState: string): Promise<void> {

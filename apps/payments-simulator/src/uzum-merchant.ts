@@ -14,10 +14,10 @@ export class UzumMerchantDriver {
     private readonly faults: Faults,
   ) {}
 
-  async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; said: unknown }> {
+  async pay(order: { ourRef: string; amountTiyin: number }): Promise<{ paid: boolean; result: unknown }> {
     const params = { [this.account.account_param]: order.ourRef };
     const checked = await this.call('check', { params });
-    if (checked?.status !== 200) return { paid: false, said: checked?.body };
+    if (checked?.status !== 200) return { paid: false, result: checked?.body };
     const transId = randomUUID();
     const payment = this.money.open({ provider: 'uzum', id: transId, ...order });
     this.payments.set(transId, payment);
@@ -27,21 +27,21 @@ export class UzumMerchantDriver {
     if (this.faults.draw(['duplicate'])) await this.call('create', creation);
     if (created?.status !== 200 && (await this.statusOf(transId)) !== 'CREATED') {
       payment.status = 'declined';
-      return { paid: false, said: created?.body };
+      return { paid: false, result: created?.body };
     }
     payment.status = 'reserved';
-    const said = await this.confirm(transId);
-    if (said === 'CONFIRMED') capture(payment);
+    const result = await this.confirm(transId);
+    if (result === 'CONFIRMED') capture(payment);
     else payment.status = 'declined';
     // Sent long ago and on its way until now.
     if (this.faults.draw(['stale_webhook'])) await this.call('create', creation);
-    return { paid: said === 'CONFIRMED', said };
+    return { paid: result === 'CONFIRMED', result };
   }
 
   /** The money goes back to the customer unless the merchant refuses. */
   async reverse(transId: string): Promise<MerchantAnswer | null> {
     const answer = await callUntil(
-      (said) => said !== null && said.status < 500,
+      (result) => result !== null && result.status < 500,
       () => this.call('reverse', { transId }),
     );
     const payment = this.payments.get(transId);

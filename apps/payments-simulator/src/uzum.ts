@@ -30,8 +30,8 @@ export function addUzum(server: FastifyInstance, parts: Parts): void {
     return html(reply, page(order.payment.ourRef, order.payment.amountTiyin, request.url));
   });
   server.post('/uzum/pay/:id', async (request, reply) => {
-    const { paid, said } = await book.payOnPage((request.params as { id: string }).id);
-    return html(reply, resultPage(paid, said, null));
+    const { paid, result } = await book.payOnPage((request.params as { id: string }).id);
+    return html(reply, resultPage(paid, result, null));
   });
   const driver = new UzumMerchantDriver(parts.merchant, parts.money, parts.faults);
   server.get('/uzum/open-service', (request, reply) => {
@@ -40,8 +40,8 @@ export function addUzum(server: FastifyInstance, parts: Parts): void {
   });
   server.post('/uzum/open-service', async (request, reply) => {
     const query = request.query as Record<string, string>;
-    const { paid, said } = await driver.pay(readLink(query));
-    return html(reply, resultPage(paid, said, query['redirectUrl'] ?? null));
+    const { paid, result } = await driver.pay(readLink(query));
+    return html(reply, resultPage(paid, result, query['redirectUrl'] ?? null));
   });
   // What Uzum's support does for a customer.
   server.post('/uzum/reverse/:id', async (request) => driver.reverse((request.params as { id: string }).id));

@@ -1,4 +1,4 @@
-// Promise: whoever relies on notices knows until when he has heard all of them, and a dead connection does not pass for a silent one.
+// Promise: the reader of notices knows until when all of them were delivered, and a dead connection does not pass for a silent one.
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
@@ -57,25 +57,25 @@ async function swallowingProxy(target: URL): Promise<{ server: Server; url: stri
   };
 }
 
-test('what was committed before `heardUntilMs` has been told', async () => {
-  const heard: string[] = [];
+test('what was committed before `deliveredUntilMs` has been delivered', async () => {
+  const received: string[] = [];
   listener = new ChannelListener(
     {
       ...{ databaseUrl: database.url, applicationName: 'test', channel: 'test_notices', heartbeatMs: 20 },
-      ...{ onNotice: (payload) => void heard.push(payload), onListening: () => undefined },
+      ...{ onNotice: (payload) => void received.push(payload), onListening: () => undefined },
     },
     logger,
   );
-  expect(listener.heardUntilMs).toBe(-Infinity);
+  expect(listener.deliveredUntilMs).toBe(-Infinity);
   listener.start();
-  await until(() => (listener?.heardUntilMs ?? 0) > 0);
+  await until(() => (listener?.deliveredUntilMs ?? 0) > 0);
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   for (let number = 0; number < 20; number += 1) {
     await client.query(`SELECT pg_notify('test_notices', '${String(number)}')`);
     const committedAt = performance.now();
-    await until(() => (listener?.heardUntilMs ?? 0) > committedAt);
-    expect(heard).toContain(String(number));
+    await until(() => (listener?.deliveredUntilMs ?? 0) > committedAt);
+    expect(received).toContain(String(number));
   }
   await client.end();
 });
@@ -91,11 +91,11 @@ test('a connection that swallows everything is given up, and listening begins an
     logger,
   );
   listener.start();
-  await until(() => (listener?.heardUntilMs ?? 0) > 0);
+  await until(() => (listener?.deliveredUntilMs ?? 0) > 0);
   proxy.swallow();
   const deafSince = performance.now();
   await until(() => began === 2);
-  await until(() => (listener?.heardUntilMs ?? 0) > deafSince);
+  await until(() => (listener?.deliveredUntilMs ?? 0) > deafSince);
   await listener.stop();
   proxy.cut();
   await new Promise((resolve) => proxy.server.close(resolve));

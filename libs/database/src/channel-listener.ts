@@ -18,18 +18,18 @@ export interface ChannelListenerOptions {
   /** One of channels.ts. */
   channel: string;
   onNotice: (payload: string) => void;
-  /** Called whenever listening begins (again): what was told before is unknown and must be read. */
+  /** Called whenever listening begins (again): what was published before is unknown and must be read. */
   onListening: () => Promise<void> | void;
   /**
    * How often the connection is asked whether it still answers; by default every second. An answer comes behind all notices of
-   * what was committed before the question, so `heardUntilMs` can be relied upon.
+   * what was committed before the question, so `deliveredUntilMs` can be relied upon.
    */
   heartbeatMs?: number;
 }
 
 /**
- * LISTEN on a connection of its own, which comes back by itself. Notices are hints: whoever uses this also reads by
- * himself, now and then or at his deadline.
+ * LISTEN on a connection of its own, which comes back by itself. Notices are hints: a user of this class also reads by
+ * itself, at intervals or at its deadline.
  */
 export class ChannelListener {
   private client: pg.Client | null = null;
@@ -37,7 +37,7 @@ export class ChannelListener {
   private running: Promise<void> | null = null;
   private failures = 0;
   private listening = false;
-  private heardUntil = -Infinity;
+  private deliveredUntil = -Infinity;
 
   constructor(
     private readonly options: ChannelListenerOptions,
@@ -53,8 +53,8 @@ export class ChannelListener {
    * Every notice of what was committed before this moment (`performance.now()`) has been delivered, if listening began
    * before it. -Infinity while there is no connection.
    */
-  get heardUntilMs(): number {
-    return this.heardUntil;
+  get deliveredUntilMs(): number {
+    return this.deliveredUntil;
   }
 
   start(): void {
@@ -88,7 +88,7 @@ export class ChannelListener {
     );
     const lost = new Promise<void>((resolve) => {
       client.once('end', resolve);
-      // Always, not once: a dying session may say so twice, and an 'error' nobody listens for ends the process.
+      // Always, not once: a dying session may say so twice, and an 'error' without a listener ends the process.
       client.on('error', (error) => {
         if (!this.abort.signal.aborted) this.logger.warn({ err: error, channel }, 'LISTEN connection lost');
         resolve();
@@ -108,7 +108,7 @@ export class ChannelListener {
       clearInterval(beating);
     } finally {
       this.listening = false;
-      this.heardUntil = -Infinity;
+      this.deliveredUntil = -Infinity;
       this.client = null;
       await client
         .end()
@@ -125,7 +125,7 @@ export class ChannelListener {
       const now = performance.now();
       try {
         await client.query('SELECT 1');
-        if (this.client === client) this.heardUntil = now;
+        if (this.client === client) this.deliveredUntil = now;
       } catch (error) {
         // A connection without an answer has ended by itself: `listenUntilLost` begins anew.
         this.logger.debug({ err: error, channel }, 'LISTEN connection did not answer');

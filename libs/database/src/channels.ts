@@ -7,7 +7,7 @@
 export const RECEIPT_SETTLED_CHANNEL = 'receipt_settled';
 export const SETTLED_IDS_PER_NOTICE = 200;
 
-/** NOTIFY channel on which a gateway says that a device task waits. Payload: the task's id. Lost: relays also look by themselves. */
+/** NOTIFY channel on which a gateway says that a device task waits. Payload: the task's id. Lost: relays also poll. */
 export const DEVICE_TASK_CHANNEL = 'device_task';
 /** NOTIFY channel on which a relay says that a device task is done. Payload: the task's id. Lost: the gateway reads at its deadline. */
 export const DEVICE_TASK_DONE_CHANNEL = 'device_task_done';
@@ -20,13 +20,13 @@ export const LINK_CHANGED_CHANNEL = 'link_changed';
 
 /**
  * NOTIFY channel on which a gateway says, after its commit, that goods have changed. Payload: the merchant's id, or `*`
- * for the classification register. Lost: what is cached is believed for a few seconds only.
+ * for the classification register. Lost: what is cached is used for a few seconds only.
  */
 export const CATALOG_CHANGED_CHANNEL = 'catalog_changed';
 
 /**
  * NOTIFY channel that says: a client's keys or its signing policy have changed; read the rows. Payload: the client's id.
- * Sent by triggers of `client_keys` and `oauth_clients`. Lost: gateways believe what they read for seconds only.
+ * Sent by triggers of `client_keys` and `oauth_clients`. Lost: gateways use what is cached for seconds only.
  */
 export const SIGNING_CHANGED_CHANNEL = 'signing_changed';
 

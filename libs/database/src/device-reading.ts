@@ -12,10 +12,10 @@ export interface DeviceReading {
   zReportsUsed: number;
   zReportsMax: number;
   unsentZReports: number;
-  /** Null: none was ever opened, or the register did not tell. */
+  /** Null: none was ever opened, or the register did not report it. */
   shift: DeviceShiftReading | null;
   subscriptionState: SubscriptionState;
-  /** RFC 3339 UTC; null = nothing is unsent, or nobody knows since when. */
+  /** RFC 3339 UTC; null = nothing is unsent, or it is unknown since when. */
   oldestUnsentAt: string | null;
   /** Version of the classification register that it has; absent = it does not say. */
   classifierVersion?: number;
@@ -29,6 +29,6 @@ export interface DeviceShiftReading {
   closedAt: string | null;
   /** Sales and refunds so far; advances and credits stand in no total. */
   documents: number;
-  /** RFC 3339 UTC; since when it has documents, as far as polls can tell; null = it is empty. Closing counts from here. */
+  /** RFC 3339 UTC; since when it has documents, as far as polls can show; null = it is empty. Closing counts from here. */
   busySince?: string | null;
 }

@@ -15,7 +15,7 @@ export type DeviceTaskResult =
 
 /** Codes of failures that no register gave. */
 export const DEVICE_TASK_FAILURES = [
-  /** Nobody began it before its caller had gone. */
+  /** It was not begun before its caller had gone. */
   'expired',
   /** The device does not answer: nothing was sent, or nothing came back. */
   'unreachable',
@@ -23,11 +23,11 @@ export const DEVICE_TASK_FAILURES = [
   'not_a_register',
   /** It belongs to another taxpayer than the merchant. */
   'tin_mismatch',
-  /** A live device, whoever's, has its terminal. */
+  /** A live device, of any merchant, has its terminal. */
   'terminal_taken',
   /** Another terminal answers than the one that this device is. */
   'other_terminal',
-  /** The handler failed in a way that nobody foresaw. */
+  /** The handler failed in an unforeseen way. */
   'internal',
 ] as const;
 export type DeviceTaskFailure = (typeof DEVICE_TASK_FAILURES)[number];
@@ -44,7 +44,7 @@ export interface DeviceIntroduction {
   terminalId: string;
   journalId: string | null;
   capabilities: string[];
-  /** RFC 3339 UTC; null = the register does not tell. */
+  /** RFC 3339 UTC; null = the register does not report it. */
   subscriptionExpiresAt: string | null;
   business: DeviceBusiness;
   reading: DeviceReading;

@@ -1,7 +1,7 @@
 const MAX_MARKS = 10_000;
 
 /**
- * Whether something that was read is still what the database says, as far as notices tell. A read carries the tick at which
+ * Whether something that was read is still what the database holds, as far as notices show. A read carries the tick at which
  * it began: a notice that arrives while it is under way makes its result old before it is kept.
  */
 export class Freshness {

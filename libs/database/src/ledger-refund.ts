@@ -10,7 +10,7 @@ export const WITHDRAWAL_OPERATION = 'withdrawal';
 /**
  * Condition on a row of `receipts` (alias `f`) that refunds another: it holds a part of its sale. What was rejected or
  * cancelled holds nothing any more, with the very statement that moved it; what is unknown may be registered and holds on.
- * There is no second place that would have to be told (docs/adr/0024-refund-ledger-derived.md).
+ * There is no second place to keep in step (docs/adr/0024-refund-ledger-derived.md).
  */
 export const LEDGER_REFUND = Prisma.sql`
   (f.refund_of IS NOT NULL AND f.operation <> ${Prisma.raw(`'${SURPLUS_OPERATION}'`)}

@@ -1,6 +1,6 @@
 /**
  * Names the row and column that a device's sealed API key belongs to: it opens there only (`seal` and `open` of #runtime).
- * Who seals and who opens must say the same, so it is said here.
+ * Sealing and opening must use the same value, so it is defined here.
  */
 export function apiKeyOwner(deviceId: string): string {
   return `devices|${deviceId}|api_key_sealed`;

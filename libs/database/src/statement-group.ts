@@ -27,7 +27,7 @@ export class StatementGroup<Asked, Found> {
   one(asked: Asked): Promise<Found> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ asked, resolve, reject });
-      this.pump.soon();
+      this.pump.schedule();
     });
   }
 

@@ -24,7 +24,7 @@ async function pumpAll(
   );
   for (let row = 0; row < rows; row += 1) {
     waiting.push(row);
-    pump.soon();
+    pump.schedule();
     if (row % 3 === 0) await nextTurn();
   }
   while (written.length < rows) await nextTurn();

@@ -37,7 +37,7 @@ export class StatementPump {
   }
 
   /** After everything that this turn of the event loop has read: what came together is written together. */
-  soon(): void {
+  schedule(): void {
     if (this.isDue) return;
     this.isDue = true;
     const go = (): void => {
@@ -55,7 +55,7 @@ export class StatementPump {
       this.begunAt = performance.now();
       void this.writeNext().finally(() => {
         this.statements -= 1;
-        this.soon();
+        this.schedule();
       });
     }
   }

@@ -53,8 +53,8 @@ export class WatchedClient extends pg.Client {
   private timer: NodeJS.Timeout | null = null;
   private busy = false;
   /** When the last byte is known to have come, by `performance.now()`. */
-  private heardMs = performance.now();
-  private bytesHeard = 0;
+  private receivedMs = performance.now();
+  private bytesReceived = 0;
   /** When the connection is given up, unless something comes. */
   private deadlineMs = Infinity;
 
@@ -124,7 +124,7 @@ export class WatchedClient extends pg.Client {
    */
   suspect(sinceMs: number): void {
     this.readProgress();
-    if (this.heardMs > sinceMs) return;
+    if (this.receivedMs > sinceMs) return;
     if (!this.busy) return this.reset();
     this.deadlineMs = Math.min(this.deadlineMs, performance.now() + SUSPECT_MS);
     this.schedule();
@@ -147,7 +147,7 @@ export class WatchedClient extends pg.Client {
     if (!this.busy) return;
     if (this.readProgress()) this.deadlineMs = performance.now() + this.silenceMs;
     if (performance.now() < this.deadlineMs) return this.schedule();
-    const sinceMs = this.heardMs;
+    const sinceMs = this.receivedMs;
     this.reset();
     this.onSilent(sinceMs);
   }
@@ -156,15 +156,15 @@ export class WatchedClient extends pg.Client {
   private readProgress(): boolean {
     // With TLS the stream is another one than the socket.
     const { bytesRead } = this.connection.stream as Socket;
-    if (bytesRead === this.bytesHeard) return false;
-    this.bytesHeard = bytesRead;
-    this.heardMs = performance.now();
+    if (bytesRead === this.bytesReceived) return false;
+    this.bytesReceived = bytesRead;
+    this.receivedMs = performance.now();
     return true;
   }
 
   private reset(): void {
     const { stream } = this.connection;
-    const error = new SilentConnection(Math.round(performance.now() - this.heardMs));
+    const error = new SilentConnection(Math.round(performance.now() - this.receivedMs));
     if (this.host.startsWith('/')) this.socket.destroy();
     else this.socket.resetAndDestroy();
     this.connection.emit('error', error);

@@ -167,7 +167,7 @@ describe('calibration: how a device counts is learnt from a registration that is
     ['VAT within its tolerance', grown(1, { saleCash: 11_200, saleVat: 1_199 }), known, EXACT],
     ['a sequence that no offset explains', AFTER_OURS, { ...known, receiptSeq: 7 }, null],
     ['a unit that is none of ours', grown(1, { saleCash: 1_120, saleVat: 120 }), known, null],
-    ['somebody sold in between', grown(2, { saleCash: 11_200, saleVat: 1_200 }), known, null],
+    ['another sale in between', grown(2, { saleCash: 11_200, saleVat: 1_200 }), known, null],
     ['nothing moved', BEFORE, known, null],
     ['an advance', grown(1, {}), { ...known, growth: null }, null],
     ['a document of nothing fits every unit', grown(1, {}), { ...known, growth: { ...OURS, sums: NONE } }, null],

@@ -26,7 +26,7 @@ export type CounterProof =
   | { kind: 'not_registered' }
   /** Exactly this document was added: it has the document, under this sequence. */
   | { kind: 'registered'; terminalId: string; receiptSeq: number }
-  /** The two readings differ: somebody is at work there right now. */
+  /** The two readings differ: a sale is under way there. */
   | { kind: 'moving' }
   /** Moved, and not provably by this document alone. */
   | { kind: 'unproven'; difference: string };
@@ -80,7 +80,7 @@ export function proveByCounters(
 
 /**
  * Learns how to read a device from a registration that is known: readings before and after it, and its sequence.
- * Null when no reading of the counters explains it; then they are not believed.
+ * Null when no reading of the counters explains it; then they prove nothing.
  */
 export function calibrate(
   before: CounterReading,

@@ -1,4 +1,4 @@
-// What the tax office is told about a payment has its form, or is not told: it never stops a sale.
+// What is reported to the tax office about a payment has its form, or is left out: it never stops a sale.
 import { readExtraInfo } from './extra-info.js';
 
 const whole = {

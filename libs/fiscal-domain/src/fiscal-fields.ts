@@ -12,20 +12,20 @@ export function knownFiscalFields(names: readonly unknown[]): FiscalField[] {
   return FISCAL_FIELDS.filter((field) => names.includes(field));
 }
 
-type Said = Pick<ReceiptDocument, 'lines' | 'customer' | 'payment'>;
+type FiscalParts = Pick<ReceiptDocument, 'lines' | 'customer' | 'payment'>;
 
 /** Which of them a receipt says. A wallet without a name is one as well: then its kind is all there is to say. */
-export function fiscalFieldsOf({ lines, customer, payment }: Said): FiscalField[] {
-  const said: Record<FiscalField, boolean> = {
+export function fiscalFieldsOf({ lines, customer, payment }: FiscalParts): FiscalField[] {
+  const present: Record<FiscalField, boolean> = {
     commission: lines.some(({ commission }) => isNamed(commission)),
     customer: isNamed(customer),
     payment_provider: payment.method === 'wallet',
   };
-  return FISCAL_FIELDS.filter((field) => said[field]);
+  return FISCAL_FIELDS.filter((field) => present[field]);
 }
 
-/** Those whose loss takes something away that the caller has said; a wallet without a name loses nothing as a card. */
-export function fieldsNotToBeLost(receipt: Said): FiscalField[] {
+/** Those whose loss drops something that the caller has sent; a wallet without a name loses nothing as a card. */
+export function fieldsNotToBeLost(receipt: FiscalParts): FiscalField[] {
   return fiscalFieldsOf(receipt).filter((field) => field !== 'payment_provider' || receipt.payment.provider !== null);
 }
 

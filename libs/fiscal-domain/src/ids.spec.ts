@@ -1,4 +1,4 @@
-// Promise: only the product's own ids pass as ids; anything else is looked up as a merchant's code or refused.
+// Promise: only the product's own ids pass as ids; anything else is read as a merchant's code or refused.
 import { ID_PREFIXES, isId } from './ids.js';
 
 const ULID = '01jd3k5v8mzq4x7y9w2abcdefg';

@@ -1,7 +1,7 @@
 /**
  * The E-rules of POST /receipts, one place for the register (which enforces them) and the gateway (which refuses early).
  * Sources: specification, "Item", "Received" and "Errors"; where it is silent, the documented decisions at each rule.
- * The body is parsed JSON that nobody has checked: a value of the wrong type gets the code of its field, nothing here throws.
+ * The body is unchecked parsed JSON: a value of the wrong type gets the code of its field, nothing here throws.
  */
 import { LOCAL_RULES, type LocalErrorCode, type LocalRuleCode } from './local-api.js';
 import { itemAmounts, sumOfNets } from './local-amounts.js';
@@ -48,7 +48,7 @@ export interface RuleFacts {
 }
 
 /** What a rule has to say beside its code and field. */
-interface Told extends Partial<RuleFacts> {
+interface Finding extends Partial<RuleFacts> {
   message: string;
 }
 
@@ -117,8 +117,8 @@ function checkReceipt(body: wire.WireObject): RuleViolation[] {
     violations.push(ofReceipt('E-005', 'type', body['type'], { message: `type must be one of ${allowed}`, allowed }));
   }
   if ((wire.asArray(body['items']) ?? []).length === 0) {
-    const told = { message: 'a receipt needs at least one item', given: 0, allowed: '≥ 1' };
-    violations.push(ofReceipt('E-006', 'items', body['items'], told));
+    const finding = { message: 'a receipt needs at least one item', given: 0, allowed: '≥ 1' };
+    violations.push(ofReceipt('E-006', 'items', body['items'], finding));
   }
   if (body['type'] === 'refund') violations.push(...checkRefundInfo(body['refundInfo']));
   return violations;
@@ -130,8 +130,8 @@ const REFUND_INFO_FIELDS = 'terminalId, receiptSeq, dateTime, fiscalSign';
 function checkRefundInfo(value: unknown): RuleViolation[] {
   const info = wire.asObject(value);
   if (info === null) {
-    const told = { message: 'a refund needs refundInfo of the sale', allowed: REFUND_INFO_FIELDS };
-    return [ofReceipt('E-007', 'refundInfo', value, told)];
+    const finding = { message: 'a refund needs refundInfo of the sale', allowed: REFUND_INFO_FIELDS };
+    return [ofReceipt('E-007', 'refundInfo', value, finding)];
   }
   const wrong = (field: string, message: string, allowed: string): RuleViolation =>
     ofReceipt('E-007', `refundInfo.${field}`, info[field], {
@@ -187,7 +187,7 @@ function checkPackage(checked: CheckedItem): RuleViolation | null {
   return ofItem(checked, 'E-014', 'packageCode', { message, allowed });
 }
 
-/** A code may have dozens of packages: whoever has mistaken one sees enough of them to find his own. */
+/** A code may have dozens of packages: a caller with a wrong one sees enough of them to find the right one. */
 function listed(codes: readonly string[]): string {
   return codes.slice(0, 10).join(', ') + (codes.length > 10 ? ', …' : '');
 }
@@ -258,8 +258,8 @@ function checkLabelCount(checked: CheckedItem): RuleViolation | null {
 function checkPayment(body: wire.WireObject, items: readonly CheckedItem[]): RuleViolation[] {
   const received = wire.asObject(body['received']);
   if (received === null) {
-    const told = { message: 'received must say what was paid', allowed: '≥ 0' };
-    const missing = ofReceipt('E-008', 'received', body['received'], told);
+    const finding = { message: 'received must say what was paid', allowed: '≥ 0' };
+    const missing = ofReceipt('E-008', 'received', body['received'], finding);
     return [missing, ...checkTotalVat(body, items)];
   }
   const cash = received['cash'] ?? 0;
@@ -285,7 +285,7 @@ function checkPaidAgainstTotal(received: wire.WireObject, items: readonly Checke
   const cash = received['cash'] ?? 0;
   const card = received['card'] ?? 0;
   const total = sumOfNets(items.map(({ item }) => item));
-  // An item without a net has its own violation; against a total that nobody knows nothing can be said.
+  // An item without a net has its own violation; against an unknown total nothing can be checked.
   if (!wire.isInteger(cash) || !wire.isInteger(card) || items.length === 0 || total === null) return [];
   const paid = BigInt(cash) + BigInt(card);
   if (paid <= total + BigInt(PAID_TOLERANCE_TIYIN)) return [];
@@ -305,8 +305,8 @@ function checkCashAllowed(
 ): RuleViolation[] {
   const violations: RuleViolation[] = [];
   if (isZero(body['cashSale']) || isZero(received['cashSale'])) {
-    const told = { message: 'cash must be 0: cashSale is 0', allowed: '0' };
-    violations.push(ofReceipt('E-003', 'received.cash', received['cash'], told));
+    const finding = { message: 'cash must be 0: cashSale is 0', allowed: '0' };
+    violations.push(ofReceipt('E-003', 'received.cash', received['cash'], finding));
   }
   for (const { item, goods, index, name } of items) {
     if (goods?.cashAllowed !== false && !isZero(item['cashSale'])) continue;
@@ -338,26 +338,26 @@ function checkTotalVat(body: wire.WireObject, items: readonly CheckedItem[]): Ru
   return [ofReceipt('E-010', 'totalVAT', totalVat, { message, allowed: String(sum) })];
 }
 
-function ofReceipt(code: LocalRuleCode, field: string, value: unknown, told: Told): RuleViolation {
-  const { message } = told;
-  const facts = factsOf(told, value);
+function ofReceipt(code: LocalRuleCode, field: string, value: unknown, finding: Finding): RuleViolation {
+  const { message } = finding;
+  const facts = factsOf(finding, value);
   return { code, rule: LOCAL_RULES[code], message, itemIndex: null, itemName: null, field, value, facts };
 }
 
-function ofItem(checked: CheckedItem, code: LocalRuleCode, field: string, told: Told): RuleViolation {
+function ofItem(checked: CheckedItem, code: LocalRuleCode, field: string, finding: Finding): RuleViolation {
   const value = checked.item[field];
   return {
     code,
     rule: LOCAL_RULES[code],
-    message: `item ${checked.index + 1}: ${told.message}`,
+    message: `item ${checked.index + 1}: ${finding.message}`,
     itemIndex: checked.index,
     itemName: checked.name,
     field,
     value,
-    facts: factsOf(told, value),
+    facts: factsOf(finding, value),
   };
 }
 
-function factsOf({ given, allowed = null, reason = null }: Told, value: unknown): RuleFacts {
+function factsOf({ given, allowed = null, reason = null }: Finding, value: unknown): RuleFacts {
   return { given: given ?? value, allowed, reason };
 }

@@ -90,7 +90,7 @@ describe('what was not sent and what is unclear', () => {
 describe('a success counts only from the expected terminal and above the last sequence', () => {
   test.each<[string, Baseline, [terminalId: string, receiptSeq: number], object]>([
     ['the next sequence', KEYED, [TERMINAL, 42], { kind: 'registered', foreignSales: false }],
-    ['a larger one: somebody else sells there', KEYED, [TERMINAL, 44], { kind: 'registered', foreignSales: true }],
+    ['a larger one: another program sells there', KEYED, [TERMINAL, 44], { kind: 'registered', foreignSales: true }],
     ['nothing is known yet', UNKNOWN, [TERMINAL, 7], { kind: 'registered', foreignSales: false }],
     ['the terminal is known, the sequence not', { ...KEYED, sequence: null }, [TERMINAL, 7], { kind: 'registered' }],
     ['the same sequence again', KEYED, [TERMINAL, 41], { kind: 'unclear' }],
@@ -172,7 +172,7 @@ describe('who answers (§5.1)', () => {
 
   test.each<[string, Baseline, [Partial<LocalStatus>, Partial<FmInfo>], 'same' | 'replaced']>([
     ['the one we know', KEYED, [{}, {}], 'same'],
-    ['nobody was known', UNKNOWN, [{ journalId: 'other' }, { terminalId: 'UZ9', currentReceiptSeq: 0 }], 'same'],
+    ['no terminal was known', UNKNOWN, [{ journalId: 'other' }, { terminalId: 'UZ9', currentReceiptSeq: 0 }], 'same'],
     ['others have sold since', KEYED, [{}, { currentReceiptSeq: 60 }], 'same'],
     ['another terminal', KEYED, [{}, { terminalId: 'UZ9' }], 'replaced'],
     ['another journal', KEYED, [{ journalId: 'journal-2' }, {}], 'replaced'],

@@ -23,7 +23,7 @@ export interface CounterReading {
   sums: FiscalSums;
 }
 
-/** What the register looked like just before an attempt. `null`: not known yet. */
+/** The register's state just before an attempt. `null`: not known yet. */
 export interface Baseline {
   terminalId: string | null;
   /** Set only on registers with the key and journal extensions. */
@@ -70,7 +70,7 @@ export interface Rejection {
 export type BlockedState = 'blocked' | 'expired';
 
 export type Outcome =
-  /** `foreignSales`: the sequence jumped, somebody else sells there. */
+  /** `foreignSales`: the sequence jumped, another program sells there. */
   | { kind: 'registered'; registration: Registration; foreignSales: boolean }
   | { kind: 'rejected'; rejection: Rejection }
   /** The register refuses until something about itself changes; the receipt waits. */

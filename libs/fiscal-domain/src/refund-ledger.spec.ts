@@ -133,7 +133,7 @@ describe('lines', () => {
     });
   });
 
-  test('lines are numbered anew and remember whose part they are', () => {
+  test('lines are numbered anew and keep the number of their origin', () => {
     const lines = [sold(1, { price: 100, quantity: 1000 }), sold(2, { price: 200, quantity: 1000 })];
     const parts = partsOf(lines, leftOf(lines, []), [{ ...byQuantity(1000), line: 2 }]);
     expect(parts).toMatchObject({ kind: 'lines', lines: [{ line: 1, originalLine: 2, totalTiyin: 200 }] });

@@ -16,7 +16,7 @@ export type RefusedRequest =
   | 'line_repeated'
   | 'exceeds_left'
   | 'indivisible'
-  /** Pieces carry codes: which of them come back must be said. */
+  /** Pieces carry codes: the request must name those that come back. */
   | 'labels_required'
   /** Not one code for each piece. */
   | 'labels_miscounted'

@@ -20,9 +20,9 @@ test('more than was paid is a mistake of ours', () => {
   expect(() => proportionalSplit(split(5, 5), split(5, 5), tiyin(11))).toThrow(RangeError);
 });
 
-test('any sequence of refunds, also told ones, returns exactly both parts', () => {
+test('any sequence of refunds, also with a stated split, returns exactly both parts', () => {
   const money = fc.integer({ min: 0, max: 9_000_000_000_000 });
-  const steps = fc.array(fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), told: fc.boolean() }), {
+  const steps = fc.array(fc.record({ share: fc.double({ min: 0, max: 1, noNaN: true }), stated: fc.boolean() }), {
     maxLength: 10,
   });
   fc.assert(
@@ -30,16 +30,16 @@ test('any sequence of refunds, also told ones, returns exactly both parts', () =
       const paid = split(cash, card);
       const returned: PaymentSplit[] = [];
       const left = (): PaymentSplit => splitLeft(paid, returned);
-      const give = (totalTiyin: number, told: boolean): void => {
+      const give = (totalTiyin: number, stated: boolean): void => {
         const { cashTiyin } = left();
         const inCash = Math.min(cashTiyin, totalTiyin);
         const isPossible = totalTiyin - inCash <= left().cardTiyin;
-        const own = told && isPossible ? split(inCash, totalTiyin - inCash) : null;
+        const own = stated && isPossible ? split(inCash, totalTiyin - inCash) : null;
         returned.push(own ?? proportionalSplit(paid, left(), tiyin(totalTiyin)));
         expect(left().cashTiyin).toBeGreaterThanOrEqual(0);
         expect(left().cardTiyin).toBeGreaterThanOrEqual(0);
       };
-      for (const { share, told } of parts) give(Math.floor((left().cashTiyin + left().cardTiyin) * share), told);
+      for (const { share, stated } of parts) give(Math.floor((left().cashTiyin + left().cardTiyin) * share), stated);
       give(left().cashTiyin + left().cardTiyin, false);
       expect(left()).toEqual(split(0, 0));
     }),

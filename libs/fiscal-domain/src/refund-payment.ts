@@ -30,7 +30,7 @@ export function proportionalSplit(paid: PaymentSplit, left: PaymentSplit, totalT
   const allPaid = cashPaid + BigInt(paid.cardTiyin);
   const returnedAfter = allPaid - cashLeft - cardLeft + total;
   const share = divideHalfUp(cashPaid * returnedAfter, allPaid === 0n ? 1n : allPaid) - (cashPaid - cashLeft);
-  // Refunds that were told otherwise may have used up one of the two.
+  // Refunds with a stated split may have used up one of the two.
   const least = total > cardLeft ? total - cardLeft : 0n;
   const most = total < cashLeft ? total : cashLeft;
   const cash = share < least ? least : share > most ? most : share;

@@ -34,7 +34,7 @@ function characterProblem(text: string, groupSeparatorAllowed: boolean): TextPro
 
 /** Of the Stream-Safe Text Format (UAX #15 §13): no language needs more combining marks on one letter. */
 const MAX_MARKS_IN_ROW = 30;
-/** Beyond Latin, Greek, Cyrillic, Armenian and punctuation, none of which has a mark: a quick look that most texts pass. */
+/** Beyond Latin, Greek, Cyrillic, Armenian and punctuation, none of which has a mark: a quick check that most texts pass. */
 const MAY_BE_MARK = /[^\u0000-\u02ff\u0370-\u0482\u048a-\u058f\u2000-\u20cf\u2100-\u2bff]/;
 const MARKS = /\p{M}+/gu;
 
@@ -57,17 +57,17 @@ export function normaliseText(text: string): string {
   return isStreamSafe(text) ? text.normalize('NFC') : text;
 }
 
-/** Cyrillic letters that look like a Latin one in lower or upper case (В/B, М/M, Н/H, Т/T only in upper case). */
-const CYRILLIC_LOOK_ALIKES = 'авеікмнорсѕтухјһԁԛԝ';
-const LATIN_LOOK_ALIKES = 'abeikmhopcstyxjhdqw';
-const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
-  Array.from(CYRILLIC_LOOK_ALIKES, (letter, index) => [letter, LATIN_LOOK_ALIKES.charAt(index)]),
+/** Cyrillic letters with the shape of a Latin one in lower or upper case (В/B, М/M, Н/H, Т/T only in upper case). */
+const CYRILLIC_HOMOGLYPHS = 'авеікмнорсѕтухјһԁԛԝ';
+const LATIN_HOMOGLYPHS = 'abeikmhopcstyxjhdqw';
+const HOMOGLYPHS: ReadonlyMap<string, string> = new Map(
+  Array.from(CYRILLIC_HOMOGLYPHS, (letter, index) => [letter, LATIN_HOMOGLYPHS.charAt(index)]),
 );
 
 const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
 const APOSTROPHES = /[\u0060\u00b4\u02b9\u02bb-\u02bd\u2018-\u201b\u2032\u2035\uff07]/gu;
 const QUOTES = /[\u00ab\u00bb\u201c-\u201f\u2033\u2036\uff02]/gu;
-const CYRILLIC_LETTER = new RegExp(`[${CYRILLIC_LOOK_ALIKES}]`, 'gu');
+const CYRILLIC_LETTER = new RegExp(`[${CYRILLIC_HOMOGLYPHS}]`, 'gu');
 
 /**
  * Key under which a product's name is found however it was typed: case, Uzbek apostrophes, spaces and letters of the wrong
@@ -81,9 +81,9 @@ export function nameKey(text: string): string {
     visible
       .normalize('NFC')
       .toLowerCase()
-      // Decomposed, so that ё meets ë by the look-alike of its base letter.
+      // Decomposed, so that ё meets ë by the homoglyph of its base letter.
       .normalize('NFD')
-      .replace(CYRILLIC_LETTER, (letter) => LOOK_ALIKES.get(letter) ?? letter)
+      .replace(CYRILLIC_LETTER, (letter) => HOMOGLYPHS.get(letter) ?? letter)
       .normalize('NFC')
       .replace(APOSTROPHES, "'")
       .replace(QUOTES, '"')

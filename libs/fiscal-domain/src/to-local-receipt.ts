@@ -13,7 +13,7 @@ export interface WireExtensions {
 
 /**
  * The body of POST /receipts for a document. Deterministic: the same document and extensions give the same bytes under JSON.stringify.
- * @throws RangeError when a line's total cannot be said on the wire within 2^53
+ * @throws RangeError when a line's total cannot be written on the wire within 2^53
  */
 export function toLocalReceipt(
   document: ReceiptDocument,

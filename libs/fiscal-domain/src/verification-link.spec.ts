@@ -1,4 +1,4 @@
-// Promise: a verification link carries the right t, r, c and s, and only a whole one is believed.
+// Promise: a verification link carries the right t, r, c and s, and only a whole one is accepted.
 import fc from 'fast-check';
 import { tashkentCompact } from './tashkent-time.js';
 import { buildVerificationLink, parseVerificationLink } from './verification-link.js';
@@ -60,6 +60,6 @@ test.each([
   TEXT.replace('s=012345678901', 's=%E0%A4%A'),
   `${TEXT}&s=999999999999`,
   TEXT.replace('?', '#?'),
-])('%j is not believed', (url) => {
+])('%j is not accepted', (url) => {
   expect(parseVerificationLink(url)).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** Readers of parsed JSON whose types nobody has checked yet. None of them throws. */
+/** Readers of parsed JSON whose types are not checked yet. None of them throws. */
 import type { Tiyin } from './money.js';
 import type { Thousandths } from './quantity.js';
 

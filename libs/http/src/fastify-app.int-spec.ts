@@ -239,7 +239,7 @@ test('headers that never end are cut off too', async () => {
   );
 });
 
-test('every answer tells browsers to keep out, and nobody which programs answer', async () => {
+test('every answer carries the security headers, and none names the programs that answer', async () => {
   const outside = await start({ isHttpsOutside: true });
   const preflight = {
     method: 'OPTIONS',
@@ -254,8 +254,8 @@ test('every answer tells browsers to keep out, and nobody which programs answer'
     await fetch(`${outside.url}/v1/address`),
   ];
   for (const { url, headers } of answers) {
-    const told = Object.fromEntries(headers);
-    expect([url, told]).toEqual([
+    const answered = Object.fromEntries(headers);
+    expect([url, answered]).toEqual([
       url,
       expect.objectContaining({
         'x-content-type-options': 'nosniff',
@@ -264,7 +264,7 @@ test('every answer tells browsers to keep out, and nobody which programs answer'
         'referrer-policy': 'no-referrer',
       }),
     ]);
-    const names = Object.keys(told);
+    const names = Object.keys(answered);
     expect(names.filter((name) => /^(access-control-.*|server|x-powered-by)$/.test(name))).toEqual([]);
     expect(headers.has('strict-transport-security')).toBe(url.startsWith(outside.url));
   }
@@ -272,7 +272,7 @@ test('every answer tells browsers to keep out, and nobody which programs answer'
   await Promise.all(answers.map((response) => response.text()));
 });
 
-test('X-Forwarded-For is believed only from a trusted proxy', async () => {
+test('X-Forwarded-For counts only from a trusted proxy', async () => {
   const ask = async (url: string): Promise<unknown> =>
     (await fetch(`${url}/v1/address`, { headers: { 'x-forwarded-for': '203.0.113.9' } })).json();
   expect(await ask(base.url)).toEqual({ ip: '127.0.0.1' });

@@ -22,13 +22,13 @@ import { BodyValidationPipe } from './validation-problem.js';
 export interface HttpAppOptions {
   logger: Logger;
   metrics?: Metrics;
-  /** Whose `X-Forwarded-For` is believed; nobody's unless given. */
+  /** Proxies whose `X-Forwarded-For` is trusted; none unless given. */
   trustedProxies?: readonly Cidr[];
   /** Default 256 KiB. */
   bodyLimitBytes?: number;
   /** How long a whole request may take to arrive. Default 30 s. */
   requestTimeoutMs?: number;
-  /** The outside reaches this by https alone: browsers are told so. */
+  /** The outside reaches this by https alone: browsers are informed of it. */
   isHttpsOutside?: boolean;
   /** How long an idle connection is kept; longer than the usual proxy's 60 s. Default 75 s. */
   keepAliveTimeoutMs?: number;
@@ -79,7 +79,7 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
     http: {
       requestTimeout,
       headersTimeout: Math.min(requestTimeout, 10_000),
-      // Node looks for slow requests this often.
+      // Node checks for slow requests this often.
       connectionsCheckingInterval: Math.min(requestTimeout, 5_000),
     },
     trustProxy: trustProxy.length > 0 ? trustProxy : false,
@@ -111,7 +111,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
   fastify.addHook('onRequest', (request, reply, done) => {
     refuseTinyChunks(request.raw);
     void reply.headers(always).header(REQUEST_ID_HEADER, request.id);
-    // Answers of the API are somebody's own; handlers may say otherwise.
+    // Answers of the API belong to one caller; handlers may set another value.
     if (request.routeOptions.url?.startsWith('/v1/')) void reply.header('cache-control', 'no-store');
     if (stopping.isClosing()) {
       sendProblem(reply, new Problem('shutting_down'), request.id);

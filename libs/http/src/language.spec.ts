@@ -1,4 +1,4 @@
-// Promise: a caller is told what is wrong in the language that he asked for, and in English when he asked for none we have.
+// Promise: a problem is described in the language that the caller asked for, and in English when it asked for none we have.
 import { LANGUAGES, preferredLanguage } from './language.js';
 import { PROBLEMS } from './problem-codes.js';
 import { textOfProblem } from './problem-texts.js';

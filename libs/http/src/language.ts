@@ -1,7 +1,7 @@
 export const LANGUAGES = ['en', 'ru', 'uz'] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** Longer headers are nobody's wish. */
+/** Longer headers are no real preference. */
 const MAX_LENGTH = 500;
 
 /**

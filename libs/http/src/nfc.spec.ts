@@ -14,7 +14,7 @@ test('texts and names, in lists and objects', () => {
   expect(inNfc(DECOMPOSED)).toBe(COMPOSED);
 });
 
-test('a text is looked at when it could need it, escaped or not', () => {
+test('a text is normalised when it could need it, escaped or not', () => {
   expect(mayNeedNfc(JSON.stringify({ a: DECOMPOSED }))).toBe(true);
   expect(mayNeedNfc('{"a":"cafe\\u0301"}')).toBe(true);
   expect(mayNeedNfc('{"a":"plain"}')).toBe(false);

@@ -104,7 +104,7 @@ export const PROBLEMS = {
   cashier_unknown: never(422, 'Unknown cashier'),
   branch_unknown: never(422, 'Unknown branch'),
   device_unknown: never(422, 'Unknown device'),
-  callback_secret_missing: never(422, 'Nobody knows the secret that signs callbacks yet'),
+  callback_secret_missing: never(422, 'The secret that signs callbacks is not known yet'),
   field_unsupported: never(422, 'The cash register has no place for this in the fiscal document'),
   receipt_refused: never(422, 'The cash register refused the receipt'),
   no_device: later(503, 'No cash register is configured that could serve this', 30),

@@ -9,7 +9,7 @@ import { REQUEST_ID_HEADER } from './request-id.js';
 /** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  /** @param allowedMethods methods that exist for the path of a URL, to tell 405 from 404 */
+  /** @param allowedMethods methods that exist for the path of a URL, to distinguish 405 from 404 */
   constructor(
     private readonly logger: Logger,
     private readonly allowedMethods: (url: string) => readonly string[],

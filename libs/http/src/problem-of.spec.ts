@@ -1,4 +1,4 @@
-// Promise: a lost PostgreSQL is told apart from a fault of ours or of the caller, whichever layer reports it.
+// Promise: a lost PostgreSQL is distinguished from a fault of ours or of the caller, whichever layer reports it.
 import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from '#runtime';
 import { problemOf } from '#http';
 

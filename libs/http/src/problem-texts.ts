@@ -2,7 +2,7 @@ import type { LocalRuleCode } from '#fiscal-domain';
 import type { Language } from './language.js';
 import type { ProblemCode } from './problem-codes.js';
 
-/** The figures of a fault, told in each language; never answered by themselves. */
+/** The figures of a fault, worded in each language; never answered by themselves. */
 export interface ProblemFacts {
   /** Line of the receipt, from 1; left out for the receipt as a whole. */
   line?: number;
@@ -18,7 +18,7 @@ export interface ProblemFacts {
 type Texts = Readonly<Record<Exclude<Language, 'en'>, string>>;
 type RuleTexts = Readonly<Record<Language, string>>;
 
-/** The rules of the register, for whoever stands at the till, in the words of the cloud API. */
+/** The rules of the register, for the cashier, in the words of the cloud API. */
 const RULE_TEXTS: Readonly<Record<LocalRuleCode | 'E-013 inactive', RuleTexts>> = {
   'E-003': {
     en: 'These goods must not be sold for cash',

@@ -46,7 +46,7 @@ test('the catalogue keeps the contract: 400 is never about content, E-codes are 
   }
 });
 
-test('a surprise tells the caller nothing', () => {
+test('an unexpected error reveals nothing to the caller', () => {
   const problem = problemOf(new Error('password=hunter2'));
   expect([problem.code, problem.status]).toEqual(['internal', 500]);
   expect(JSON.stringify(problem.toDocument('r'))).not.toContain('hunter2');

@@ -101,7 +101,7 @@ export class Problem extends Error {
   }
 }
 
-/** A fault as it is answered: told in the language, its figures within the sentence. */
+/** A fault as it is answered: worded in the language, its figures within the sentence. */
 export function shownError({ facts, ...error }: ProblemError, language: Language = 'en'): ShownError {
   return { ...error, detail: textOfProblem(error.code, language, facts) ?? error.detail };
 }

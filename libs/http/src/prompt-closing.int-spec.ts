@@ -41,7 +41,7 @@ async function ask(path: string): Promise<IncomingMessage> {
   return response;
 }
 
-test('a connection whose answer was in hand is not kept, and its caller is told', async () => {
+test('a connection whose answer was in hand is not kept, and its caller receives Connection: close', async () => {
   const answer = ask('/slow');
   await entered;
   const closed = server.close();

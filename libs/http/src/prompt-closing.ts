@@ -21,7 +21,7 @@ export function closePromptly(fastify: FastifyInstance): { isClosing(): boolean 
     closing = true;
     const endUnused = (): void => {
       for (const socket of unused) if (socket.bytesWritten === 0) socket.destroy();
-      // Those whose answer was on its way when the server looked for idle ones.
+      // Those whose answer was on its way when the server searched for idle ones.
       fastify.server.closeIdleConnections();
     };
     const timer = setTimeout(endUnused, FIRST_REQUEST_MS);

@@ -96,7 +96,7 @@ const whole = fc.record(
   },
   { requiredKeys: ['parts', 'kind'] },
 );
-/** As JSON carries it, seldom with a field that nobody knows. */
+/** As JSON carries it, seldom with an unknown field. */
 const received = whole.map((body): unknown => {
   const { unknown, ...known } = body;
   const sent = JSON.stringify(known);

@@ -14,7 +14,7 @@ interface Field {
   nested: QuickValidation | null;
 }
 
-/** Takes a body that keeps all rules and returns it as an instance; null: it does not, or it is not said here. */
+/** Takes a body that keeps all rules and returns it as an instance; null: it does not, or this walk cannot decide. */
 export type QuickValidation = (value: unknown) => object | null;
 
 const NOT_COMPILED = null;
@@ -128,7 +128,7 @@ function nestedIn(nested: QuickValidation, value: unknown): unknown {
   return instances;
 }
 
-/** A value, or a list or object of values; deeper nesting without a class of its own is looked at by the slow way. */
+/** A value, or a list or object of values; deeper nesting without a class of its own is checked by class-validator. */
 function flat(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   for (const each of Object.values(value)) if (typeof each === 'object' && each !== null) return null;

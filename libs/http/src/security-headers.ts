@@ -1,5 +1,5 @@
 /**
- * What every answer says to a browser that was led to it: it is data, not a page, and is kept by nobody. Pages of ours (a
+ * What every answer states to a browser that was led to it: it is data, not a page, and must not be cached. Pages of ours (a
  * receipt, the documentation) replace the policy by their own. No CORS header is ever sent: no foreign page may read.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ const LINGER_MS = 1_000;
  */
 export function leaveUnreadBodies(fastify: FastifyInstance): void {
   fastify.addHook('onSend', ({ raw }, _reply, _payload, done) => {
-    // Somebody reads it who never asks for more: what Node.js would otherwise do at the end of the answer.
+    // A reader is attached that never asks for more: what Node.js would otherwise do at the end of the answer.
     if (!raw.complete && raw.readableFlowing === null && !isShort(raw)) raw.pipe(neverReady());
     done();
   });

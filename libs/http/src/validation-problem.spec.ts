@@ -1,4 +1,4 @@
-// Promise: all shape violations are told at once, each with an RFC 6901 pointer and a code.
+// Promise: all shape violations are reported at once, each with an RFC 6901 pointer and a code.
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
 import {
@@ -58,7 +58,7 @@ test('a right body becomes an instance', async () => {
   expect(body).toBeInstanceOf(Body);
 });
 
-test('everything wrong is told at once', async () => {
+test('all violations are reported at once', async () => {
   const items = [
     { name: 'a\0b', price: 11 },
     { name: 'too long a name', price: '1', colour: 'red' },

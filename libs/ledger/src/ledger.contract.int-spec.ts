@@ -98,7 +98,7 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
   cancelUnpaid: ({ receiptId }) => ledger.cancelUnpaid(prisma, receiptId, 'a test'),
   openAttempt: ({ receiptId, attemptId }) =>
     ledger.openAttempt(prisma, 'rly_1', {
-      ...{ attemptId: `${attemptId}b`, receiptId, deviceId: DEVICE, baseline: BASELINE, grip: lock },
+      ...{ attemptId: `${attemptId}b`, receiptId, deviceId: DEVICE, baseline: BASELINE, laneLock: lock },
       request: Buffer.from('bytes'),
     }),
   rejectUnsent: ({ receiptId }) => ledger.rejectUnsent(prisma, { receiptId, deviceId: DEVICE }, REJECTION),

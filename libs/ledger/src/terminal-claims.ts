@@ -6,7 +6,7 @@ import type { Statements } from './statements.js';
 export type TerminalClaim = 'held' | 'elsewhere';
 
 /**
- * A register has said that it is this terminal, to a device of this merchant. The first merchant holds a terminal from then
+ * A register has claimed to be this terminal, to a device of this merchant. The first merchant holds a terminal from then
  * on; another one has to prove that it has the fiscal module (docs/fleet.md). Nothing is locked: a terminal that is moved to
  * another merchant at this moment is caught by `isNotHeldElsewhere`, without which no bytes leave.
  */
@@ -29,8 +29,8 @@ export async function claimTerminal(
 }
 
 /**
- * Notifies the holder that a register of another merchant says it is this terminal: once a day at most, however often and by
- * how many it is said. The other merchant is not named.
+ * Notifies the holder that a register of another merchant claims to be this terminal: once a day at most, however often and by
+ * how many it is claimed. The other merchant is not named.
  */
 export async function contestTerminal(statements: Statements, terminalId: string, eventId: string): Promise<void> {
   await statements.$executeRaw`

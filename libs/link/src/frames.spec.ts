@@ -42,11 +42,11 @@ test('a header beyond its bound is none, also when it is there', () => {
   const header = { x: 'y'.repeat(LINK_LIMITS.headerBytes) };
   expect(decodeFrame(encodeFrame(header))).toBeNull();
   const headers = { 'x-long': 'y'.repeat(LINK_LIMITS.headerBytes) };
-  const told = encodeAnswer(
+  const decoded = encodeAnswer(
     { type: 'result', id: 1 },
     { kind: 'answered', httpStatus: 200, headers, body: Buffer.alloc(0) },
   );
-  expect(readAnswer(decodeFrame(told)!)).toEqual({ kind: 'failed', reason: 'too_large' });
+  expect(readAnswer(decodeFrame(decoded)!)).toEqual({ kind: 'failed', reason: 'too_large' });
 });
 
 test.each([
@@ -78,9 +78,9 @@ test.each([
 test('an answer keeps status, headers and bytes, but not what belongs to the connection', () => {
   const headers = { 'content-type': 'application/json', connection: 'keep-alive', 'x-subscription-state': 'active' };
   const answer = { kind: 'answered' as const, httpStatus: 200, headers, body: Buffer.from('{"ä":1}') };
-  const told = readFromRegister(decodeFrame(encodeAnswer({ type: 'result', id: 3 }, answer))!);
+  const decoded = readFromRegister(decodeFrame(encodeAnswer({ type: 'result', id: 3 }, answer))!);
   const { connection: _connection, ...carried } = headers;
-  expect(told).toEqual({ type: 'result', id: 3, answer: { ...answer, headers: carried } });
+  expect(decoded).toEqual({ type: 'result', id: 3, answer: { ...answer, headers: carried } });
 });
 
 test.each([

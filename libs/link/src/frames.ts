@@ -3,7 +3,7 @@ import type { ExchangeFailure, ExchangeLimits, RawAnswer } from '#local-api';
 /** Version of everything that goes over a link; the WebSocket's subprotocol. Another version is another name. */
 export const LINK_PROTOCOL = 'fiscal-link.v1';
 
-/** Bounds of a link, the same on both ends: whoever exceeds one is cut. */
+/** Bounds of a link, the same on both ends: an end that exceeds one is cut. */
 export const LINK_LIMITS = {
   headerBytes: 64 * 1024,
   /** What the register's local API itself takes at most. */
@@ -58,7 +58,7 @@ export type ToRegister =
   | { type: 'send'; id: number; limits: ExchangeLimits }
   /** Connect and send at once. */
   | { type: 'call'; id: number; head: CallHead; limits: ExchangeLimits }
-  /** Nobody waits for this call any more. It still ends with a result. */
+  /** No caller waits for this call any more. It still ends with a result. */
   | { type: 'cancel'; id: number };
 
 export type FromRegister =
@@ -83,12 +83,12 @@ export function decodeFrame(message: Buffer): Frame | null {
     const header: unknown = JSON.parse(message.toString('utf8', LENGTH_BYTES, headerEnd));
     return isJson(header) ? { header, body: message.subarray(headerEnd) } : null;
   } catch {
-    // Not JSON: told by the return value.
+    // Not JSON: reported by the return value.
     return null;
   }
 }
 
-/** Null: not what the register's end may be told. */
+/** Null: not what the register's end may receive. */
 export function readToRegister({ header, body }: Frame): ToRegister | null {
   const { type, id } = header;
   if (!isCount(id) || body.length > LINK_LIMITS.requestBytes) return null;

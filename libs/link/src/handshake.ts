@@ -1,10 +1,10 @@
 import { createHash, createPublicKey, randomBytes, sign, verify, type KeyObject } from 'node:crypto';
 import { LINK_PROTOCOL, type Json } from './frames.js';
 
-/** The relay's first word: sign this, for me and for nobody else. */
+/** The relay's first word: sign this, for this relay alone. */
 export interface Challenge {
   type: 'challenge';
-  /** Host under which registers are told to dial this relay. */
+  /** Host under which registers dial this relay. */
   relay: string;
   /** 32 random bytes in base64url, used once. */
   nonce: string;

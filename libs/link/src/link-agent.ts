@@ -28,10 +28,10 @@ type Ended =
   | { kind: 'failed'; reason: string };
 
 const PAUSES_MS = [500, 1_000, 2_000, 5_000, 10_000, 30_000];
-/** What waiting does not mend: a person must act, or somebody else holds this key. */
+/** What waiting does not mend: a person must act, or another agent holds this key. */
 const LONG_PAUSE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** A relay that was heard of this many heartbeats ago is gone. */
+/** A relay from which nothing came for this many heartbeats is gone. */
 const SILENT_BEATS = 2.5;
 
 /**
@@ -150,7 +150,7 @@ class AgentSession {
   private challenged = false;
   private refusal: LinkRefusal | null = null;
   private failure: string | null = null;
-  private lastHeardMs = performance.now();
+  private lastReceivedMs = performance.now();
   private watch: NodeJS.Timeout | undefined;
 
   constructor(
@@ -225,7 +225,7 @@ class AgentSession {
     });
     const silenceMs = heartbeatMs * SILENT_BEATS;
     this.watch = setInterval(() => {
-      if (performance.now() - this.lastHeardMs > silenceMs) socket.terminate();
+      if (performance.now() - this.lastReceivedMs > silenceMs) socket.terminate();
     }, heartbeatMs);
     this.events.accepted();
   }
@@ -239,6 +239,6 @@ class AgentSession {
   }
 
   private noteLife(): void {
-    this.lastHeardMs = performance.now();
+    this.lastReceivedMs = performance.now();
   }
 }

@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, generateKeyPairSync, type KeyObject } fro
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A key file that is there and cannot be used: a person must look, a fresh key would need a fresh code. */
+/** A key file that is there and cannot be used: a person must act, a fresh key would need a fresh code. */
 export class LinkKeyError extends Error {
   override readonly name = 'LinkKeyError';
 }

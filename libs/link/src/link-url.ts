@@ -7,7 +7,7 @@ export interface LinkTarget {
 }
 
 /**
- * Reads LINK_URL as the gateway gave it out: `wss://…?device=dev_…`. Without TLS only to this machine, unless it is said
+ * Reads LINK_URL as the gateway gave it out: `wss://…?device=dev_…`. Without TLS only to this machine, unless it is set
  * that the way there is protected by other means.
  * @throws Error whose message completes "LINK_URL must be …"
  */

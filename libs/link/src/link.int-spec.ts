@@ -59,7 +59,7 @@ describe('the register’s end', () => {
   test('signs for the relay that it dialled, and for no other that is shown to it', async () => {
     const [relay, register] = [await new HandRelay().listening(), await startRegister()];
     startAgent(relay, register);
-    const hello = readHello((await relay.hear()).header)!;
+    const hello = readHello((await relay.receive()).header)!;
     expect(isAnswerTo(relay.challenges[0]!, hello)).toBe(true);
     expect(isAnswerTo({ ...relay.challenges[0]!, relay: 'other' }, hello)).toBe(false);
     expect(isAnswerTo(newChallenge(relay.host), hello)).toBe(false);
@@ -68,16 +68,18 @@ describe('the register’s end', () => {
     const middle = await new HandRelay(() => 'the.real.relay').listening();
     startAgent(middle, register);
     await until(() => middle.connections > 1);
-    expect(middle.heard).toEqual([]);
+    expect(middle.received).toEqual([]);
   });
 
   test('carries a call out and brings the answer', async () => {
     const { relay, register } = await linked();
     relay.say({ type: 'open', id: 1, head: HEAD, bodyBytes: BODY.length, sendWithinMs: 5_000 });
-    expect((await relay.hear()).header).toEqual({ type: 'ready', id: 1 });
+    expect((await relay.receive()).header).toEqual({ type: 'ready', id: 1 });
     expect([register.connections, register.bytesReceived]).toEqual([1, 0]);
     relay.say({ type: 'send', id: 1, limits: LIMITS }, BODY);
-    expect(await relay.hear()).toMatchObject({ header: { type: 'result', id: 1, kind: 'answered', httpStatus: 200 } });
+    expect(await relay.receive()).toMatchObject({
+      header: { type: 'result', id: 1, kind: 'answered', httpStatus: 200 },
+    });
     expect(register.requests.map(({ body }) => body)).toEqual([BODY.toString()]);
   });
 
@@ -93,19 +95,24 @@ describe('the register’s end', () => {
     ];
     for (const [index, path] of paths.entries()) {
       relay.say({ type: 'call', id: index + 1, head: { ...HEAD, path }, limits: LIMITS }, BODY);
-      expect((await relay.hear()).header).toMatchObject({ kind: 'not_sent', reason: 'path_not_allowed' });
+      expect((await relay.receive()).header).toMatchObject({ kind: 'not_sent', reason: 'path_not_allowed' });
     }
     expect([register.connections, other.connections]).toEqual([0, 0]);
   });
 
-  test('a request that comes later than it was announced for is dropped, and said to be dropped', async () => {
+  test('a request that comes later than it was announced for is dropped, and answered as dropped', async () => {
     const { relay, register } = await linked();
     relay.say({ type: 'open', id: 1, head: HEAD, bodyBytes: BODY.length, sendWithinMs: 50 });
-    await relay.hear();
-    expect((await relay.hear()).header).toMatchObject({ type: 'result', id: 1, kind: 'not_sent', reason: 'too_late' });
+    await relay.receive();
+    expect((await relay.receive()).header).toMatchObject({
+      type: 'result',
+      id: 1,
+      kind: 'not_sent',
+      reason: 'too_late',
+    });
     relay.say({ type: 'send', id: 1, limits: LIMITS }, BODY);
     relay.say({ type: 'call', id: 2, head: { ...HEAD, method: 'GET', path: '/status' }, limits: LIMITS });
-    expect((await relay.hear()).header).toMatchObject({ id: 2, kind: 'answered' });
+    expect((await relay.receive()).header).toMatchObject({ id: 2, kind: 'answered' });
     expect(register.requests.map(({ head }) => head.split(' ')[1])).toEqual(['/status']);
     // The same once more is no crossing of words any more.
     relay.say({ type: 'send', id: 1, limits: LIMITS }, BODY);
@@ -126,7 +133,7 @@ describe('the register’s end', () => {
   ])('replayed: %s', async (_name, frames) => {
     const { relay, register } = await linked();
     relay.say({ type: 'call', id: 1, head: HEAD, limits: LIMITS }, BODY);
-    await relay.hear();
+    await relay.receive();
     for (const frame of frames) relay.say(frame, BODY);
     expect(await relay.closed()).toBe(4005);
     expect(register.requests).toHaveLength(1);
@@ -147,7 +154,7 @@ describe('the register’s end', () => {
   test('a body of another length than announced is not passed on', async () => {
     const { relay, register } = await linked();
     relay.say({ type: 'open', id: 1, head: HEAD, bodyBytes: 3, sendWithinMs: 5_000 });
-    await relay.hear();
+    await relay.receive();
     relay.say({ type: 'send', id: 1, limits: LIMITS }, BODY);
     expect(await relay.closed()).toBe(4004);
     expect(register.bytesReceived).toBe(0);
@@ -160,7 +167,7 @@ describe('the register’s end', () => {
     await until(() => agent.isLinked);
     for (let id = 1; id <= LINK_LIMITS.callsInFlight + 1; id += 1)
       relay.say({ type: 'call', id, head: HEAD, limits: LIMITS }, BODY);
-    expect((await relay.hear()).header).toMatchObject({ id: 17, kind: 'not_sent', reason: 'register_busy' });
+    expect((await relay.receive()).header).toMatchObject({ id: 17, kind: 'not_sent', reason: 'register_busy' });
     await until(() => register.requests.length === LINK_LIMITS.callsInFlight);
   });
 
@@ -175,7 +182,7 @@ describe('the register’s end', () => {
   test('after the end of the link nothing that was announced is sent', async () => {
     const { relay, register } = await linked();
     relay.say({ type: 'open', id: 1, head: HEAD, bodyBytes: BODY.length, sendWithinMs: 5_000 });
-    await relay.hear();
+    await relay.receive();
     relay.socket?.terminate();
     await until(() => relay.connections === 2);
     await relay.accept();
@@ -221,7 +228,7 @@ describe('the relay’s end', () => {
     const opening = await link.open({ ...request, confirmed: false });
     if (opening.kind !== 'open') throw new Error(opening.reason);
     const sent = opening.call.send(LIMITS, () => true);
-    await until(() => register.heard.length === 1);
+    await until(() => register.received.length === 1);
     register.say({ type: 'result', id: 1, kind: 'failed', reason: 'timeout' });
     expect(await sent).toEqual({ kind: 'failed', reason: 'timeout' });
     for (const frame of frames) register.say(frame);
@@ -248,7 +255,7 @@ describe('the relay’s end', () => {
     expect(await link.open(request)).toEqual({ kind: 'not_sent', reason: 'link_lost' });
   });
 
-  test('calls beyond the bound wait for nobody: they are not sent', async () => {
+  test('calls beyond the bound do not wait: they are not sent', async () => {
     const { link } = await open();
     const waiting = Array.from({ length: LINK_LIMITS.callsInFlight }, () => link.open(request));
     expect(await link.open(request)).toEqual({ kind: 'not_sent', reason: 'link_busy' });
@@ -260,15 +267,15 @@ describe('the relay’s end', () => {
     const { link, register } = await open();
     const opening = await link.open({ ...request, connectTimeoutMs: 1 });
     expect(opening).toEqual({ kind: 'not_sent', reason: 'connect_timeout' });
-    await until(() => register.heard.length === 2);
-    expect(register.heard.map(({ header }) => header['type'])).toEqual(['open', 'cancel']);
+    await until(() => register.received.length === 2);
+    expect(register.received.map(({ header }) => header['type'])).toEqual(['open', 'cancel']);
   });
 
   test('a request that no register takes is not handed over', async () => {
     const { link, register } = await open();
     const body = Buffer.alloc(LINK_LIMITS.requestBytes + 1);
     expect(await link.open({ ...request, body })).toEqual({ kind: 'not_sent', reason: 'request_too_large' });
-    expect(register.heard).toEqual([]);
+    expect(register.received).toEqual([]);
   });
 });
 

@@ -16,7 +16,7 @@ export interface RegisterLinkOptions {
   onClosed: (link: RegisterLink) => void;
 }
 
-/** Tells the call what the register, or the end of the link, says of it. */
+/** Gives the call the answer of the register, or the end of the link. */
 interface Waiting {
   ready(): void;
   end(answer: RawAnswer | { kind: 'lost' }): void;
@@ -32,13 +32,13 @@ export class RegisterLink implements LocalApiTransport {
   readonly epoch = this.options.epoch;
   private readonly calls = new Map<number, Waiting>();
   private lastId = 0;
-  private lastHeardMs: number;
+  private lastReceivedMs: number;
 
   constructor(
     private readonly socket: WebSocket,
     private readonly options: RegisterLinkOptions,
   ) {
-    this.lastHeardMs = options.clock.monotonicMs();
+    this.lastReceivedMs = options.clock.monotonicMs();
     socket.on('message', (data, isBinary) => this.receive(data as Buffer, isBinary));
     socket.on('pong', () => this.noteLife());
     socket.on('ping', () => this.noteLife());
@@ -70,7 +70,7 @@ export class RegisterLink implements LocalApiTransport {
 
   /** Call regularly: asks for a sign of life, and cuts a link that has given none for `silenceMs`. */
   beat(silenceMs: number): void {
-    if (this.options.clock.monotonicMs() - this.lastHeardMs > silenceMs) this.cut(CLOSE.silent, 'no sign of life');
+    if (this.options.clock.monotonicMs() - this.lastReceivedMs > silenceMs) this.cut(CLOSE.silent, 'no sign of life');
     else if (this.isOpen) this.socket.ping();
   }
 
@@ -88,7 +88,7 @@ export class RegisterLink implements LocalApiTransport {
     this.cut(CLOSE.restart, 'the relay stops');
   }
 
-  /** The link belongs to the register: it stays for whoever calls next. */
+  /** The link belongs to the register: it stays for the next caller. */
   retire(): void {
     return;
   }
@@ -132,7 +132,7 @@ export class RegisterLink implements LocalApiTransport {
   }
 
   private noteLife(): void {
-    this.lastHeardMs = this.options.clock.monotonicMs();
+    this.lastReceivedMs = this.options.clock.monotonicMs();
   }
 
   private onClosed(): void {

@@ -42,7 +42,7 @@ export function greetRegister(
   });
 }
 
-/** The last word of a handshake. A refused register is told why, and then cut. */
+/** The last word of a handshake. A refused register receives the reason, and is then cut. */
 export function giveVerdict(socket: WebSocket, verdict: Verdict): void {
   socket.send(encodeFrame(verdict));
   if (verdict.type === 'refused') socket.close(CLOSE.refused, verdict.reason);

@@ -1,4 +1,4 @@
-// Promise: a request whose link ended, or that nobody waits for any more, is not sent to the register when its connection opens at last.
+// Promise: a request whose link ended, or that no caller waits for any more, is not sent to the register when its connection opens at last.
 import type { ExchangeLimits, Opening, RawAnswer } from '#local-api';
 import { decodeFrame } from './frames.js';
 import { ServedCalls } from './served-calls.js';
@@ -10,11 +10,11 @@ const CALL = {
 };
 
 /** A register whose connection opens when the test says so. */
-function slowRegister(): { calls: ServedCalls; connect: () => void; settled: Promise<RawAnswer>; said: unknown[] } {
+function slowRegister(): { calls: ServedCalls; connect: () => void; settled: Promise<RawAnswer>; written: unknown[] } {
   let connect: () => void = () => undefined;
   let settle: (answer: RawAnswer) => void = () => undefined;
   const settled = new Promise<RawAnswer>((resolve) => (settle = resolve));
-  const said: unknown[] = [];
+  const written: unknown[] = [];
   const send = (_limits: ExchangeLimits, mayStillSend: () => boolean): Promise<RawAnswer> => {
     const answer: RawAnswer = mayStillSend()
       ? { kind: 'failed', reason: 'timeout' }
@@ -27,29 +27,29 @@ function slowRegister(): { calls: ServedCalls; connect: () => void; settled: Pro
   });
   const calls = new ServedCalls({
     transport: { open: () => opening, close: () => undefined, retire: () => undefined },
-    write: (frame) => void said.push(decodeFrame(frame)?.header),
-    violate: (_code, reason) => void said.push(reason),
+    write: (frame) => void written.push(decodeFrame(frame)?.header),
+    violate: (_code, reason) => void written.push(reason),
   });
-  return { calls, connect, settled, said };
+  return { calls, connect, settled, written };
 }
 
-test('the link ended meanwhile: nothing is sent, and nothing is said to a link that is gone', async () => {
-  const { calls, connect, settled, said } = slowRegister();
+test('the link ended meanwhile: nothing is sent, and nothing is written to a link that is gone', async () => {
+  const { calls, connect, settled, written } = slowRegister();
   calls.receive(CALL, Buffer.from('{}'));
   calls.end();
   connect();
   expect(await settled).toEqual({ kind: 'not_sent', reason: 'guard' });
-  expect(said).toEqual([]);
+  expect(written).toEqual([]);
 });
 
-test('nobody waits for it any more: nothing is sent, and the relay is told so', async () => {
-  const { calls, connect, settled, said } = slowRegister();
+test('abandoned by its caller: nothing is sent, and the relay is notified', async () => {
+  const { calls, connect, settled, written } = slowRegister();
   calls.receive(CALL, Buffer.from('{}'));
   calls.receive({ type: 'cancel', id: 1 }, Buffer.alloc(0));
   connect();
   await settled;
   await Promise.resolve();
-  expect(said).toEqual([{ type: 'result', id: 1, kind: 'not_sent', reason: 'guard' }]);
+  expect(written).toEqual([{ type: 'result', id: 1, kind: 'not_sent', reason: 'guard' }]);
 });
 
 test('else it is sent', async () => {

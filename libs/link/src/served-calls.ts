@@ -20,7 +20,7 @@ export interface ServedCallsOptions {
 
 /**
  * The register's end of a link: carries out what the relay asks, at its one register, each request at most once. A request
- * that was announced and comes too late, because the link hung, is dropped and said to be dropped; one that comes after
+ * that was announced and comes too late, because the link hung, is dropped and answered as dropped; one that comes after
  * the link's end is never written.
  */
 export class ServedCalls {
@@ -47,7 +47,7 @@ export class ServedCalls {
     }
   }
 
-  /** The link is gone: nothing is written any more, and what is open is let go. */
+  /** The link is gone: nothing is written any more, and what is open is released. */
   end(): void {
     this.ended = true;
     for (const call of this.calls.values()) {
@@ -67,7 +67,7 @@ export class ServedCalls {
     this.lastId = id;
     const reason = this.calls.size >= LINK_LIMITS.callsInFlight ? 'register_busy' : refusalOfCall(head);
     if (reason === null) this.calls.set(id, { state: 'opening', cancelled: false });
-    else this.tell(id, { kind: 'not_sent', reason });
+    else this.reply(id, { kind: 'not_sent', reason });
     return reason === null;
   }
 
@@ -142,10 +142,10 @@ export class ServedCalls {
 
   private finish(id: number, answer: RawAnswer): void {
     this.calls.delete(id);
-    if (!this.ended) this.tell(id, answer);
+    if (!this.ended) this.reply(id, answer);
   }
 
-  private tell(id: number, answer: RawAnswer): void {
+  private reply(id: number, answer: RawAnswer): void {
     this.options.write(encodeAnswer({ type: 'result', id }, answer));
   }
 }

@@ -118,7 +118,7 @@ function parseJson(body: Buffer): { kind: 'json'; value: unknown } | { kind: 'ot
     // Broken UTF-8 is refused instead of repaired; a byte order mark is skipped.
     return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown };
   } catch {
-    // Not JSON is an expected outcome, told by the return value.
+    // Not JSON is an expected outcome, reported by the return value.
     return { kind: 'other' };
   }
 }

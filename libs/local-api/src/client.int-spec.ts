@@ -62,7 +62,7 @@ describe('not one byte was written', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('a certificate that nobody trusts; trusted by its authority it works', async () => {
+  test('an untrusted certificate fails; trusted by its authority it works', async () => {
     const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)), { tls: true });
     expect(await sell(client)).toMatchObject({ kind: 'not_sent', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     expect(server.bytesReceived).toBe(0);
@@ -108,7 +108,7 @@ describe('not one byte was written', () => {
     expect(await sending).toMatchObject({ kind: 'registered' });
   });
 
-  test('a guard that throws stops the sending and is heard', async () => {
+  test('a guard that throws stops the sending and its error is passed on', async () => {
     const { server, client } = await rig.setUp((socket) => socket.write(answer(200, SALE)));
     const failing = sell(client, () => {
       throw new Error('clock broke');

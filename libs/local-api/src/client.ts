@@ -59,7 +59,7 @@ const DEFAULT_MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 const MAX_CONNECT_MS = 10_000;
 
 /**
- * Client of the local fiscal API of one register. Follows no redirect, repeats nothing, and tells "not one byte left"
+ * Client of the local fiscal API of one register. Follows no redirect, repeats nothing, and distinguishes "not one byte left"
  * apart from "unclear", which is what the lane's decisions rest on (docs/architecture.md).
  */
 export class LocalApiClient {

@@ -15,7 +15,7 @@ test('one connection serves many calls', async () => {
   expect([server.requests.length, server.connections]).toEqual([5, 1]);
 });
 
-test('a client that is retired in mid-sale hears the answer, and keeps nothing', async () => {
+test('a client that is retired in mid-sale receives the answer, and keeps nothing', async () => {
   let ended = 0;
   const { client } = await rig.setUp((...given) => {
     given[0].on('close', () => (ended += 1));

@@ -33,7 +33,7 @@ export function asText(value: unknown): string | null {
 /**
  * Terminal, sequence and time must be right; a sign or link of a wrong type makes the whole answer unreadable, because
  * they cannot be asked for again everywhere. What only concerns delivery and print is read leniently, and so are extensions: what
- * is odd about them is as good as not said.
+ * is odd about them counts as absent.
  */
 export function parseSaleResponse(body: unknown): SaleResponse | null {
   const json = asObject(body);

@@ -1,4 +1,4 @@
-// Promise: a guarded request reaches only checked addresses, follows nobody elsewhere, ends in time, and says honestly what left.
+// Promise: a guarded request reaches only checked addresses, follows no redirect, ends in time, and reports honestly what left.
 import { createServer, type Server } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from 'node:net';
 import { parseCidr, type Cidr } from './cidr.js';
@@ -130,8 +130,8 @@ test('no connection, no byte: refused port, unknown name, no TLS there', async (
   await new Promise((resolve) => server.close(resolve));
   open.splice(open.indexOf(server), 1);
   expect(await ask({ url: `http://127.0.0.1:${free}/` })).toEqual({ kind: 'not_sent', reason: 'ECONNREFUSED' });
-  const nobody: NameLookup = (_hostname, _options, callback) => callback(new Error('no such name'), []);
-  expect(await ask({ url: 'https://shop.example/' }, OutgoingGuard.forWebhooks([], nobody))).toEqual({
+  const unresolved: NameLookup = (_hostname, _options, callback) => callback(new Error('no such name'), []);
+  expect(await ask({ url: 'https://shop.example/' }, OutgoingGuard.forWebhooks([], unresolved))).toEqual({
     kind: 'not_sent',
     reason: 'the name does not resolve',
   });

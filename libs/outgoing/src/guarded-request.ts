@@ -43,7 +43,7 @@ export type GuardedAnswer =
   | { kind: 'failed'; reason: 'timeout' | 'reset' | 'unreadable'; status?: number };
 
 /**
- * One request to a URL that somebody else chose. The guard's addresses only, on a connection of its own (a kept one would
+ * One request to a URL that another party chose. The guard's addresses only, on a connection of its own (a kept one would
  * outlive the check), no redirects, bounded in time and size. Never rejects.
  */
 export function guardedRequest(guard: OutgoingGuard, request: GuardedRequest): Promise<GuardedAnswer> {

@@ -1,4 +1,4 @@
-// Promise: no URL that somebody else chose leads a program of ours into a network that the operator did not open for it.
+// Promise: no URL that another party chose leads a program of ours into a network that the operator did not open for it.
 import { parseCidr, type Cidr } from './cidr.js';
 import { isPublicUnicast, OutgoingGuard, readOutgoingUrl, type NameLookup } from './outgoing-guard.js';
 

@@ -9,7 +9,7 @@ const MAX_URL_LENGTH = 2_048;
 /**
  * Special-purpose networks (IANA registries of RFC 6890 and its successors): loopback, private, link-local with the cloud's
  * metadata address, shared, documentation, benchmark, relays, multicast, reserved. 6to4 and Teredo carry an IPv4 address of
- * the sender's choice, `64:ff9b:1::/48` is somebody's own NAT64.
+ * the sender's choice, `64:ff9b:1::/48` is a network's own NAT64.
  */
 const SPECIAL = setOf([
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
@@ -40,7 +40,7 @@ export type UrlVerdict =
   | { kind: 'refused'; reason: string };
 
 /**
- * Which addresses a program may call for somebody who named a URL. A name is resolved once per connection, every address
+ * Which addresses a program may call for a client that named a URL. A name is resolved once per connection, every address
  * that it leads to must be allowed, and the connection goes to one of these: a name that moves between check and
  * connection gains nothing (`lookupFor`). Literals never reach a lookup and are asked for beforehand (`literalFault`).
  */

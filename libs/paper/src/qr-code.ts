@@ -11,7 +11,7 @@ export interface QrCode {
 }
 
 /**
- * Mask 0 and one byte segment are fixed: looking for the prettiest mask and the shortest segments costs as much as the
+ * Mask 0 and one byte segment are fixed: searching the best mask and the shortest segments costs as much as the
  * rest of a sale, and any choice is legal and readable.
  */
 export function qrCode(text: string): QrCode {

@@ -19,7 +19,7 @@ const CLOSE_STEP_TIMEOUT_MS = 1_500;
 const DEFAULT_MAX_WAITING_DEVICES = 20_000;
 
 /**
- * The producer side: after a commit it tells the relays "look into this device's lane". Only a hint: everything it loses
+ * The producer side: after a commit it notifies the relays to read this device's lane. Only a hint: everything it loses
  * (ring while the queue is away and the process dies, queue wiped, more devices than fit, a deduplication key whose job
  * exists but stands in no list) is found by the sweeper.
  */
@@ -47,7 +47,7 @@ export class LaneBell {
 
   /**
    * Never throws, never waits. Rings for one device coalesce: at most one add is in flight per device, and any number of
-   * rings during it lead to exactly one more add. While the queue is away the device is remembered and rung on return.
+   * rings during it lead to exactly one more add. While the queue is away the device is kept and rung on return.
    */
   ring(deviceId: string): void {
     this.counters.rings += 1;
@@ -106,7 +106,7 @@ export class LaneBell {
     }
   }
 
-  /** BullMQ remembers a failed first connection for ever, so a queue that is not ready in time is thrown away. */
+  /** BullMQ keeps a failed first connection for ever, so a queue that is not ready in time is thrown away. */
   private async becomesReady(opened: Opened<LaneQueue>): Promise<boolean> {
     try {
       const ready = opened.client.waitUntilReady();
@@ -158,7 +158,7 @@ export class LaneBell {
     }
   }
 
-  /** Never rejects. An add that timed out may still arrive later; the worker then looks once too often. */
+  /** Never rejects. An add that timed out may still arrive later; the worker then reads once too often. */
   private async add(deviceId: string): Promise<boolean> {
     let added = false;
     try {

@@ -1,4 +1,4 @@
-/** Promise at stake: no process takes jobs that it cannot handle, and a foreign job harms nobody. */
+/** Promise at stake: no process takes jobs that it cannot handle, and a foreign job does no harm. */
 import { assertEveryJobHasHandler, deviceIdOf } from './lane-jobs.js';
 
 test('a table without a handler for every job is refused by name', () => {

@@ -6,7 +6,7 @@
 /** Name of the BullMQ queue on either back end. */
 export const LANE_QUEUE_NAME = 'device-lane';
 
-/** Payload of a wake-up: look into this device's lane. */
+/** Payload of a wake-up: read this device's lane. */
 export interface LaneJob {
   deviceId: string;
 }

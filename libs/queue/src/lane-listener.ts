@@ -79,7 +79,7 @@ export class LaneListener {
     }
   }
 
-  /** One worker's life. BullMQ remembers a failed first connection for ever, so a new try is a new worker. */
+  /** One worker's life. BullMQ keeps a failed first connection for ever, so a new try is a new worker. */
   private async listen(handlers: LaneJobHandlers, options: LaneWorkerOptions): Promise<void> {
     const onError = (error: unknown): void => {
       if (!this.stopped) this.trouble.report('connection', error);

@@ -71,7 +71,7 @@ class CuttableRedis extends Redis {
   cut(): void {
     for (const redis of [this, ...this.copies]) {
       if (redis.status === 'end') continue;
-      // Between two tries to reconnect, disconnect() tells nobody and leaves waiting commands waiting (measured on 6.0.0);
+      // Between two tries to reconnect, disconnect() emits nothing and leaves waiting commands waiting (measured on 6.0.0);
       // during a try it ends them all.
       if (redis.status === 'reconnecting') redis.connect().catch(() => undefined);
       redis.disconnect();
@@ -142,7 +142,7 @@ export function openLaneQueue(backend: LaneQueueBackend, onError: OnError): Open
     LANE_QUEUE_NAME,
     {
       connection: IN_FACTORY,
-      // Nobody reads BullMQ's event stream; by default it keeps 10 000 entries.
+      // BullMQ's event stream has no reader; by default it keeps 10 000 entries.
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
     },

@@ -12,7 +12,7 @@ const quiet = { info: () => undefined, error: () => undefined };
 
 (mayRun ? describe : describe.skip)('the lane queue on Redis', () => {
   let redis: OwnRedis;
-  const backend = () => laneQueueBackend({ queueUrl: redis.url, databaseUrl: 'postgresql://nobody@127.0.0.1:1/none' });
+  const backend = () => laneQueueBackend({ queueUrl: redis.url, databaseUrl: 'postgresql://user@127.0.0.1:1/none' });
 
   beforeAll(async () => {
     redis = await OwnRedis.reserve();

@@ -45,22 +45,22 @@ test('whatever happens: never two adds of one device at once, and every ring is 
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const rings = new PendingRings(10);
       const inFlight: string[] = [];
-      const unheard = new Set<string>();
+      const unrung = new Set<string>();
       const take = (): void => {
         const device = rings.take();
         if (device === undefined) return;
         expect(inFlight).not.toContain(device);
         inFlight.push(device);
-        unheard.delete(device);
+        unrung.delete(device);
       };
       const settle = (added: boolean): void => {
         const device = inFlight.shift();
         if (device === undefined) return;
-        if (!added) unheard.add(device);
+        if (!added) unrung.add(device);
         rings.settle(device, added);
       };
       for (const each of steps) {
-        if (each.do === 'ring' && rings.ring(each.device)) unheard.add(each.device);
+        if (each.do === 'ring' && rings.ring(each.device)) unrung.add(each.device);
         if (each.do === 'take') take();
         if (each.do === 'settle') settle(each.added);
       }
@@ -68,7 +68,7 @@ test('whatever happens: never two adds of one device at once, and every ring is 
         take();
         settle(true);
       }
-      expect([...unheard]).toEqual([]);
+      expect([...unrung]).toEqual([]);
       expect(rings.waitingCount + rings.inFlightCount).toBe(0);
     }),
   );

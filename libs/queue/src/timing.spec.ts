@@ -8,7 +8,7 @@ test('within passes on what came in time, value or error', async () => {
   await expect(within(Promise.reject(new Error('own')), 60_000, 'it')).rejects.toThrow('own');
 });
 
-test('within gives up after the time, and at once when it is told to stop', async () => {
+test('within gives up after the time, and at once when it is aborted', async () => {
   await expect(within(never, 5, 'connecting')).rejects.toThrow(TimedOutError);
   const stop = new AbortController();
   const waiting = within(never, 600_000, 'connecting', stop.signal);

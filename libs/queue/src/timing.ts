@@ -26,7 +26,7 @@ export async function within<T>(promise: Promise<T>, timeoutMs: number, what: st
   }
 }
 
-/** A pause that somebody else may cut short, though never below `atLeastMs`. A cut made before it begins counts too. */
+/** A pause that another call may cut short, though never below `atLeastMs`. A cut made before it begins counts too. */
 export class Pause {
   private cutShort = false;
   private wake: (() => void) | null = null;

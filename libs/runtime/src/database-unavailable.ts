@@ -1,7 +1,7 @@
 /**
  * Whether an error means "PostgreSQL cannot be reached at the moment", judged without importing any driver by codes and classes, never
  * by what a message says: Prisma's codes, the kinds of its driver adapter, SQLSTATE, the network codes of Node, and the classes that
- * libs/database gives to what `pg` throws without a code. Looks through causes.
+ * libs/database gives to what `pg` throws without a code. Follows causes.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return search(error, isUnavailable, 0);
@@ -12,7 +12,7 @@ export function isNotSent(error: unknown): boolean {
   return search(error, isUnconnected, 0);
 }
 
-/** Whether a statement was taken back because somebody else holds what it needs (55P03), or waited for it (40P01): again later. */
+/** Whether a statement was taken back because another session holds what it needs (55P03), or waited for it (40P01): again later. */
 export function isDatabaseBusy(error: unknown): boolean {
   return search(error, ({ code, originalCode }) => [code, originalCode].some((each) => BUSY.has(each)), 0);
 }

@@ -1,4 +1,4 @@
-// Promise: a cache holds no more than it was allowed, and lets go of what was used longest ago.
+// Promise: a cache holds no more than it was allowed, and drops what was used longest ago.
 import { growingCache } from './growing-cache.js';
 
 test('the least recently used of too many goes', () => {

@@ -6,7 +6,7 @@ test('all up', async () => {
   expect(result).toMatchObject({ status: 'ready', checks: { database: { state: 'up' } } });
 });
 
-test('a failing, a throwing and a hanging check are told apart', async () => {
+test('a failing, a throwing and a hanging check are distinguished', async () => {
   const result = await checkReadiness(
     [
       { name: 'database', check: () => Promise.reject(new Error('no')) },
@@ -26,7 +26,7 @@ test('a failing, a throwing and a hanging check are told apart', async () => {
   });
 });
 
-test('an optional check is shown and takes nobody away', async () => {
+test('an optional check is shown and leaves the program ready', async () => {
   const readiness = await checkReadiness([
     { name: 'database', check: () => Promise.resolve() },
     { name: 'queue', optional: true, check: () => Promise.reject(new Error('away')) },

@@ -76,7 +76,7 @@ class HealthController {
     private readonly stopping: Stopping,
   ) {}
 
-  /** The process runs and its event loop turns. Asks nobody else: a lost database must not restart the program. */
+  /** The process runs and its event loop turns. Asks no other program: a lost database must not restart the program. */
   @Get('healthz')
   alive(): { status: 'ok' } {
     return { status: 'ok' };

@@ -1,4 +1,4 @@
-// Promise: a program whose output nobody reads any more can still be stopped.
+// Promise: a program whose output has no reader any more can still be stopped.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -28,7 +28,7 @@ test('removes secrets by name, at any depth and in any spelling', () => {
   expect(out.lines()[0]).toMatchObject({ name: 'gateway', level: 'info', receipt_id: 'rcp_1', msg: 'hello' });
 });
 
-test('removes secrets by look, in messages, errors and their causes', () => {
+test('removes secrets by pattern, in messages, errors and their causes', () => {
   const out = capture();
   const logger = createLogger('gateway', 'info', out.stream);
   const cause = new Error('cannot connect to postgresql://app:s3cr3t@db/gateway');

@@ -7,7 +7,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type Logger = PinoLogger;
 
 /**
- * JSON lines with secrets removed by field name and by look (redaction.ts).
+ * JSON lines with secrets removed by field name and by pattern (redaction.ts).
  * @param name the program, written into every line
  * @param destination standard output unless given
  */
@@ -40,7 +40,7 @@ let isGuarded = false;
 
 /**
  * Node's own stream instead of pino's: when the reader of the pipe is gone (a supervisor that was killed), pino's final
- * flush tries for ever and the program could not be stopped. Lines that nobody can read are dropped.
+ * flush tries for ever and the program could not be stopped. Lines that have no reader are dropped.
  */
 function standardOutput(): DestinationStream {
   if (!isGuarded) {
@@ -61,7 +61,7 @@ export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    // Nest tells every module and route at start: useful when debugging only.
+    // Nest logs every module and route at start: useful when debugging only.
     this.write('debug', message, rest);
   }
 

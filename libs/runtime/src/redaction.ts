@@ -1,4 +1,4 @@
-/** Keeps secrets out of logs: by the name of the field, and by the look of the text. */
+/** Keeps secrets out of logs: by the name of the field, and by the pattern of the text. */
 import { types } from 'node:util';
 
 const SECRET_NAMES = new Set(

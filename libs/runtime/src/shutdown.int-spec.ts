@@ -1,4 +1,4 @@
-// Promise: a program stops once on the first signal, in bounded time, with an exit code that tells how it went.
+// Promise: a program stops once on the first signal, in bounded time, with an exit code that shows how it went.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync, writeFileSync, mkdtempSync, readFileSync } from 'node:fs';

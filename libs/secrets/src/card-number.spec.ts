@@ -1,4 +1,4 @@
-// A card number is known for one wherever it stands, and what only looks a little like one goes through.
+// A card number is recognised wherever it stands, and what only resembles one passes.
 import { holdsCardNumber, looksLikeCard } from './card-number.js';
 
 it.each([

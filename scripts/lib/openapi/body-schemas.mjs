@@ -163,7 +163,7 @@ export class BodySchemas {
     return { schema: described(schema, description), isRequired: optional !== true && !isConditional };
   }
 
-  /** Replaces `$class` by a reference, and what the compiler said of limits by nothing: the decorators know better. @param {Schema} schema @param {BodyClass} type @param {string} name */
+  /** Replaces `$class` by a reference, and the compiler's limits by nothing: the decorators know better. @param {Schema} schema @param {BodyClass} type @param {string} name */
   #resolved(schema, type, name) {
     if ('$class' in schema || ('items' in schema && '$class' in /** @type {Schema} */ (schema['items']))) {
       const nested = nestedClass(type, name);
@@ -185,28 +185,28 @@ function nestedClass(type, name) {
 function applied(schema, rule) {
   const saying = rule.name === undefined ? undefined : SAYINGS[rule.name];
   if (!saying) return schema;
-  const said = saying(rule.constraints ?? []);
-  if (rule.each) return { ...schema, items: merged(/** @type {Schema} */ (schema['items'] ?? {}), said) };
-  return merged(schema, said);
+  const declared = saying(rule.constraints ?? []);
+  if (rule.each) return { ...schema, items: merged(/** @type {Schema} */ (schema['items'] ?? {}), declared) };
+  return merged(schema, declared);
 }
 
-/** A second pattern stands beside the first, not in its place. @param {Schema} schema @param {Schema} said @returns {Schema} */
-function merged(schema, said) {
+/** A second pattern stands beside the first, not in its place. @param {Schema} schema @param {Schema} declared @returns {Schema} */
+function merged(schema, declared) {
   // The class of a nested body says all there is to say.
   if ('$ref' in schema) return schema;
-  if ('pattern' in schema && 'pattern' in said) {
-    const { pattern, ...rest } = said;
+  if ('pattern' in schema && 'pattern' in declared) {
+    const { pattern, ...rest } = declared;
     // Clean text is a matter of course where another pattern already says more.
     if (pattern === CLEAN_TEXT) return { ...schema, ...rest };
-    if (schema['pattern'] === CLEAN_TEXT) return { ...schema, ...said };
+    if (schema['pattern'] === CLEAN_TEXT) return { ...schema, ...declared };
     const others = Array.isArray(schema['allOf']) ? schema['allOf'] : [];
     return { ...schema, ...rest, allOf: [...others, { pattern }] };
   }
-  if ('enum' in said) {
+  if ('enum' in declared) {
     const { format: _format, minimum: _minimum, maximum: _maximum, ...rest } = schema;
-    return { ...rest, ...said };
+    return { ...rest, ...declared };
   }
-  return { ...schema, ...said };
+  return { ...schema, ...declared };
 }
 
 /** What no rule limits is limited by the size of a body, or of a number that JSON carries exactly. @param {Schema} schema @returns {Schema} */

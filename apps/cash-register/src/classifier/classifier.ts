@@ -12,7 +12,7 @@ export class ClassifierError extends StartFailure {
 export class Classifier {
   private constructor(
     private readonly entries: ReadonlyMap<string, GoodsEntry>,
-    /** The newest that any entry is of; 0 = the file does not tell. */
+    /** The newest that any entry is of; 0 = the file does not state it. */
     readonly version: number,
   ) {}
 

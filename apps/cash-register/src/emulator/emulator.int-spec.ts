@@ -50,7 +50,7 @@ describe('the emulator', () => {
   test(
     'late_answer: registered at once, answered late',
     on(async (register) => {
-      // Long beside what a busy machine needs to look at the sequence.
+      // Long beside what a busy machine needs to read the sequence.
       await set(register, { fault: 'late_answer', next: 1, delay_ms: 3_000 });
       let isAnswered = false;
       const late = register.sell(sale()).finally(() => (isAnswered = true));

@@ -17,7 +17,7 @@ export type Fault = (typeof FAULTS)[number];
  *   another path given as `path`;
  * * `clock_jump` moves the register's clock by `delay_ms` (also back), at once and for good;
  * * `subscription` is a state: `code` is active, expiring or expired, until the rules are replaced;
- * * `memory_full`: the module has no room for a document; `ofd_down`: no OFD server can be reached.
+ * * `memory_full`: the module has no space for a document; `ofd_down`: no OFD server can be reached.
  */
 export interface FaultRule {
   readonly fault: Fault;
@@ -64,12 +64,12 @@ export class FaultBoard {
     return null;
   }
 
-  /** {@link draw} for whoever only asks whether. */
+  /** {@link draw} for callers that only need a yes or no. */
   strikes(fault: Fault): boolean {
     return this.draw(fault) !== null;
   }
 
-  /** A state, not an event: looking does not use it up. */
+  /** A state, not an event: reading does not use it up. */
   subscription(): SubscriptionState | null {
     const rule = this.active.find((active) => active.rule.fault === 'subscription')?.rule;
     return SUBSCRIPTION_STATES.find((state) => state === rule?.code) ?? null;

@@ -33,7 +33,7 @@ export interface FiscalDocument {
   /** Sum of the lines' net VAT. */
   readonly vatTiyin: number;
   readonly refundInfo: RefundInfo | null;
-  /** How the money came, where somebody knows. */
+  /** How the money came, where it is known. */
   readonly extraInfo?: LocalExtraInfo | null;
   readonly customer?: LocalTaxpayer | null;
   /** The wallet by which `cardTiyin` was paid. */

@@ -24,7 +24,7 @@ export interface SoftwareModuleOptions {
   readonly shiftCapacity: number;
   /** How far what was paid may be from what the document comes to; `null` or absent: not compared. */
   readonly paymentToleranceTiyin?: number | null;
-  /** Hears of a disk that failed while nobody was waiting for an answer. */
+  /** Receives a disk failure that happened while no call was waiting for an answer. */
   readonly onFault?: (error: unknown) => void;
   /** An emulator's way to a full memory. */
   readonly isMemoryFull?: () => boolean;
@@ -321,7 +321,7 @@ export class SoftwareFiscalModule implements port.FiscalModule {
     return this.shift;
   }
 
-  /** After a failed COMMIT nobody knows what is on disk: read it again, so that RAM never runs ahead of it. */
+  /** After a failed COMMIT the content of the disk is unknown: read it again, so that RAM never runs ahead of it. */
   private commit(write: () => void): void {
     const sent = [...this.acknowledged];
     try {

@@ -42,7 +42,7 @@ CREATE TABLE unsent_z_reports (number INTEGER PRIMARY KEY, time_ms INTEGER NOT N
 
 /**
  * Opens (or makes) the register's database in its data folder. The lock is exclusive for the life of the process: two
- * registers on one folder would each believe in their own next sequence number.
+ * registers on one folder would each count their own next sequence number.
  * @param cachePages page cache in 4 KiB pages; small when one process serves many registers
  * @throws DataFolderError when the folder is in use, not writable or of a newer version
  */

@@ -1,4 +1,4 @@
-// Breaks if an exported journal could not be verified by whoever holds it.
+// Breaks if an exported journal could not be verified by its holder.
 import { canonicalJson, sha256 } from '#runtime';
 import { withRegister } from '../testing/register-fixture.js';
 import { sale } from '../testing/samples.js';

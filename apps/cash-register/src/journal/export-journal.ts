@@ -5,7 +5,7 @@ const PIECE_CHARACTERS = 64 * 1024;
 
 /**
  * The journal as JSON lines, oldest first: `{seq, time_ms, fiscal_sign, digest, document}`. `document` is in canonical
- * form and names the digest of the document before it, so whoever holds the export can verify the whole chain.
+ * form and names the digest of the document before it, so the holder of the export can verify the whole chain.
  *
  * Read number by number up to the newest of now: a slow reader holds no statement open, and sales go on between two
  * pieces.

@@ -135,7 +135,7 @@ describe('bad input', () => {
     expect(body).toMatchObject({ success: false, error: { code: expect.stringMatching(/^S-00[23]$/) } });
   });
 
-  test('what is no HTTP is told so in the documented form', async () => {
+  test('input that is not HTTP gets the documented error form', async () => {
     const answer = await new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(register.url).port), '127.0.0.1', () => socket.end('rubbish\r\n\r\n'));
       let received = '';

@@ -34,7 +34,7 @@ describe('the local API', () => {
     });
   });
 
-  test('a payment that does not add up is F-005 where the module compares, else registered as it was said', async () => {
+  test('a payment that does not add up is F-005 where the module compares, else registered as sent', async () => {
     const unpaid = sale({ received: { cash: 0, card: 0 } });
     expect((await register.sell(unpaid)).status).toBe(200);
     await register.restart({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });

@@ -164,7 +164,7 @@ describe('resending', () => {
     }
   });
 
-  test('one refused document does not hold up the others, and is told with its code', async () => {
+  test('one refused document does not hold up the others, and is reported with its code', async () => {
     const ofd = await ownOfd(({ documents }) => {
       const results = documents.map(({ seq }) =>
         seq === 2 ? { seq, status: 'rejected', code: 'X1', message: 'not good' } : { seq, status: 'accepted' },

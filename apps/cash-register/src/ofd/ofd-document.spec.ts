@@ -27,9 +27,9 @@ test('payloads are written in canonical form', () => {
   for (const payload of payloads) expect(payload).toBe(canonicalJson(JSON.parse(payload)));
 });
 
-test('how the money came is told where it is known, and changes no document where it is not', () => {
-  const told = documentPayload(documentOf({ extraInfo: { paymentId: 'p-1', paymentProvider: 141 } }), place, 3);
-  expect(JSON.parse(told)).toMatchObject({
+test('the payment method is sent where it is known, and changes no document where it is not', () => {
+  const payload = documentPayload(documentOf({ extraInfo: { paymentId: 'p-1', paymentProvider: 141 } }), place, 3);
+  expect(JSON.parse(payload)).toMatchObject({
     extra_info: { card_type: null, payment_id: 'p-1', payment_provider: 141, phone: null, rrn: null },
   });
   const silent = documentPayload(documentOf({ extraInfo: null }), place, 3);

@@ -17,7 +17,7 @@ export interface OfdDocument {
   readonly cash: number;
   /** The buyer; absent where none was named. */
   readonly customer?: Taxpayer;
-  /** How the money came; absent where nobody knows. */
+  /** How the money came; absent where it is unknown. */
   readonly extra_info?: OfdExtraInfo;
   readonly items: readonly FiscalItem[];
   /** The wallet by which `card` was paid; absent where none was named. */

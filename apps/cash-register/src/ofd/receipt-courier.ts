@@ -81,7 +81,7 @@ export class ReceiptCourier {
 
   private async deliverBatch(batch: readonly Waiting[]): Promise<void> {
     const nowMs = performance.now();
-    // Whoever's budget is over has been answered; its document stays for a resend.
+    // A caller whose budget is over has been answered; its document stays for a resend.
     const due = batch.filter((one) => one.deadlineMs > nowMs);
     const lastDeadlineMs = Math.max(...due.map((one) => one.deadlineMs), 0);
     try {

@@ -1,4 +1,4 @@
-// A register keeps what it is told about a payment, and takes the sale for no other one because of it.
+// A register keeps the payment details that it receives; they do not make the sale a different one.
 import { item, sale } from '../testing/samples.js';
 import { readDocument, requestHash } from './read-document.js';
 
@@ -13,7 +13,7 @@ test('what is no such information is left out', () => {
   expect(readDocument(sale({ extraInfo: { paymentId: 'a b', phone: '1' } })).extraInfo).toBeNull();
 });
 
-test('the same sale under the same key is a replay, whatever is told about its payment', () => {
+test('the same sale under the same key is a replay, whatever its payment details are', () => {
   expect(requestHash({ ...sale({ extraInfo }) })).toBe(requestHash({ ...sale() }));
 });
 

@@ -39,7 +39,7 @@ export class RegisterReceipt {
   constructor(private readonly parts: RegisterReceiptParts) {}
 
   /**
-   * @param body parsed JSON that nobody has checked
+   * @param body parsed JSON, not yet checked
    * @param key the Idempotency-Key. Only registrations are kept under it: after a refusal the same key may try again.
    */
   async execute(body: unknown, key: string | null): Promise<SaleOutcome> {
@@ -48,7 +48,7 @@ export class RegisterReceipt {
     }
     if (key === null) return this.register(body, null);
     const request = body as Record<string, unknown>;
-    // A call with a key at work waits for the first and then looks again: a refusal of the first is not its own.
+    // A call with a key at work waits for the first and then reads again: a refusal of the first is not its own.
     for (let first = this.atWork.get(key); first; first = this.atWork.get(key)) {
       await first.catch(() => undefined);
     }

@@ -4,7 +4,7 @@ import { parseDocument, recordedFields, type OfdDocument } from '../ofd/ofd-docu
 import type { Delivery } from '../ofd/receipt-courier.js';
 import { receiptHtml, type ReceiptIssuer } from './receipt-html.js';
 
-/** What the journal says about an unsent document that nobody is delivering at the moment. */
+/** What the journal records about an unsent document that is not being delivered at the moment. */
 export const AWAITS_RESEND = 'not delivered yet: POST /receipts/send-unsent (T-001)';
 
 export interface ResponseParts {

@@ -72,7 +72,7 @@ function logout(screen: Screen, { reply, sessionToken }: Visit): Answer {
   return { kind: 'go', to: '/' };
 }
 
-/** Logs out everybody else: whoever knew the old PIN. */
+/** Ends all other sessions: they were opened with the old PIN. */
 async function changePin(screen: Screen, visit: Visit, form: URLSearchParams): Promise<Answer> {
   const fault = newPinFault(form);
   if (fault) return back(visit, '/screen/profile', fault);

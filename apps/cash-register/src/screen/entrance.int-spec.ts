@@ -1,4 +1,4 @@
-// Breaks if somebody gets into the register's screen who does not belong there, or the owner no longer does.
+// Breaks if a visitor without the right reaches the register's screen, or the owner no longer can.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestRegister, type TestRegister } from '../testing/register-fixture.js';
@@ -171,7 +171,7 @@ describe('the entrance', () => {
     expect(register.register.module.currentShift()).toBeNull();
   });
 
-  test('nobody stays logged in for ever', async () => {
+  test('every session ends', async () => {
     await start();
     await visitor.settle();
     for (let passed = 0; passed < LIFETIME_MS; passed += 10 * MINUTE_MS) {
@@ -181,7 +181,7 @@ describe('the entrance', () => {
     expect((await visitor.get('/screen/profile')).status).toBe(303);
   });
 
-  test('logging out ends the session for whoever kept its cookie; so does a restart', async () => {
+  test('logging out ends the session for every holder of its cookie; so does a restart', async () => {
     await start();
     await visitor.settle();
     const kept = new Map(visitor.cookies);
@@ -208,7 +208,7 @@ describe('the entrance', () => {
     expect((await thief.get('/screen/profile')).status).toBe(303);
   });
 
-  test('changing the PIN wants the current one and logs everybody else out', async () => {
+  test('changing the PIN requires the current one and ends all other sessions', async () => {
     await start();
     await visitor.settle();
     const other = visit();
@@ -224,7 +224,7 @@ describe('the entrance', () => {
     expect((await visit().logIn('835201')).text).toContain('Module memory');
   });
 
-  test('whoever owns the data folder can set a forgotten PIN anew', async () => {
+  test('the owner of the data folder can reset a forgotten PIN', async () => {
     await start();
     await visitor.settle();
     for (let attempt = 0; attempt < 3; attempt += 1) await visit().logIn('000001');

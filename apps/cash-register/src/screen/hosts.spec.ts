@@ -23,7 +23,7 @@ test('a configured name is, by any port and case', () => {
   expect(isOwnHost('x.kassa.shop.example', ['kassa.shop.example'])).toBe(false);
 });
 
-test('a peer on this machine is told from one elsewhere', () => {
+test('a peer on this machine is distinguished from one elsewhere', () => {
   expect(['127.0.0.1', '::1', '::ffff:127.0.0.1'].map(isLoopbackAddress)).toEqual([true, true, true]);
   expect(['10.0.0.1', '::ffff:10.0.0.1', undefined].map(isLoopbackAddress)).toEqual([false, false, false]);
 });

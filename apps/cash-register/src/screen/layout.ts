@@ -66,7 +66,7 @@ function navigation(visit: Visit): Markup {
 
 function languages({ say, language, request }: Visit): Markup {
   const [path = '/'] = request.url.split('?', 1);
-  // A form's answer has an address of its own that nobody can get.
+  // A form's answer has an address of its own that has no GET.
   const target = request.method === 'GET' ? path : '/';
   const link = (one: string): Markup => {
     const here = one === language ? markup` aria-current="true"` : null;

@@ -23,7 +23,7 @@ interface Attempts {
 }
 
 /**
- * The PIN of the register and the attempts at it. Both lie in the data folder: a restart forgives nobody. The delay is
+ * The PIN of the register and the attempts at it. Both lie in the data folder: a restart resets nothing. The delay is
  * the register's, not a visitor's: a PIN is too short to grant every address its own attempts.
  */
 export class PinGate {
@@ -44,7 +44,7 @@ export class PinGate {
     return (this.meta.get('screen_pin') ?? '') !== '';
   }
 
-  /** @returns false when somebody else was first: a first PIN replaces none. */
+  /** @returns false when another visitor was first: a first PIN replaces none. */
   async setFirst(pin: string): Promise<boolean> {
     const salt = randomBytes(16);
     const key = await derive(pin, salt, KEY_BYTES, COST);
@@ -83,7 +83,7 @@ export class PinGate {
     );
   }
 
-  /** How long nobody may try; 0 when one may. */
+  /** How long no attempt is allowed; 0 when one is. */
   waitMs(): number {
     const { failures, lastMs } = this.attempts();
     const delayMs = delayAfter(failures);
@@ -100,7 +100,7 @@ export class PinGate {
   }
 
   /**
-   * Counts the attempt as failed before looking: many at once, or a crash in between, gain nothing.
+   * Counts the attempt as failed before comparing: many at once, or a crash in between, gain nothing.
    */
   private async attempt(isRight: () => Promise<boolean>): Promise<PinCheck> {
     const waitMs = this.waitMs();

@@ -149,7 +149,7 @@ interface RefusedVisit {
 
 function refuse(screen: Screen, { request, reply, status, key }: RefusedVisit): FastifyReply {
   const visit = openVisit(screen, request, reply, false);
-  // Whoever asks by a foreign name is shown nothing of the register and no session of it.
+  // A request by a foreign host name is shown nothing of the register and no session of it.
   const stranger = { ...visit, session: null };
   return send(screen, stranger, errorPage(stranger, status, key));
 }

@@ -1,4 +1,4 @@
-// Breaks if the register's screen shows something wrong, does something nobody asked for, or weakens the local API.
+// Breaks if the register's screen shows something wrong, does something that was not requested, or weakens the local API.
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_KEY, startTestRegister, type TestRegister } from '../testing/register-fixture.js';
@@ -237,7 +237,7 @@ describe('the screen', () => {
     expect((await visitor.get('/')).text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
   });
 
-  test('pages load nothing from elsewhere, run only their own script, are framed and kept by nobody', async () => {
+  test('pages load nothing from elsewhere, run only their own script, cannot be framed and are not cached', async () => {
     await start();
     const nonces = new Set<string>();
     for (const path of ['/', '/screen/profile', '/screen/local-server', '/screen/x']) {

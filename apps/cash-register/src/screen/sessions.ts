@@ -14,8 +14,8 @@ export interface Session {
 }
 
 /**
- * Who is logged in. In memory only: a restart logs everybody out. The map knows digests, so that not even a dump of
- * its keys opens anything. Time is monotonic: nobody lives longer by a clock that is set back.
+ * Who is logged in. In memory only: a restart ends all sessions. The map knows digests, so that not even a dump of
+ * its keys opens anything. Time is monotonic: no session lives longer by a clock that is set back.
  */
 export class Sessions {
   private readonly byDigest = new Map<string, Session>();
@@ -33,7 +33,7 @@ export class Sessions {
     return token;
   }
 
-  /** @param touch whether a person is there: a page that refreshes itself keeps nobody logged in */
+  /** @param touch whether a person is there: a page that refreshes itself does not prolong the session */
   find(token: string | null, touch: boolean): Session | null {
     const session = token === null ? undefined : this.byDigest.get(digestOf(token));
     if (token === null || !session) return null;

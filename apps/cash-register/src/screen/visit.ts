@@ -14,7 +14,7 @@ export interface Visit {
   readonly reply: FastifyReply;
   readonly language: Language;
   readonly say: Say;
-  /** `null`: nobody is logged in. */
+  /** `null`: not logged in. */
   readonly session: Session | null;
   readonly sessionToken: string | null;
   /** Goes into every form; see {@link isOwnForm}. */
@@ -37,7 +37,7 @@ export function openVisit(screen: Screen, request: FastifyRequest, reply: Fastif
 
 /**
  * Whether a form was made by us for this very browser (against cross-site request forgery): it repeats what only our
- * page knows, a keyed digest of the visitor's own cookie. Where the browser tells the form's origin, it must be ours.
+ * page knows, a keyed digest of the visitor's own cookie. Where the browser sends the form's origin, it must be ours.
  */
 export function isOwnForm(screen: Screen, { request }: Visit, form: URLSearchParams): boolean {
   const { origin, host } = request.headers;

@@ -1,4 +1,4 @@
-// Breaks if somebody at the register meets a text that is missing or in a language that is not theirs.
+// Breaks if a user of the register meets a text that is missing or in a language that is not theirs.
 import { WORD_TABLE } from './word-table.js';
 import { LANGUAGES, preferredLanguage, sayer, type WordKey } from './words.js';
 

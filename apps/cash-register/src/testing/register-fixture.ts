@@ -18,7 +18,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON; `undefined` when there is none. */
-  readonly body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests look into answers of every shape
+  readonly body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests read answers of every shape
 }
 
 /** A real register on a temporary folder behind real HTTP, with a real OFD simulator. */

@@ -31,7 +31,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-async function tell(id: string): Promise<void> {
+async function publish(id: string): Promise<void> {
   await prisma.$executeRaw`
     INSERT INTO events (id, merchant_id, type, subject_id, data) VALUES (${id}, 'mer_1', 'device.online', 'dev_1', '{}')`;
 }
@@ -57,7 +57,7 @@ async function pending(): Promise<number> {
 test('taking lanes touches no event; readers wait until all have their number, then see each once, the copied ones first', async () => {
   await holdAfterRestore(session, logger);
   expect(await pending()).toBe(COPIED);
-  await tell('evt_new');
+  await publish('evt_new');
   expect(await readAfter(0n)).toEqual([]);
   const renumber = new RenumberEvents(prisma, logger, 150);
   let batches = 1;
@@ -66,7 +66,7 @@ test('taking lanes touches no event; readers wait until all have their number, t
     expect(await readAfter(0n)).toEqual([]);
   }
   expect(batches).toBe(7);
-  await tell('evt_newer');
+  await publish('evt_newer');
   const seen: string[] = [];
   for (let after = 0n; ;) {
     const page = await readAfter(after);
@@ -112,7 +112,7 @@ test('put back once more before it was done: it begins anew', async () => {
   await holdAfterRestore(session, logger);
   await new RenumberEvents(prisma, logger, 300).run();
   await session.query("UPDATE database_identity SET identity = '2/2/2'");
-  await tell('evt_between');
+  await publish('evt_between');
   await holdAfterRestore(session, logger);
   const renumber = new RenumberEvents(prisma, logger);
   while (await renumber.run());

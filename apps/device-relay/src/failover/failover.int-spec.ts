@@ -1,7 +1,7 @@
 // Promise: what waits for a register that stays away goes to another, in order, and is never sent by both.
 import type { Watch } from '../watch.js';
 import { LaneRepository } from '../lanes/lane.repository.js';
-import type { LaneGrip } from '../lanes/ports.js';
+import type { LaneLockHandle } from '../lanes/ports.js';
 import { BASELINE } from '../lanes/testing/lane-rows.js';
 import { WatchRig } from '../testing/watch-rig.js';
 import { FailoverRepository } from './failover.repository.js';
@@ -36,7 +36,7 @@ async function lanes(): Promise<Record<string, string[]>> {
 
 async function after(ms: number): Promise<boolean> {
   rig.time.nowMs += ms;
-  return relay.failover.look();
+  return relay.failover.poll();
 }
 
 test('moves after the time of the profile, in order, behind what waits there, and rings', async () => {
@@ -49,8 +49,8 @@ test('moves after the time of the profile, in order, behind what waits there, an
   expect(await after(1)).toBe(true);
   expect(await lanes()).toEqual({ dev_2: [theirs, first, second] });
   expect(rig.rung).toEqual(['dev_2']);
-  const told = await rig.events('receipt.moved');
-  expect(told.map(({ subject, data }) => ({ subject, ...data }))).toEqual(
+  const moved = await rig.events('receipt.moved');
+  expect(moved.map(({ subject, data }) => ({ subject, ...data }))).toEqual(
     [first, second].map((id) => ({ subject: id, receipt_id: id, from_device_id: 'dev_1', device_id: 'dev_2' })),
   );
   expect(await after(1)).toBe(false);
@@ -89,7 +89,7 @@ test('a group drains a backlog evenly, the branch before the group, by work', as
   for (let index = 0; index < 50; index += 1) await rig.accept('dev_4');
   await goesAway('dev_1');
   rig.time.nowMs += 5_000;
-  while (await relay.failover.look());
+  while (await relay.failover.poll());
   const moved = await lanes();
   expect(Object.entries(moved).map(([id, ids]) => [id, ids.length])).toEqual([
     ['dev_2', 100],
@@ -113,7 +113,7 @@ test('60 lone registers and 60 with nothing but refunds do not hide the one behi
   const id = await rig.accept('dev_8');
   await goesAway('dev_8');
   await after(5_000);
-  for (let looks = 0; looks < 3; looks += 1) await relay.failover.look();
+  for (let polls = 0; polls < 3; polls += 1) await relay.failover.poll();
   expect((await lanes())['dev_9']).toEqual([id]);
 });
 
@@ -169,10 +169,10 @@ test('what a receipt must not lose is taken where it goes; without such a regist
   const omitted = await rig.accept('dev_1', { requiredFields: [] });
   await goesAway('dev_1');
   rig.time.nowMs += 5_000;
-  while (await relay.failover.look());
+  while (await relay.failover.poll());
   expect(await lanes()).toEqual({ dev_1: stays, dev_2: [omitted], dev_3: [sold] });
   await announce('dev_2', ['customer', 'commission']);
-  while (await relay.failover.look());
+  while (await relay.failover.poll());
   expect((await lanes())['dev_2']).toEqual([omitted, ...stays]);
 });
 
@@ -215,14 +215,14 @@ test('older than a restore of the database: it stays where its key is known; whe
 });
 
 describe('against the intent to send', () => {
-  let grip: LaneGrip;
+  let laneLock: LaneLockHandle;
   beforeAll(async () => {
     const { started } = await rig.one('SELECT pg_postmaster_start_time()::text AS started');
     const held = { isHeld: () => true, release: () => Promise.resolve() };
-    grip = { lockNumber: 0, backendPid: 0, serverStartedAt: String(started), ...held };
+    laneLock = { lockNumber: 0, backendPid: 0, serverStartedAt: String(started), ...held };
   });
   const intent = (receiptId: string, deviceId: string, attemptId: string) => ({
-    ...{ attemptId, receiptId, deviceId, baseline: BASELINE, request: Buffer.from('bytes'), grip },
+    ...{ attemptId, receiptId, deviceId, baseline: BASELINE, request: Buffer.from('bytes'), laneLock },
   });
 
   test('the mover holds the row first: the intent waits, and finds nothing to send', async () => {

@@ -6,10 +6,10 @@ import { spreadReceipts, type MovableReceipt, type Target } from './spread-recei
 
 /** Receipts moved in one transaction; the rest follows in the next round. */
 const BATCH = 200;
-/** Of one lane no more are looked through, or counted. */
+/** Of one lane no more are read, or counted. */
 const COUNTED = 10_000;
 
-/** A busy pool must not fail it: nobody waits for it but receipts. */
+/** A busy pool must not fail it: no caller waits for it, only receipts. */
 const TRANSACTION_MS = { maxWait: 10_000, timeout: 15_000 };
 
 type Tx = Prisma.TransactionClient;
@@ -79,7 +79,7 @@ export class FailoverRepository {
     }));
   }
 
-  /** Device `t` is another of the branch or group of `d`: healthy, taking receipts, with room in its module and far from its fuse. */
+  /** Device `t` is another of the branch or group of `d`: healthy, taking receipts, with space in its module and far from its fuse. */
   private canTake(): Prisma.Sql {
     return Prisma.sql`
       t.merchant_id = d.merchant_id AND t.id <> d.id AND (t.branch_id = d.branch_id OR t.group_id = d.group_id)

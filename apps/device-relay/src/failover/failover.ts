@@ -1,11 +1,11 @@
 import { isDatabaseUnavailable, type Logger } from '#runtime';
 import type { FailoverRepository } from './failover.repository.js';
 
-const DEVICES_PER_LOOK = 50;
+const DEVICES_PER_POLL = 50;
 
 /**
- * Looks for lanes whose register stays away, and hands their receipts to others, where the profile allows it. Each look goes on behind
- * the last device of the one before: devices from which nothing can be moved do not hide those behind them.
+ * Finds lanes whose register stays away, and moves their receipts to others, where the profile allows it. Each poll continues after
+ * the last device of the one before: devices from which nothing can be moved do not hide those after them.
  */
 export class Failover {
   private after = '';
@@ -17,9 +17,9 @@ export class Failover {
   ) {}
 
   /** True: something was moved, and there may be more. */
-  async look(): Promise<boolean> {
-    const deviceIds = await this.receipts.devicesAway(DEVICES_PER_LOOK, this.after);
-    this.after = deviceIds.length < DEVICES_PER_LOOK ? '' : (deviceIds.at(-1) ?? '');
+  async poll(): Promise<boolean> {
+    const deviceIds = await this.receipts.devicesAway(DEVICES_PER_POLL, this.after);
+    this.after = deviceIds.length < DEVICES_PER_POLL ? '' : (deviceIds.at(-1) ?? '');
     let hasMoved = false;
     for (const deviceId of deviceIds) hasMoved = (await this.moveAway(deviceId)) || hasMoved;
     return hasMoved;

@@ -1,4 +1,4 @@
-// Promise: the backlog of a register that is away is shared out by work, and nobody is buried under it.
+// Promise: the backlog of a register that is away is shared out by work, and no register is overloaded by it.
 import { spreadReceipts, type MovableReceipt, type Target } from './spread-receipts.js';
 
 const ids = (count: number): MovableReceipt[] =>
@@ -21,12 +21,12 @@ test('who has work already gets less', () => {
   expect(counts(10, [target('a', 8), target('b'), target('c', 2)])).toEqual({ b: 6, c: 4 });
 });
 
-test('the branch before the group, the group when the branch has nobody', () => {
+test('the branch before the group, the group when the branch has no device', () => {
   expect(counts(4, [target('near', 100), target('far', 0, false)])).toEqual({ near: 4 });
   expect(counts(4, [target('far', 0, false), target('farther', 0, false)])).toEqual({ far: 2, farther: 2 });
 });
 
-test('order is kept, and nobody there moves nothing', () => {
+test('order is kept, and without a target nothing moves', () => {
   expect(spreadReceipts(ids(3), [target('a')]).map(({ receiptId }) => receiptId)).toEqual(['rcp_0', 'rcp_1', 'rcp_2']);
   expect(spreadReceipts(ids(3), [])).toEqual([]);
 });

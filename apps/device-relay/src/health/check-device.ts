@@ -12,7 +12,7 @@ export class CheckDevice implements DeviceTaskHandler {
     const polled = await this.poller.pollNow(deviceId, { isAsked: true, readsShift: true });
     if (!polled) return { kind: 'failed', code: 'expired', detail: 'The device is gone.' };
     const { written, outcome } = polled;
-    if (!outcome.isHeard)
+    if (!outcome.hasAnswered)
       return { kind: 'failed', code: 'unreachable', detail: outcome.silence ?? 'The register does not answer.' };
     return { kind: 'ok', value: { state: written.state, reason: written.reason, reading: outcome.reading } };
   }

@@ -23,7 +23,7 @@ function shiftOf(seen: CurrentZReport, known: DeviceShiftReading | null = null, 
 
 const EMPTY = shiftOf(report());
 
-test('an empty shift is not due; its first documents count from the look that saw them', () => {
+test('an empty shift is not due; its first documents count from the poll that saw them', () => {
   expect(EMPTY).toMatchObject({ documents: 0, busySince: null, closedAt: null });
   expect(closeDueMs(EMPTY, '23:50')).toBeNull();
   const busy = shiftOf(report({}, { sales: 1 }), EMPTY);
@@ -88,7 +88,7 @@ describe('since when something is unsent', () => {
     nowMs: NOW,
   };
 
-  test("the gateway's own receipts tell; else the first poll that saw it", () => {
+  test("taken from the gateway's own receipts; else from the first poll that saw it", () => {
     const own = readingFrom({ ...parts, oldestPendingMs: NOW - 5_000 });
     expect(own.oldestUnsentAt).toBe(new Date(NOW - 5_000).toISOString());
     const first = readingFrom(parts);

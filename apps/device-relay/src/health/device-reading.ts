@@ -10,7 +10,7 @@ import {
 
 /**
  * Documents after which a shift is closed before its time: the module refuses the 29 999th and later ones. The margin
- * holds what is sold between two looks, and advances and credits, which a Z-report does not count.
+ * holds what is sold between two polls, and advances and credits, which a Z-report does not count.
  */
 const FULL_SHIFT_DOCUMENTS = 29_000;
 

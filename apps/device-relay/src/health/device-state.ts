@@ -25,11 +25,11 @@ export interface StateQuestion {
   known: KnownState;
   seen: Observation;
   nowMs: number;
-  /** A person asked for this look: he mended the register, and what cannot be seen from here counts as mended. */
+  /** A person asked for this poll after mending the register: what cannot be seen from here counts as mended. */
   isAsked?: boolean;
 }
 
-/** Polls in a row that nobody answers before the register counts as away. */
+/** Polls in a row without an answer before the register counts as away. */
 export const SILENT_POLLS = 3;
 const MEMORY_WARNING = 0.8;
 const SHIFTS_LEFT_WARNING = 30;
@@ -76,7 +76,7 @@ function decideAnswered(
     known.state === 'blocked' &&
     known.reason !== null &&
     !VISIBLE_BLOCKS.some((code) => known.reason?.startsWith(code));
-  // E-016, a terminal that belongs to another device: only a person or the next sale can tell.
+  // E-016, a terminal that belongs to another device: only a person or the next sale can show it.
   if (isHiddenBlock && !isAsked) return known;
   const warning = warningOf(seen, nowMs);
   return warning === null ? { state: 'online', reason: null } : { state: 'degraded', reason: warning };

@@ -1,4 +1,4 @@
-// Promise: every register is asked in time, by one relay at once, however many others are silent; each change is told once.
+// Promise: every register is polled in time, by one relay at once, however many others are silent; each change is published once.
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import type { Watch } from '../watch.js';
@@ -80,7 +80,7 @@ test('asks two calls of a register where nothing has moved, and the shift again 
   expect(register.calls.slice(2)).toEqual(['status', 'fm/info', 'current', 'stats']);
 });
 
-test('a register whose classification is older than the gateway’s is told of once, and once more when it has caught up', async () => {
+test('a register whose classification is older than the gateway’s is reported once, and once more when it has caught up', async () => {
   const version = (number: number): Promise<unknown> =>
     rig.sql.query(
       `INSERT INTO classifier_entries (spic, name, packages, units, marked, cash_allowed, vat_percents, active, version)
@@ -163,7 +163,7 @@ test('another terminal than the lane knows is a replaced module', async () => {
   expect(register.calls).toEqual(['status', 'fm/info']);
 });
 
-test('what somebody else decided while the register was asked stands', async () => {
+test('a state set by another writer while the register was polled stands', async () => {
   const register = await rig.addDevice('dev_1');
   let letAnswer = (): void => undefined;
   const gate = new Promise<void>((resolve) => (letAnswer = resolve));
@@ -186,7 +186,7 @@ test('two relays never ask the same register at once, and a dead one gives its r
     await Promise.all([relay.poller.settle(), other.poller.settle()]);
   }
   for (const { calls } of rig.registers.values()) expect(calls.filter((call) => call === 'status')).toEqual(['status']);
-  // Claimed by somebody who died.
+  // Claimed by a relay that died.
   await rig.sql.query('UPDATE devices SET poll_due_at = $1', [rig.at(120_000)]);
   await pollAfter(119_000);
   expect(rig.registerOf('dev_0').calls.filter((call) => call === 'status')).toHaveLength(1);
@@ -205,7 +205,7 @@ test('a device that another relay is just taking is passed by, not waited for, a
   expect(rig.registerOf('dev_2').calls).toEqual([]);
 });
 
-test('registers that never answer hold their own places and nobody else', async () => {
+test('registers that never answer hold up only their own places', async () => {
   for (let index = 0; index < 30; index += 1) await rig.addDevice(`dev_${index}`);
   const holes = [...rig.registers.values()].slice(0, 10);
   const never = new Promise<never>(() => undefined);
@@ -219,7 +219,7 @@ test('registers that never answer hold their own places and nobody else', async 
   expect(asked()).toBe(20);
 });
 
-test('a check is a poll now, lifts what a person has mended, and says when nobody answers', async () => {
+test('a check is a poll now, lifts what a person has mended, and reports when the register does not answer', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sql.query(`UPDATE devices SET state = 'blocked', state_reason = 'E-016: VAT', poll_due_at = $1`, [
     rig.at(9_999_999),
@@ -227,6 +227,6 @@ test('a check is a poll now, lifts what a person has mended, and says when nobod
   const polled = await relay.poller.pollNow('dev_1', { isAsked: true });
   expect(polled?.written).toEqual({ deviceId: 'dev_1', state: 'online', reason: null, isBack: true });
   register.asleep = true;
-  expect((await relay.poller.pollNow('dev_1', { isAsked: true }))?.outcome).toMatchObject({ isHeard: false });
+  expect((await relay.poller.pollNow('dev_1', { isAsked: true }))?.outcome).toMatchObject({ hasAnswered: false });
   expect(await relay.poller.pollNow('dev_none', {})).toBeNull();
 });

@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /**
- * Polls the fleet: takes what is due, asks many registers at the same time, writes what they said in groups. The poll of a
+ * Polls the fleet: takes what is due, asks many registers at the same time, writes their answers in groups. The poll of a
  * silent register is set aside, so that the others are polled when they are due.
  */
 export class HealthPoller {

@@ -30,11 +30,11 @@ export interface ClaimedPoll {
 export interface PollOutcome {
   claimed: ClaimedPoll;
   decided: KnownState;
-  /** It said something, be it a refusal. */
-  isHeard: boolean;
-  /** Why it was not heard. */
+  /** It gave an answer, be it a refusal. */
+  hasAnswered: boolean;
+  /** Why there was no answer. */
   silence: string | null;
-  /** Null: it told no counters; what was known stands. */
+  /** Null: it reported no counters; what was known stands. */
   reading: DeviceReading | null;
   business: DeviceBusiness | null;
   /** What it announces; null: it was not seen. */
@@ -131,9 +131,9 @@ export class HealthRepository {
   }
 
   /**
-   * Writes what polls found, all in one statement, with the event of each change of state. A state that somebody else has
-   * moved since the claim (the lane, an operator, another terminal taken over) is left as he set it. A register whose
-   * classification is older than the gateway's is told of once, and once more when it has caught up.
+   * Writes what polls found, all in one statement, with the event of each change of state. A state that another writer has
+   * moved since the claim (the lane, an operator, another terminal taken over) is left as it was set. A register whose
+   * classification is older than the gateway's is reported once, and once more when it has caught up.
    */
   async record(outcomes: readonly PollOutcome[]): Promise<PollWritten[]> {
     const rows = await this.prisma.$queryRaw<
@@ -141,7 +141,7 @@ export class HealthRepository {
     >`
       WITH seen AS (
         SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes.map(seenOf))}::jsonb) AS r(
-          id text, was text, was_since text, terminal_was text, journal_was text, state text, reason text, is_heard boolean,
+          id text, was text, was_since text, terminal_was text, journal_was text, state text, reason text, has_answered boolean,
           reading jsonb, business jsonb, capabilities text[], subscription_expires_at timestamptz, close_due_at timestamptz, owes boolean,
           failures int, next_ms float8, event_id text, classifier_event_id text)
       ), newest AS MATERIALIZED (
@@ -163,7 +163,7 @@ export class HealthRepository {
                classifier_is_old = CASE WHEN r.reading IS NULL THEN d.classifier_is_old ELSE f.is_old END,
                business = coalesce(r.business, d.business),
                capabilities = CASE WHEN f.is_as_claimed THEN coalesce(r.capabilities, d.capabilities) ELSE d.capabilities END,
-               last_seen_at = CASE WHEN r.is_heard THEN ${this.now()} ELSE d.last_seen_at END,
+               last_seen_at = CASE WHEN r.has_answered THEN ${this.now()} ELSE d.last_seen_at END,
                subscription_expires_at = coalesce(r.subscription_expires_at, d.subscription_expires_at),
                poll_failures = r.failures,
                poll_due_at = ${this.now()} + make_interval(secs => r.next_ms / 1000),
@@ -212,7 +212,7 @@ function seenOf({ claimed, decided, reading, ...rest }: PollOutcome): Record<str
     journal_was: claimed.journalId,
     state: decided.state,
     reason: decided.reason,
-    is_heard: rest.isHeard,
+    has_answered: rest.hasAnswered,
     reading,
     business: rest.business,
     capabilities: rest.capabilities,

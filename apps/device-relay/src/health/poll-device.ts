@@ -8,7 +8,7 @@ import type { ShiftRepository } from '../shifts/shift.repository.js';
 import { closeDueMs, readingFrom, timeOfClose, type ReadingParts } from './device-reading.js';
 import { decideState, SILENT_POLLS, type Observation } from './device-state.js';
 import type { ClaimedPoll, PollOutcome } from './health.repository.js';
-import { lookAtRegister, type Look } from './look-at-register.js';
+import { pollRegister, type RegisterPoll } from './poll-register.js';
 
 export interface PollOptions {
   /** A person asked: what cannot be seen counts as mended. */
@@ -20,7 +20,7 @@ export interface PollOptions {
 /** Ask for the shift although nothing moved: a cashier may have closed it at the register. */
 const SHIFT_EVERY_MS = 600_000;
 const BUSINESS_EVERY_MS = 24 * 3_600_000;
-const REMEMBERED_DEVICES = 20_000;
+const CACHED_DEVICES = 20_000;
 /** A register that has been away for so many polls is asked more seldom. */
 const LONG_SILENCE = 30;
 const LONG_SILENCE_FACTOR = 5;
@@ -32,8 +32,8 @@ const NOT_OURS: ReadonlySet<DeviceStateName> = new Set(['replaced', 'claimed_els
 
 /** Asks one register how it is. Needs no lane lock: it only reads (docs/architecture.md). */
 export class PollDevice {
-  private readonly shiftReadAt = new LRUCache<string, number>({ max: REMEMBERED_DEVICES });
-  private readonly businessReadAt = new LRUCache<string, number>({ max: REMEMBERED_DEVICES });
+  private readonly shiftReadAt = new LRUCache<string, number>({ max: CACHED_DEVICES });
+  private readonly businessReadAt = new LRUCache<string, number>({ max: CACHED_DEVICES });
 
   constructor(
     private readonly registers: Registers,
@@ -45,11 +45,11 @@ export class PollDevice {
 
   async poll(claimed: ClaimedPoll, options: PollOptions = {}): Promise<PollOutcome> {
     const register = this.registers.of(claimed.device);
-    const look = await lookAtRegister(register, claimed.baseline);
-    if (look.kind !== 'seen' || NOT_OURS.has(claimed.known.state)) return this.outcomeOf(claimed, look, options);
-    const { previous, shift } = await this.readShift(claimed, register, { look, options });
+    const polled = await pollRegister(register, claimed.baseline);
+    if (polled.kind !== 'seen' || NOT_OURS.has(claimed.known.state)) return this.outcomeOf(claimed, polled, options);
+    const { previous, shift } = await this.readShift(claimed, register, { polled, options });
     const parts: ReadingParts = {
-      ...{ status: look.status, classifierVersion: look.classifierVersion, info: look.info, shift, previous },
+      ...{ status: polled.status, classifierVersion: polled.classifierVersion, info: polled.info, shift, previous },
       oldestPendingMs: claimed.oldestPendingMs,
       nowMs: claimed.claimedAt.getTime(),
     };
@@ -58,28 +58,28 @@ export class PollDevice {
     const business = await this.readBusiness(claimed, register);
     const closeAt = timeOfClose(claimed.closeAt, claimed.merchantSettings, this.settings.closeAt);
     return {
-      ...this.outcomeOf(claimed, look, options, reading),
-      capabilities: look.status.capabilities ?? [],
+      ...this.outcomeOf(claimed, polled, options, reading),
+      capabilities: polled.status.capabilities ?? [],
       reading,
       business,
-      subscriptionExpiresAt: look.subscriptionExpiresAt,
+      subscriptionExpiresAt: polled.subscriptionExpiresAt,
       closeDueMs: closeDueMs(reading.shift, closeAt),
     };
   }
 
   private outcomeOf(
     claimed: ClaimedPoll,
-    look: Look,
+    polled: RegisterPoll,
     { isAsked = false }: PollOptions,
     reading: DeviceReading | null = null,
   ): PollOutcome {
-    const failures = look.kind === 'silent' ? claimed.failures + 1 : 0;
-    const seen = observationOf(look, reading, failures);
+    const failures = polled.kind === 'silent' ? claimed.failures + 1 : 0;
+    const seen = observationOf(polled, reading, failures);
     const nowMs = claimed.claimedAt.getTime();
     const decided = seen ? decideState({ known: claimed.known, seen, nowMs, isAsked }) : claimed.known;
     return {
-      ...{ claimed, decided, isHeard: look.kind !== 'silent', reading: null, business: null, capabilities: null },
-      silence: look.kind === 'silent' ? look.reason : null,
+      ...{ claimed, decided, hasAnswered: polled.kind !== 'silent', reading: null, business: null, capabilities: null },
+      silence: polled.kind === 'silent' ? polled.reason : null,
       ...{ subscriptionExpiresAt: null, closeDueMs: null, failures, nextMs: this.nextMs(failures) },
     };
   }
@@ -94,14 +94,14 @@ export class PollDevice {
   private async readShift(
     claimed: ClaimedPoll,
     register: Register,
-    { look, options }: { look: Extract<Look, { kind: 'seen' }>; options: PollOptions },
+    { polled, options }: { polled: Extract<RegisterPoll, { kind: 'seen' }>; options: PollOptions },
   ): Promise<{ previous: DeviceReading | null; shift: ReadingParts['shift'] }> {
     const { reading: previous, device } = claimed;
     const now = this.tools.clock.monotonicMs();
     const readAt = this.shiftReadAt.get(device.id);
     const mayHaveMoved =
-      previous?.receiptSeq !== look.info.currentReceiptSeq ||
-      previous.zReportsUsed !== look.info.zreportCount ||
+      previous?.receiptSeq !== polled.info.currentReceiptSeq ||
+      previous.zReportsUsed !== polled.info.zreportCount ||
       previous.unsentZReports > 0 ||
       readAt === undefined ||
       now - readAt >= SHIFT_EVERY_MS;
@@ -111,7 +111,7 @@ export class PollDevice {
     if (report.kind !== 'ok' && !(report.kind === 'refused' && report.code === 'F-002'))
       return { previous, shift: null };
     const current =
-      report.kind === 'ok' && report.value.Header.TerminalID === look.info.terminalId ? report.value : null;
+      report.kind === 'ok' && report.value.Header.TerminalID === polled.info.terminalId ? report.value : null;
     const counted = stats.kind === 'ok' ? stats.value : null;
     await this.record(claimed, current, counted);
     this.shiftReadAt.set(device.id, now);
@@ -165,17 +165,17 @@ export class PollDevice {
   }
 }
 
-function observationOf(look: Look, reading: DeviceReading | null, failures: number): Observation | null {
-  switch (look.kind) {
+function observationOf(polled: RegisterPoll, reading: DeviceReading | null, failures: number): Observation | null {
+  switch (polled.kind) {
     case 'silent':
-      return { kind: 'silent', reason: look.reason, failures };
+      return { kind: 'silent', reason: polled.reason, failures };
     case 'refused':
     case 'replaced':
-      return look;
+      return polled;
     case 'seen': {
       if (reading === null) return null;
-      const { activated, fmInitialized } = look.status;
-      const { subscriptionExpiresAt } = look;
+      const { activated, fmInitialized } = polled.status;
+      const { subscriptionExpiresAt } = polled;
       return { kind: 'answered', activated, fmInitialized, reading, subscriptionExpiresAt };
     }
   }

@@ -1,4 +1,4 @@
-/** What a register says of itself in the headers of GET /fm/info. Odd values count as not said: nothing is decided by them. */
+/** What a register states about itself in the headers of GET /fm/info. Odd values count as absent: nothing is decided by them. */
 export interface RegisterHeaders {
   subscriptionExpiresAt: Date | null;
   /** Our extension: the version of the classification register that it judges goods by; 0 = it does not know. */

@@ -4,12 +4,12 @@ import type { DeviceStateName } from '../lanes/ports.js';
 import type { InspectDevice, Inspection } from './inspect-device.js';
 import type { InspectionRepository } from './inspection.repository.js';
 
-/** Of a device without a terminal: nobody has asked it yet, or what it said could not be accepted. */
+/** Of a device without a terminal: it was not polled yet, or its answer could not be accepted. */
 const WAITING: ReadonlySet<DeviceStateName> = new Set(['unreachable', 'blocked']);
 
 /**
  * Asks a device whose link has just come up for the first time who it is, and lets it take receipts or says why not.
- * Called by whoever accepts the enrolment; may be called again, the last answer counts.
+ * Called by the code that accepts the enrolment; may be called again, the last answer counts.
  */
 export class AdmitLinkedDevice {
   constructor(
@@ -18,7 +18,7 @@ export class AdmitLinkedDevice {
     private readonly logger: Logger,
   ) {}
 
-  /** Only a device that was never known, and that nobody has switched off. Null: there was nothing to ask. */
+  /** Only a device that was never known, and that was not switched off. Null: there was nothing to ask. */
   async executeIfWaiting(deviceId: string): Promise<Inspection | null> {
     const known = await this.rows.read(deviceId);
     const isWaiting = known?.terminalId === null && WAITING.has(known.device.state);

@@ -136,7 +136,7 @@ test.each<[string, Record<string, string | null>, string]>([
   expect(JSON.stringify(await prisma.device.findMany())).toBe(before);
 });
 
-test('a wrong key, an address that nobody has, and one outside the networks', async () => {
+test('a wrong key, an address without a listener, and one outside the networks', async () => {
   expect(await inspector.execute(await device({}, 'wrong'))).toMatchObject({ code: 'S-001' });
   expect(await inspector.execute(await device({ baseUrl: 'http://127.0.0.1:9' }))).toMatchObject({
     code: 'unreachable',

@@ -11,7 +11,7 @@ export interface IntroducedRegister extends Pick<Register, 'status' | 'fmInfo'> 
   branch(): Promise<CallAnswer<LocalBranch>>;
 }
 
-/** Connections that nobody else uses: an address that is only tried must not displace the one that sells. */
+/** Connections of its own: an address that is only tried must not displace the one that sells. */
 export interface InspectionLine {
   register: IntroducedRegister;
   close(): void;
@@ -25,7 +25,7 @@ type Asked<T> = Extract<CallAnswer<T>, { kind: 'ok' }>;
 
 /** Four calls have to fit into the time for which a caller waits. */
 const MAX_CALL_TIMEOUT_MS = 6_000;
-/** Answers that came to an end too early prove that somebody is there as little as silence does. */
+/** Answers that came to an end too early prove a register as little as silence does. */
 const NO_ANSWER = new Set(['timeout', 'reset']);
 
 /** Asks a register who it is and whose, and says why it cannot work. Changes nothing. */

@@ -47,7 +47,7 @@ export class InspectionRepository {
   }
 
   /**
-   * What a device that waited for its link has said of itself; it may take receipts now. A terminal that was another
+   * What a device that waited for its link has stated about itself; it may take receipts now. A terminal that was another
    * merchant's is settled first where there are no keys.
    */
   async admit(

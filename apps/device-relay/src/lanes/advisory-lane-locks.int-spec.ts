@@ -84,10 +84,10 @@ describe('a database that is 10 ms away', () => {
       const lanes = Array.from({ length: 300 }, (_, index) => 78_000 + index);
       const before = line.proxy.sent;
       const held = await Promise.all(lanes.map((lane) => locks.tryTake(lane)));
-      const taken = held.filter((grip) => grip !== null);
+      const taken = held.filter((laneLock) => laneLock !== null);
       expect(taken).toHaveLength(lanes.length);
       expect(await rows.locksHeldBy(held[0]!)).toBe(lanes.length);
-      await Promise.all(taken.map((grip) => grip.release()));
+      await Promise.all(taken.map((laneLock) => laneLock.release()));
       expect(await rows.locksHeldBy(held[0]!)).toBe(0);
       // One statement for each lane would be 600.
       expect(line.proxy.sent - before).toBeLessThan(30);
@@ -113,7 +113,7 @@ describe('a connection on which nothing comes any more', () => {
       const held = (await locks.tryTake(80_001))!;
       proxy.deafen();
       await until(() => !held.isHeld(), 'the silent session is given up');
-      // The server's side of it lives on: nothing was said to it.
+      // The server's side of it lives on: it was not notified.
       await until(async () => (await rows.locksHeldBy(held)) === 0, 'the lost session is ended');
       await held.release();
       await until(() => locks.isConnected, 'the next session is there');

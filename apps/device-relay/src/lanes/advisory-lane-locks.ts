@@ -11,7 +11,7 @@ import {
 } from '#database';
 import { LANE_LOCK_SPACE } from '#ledger';
 import type { Logger } from '#runtime';
-import type { LaneGrip, LaneLocks } from './ports.js';
+import type { LaneLockHandle, LaneLocks } from './ports.js';
 
 /** How long a session that is over may take to close before the next one begins. */
 const CLOSE_WITHIN_MS = 1_000;
@@ -121,12 +121,12 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     return this.session?.alive ?? false;
   }
 
-  async tryTake(lockNumber: number): Promise<LaneGrip | null> {
+  async tryTake(lockNumber: number): Promise<LaneLockHandle | null> {
     const { session } = this;
     if (!session?.alive || this.inHand.has(lockNumber)) return null;
     this.inHand.add(lockNumber);
     try {
-      if (await session.request(lockNumber, { release: false })) return this.gripOn(session, lockNumber);
+      if (await session.request(lockNumber, { release: false })) return this.handleOn(session, lockNumber);
     } catch (error) {
       this.giveUp(session, error);
     }
@@ -134,7 +134,7 @@ export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnA
     return null;
   }
 
-  private gripOn(session: Session, lockNumber: number): LaneGrip {
+  private handleOn(session: Session, lockNumber: number): LaneLockHandle {
     return {
       lockNumber,
       backendPid: session.backend.pid,

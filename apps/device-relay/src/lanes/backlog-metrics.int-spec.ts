@@ -1,4 +1,4 @@
-// Promise: whoever looks at the metrics sees a lane that stands still and receipts that wait for a person, at any load.
+// Promise: the metrics show a lane that stands still and receipts that wait for a person, at any load.
 import { createLogger, Metrics } from '#runtime';
 import { observeBacklog } from './backlog-metrics.js';
 import { readBacklog } from './read-backlog.js';
@@ -32,7 +32,7 @@ test('what waits, what is open and what is unknown', async () => {
   await rows.ours.closeUnknown(parked.attemptId, { why: 'x' }, { mustSettle: false });
   const proved = await rows.createOpenAttempt();
   await rows.ours.closeUnknown(proved.attemptId, { why: 'x' }, { mustSettle: false });
-  // Found out by a late answer: nobody needs to decide it, though its attempt stays unknown.
+  // Proven by a late answer: it needs no decision, though its attempt stays unknown.
   await rows.sql.query(`UPDATE receipts SET status = 'rejected' WHERE id = $1`, [proved.receiptId]);
   await rows.createOpenAttempt();
   for (const deviceId of ['dev_1', 'dev_1', 'dev_2']) await rows.createReceipt({ deviceId });

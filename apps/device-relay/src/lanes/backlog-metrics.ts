@@ -17,7 +17,7 @@ const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
 
 /**
  * Gauges by which a lane that stands still is seen: totals and the worst, never per receipt or lane. Every relay shows all
- * lanes, so take the maximum over relays. NaN while the database does not tell: a scrape must not fail with it.
+ * lanes, so take the maximum over relays. NaN while the database does not answer: a scrape must not fail with it.
  */
 export function observeBacklog(
   metrics: Metrics,

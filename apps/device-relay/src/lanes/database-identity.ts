@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from '#runtime';
 
-/** A way to tell this database from a copy of it. `kind` is part of what is kept: values of two kinds cannot be compared. */
+/** A way to distinguish this database from a copy of it. `kind` is part of what is kept: values of two kinds cannot be compared. */
 interface Fact {
   kind: string;
   query: string;
@@ -11,7 +11,7 @@ const ADDRESS = "coalesce(host(inet_server_addr()), 'local') || ':' || coalesce(
 
 /**
  * Another cluster (pg_dump into a new one, pg_upgrade), another timeline (point-in-time recovery, a promoted standby) or
- * tables made anew (pg_restore --clean) each change one part. The first fact of a part that the server tells is used: managed
+ * tables made anew (pg_restore --clean) each change one part. The first fact of a part that the server gives is used: managed
  * PostgreSQL may deny those about the control file and the log. The timeline of the log before that of the control file, which
  * lags behind. An address changes with every new server, also where nothing was put back.
  */
@@ -55,7 +55,7 @@ async function readPart(client: pg.Client, facts: readonly Fact[], logger: Logge
       refusals.push(error);
     }
   }
-  throw new Error('the server tells nothing of which database it is', { cause: refusals[0] });
+  throw new Error('the server gives no identity of its database', { cause: refusals[0] });
 }
 
 export function isSameDatabase(before: string, now: string): boolean {

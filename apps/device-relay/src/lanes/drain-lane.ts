@@ -5,7 +5,7 @@ import { asideWhileSilent, type PlaceInUse } from '../places.js';
 import { checkRegister } from './check-register.js';
 import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import type { DeviceStateName, LaneGrip, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
+import type { DeviceStateName, LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
 import { patientRegister } from './patient-register.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
@@ -14,9 +14,9 @@ import type { SettleLane } from './settle-lane.js';
 export type Drained =
   /** Nothing due. */
   | { kind: 'idle' }
-  /** Somebody else holds the lane; he looks once more after letting go. */
+  /** Another relay holds the lane; it reads once more after its release. */
   | { kind: 'busy' }
-  /** The bound was reached, or work came while we let go: look again. */
+  /** The bound was reached, or work came during the release: read again. */
   | { kind: 'more' }
   | { kind: 'wait'; afterMs: number };
 
@@ -25,7 +25,7 @@ const MAX_RECEIPTS = 50;
 const RECEIPTS_PER_READ = 10;
 /** Readings of the lane that brought nothing forward: a loop that would spin is handed back to the sweeper. */
 const MAX_REREADS = 8;
-/** How long who-is-there stays believed while every answer fits. */
+/** How long the register's identity stays cached while every answer fits. */
 const IDENTITY_TTL_MS = 60_000;
 
 const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
@@ -39,7 +39,7 @@ export interface LaneWork {
 }
 
 interface HeldDrain {
-  grip: LaneGrip;
+  laneLock: LaneLockHandle;
   place: PlaceInUse | null;
 }
 
@@ -65,22 +65,22 @@ export class DrainLane {
   async drain(deviceId: string, place: PlaceInUse | null = null): Promise<Drained> {
     const lockNumber = await this.store.lockNumberOf(deviceId);
     if (lockNumber === null) return { kind: 'idle' };
-    const grip = await this.locks.tryTake(lockNumber);
-    if (!grip) return { kind: 'busy' };
+    const laneLock = await this.locks.tryTake(lockNumber);
+    if (!laneLock) return { kind: 'busy' };
     let drained: Drained;
     try {
-      drained = await this.drainHeld(deviceId, { grip, place });
+      drained = await this.drainHeld(deviceId, { laneLock, place });
     } finally {
-      await grip.release();
+      await laneLock.release();
     }
     if (drained.kind !== 'idle' || this.stopping) return drained;
-    // A receipt committed between our last look and the release found the lane busy: its bell rang in vain.
+    // A receipt committed between our last read and the release found the lane busy: its bell rang in vain.
     const after = await this.store.read(deviceId, 1);
     return after && isDue(after) ? { kind: 'more' } : drained;
   }
 
   private async drainHeld(deviceId: string, held: HeldDrain): Promise<Drained> {
-    const { grip } = held;
+    const { laneLock } = held;
     let receipts = 0;
     for (let rereads = 0; rereads < MAX_REREADS; rereads += 1) {
       const snapshot = await this.store.read(deviceId, RECEIPTS_PER_READ);
@@ -91,7 +91,7 @@ export class DrainLane {
         return receipts >= MAX_RECEIPTS;
       });
       if (step.kind === 'wait') return step;
-      if (step.kind === 'stop' || !grip.isHeld()) return { kind: 'idle' };
+      if (step.kind === 'stop' || !laneLock.isHeld()) return { kind: 'idle' };
       if (receipts >= MAX_RECEIPTS) return { kind: 'more' };
       if (receipts > before) rereads = 0;
     }
@@ -101,7 +101,7 @@ export class DrainLane {
   /** The open attempt if there is one, else the receipts that were read, in order. */
   private async workOff(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
     const { device, openAttempt } = snapshot;
-    const { grip } = held;
+    const { laneLock } = held;
     const lane = this.takeInHand(snapshot, held);
     if (openAttempt) {
       this.checkedAt.delete(device.id);
@@ -110,7 +110,7 @@ export class DrainLane {
     const unfit = (await this.settleAfterParking(lane, snapshot)) ?? (await this.recognise(lane, snapshot));
     if (unfit) return unfit;
     for (const receipt of snapshot.waiting) {
-      if (!grip.isHeld() || this.stopping) return { kind: 'reread' };
+      if (!laneLock.isHeld() || this.stopping) return { kind: 'reread' };
       const step = await this.work.sender.send(lane, receipt);
       if (step.kind !== 'next') {
         this.checkedAt.delete(device.id);
@@ -124,13 +124,13 @@ export class DrainLane {
     return { kind: 'next' };
   }
 
-  private takeInHand(snapshot: LaneSnapshot, { grip, place }: HeldDrain): LaneInHand {
+  private takeInHand(snapshot: LaneSnapshot, { laneLock, place }: HeldDrain): LaneInHand {
     const { device, lastKnown, calibration, failures } = snapshot;
     const register = this.registers.of(device);
     return {
       device,
       register: place ? patientRegister(register, place) : register,
-      grip,
+      laneLock,
       baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
       lastKnown,
       calibration,
@@ -146,14 +146,18 @@ export class DrainLane {
     const settled = await this.work.settler.settle(lane, 'parked', lane.baseline);
     if (settled.kind === 'waiting') return settled.step;
     if (settled.kind === 'keyed') {
-      // The parked request would be known by its key and pass for nobody else.
+      // The parked request would be known by its key and match no other receipt.
       this.checkedAt.delete(lane.device.id);
-      await this.store.endSettle(lane.device.id, settled.baseline, lane.grip);
+      await this.store.endSettle(lane.device.id, settled.baseline, lane.laneLock);
       return { kind: 'reread' };
     }
     if (!sameReading(settled.first, settled.second))
       return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
-    await this.store.endSettle(lane.device.id, { ...settled.baseline, sequence: lane.baseline.sequence }, lane.grip);
+    await this.store.endSettle(
+      lane.device.id,
+      { ...settled.baseline, sequence: lane.baseline.sequence },
+      lane.laneLock,
+    );
     return { kind: 'reread' };
   }
 

@@ -64,7 +64,7 @@ beforeEach(async () => {
   const loopback = parseCidr('127.0.0.0/8');
   const guard = OutgoingGuard.forDevices(loopback.kind === 'ok' ? [loopback.cidr] : []);
   registers = new RegisterConnections(keyring, guard, NO_LINKS);
-  const notices = { tell: (id: string) => void notified.push(id) };
+  const notices = { notify: (id: string) => void notified.push(id) };
   const answers = answersInMemory(rows.ours, delay);
   const world = { store: rows.ours, locks, registers, notices, answers };
   lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
@@ -75,7 +75,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** A sale for somebody else, to a company, by a wallet. */
+/** A sale on commission, to a company, by a wallet. */
 function document(more: Partial<StoredReceiptDocument> = {}): StoredReceiptDocument {
   const sample = sampleDocument();
   return {

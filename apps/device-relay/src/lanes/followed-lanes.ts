@@ -21,8 +21,8 @@ interface Followed {
 
 /**
  * Lanes whose wake-up was lost just now, and the next one probably with it (a dead relay's job holds the lane's place in
- * the queue, or the queue is away): looked at often for a while instead of once per sweep. Bounded in time and, divided by
- * merchant, in number; a lane whose bell is heard again, or that is not got on with though it is woken, is left to the bell and the sweeper.
+ * the queue, or the queue is away): polled often for a while instead of once per sweep. Bounded in time and, divided by
+ * merchant, in number; a lane whose bell rings again, or that makes no progress though it is woken, is left to the bell and the sweeper.
  */
 export class FollowedLanes {
   private readonly lanes = new Map<string, Followed>();
@@ -42,12 +42,12 @@ export class FollowedLanes {
   }
 
   /** Its wake-up came through the queue. */
-  heard(deviceId: string): void {
+  rang(deviceId: string): void {
     this.end(deviceId);
   }
 
-  /** Whose turn it is to be looked at. */
-  toLookAt(): string[] {
+  /** The lanes to poll now. */
+  toPoll(): string[] {
     for (const [deviceId, { untilMs }] of this.lanes) if (untilMs <= this.nowMs()) this.end(deviceId);
     return [...this.lanes.keys()];
   }

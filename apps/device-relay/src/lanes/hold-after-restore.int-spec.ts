@@ -100,7 +100,7 @@ describe('a server that denies its control file and its log, as managed ones may
     expect(lines.join('')).toContain('the server does not say which database it is');
   });
 
-  test('what it tells is still compared', async () => {
+  test('its answers are still compared', async () => {
     await deny();
     await rows.createReceipt();
     await holdAfterRestore(session, logger);

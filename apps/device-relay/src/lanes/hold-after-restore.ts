@@ -6,7 +6,7 @@ import { planRenumbering } from '../events/renumber-events.js';
 import { holdReceipts, readFleet } from '../restore/hold-receipts.js';
 import { isSameCluster, isSameDatabase, readIdentity } from './database-identity.js';
 
-/** Clocks differ: nothing that the copy holds as unfinished may look newer than its restore. */
+/** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore. */
 const NOTE_CHANGE = `
   UPDATE database_identity SET identity = $1, noted_at = now(),
          changed_at = greatest(clock_timestamp(),
@@ -17,7 +17,7 @@ const NOTE_CHANGE = `
  * Before a relay takes its first lane on a session, and after each reconnection: is this still the database that we knew?
  * A copy that was put back calls receipts unsent that registers have long registered. A register with keys and a journal
  * answers those with the registration that it holds, but only its own: what failover has moved since the copy stands at
- * another one. Registers without keys would be sold to twice, and the counters that could warn look like a cashier's own
+ * another one. Registers without keys would be sold to twice, and the counters that could warn resemble a cashier's own
  * sales. So what may stand somewhere else becomes `unknown`, and registers without keys stop as `replaced`, until all
  * registers that could have it have been compared, or a person has decided (docs/backup.md).
  */

@@ -1,4 +1,4 @@
-// Promise: a lane that waits is left alone for as long as it must, and found again when nobody thinks of it any more.
+// Promise: a lane that waits is left alone for as long as it must, and found again when its wake-up is lost.
 import { LANE_LOCK_SPACE } from '#ledger';
 import type { LaneRepository } from './lane.repository.js';
 import { OverdueScan } from './overdue-scan.js';
@@ -35,7 +35,7 @@ describe('settling and waiting', () => {
   test('the end of the settling clears all of it', async () => {
     await rows.sql.query(`UPDATE lanes SET must_settle = true, last_known = '{}'`);
     await rows.ours.beginSettle(rows.deviceId, 30_000, 'settling');
-    await rows.ours.endSettle(rows.deviceId, BASELINE, rows.grip);
+    await rows.ours.endSettle(rows.deviceId, BASELINE, rows.laneLock);
     const settled = { must_settle: false, settling_relay: null, settle_until: null, due_at: null, due_reason: null };
     expect(await rows.lane()).toMatchObject({ ...settled, last_known: null, baseline: BASELINE });
   });
@@ -77,7 +77,7 @@ describe('settling and waiting', () => {
     expect(await read()).toEqual({ state: 'unreachable', is_new: true });
   });
 
-  test('states are told once; replaced and disabled are left by people only', async () => {
+  test('each state is published once; only a person ends replaced and disabled', async () => {
     await rows.ours.setDeviceState(rows.deviceId, 'blocked', 'F-001');
     await rows.ours.setDeviceState(rows.deviceId, 'blocked', 'F-001');
     await rows.ours.setDeviceState(rows.deviceId, 'replaced', 'another terminal');
@@ -90,7 +90,7 @@ describe('settling and waiting', () => {
 describe('what the sweeper finds', () => {
   /** Long beside what a busy machine needs between writing a time and asking for it. */
   const GRACE_MS = 30_000;
-  /** Nobody works there, and everything is ten minutes old. */
+  /** No relay works there, and everything is ten minutes old. */
   async function forgotten(): Promise<void> {
     await rows.session.query('SELECT pg_advisory_unlock_all()');
     const old = `now() - interval '10 min'`;
@@ -193,10 +193,10 @@ describe('what the sweeper finds', () => {
     expect(await due([])).toEqual([]);
   });
 
-  test('not while somebody works on it', async () => {
+  test('not while another session works on it', async () => {
     await rows.createReceipt();
     await forgotten();
-    await rows.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, rows.grip.lockNumber]);
+    await rows.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, rows.laneLock.lockNumber]);
     expect(await found()).toEqual([]);
   });
 });

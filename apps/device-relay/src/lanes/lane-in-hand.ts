@@ -1,13 +1,13 @@
 import type { Baseline, Calibration } from '#fiscal-domain';
 import type { LastKnown } from '#ledger';
-import type { LaneDevice, LaneGrip, Register } from './ports.js';
+import type { LaneDevice, LaneLockHandle, Register } from './ports.js';
 
 /** A lane whose lock this process holds, while it works on it. */
 export interface LaneInHand {
   /** As it last introduced itself, from that moment on. */
   device: LaneDevice;
   readonly register: Register;
-  readonly grip: LaneGrip;
+  readonly laneLock: LaneLockHandle;
   /** The register as of its last answer; moves with every registration. */
   baseline: Baseline;
   /** Registers without extensions only. */

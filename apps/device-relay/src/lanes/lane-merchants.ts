@@ -34,7 +34,7 @@ export class LaneMerchants {
       for (const [deviceId, merchantId] of await this.lanes.merchantsOf([...deviceIds]))
         this.known.set(deviceId, merchantId);
     };
-    // Each group hears of its own failure alone.
+    // Each group receives its own failure alone.
     const group = { deviceIds, read: this.last.then(read, read) };
     this.last = group.read;
     return group;

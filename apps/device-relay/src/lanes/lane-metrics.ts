@@ -28,7 +28,7 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener }: Pa
     (gauge) => gauge.set(sweeper.found),
   );
   metrics.gauge(
-    { name: 'relay_lanes_followed', help: 'Lanes looked at often because their wake-ups were lost just now' },
+    { name: 'relay_lanes_followed', help: 'Lanes polled often because their wake-ups were lost just now' },
     (gauge) => gauge.set(sweeper.followed.size),
   );
   metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue' }, (gauge) =>

@@ -1,11 +1,11 @@
-// Promise: what a lane costs does not depend on what waits in others, on what the planner believes, or on a snapshot that stays open.
+// Promise: what a lane costs does not depend on what waits in others, on what the planner assumes, or on a snapshot that stays open.
 import pg from 'pg';
 import { PrismaService } from '#database';
 import type { Registration } from '#fiscal-domain';
 import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
-import type { LaneGrip } from './ports.js';
+import type { LaneLockHandle } from './ports.js';
 import { BASELINE, LaneRows } from './testing/lane-rows.js';
 
 const LANES = 40;
@@ -122,7 +122,7 @@ async function writeWaiting(lanes: number): Promise<void> {
 }
 
 /** Every statement of a lane's work, ten times: the planner takes the sixth plan for good. */
-async function workLane(grip: LaneGrip): Promise<void> {
+async function workLane(laneLock: LaneLockHandle): Promise<void> {
   const ends = {
     registered: (attemptId: string, index: number): Promise<unknown> =>
       lane.closeRegistered({
@@ -130,8 +130,8 @@ async function workLane(grip: LaneGrip): Promise<void> {
         registration: registrationOf(index),
       }),
     rejected: (attemptId: string) =>
-      lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null }, {}, grip),
-    'not registered': (attemptId: string) => lane.closeNotRegistered(attemptId, {}, grip),
+      lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null }, {}, laneLock),
+    'not registered': (attemptId: string) => lane.closeNotRegistered(attemptId, {}, laneLock),
     unknown: (attemptId: string) => lane.closeUnknown(attemptId, { why: 'x' }, { mustSettle: false }),
   };
   for (let round = 0; round < 10; round += 1) {
@@ -190,7 +190,7 @@ describe.each(MISLEADING)('%s', (_name, statistics) => {
   });
 
   test('no statement of a lane visits what waits in others', async () => {
-    await workLane(rows.grip);
+    await workLane(rows.laneLock);
     expect(dearerThan(FEW)).toEqual([]);
   });
 
@@ -258,7 +258,7 @@ test('what has come and gone since a snapshot was taken is in the way of its own
     await admin.query(`DELETE FROM attempts WHERE state = 'open'`);
     await admin.query(`DELETE FROM receipts WHERE status = 'accepted'`);
     await admin.query('VACUUM ANALYZE receipts, attempts');
-    await workLane(rows.grip);
+    await workLane(rows.laneLock);
     expect(dearerThan(FEW)).toEqual([]);
   } finally {
     await snapshot.end();

@@ -64,7 +64,7 @@ export class LaneRunner {
   }
 
   /** Lanes that this merchant should have in hand here: twice what may work at once is work enough until the next sweep. */
-  roomOf(merchantId: string): number {
+  capacityOf(merchantId: string): number {
     return Math.max(0, 2 * this.options.places - this.places.loadOf(merchantId));
   }
 

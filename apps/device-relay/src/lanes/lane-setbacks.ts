@@ -41,7 +41,7 @@ export class LaneSetbacks {
     return this.wait(lane, BLOCKED_RETRY_MS, reason);
   }
 
-  /** Another fiscal module stands there: nothing it says proves anything, only an operator can tell. */
+  /** Another fiscal module stands there: no answer of it proves anything, only an operator can decide. */
   async replaced(lane: LaneInHand, reason: string): Promise<Step> {
     await this.store.setDeviceState(lane.device.id, 'replaced', reason);
     return { kind: 'stop' };

@@ -137,7 +137,7 @@ class Tills {
     const counters = new QueueCounters();
     bell = new LaneBell(backend, counters, quiet);
     const answers = answersInMemory(rows.ours, delay);
-    const notices = { tell: () => undefined };
+    const notices = { notify: () => undefined };
     const world = { store: rows.ours, locks, registers, notices, answers };
     const drainLane = joinLane(world, { clock: systemClock, logger, random: Math.random });
     const merchants = new LaneMerchants(rows.ours);

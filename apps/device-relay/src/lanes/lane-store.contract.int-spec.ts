@@ -18,7 +18,7 @@ const rig: LaneStoreRig = {
   get others() {
     return rows.others;
   },
-  grip: () => rows.grip,
+  laneLock: () => rows.laneLock,
   begin: async () => {
     await rows.clear();
     await rows.holdLane();

@@ -61,7 +61,7 @@ export class LaneWork {
       this.logger.warn({ err: error }, 'spooled answers are not recorded yet');
     }
     const wake = (deviceId: string): Promise<void> => {
-      this.sweeper.followed.heard(deviceId);
+      this.sweeper.followed.rang(deviceId);
       return this.runner.wake(deviceId);
     };
     this.listener.start(wake, { concurrency: options.places + READERS });

@@ -163,7 +163,7 @@ describe('the intent', () => {
 
   test('attempts of a receipt are numbered', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeNotRegistered(attemptId, {}, rows.grip);
+    await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock);
     const second = rows.intent(receiptId);
     await rows.ours.openAttempt(second);
     expect(await rows.attempt(second.attemptId)).toMatchObject({ number: 2 });
@@ -220,8 +220,8 @@ describe('closing as registered', () => {
 describe('a promoted standby that the relay reaches while its lock session hangs on the server that is gone', () => {
   test('no intent is written there: that server does not know the lane lock', async () => {
     const receiptId = await rows.createReceipt();
-    const elsewhere = { ...rows.grip, serverStartedAt: '2026-01-02 03:04:05.678901+00' };
-    expect(await rows.ours.openAttempt({ ...rows.intent(receiptId), grip: elsewhere })).toBe('lane_not_held');
+    const elsewhere = { ...rows.laneLock, serverStartedAt: '2026-01-02 03:04:05.678901+00' };
+    expect(await rows.ours.openAttempt({ ...rows.intent(receiptId), laneLock: elsewhere })).toBe('lane_not_held');
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'accepted' });
     expect(await rows.ours.openAttempt(rows.intent(receiptId))).toBe('opened');
   });
@@ -232,7 +232,7 @@ describe('an answer that comes after the attempt was closed', () => {
     return { receiptId, deviceId: rows.deviceId, registration: { ...REGISTRATION, ...more } };
   };
 
-  test('of an attempt that this database does not know proves its receipt, on the register that has told it', async () => {
+  test('of an attempt that this database does not know proves its receipt, on the register that answered it', async () => {
     await rows.createDevice('dev_2');
     const receiptId = await rows.createReceipt({ deviceId: 'dev_2' });
     expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
@@ -277,7 +277,7 @@ describe('an answer that comes after the attempt was closed', () => {
 
   test('proves a receipt that waits to be sent again, so that it is not', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeNotRegistered(attemptId, {}, rows.grip);
+    await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock);
     expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('proved');
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered' });
     expect(await rows.ours.read(rows.deviceId, 10)).toMatchObject({ openAttempt: null, waiting: [] });
@@ -285,7 +285,7 @@ describe('an answer that comes after the attempt was closed', () => {
 
   test('while it is sent again: a duplicate is suspected', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
-    await rows.ours.closeNotRegistered(attemptId, {}, rows.grip);
+    await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock);
     await rows.ours.openAttempt(rows.intent(receiptId));
     expect(await rows.ours.recordLateAnswer(late(receiptId))).toBe('duplicate_suspected');
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending' });
@@ -297,8 +297,8 @@ describe('the other ends of an attempt', () => {
 
   test('rejected, once', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
-    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.grip)).toBe(true);
-    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.grip)).toBe(false);
+    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.laneLock)).toBe(true);
+    expect(await rows.ours.closeRejected(attemptId, rejection, { answer: {} }, rows.laneLock)).toBe(false);
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'rejected', rejection });
     expect(await rows.events()).toEqual(['receipt.rejected']);
   });
@@ -306,7 +306,7 @@ describe('the other ends of an attempt', () => {
   test('unknown, once, with its evidence; what must settle stays so', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.sql.query('UPDATE lanes SET must_settle = true');
-    const evidence = { baseline: BASELINE, why: 'nobody knows' };
+    const evidence = { baseline: BASELINE, why: 'unknown' };
     expect(await rows.ours.closeUnknown(attemptId, evidence, { mustSettle: false })).toBe(true);
     expect(await rows.ours.closeUnknown(attemptId, evidence, { mustSettle: true })).toBe(false);
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'unknown' });
@@ -318,13 +318,13 @@ describe('the other ends of an attempt', () => {
   test('not registered: back to its place, ahead of those behind it', async () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     const behind = await rows.createReceipt();
-    expect(await rows.ours.closeNotRegistered(attemptId, { proof: 'x' }, rows.grip)).toBe(true);
-    expect(await rows.ours.closeNotRegistered(attemptId, { proof: 'x' }, rows.grip)).toBe(false);
+    expect(await rows.ours.closeNotRegistered(attemptId, { proof: 'x' }, rows.laneLock)).toBe(true);
+    expect(await rows.ours.closeNotRegistered(attemptId, { proof: 'x' }, rows.laneLock)).toBe(false);
     const snapshot = await rows.ours.read(rows.deviceId, 10);
     expect(snapshot?.waiting.map(({ id }) => id)).toEqual([receiptId, behind]);
   });
 
-  test('a refusal is remembered with its time by the database’s clock', async () => {
+  test('a refusal is stored with its time by the database’s clock', async () => {
     const { attemptId } = await rows.createOpenAttempt();
     await rows.ours.noteRefusal(attemptId, { refused: 'F-001' });
     const { rows: kept } = await rows.sql.query<{ at: string }>(`SELECT outcome ->> 'refused_at' AS at FROM attempts`);
@@ -349,24 +349,24 @@ describe('what only the holder of the lane lock may do', () => {
     const { receiptId, attemptId } = await rows.createOpenAttempt();
     await rows.sql.query('UPDATE lanes SET must_settle = true');
     await lose(rows.session);
-    await rows.untilLetGo(rows.grip);
-    expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.grip)).toBe(false);
+    await rows.untilReleased(rows.laneLock);
+    expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock)).toBe(false);
     const rejection = { code: 'E-013', rule: null, detail: 'no', line: null };
-    expect(await rows.ours.closeRejected(attemptId, rejection, {}, rows.grip)).toBe(false);
+    expect(await rows.ours.closeRejected(attemptId, rejection, {}, rows.laneLock)).toBe(false);
     expect(await rows.receipt(receiptId)).toMatchObject({ status: 'sending' });
-    await rows.ours.endSettle(rows.deviceId, BASELINE, rows.grip);
+    await rows.ours.endSettle(rows.deviceId, BASELINE, rows.laneLock);
     expect(await rows.lane()).toMatchObject({ must_settle: true, baseline: null });
   });
 
-  test('nor when somebody else holds it', async () => {
+  test('nor when another session holds it', async () => {
     const { attemptId } = await rows.createOpenAttempt();
     expect(
-      await rows.ours.closeNotRegistered(attemptId, {}, { ...rows.grip, backendPid: rows.grip.backendPid + 1 }),
+      await rows.ours.closeNotRegistered(attemptId, {}, { ...rows.laneLock, backendPid: rows.laneLock.backendPid + 1 }),
     ).toBe(false);
     expect(
-      await rows.ours.closeNotRegistered(attemptId, {}, { ...rows.grip, lockNumber: rows.grip.lockNumber + 1 }),
+      await rows.ours.closeNotRegistered(attemptId, {}, { ...rows.laneLock, lockNumber: rows.laneLock.lockNumber + 1 }),
     ).toBe(false);
-    expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.grip)).toBe(true);
+    expect(await rows.ours.closeNotRegistered(attemptId, {}, rows.laneLock)).toBe(true);
   });
 
   test('the same lock in another database is another lock', async () => {
@@ -377,8 +377,8 @@ describe('what only the holder of the lane lock may do', () => {
     const elsewhere = new pg.Client({ connectionString: url.href });
     await elsewhere.connect();
     try {
-      await elsewhere.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, rows.grip.lockNumber]);
-      const foreign = { ...rows.grip, backendPid: await backendPidOf(elsewhere) };
+      await elsewhere.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, rows.laneLock.lockNumber]);
+      const foreign = { ...rows.laneLock, backendPid: await backendPidOf(elsewhere) };
       expect(await rows.ours.closeNotRegistered(attemptId, {}, foreign)).toBe(false);
     } finally {
       await elsewhere.end();

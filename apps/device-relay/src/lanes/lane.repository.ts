@@ -28,12 +28,12 @@ export class LaneRepository implements LaneStore {
   openAttempt: LaneStore['openAttempt'] = (intent) => ledger.openAttempt(this.prisma, this.relayId, intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) => ledger.closeRegistered(this.prisma, close);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
-  closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, grip) =>
-    ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, grip);
+  closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, laneLock) =>
+    ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, laneLock);
   rejectUnsent: LaneStore['rejectUnsent'] = (receipt, rejection) =>
     ledger.rejectUnsent(this.prisma, receipt, rejection);
-  closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, grip) =>
-    ledger.closeNotRegistered(this.prisma, attemptId, evidence, grip);
+  closeNotRegistered: LaneStore['closeNotRegistered'] = (attemptId, evidence, laneLock) =>
+    ledger.closeNotRegistered(this.prisma, attemptId, evidence, laneLock);
   closeUnknown: LaneStore['closeUnknown'] = (attemptId, evidence, options) =>
     ledger.closeUnknown(this.prisma, attemptId, evidence, options);
   noteRefusal: LaneStore['noteRefusal'] = (attemptId, evidence) =>
@@ -49,8 +49,8 @@ export class LaneRepository implements LaneStore {
   postpone: LaneStore['postpone'] = (deviceId, wait) => ledger.postponeLane(this.prisma, deviceId, wait);
   beginSettle: LaneStore['beginSettle'] = (deviceId, afterMs, reason) =>
     ledger.beginSettle(this.prisma, this.relayId, deviceId, { afterMs, reason });
-  endSettle: LaneStore['endSettle'] = (deviceId, baseline, grip) =>
-    ledger.endSettle(this.prisma, deviceId, baseline, grip);
+  endSettle: LaneStore['endSettle'] = (deviceId, baseline, laneLock) =>
+    ledger.endSettle(this.prisma, deviceId, baseline, laneLock);
   saveReading: LaneStore['saveReading'] = (deviceId, baseline, calibration) =>
     ledger.saveReading(this.prisma, deviceId, baseline, calibration);
   markShared: LaneStore['markShared'] = (deviceId, reason) => this.devices.markShared(deviceId, reason);

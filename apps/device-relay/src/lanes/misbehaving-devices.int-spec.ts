@@ -79,7 +79,7 @@ beforeEach(async () => {
     NO_LINKS,
   );
   const answers = answersInMemory(rows.ours, delay);
-  const world = { store: rows.ours, locks, registers, notices: { tell: () => undefined }, answers };
+  const world = { store: rows.ours, locks, registers, notices: { notify: () => undefined }, answers };
   lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
 });
 
@@ -131,7 +131,7 @@ test.each(KINDS)('a device that %s is unreachable and says so; nothing was begun
 });
 
 test.each([
-  ['nobody listens', (url: string) => url.replace(/:\d+$/, ':1')],
+  ['no listener', (url: string) => url.replace(/:\d+$/, ':1')],
   ['TLS is broken', (url: string) => url.replace('http:', 'https:')],
   ['the name does not resolve', () => 'http://nowhere.invalid:80'],
   ['its network is not allowed', () => 'http://192.0.2.1:80'],
@@ -178,11 +178,11 @@ test.each(KINDS)('a device that %s over the receipt: it stays open, and ends onc
 test.each([
   ['with our extensions', ['idempotency', 'journal'], true],
   ['that knows only the specification', [], false],
-])('how the money came goes only to a register %s', async (_name, capabilities, isTold) => {
+])('how the money came goes only to a register %s', async (_name, capabilities, isSent) => {
   react = (socket, request) => {
     const path = request.head.split(' ')[1];
-    const said = path === '/status' ? { ...STATUS, capabilities } : path === '/fm/info' ? INFO : SALE;
-    socket.write(answer(200, said));
+    const body = path === '/status' ? { ...STATUS, capabilities } : path === '/fm/info' ? INFO : SALE;
+    socket.write(answer(200, body));
   };
   const extraInfo = { paymentId: '1000001', paymentProvider: 64, phone: '998901234567' };
   await rows.sql.query('UPDATE devices SET capabilities = $1', [capabilities]);
@@ -191,7 +191,7 @@ test.each([
   await drain();
   expect(await rows.receipt(receiptId)).toMatchObject({ status: 'registered' });
   const [sent] = server.requests.filter(({ head }) => head.startsWith('POST'));
-  expect((JSON.parse(sent?.body ?? '{}') as { extraInfo?: unknown }).extraInfo).toEqual(isTold ? extraInfo : undefined);
+  expect((JSON.parse(sent?.body ?? '{}') as { extraInfo?: unknown }).extraInfo).toEqual(isSent ? extraInfo : undefined);
 });
 
 test('a register that was away for long comes back with its shift closed: the shift is opened and the receipt goes at once', async () => {

@@ -2,8 +2,8 @@ import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 
 /**
- * Opens the shift beneath a receipt that met F-002. "Already open" counts as open: somebody at the register was faster,
- * and the message of F-003 and F-005 names no code of its own for it, so the receipt itself tells by the next answer.
+ * Opens the shift beneath a receipt that met F-002. "Already open" counts as open: a cashier at the register was faster,
+ * and the message of F-003 and F-005 names no code of its own for it, so the next answer to the receipt itself shows it.
  */
 export async function openShift(lane: LaneInHand, setbacks: LaneSetbacks): Promise<Step> {
   const answer = await lane.register.openShift();

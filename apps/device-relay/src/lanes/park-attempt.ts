@@ -14,7 +14,7 @@ export class ParkAttempt {
   async park(attempt: OpenAttempt, evidence: Record<string, unknown>, options: { mustSettle: boolean }): Promise<Step> {
     this.logger.error({ attempt_id: attempt.id, receipt_id: attempt.receiptId, evidence }, 'receipt is unknown');
     await this.store.closeUnknown(attempt.id, { baseline: attempt.baseline, ...evidence }, options);
-    this.notices.tell(attempt.receiptId);
+    this.notices.notify(attempt.receiptId);
     return { kind: 'reread' };
   }
 }

@@ -51,7 +51,7 @@ export interface LaneDevice {
   /** The link key in force when `apiKeySealed` was read: it goes over the link of this key alone. Null: there is none. */
   linkKeyId: string | null;
   profile: DeviceProfile;
-  /** Its register has our extensions: it may be told how the money came, and ignores what it does not know. */
+  /** Its register has our extensions: it may be sent how the money came, and ignores what it does not know. */
   takesExtraInfo?: boolean;
   /** What beyond the specification it takes into the fiscal document. */
   takesFields?: readonly FiscalField[];
@@ -69,8 +69,8 @@ export interface OpenAttempt {
   /** By the database's clock. */
   ageMs: number;
   /**
-   * Set when this relay was refused a repetition: how long ago, by the database's clock. What another relay was told does
-   * not count: a repetition of his may still be about to leave.
+   * Set when this relay was refused a repetition: how long ago, by the database's clock. The answer to another relay does
+   * not count: its repetition may still be about to leave.
    */
   refusedAgoMs: number | null;
 }
@@ -89,7 +89,7 @@ export interface WaitingReceipt {
 /** Everything a drain needs to know, read in one go under the lane lock. */
 export interface LaneSnapshot {
   device: LaneDevice;
-  /** What the register looked like when it last answered; null = nothing is known. */
+  /** The register's state when it last answered; null = nothing is known. */
   baseline: Baseline | null;
   lastKnown: LastKnown | null;
   calibration: Calibration | null;
@@ -137,18 +137,23 @@ export interface LaneStore {
   recordLateAnswer(answer: LateRegistration): Promise<LateAnswer>;
   /**
    * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
-   * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
+   * session's by the database's own word: a successor may be repeating the request at this moment, and succeed.
    */
-  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
+  closeRejected(
+    attemptId: string,
+    rejection: Rejection,
+    evidence: AttemptEvidence,
+    laneLock: LaneLockHandle,
+  ): Promise<boolean>;
   /**
    * A receipt that may not be sent as it is: `accepted → rejected`. False when it is no longer accepted on this device, or when an
    * earlier attempt may have left it in the register.
    */
   rejectUnsent(receipt: { receiptId: string; deviceId: string }, rejection: Rejection): Promise<boolean>;
   /** Back to `accepted`, for the same lane place. */
-  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): Promise<boolean>;
+  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, laneLock: LaneLockHandle): Promise<boolean>;
   closeUnknown(attemptId: string, evidence: AttemptEvidence, options: { mustSettle: boolean }): Promise<boolean>;
-  /** Remembers, on the open attempt, that a repetition was refused just now. */
+  /** Stores, on the open attempt, that a repetition was refused just now. */
   noteRefusal(attemptId: string, evidence: AttemptEvidence): Promise<void>;
   /** Sets the lane's due time on the database's clock. */
   postpone(deviceId: string, wait: { afterMs: number; reason: string; failures: number }): Promise<void>;
@@ -158,14 +163,14 @@ export interface LaneStore {
    * The lane is settled: it goes on from this reading. Only while the lane lock is still this session's: a successor may
    * have parked another attempt, whose settling this must not end.
    */
-  endSettle(deviceId: string, baseline: Baseline, grip: LaneGrip): Promise<void>;
+  endSettle(deviceId: string, baseline: Baseline, laneLock: LaneLockHandle): Promise<void>;
   saveReading(deviceId: string, baseline: Baseline, calibration: Calibration | null): Promise<void>;
-  /** Somebody else sells there too: matches of counters prove nothing any more. */
+  /** Another program sells there too: matches of counters prove nothing any more. */
   markShared(deviceId: string, reason: string): Promise<void>;
-  /** Changes state and tells it as an event; does nothing when it is that state already. */
+  /** Changes state and publishes it as an event; does nothing when it is that state already. */
   setDeviceState(deviceId: string, state: DeviceStateName, reason: string | null): Promise<void>;
   /**
-   * What the register said about itself; with extensions it is the lane's baseline as well. `terminal_taken`: another
+   * What the register stated about itself; with extensions it is the lane's baseline as well. `terminal_taken`: another
    * live device of the merchant has this terminal. `claimed_elsewhere`: another merchant holds it. Then nothing was changed.
    */
   saveIdentity(deviceId: string, baseline: Baseline, capabilities: readonly string[]): Promise<IdentitySaved>;
@@ -174,7 +179,7 @@ export interface LaneStore {
 export type IdentitySaved = 'saved' | 'terminal_taken' | 'claimed_elsewhere';
 
 /** A lane lock in hand. */
-export interface LaneGrip extends LaneLock {
+export interface LaneLockHandle extends LaneLock {
   /** False as soon as this process knows that the session is gone. */
   isHeld(): boolean;
   release(): Promise<void>;
@@ -182,7 +187,7 @@ export interface LaneGrip extends LaneLock {
 
 export interface LaneLocks {
   /** Null when anybody, this process included, has it. */
-  tryTake(lockNumber: number): Promise<LaneGrip | null>;
+  tryTake(lockNumber: number): Promise<LaneLockHandle | null>;
 }
 
 /** An answer to one of the register's small calls. */
@@ -215,7 +220,7 @@ export interface Registers {
   of(device: LaneDevice): Register;
 }
 
-/** Tells gateways that wait: these receipts have left the lane. Never throws; lost notices are healed by the reader. */
+/** Notifies gateways that wait: these receipts have left the lane. Never throws; lost notices are healed by the reader. */
 export interface SettledNotices {
-  tell(receiptId: string): void;
+  notify(receiptId: string): void;
 }

@@ -2,10 +2,10 @@ import type { PrismaService } from '#database';
 
 /** How far all receipts that wait are counted: a backlog of a million must not cost a scrape a second. */
 const COUNTED = 20_000;
-/** The longest lane is looked for among those whose first receipt waits longest, and counted so far. */
+/** The longest lane is searched among those whose first receipt waits longest, and counted so far. */
 const LONGEST_AMONG = 20;
 const COUNTED_OF_LANE = 5_000;
-/** Attempts that are looked through for receipts that wait for a person, the newest first. */
+/** Attempts that are searched for receipts that wait for a person, the newest first. */
 const UNSETTLED = 5_000;
 
 /** What has not come to its end, over all lanes. */

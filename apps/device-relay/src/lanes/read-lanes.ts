@@ -113,7 +113,7 @@ export class ReadLanes {
   }
 
   /**
-   * Of so many lanes with work that follow `after`, those that have been due for a while and are in nobody's hands: the
+   * Of so many lanes with work that follow `after`, those that have been due for a while and are held by no relay: the
    * sweeper's question. `last`: where the next read begins; null after the last lane.
    */
   async overdueLanes(from: { overdueMs: number; after: string; lanes: number }): Promise<OverdueLanes> {
@@ -144,7 +144,7 @@ export class ReadLanes {
     return row?.device_id ?? null;
   }
 
-  /** Which of these lanes have work, are due and in nobody's hands at this moment. */
+  /** Which of these lanes have work, are due and held by no relay at this moment. */
   dueAmong(deviceIds: readonly string[]): Promise<DueLane[]> {
     return this.prisma.$queryRaw<DueLane[]>`
       SELECT * FROM (
@@ -155,7 +155,7 @@ export class ReadLanes {
       ) due WHERE first IS NOT NULL`;
   }
 
-  /** Lane `l` of device `d` may be worked on by this relay, and nobody does. */
+  /** Lane `l` of device `d` may be worked on by this relay, and is held by none. */
   private isFree(): Prisma.Sql {
     return Prisma.sql`
       d.state NOT IN ('disabled', 'replaced', 'claimed_elsewhere')

@@ -41,7 +41,7 @@ beforeEach(async () => {
   files = new AnswerFiles(folder);
   published = [];
   const recorder = new RecordAnswer(rows.ours, files, { logger, pause: delay });
-  replay = new ReplayAnswers(files, recorder, { tell: (id) => void published.push(id) }, logger);
+  replay = new ReplayAnswers(files, recorder, { notify: (id) => void published.push(id) }, logger);
 });
 afterEach(async () => {
   await rows.session.end();
@@ -82,7 +82,11 @@ test.each<[string, (attemptId: string) => Promise<unknown>, string]>([
     (id) => rows.others.closeUnknown(id, { why: 'parked' }, { mustSettle: true }),
     'registered',
   ],
-  ['called not registered: not sent again', (id) => rows.others.closeNotRegistered(id, {}, rows.grip), 'registered'],
+  [
+    'called not registered: not sent again',
+    (id) => rows.others.closeNotRegistered(id, {}, rows.laneLock),
+    'registered',
+  ],
 ])('of an attempt that another relay has %s', async (_what, resolve, status) => {
   const attempt = await rows.createOpenAttempt();
   await files.keep(answerTo(attempt));

@@ -32,13 +32,13 @@ export class ReplayAnswers {
     const outcome = recorded.kind === 'late' ? recorded.late : recorded.kind;
     const facts = { attempt_id: attemptId, receipt_id: receiptId, device_id: close.deviceId, outcome };
     if (outcome === 'sequence_taken' || outcome === 'no_receipt') {
-      // Its attempt, if there is one, stays open: the lane resolves it. What the register said stays for a person.
+      // Its attempt, if there is one, stays open: the lane resolves it. The register's answer stays for a person.
       this.logger.error({ ...facts, answer }, 'the ledger does not take a spooled answer');
       await this.files.refuse(attemptId);
       return;
     }
     this.logger.warn(facts, 'an answer that was in hand at the last stop is recorded');
     await this.files.drop(attemptId);
-    this.notices.tell(receiptId);
+    this.notices.notify(receiptId);
   }
 }

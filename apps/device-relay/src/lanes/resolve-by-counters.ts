@@ -45,8 +45,8 @@ export class ResolveByCounters {
     const { attempt, evidence, after } = found;
     switch (proof.kind) {
       case 'not_registered':
-        if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.grip))) return { kind: 'reread' };
-        await this.store.endSettle(lane.device.id, after, lane.grip);
+        if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.laneLock))) return { kind: 'reread' };
+        await this.store.endSettle(lane.device.id, after, lane.laneLock);
         return this.setbacks.retryLater(lane, 'proven not registered; sent again');
       case 'registered':
         return this.recordRegistered(lane, found, proof);
@@ -56,7 +56,7 @@ export class ResolveByCounters {
         if (lane.device.profile.sharing === 'exclusive') await this.store.markShared(lane.device.id, difference);
         const neverQuiet = proof.kind === 'moving';
         const step = await this.parking.park(attempt, { ...evidence, difference }, { mustSettle: neverQuiet });
-        if (!neverQuiet) await this.store.endSettle(lane.device.id, after, lane.grip);
+        if (!neverQuiet) await this.store.endSettle(lane.device.id, after, lane.laneLock);
         return step;
       }
     }
@@ -96,8 +96,8 @@ export class ResolveByCounters {
         { mustSettle: false },
       );
     }
-    this.notices.tell(attempt.receiptId);
-    await this.store.endSettle(deviceId, baseline, lane.grip);
+    this.notices.notify(attempt.receiptId);
+    await this.store.endSettle(deviceId, baseline, lane.laneLock);
     return { kind: 'reread' };
   }
 }

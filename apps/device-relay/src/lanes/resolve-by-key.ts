@@ -31,7 +31,7 @@ export class ResolveByKey {
       prepared.call.abandon();
       return keys.step;
     }
-    const answer = await prepared.call.send(() => mayStillSend() && lane.grip.isHeld());
+    const answer = await prepared.call.send(() => mayStillSend() && lane.laneLock.isHeld());
     const outcome = decideRepeat({ baseline: attempt.baseline, isRefund: attempt.document.type === 'refund' }, answer);
     const { logger } = this.tools;
     logger.info(
@@ -78,7 +78,7 @@ export class ResolveByKey {
       const why = `the register names sequence ${registration.receiptSeq}, which belongs to another receipt`;
       return this.parking.park(attempt, { why, registration }, { mustSettle: false });
     }
-    this.notices.tell(attempt.receiptId);
+    this.notices.notify(attempt.receiptId);
     return { kind: 'reread' };
   }
 
@@ -101,12 +101,12 @@ export class ResolveByKey {
     }
     const evidence = { refused_again: outcome };
     if (outcome.kind === 'rejected') {
-      if (!(await this.store.closeRejected(attempt.id, outcome.rejection, evidence, lane.grip)))
+      if (!(await this.store.closeRejected(attempt.id, outcome.rejection, evidence, lane.laneLock)))
         return { kind: 'reread' };
-      this.notices.tell(attempt.receiptId);
+      this.notices.notify(attempt.receiptId);
       return { kind: 'reread' };
     }
-    if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.grip))) return { kind: 'reread' };
+    if (!(await this.store.closeNotRegistered(attempt.id, evidence, lane.laneLock))) return { kind: 'reread' };
     return outcome.kind === 'device_refused'
       ? this.setbacks.refused(lane, outcome.state, outcome.reason)
       : this.setbacks.retryLater(lane, 'refused for good');

@@ -41,7 +41,7 @@ export interface LaneParts {
  * One receipt to one register: connection → intent → bytes → result (docs/architecture.md).
  *
  * Crash windows, all healed by the open attempt that the next owner of the lane resolves before anything else:
- * after the intent's commit and before the bytes (the register has nothing), while they are on their way (nobody knows),
+ * after the intent's commit and before the bytes (the register has nothing), while they are on their way (unknown),
  * after the register's answer and before our commit (the register has it, we do not know).
  */
 export class SendReceipt {
@@ -55,7 +55,7 @@ export class SendReceipt {
     const { document } = receipt;
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
-      this.parts.notices.tell(receipt.id);
+      this.parts.notices.notify(receipt.id);
       return { kind: 'reread' };
     }
     const composed = await this.compose(lane, receipt);
@@ -82,7 +82,14 @@ export class SendReceipt {
     const isIntentFresh = beginSendGuard(this.tools.clock);
     const attemptId = newId('att');
     const { baseline } = lane;
-    const intent = { attemptId, receiptId: receipt.id, deviceId: lane.device.id, baseline, request, grip: lane.grip };
+    const intent = {
+      attemptId,
+      receiptId: receipt.id,
+      deviceId: lane.device.id,
+      baseline,
+      request,
+      laneLock: lane.laneLock,
+    };
     const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
       prepared.call.abandon();
       throw error;
@@ -92,14 +99,14 @@ export class SendReceipt {
       // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
       if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
       // What was read before is no longer true: going on with it could send the receipts behind it first.
-      if (opened === 'withdrawn') this.parts.notices.tell(receipt.id);
+      if (opened === 'withdrawn') this.parts.notices.notify(receipt.id);
       return { kind: 'reread' };
     }
     const attempt: OpenAttempt = {
       ...{ id: attemptId, receiptId: receipt.id, baseline, request, document },
       ...{ createdAt: this.tools.clock.now(), ageMs: 0, refusedAgoMs: null },
     };
-    const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.grip.isHeld());
+    const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.laneLock.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
     return this.record(lane, { attempt, answer }, outcome);
   }
@@ -133,7 +140,7 @@ export class SendReceipt {
       return receipt.isFromCopy ? this.parts.setbacks.retryLater(lane, rejection.detail) : { kind: 'reread' };
     }
     this.tools.logger.warn({ device_id: deviceId, receipt_id: receiptId, rejection }, 'rejected, nothing was sent');
-    this.parts.notices.tell(receiptId);
+    this.parts.notices.notify(receiptId);
     return { kind: 'reread' };
   }
 
@@ -184,7 +191,7 @@ export class SendReceipt {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
     }
     if (recorded.kind === 'late') return this.noteLate(lane, { attempt, answer }, recorded.late);
-    this.parts.notices.tell(attempt.receiptId);
+    this.parts.notices.notify(attempt.receiptId);
     lane.baseline = baseline;
     lane.lastKnown = lastKnown;
     lane.failures = 0;
@@ -210,7 +217,7 @@ export class SendReceipt {
       { device_id: lane.device.id, attempt_id: attempt.id, late },
       'the attempt was closed before its answer was recorded',
     );
-    this.parts.notices.tell(attempt.receiptId);
+    this.parts.notices.notify(attempt.receiptId);
     return { kind: 'reread' };
   }
 
@@ -227,8 +234,8 @@ export class SendReceipt {
       if (!unmoved) return this.resolveUnclear(lane, sent, `${rejection.code}, but the counters do not confirm it`);
     }
     const { attempt, answer } = sent;
-    if (!(await this.store.closeRejected(attempt.id, rejection, { answer }, lane.grip))) return { kind: 'reread' };
-    this.parts.notices.tell(sent.attempt.receiptId);
+    if (!(await this.store.closeRejected(attempt.id, rejection, { answer }, lane.laneLock))) return { kind: 'reread' };
+    this.parts.notices.notify(sent.attempt.receiptId);
     return { kind: 'next' };
   }
 
@@ -239,8 +246,8 @@ export class SendReceipt {
     return this.parts.resolver.resolve(lane, attempt, reason);
   }
 
-  /** False when the lock is no longer ours: the attempt stays open for whoever has it now. */
+  /** False when the lock is no longer ours: the attempt stays open for its present holder. */
   private backToAccepted(lane: LaneInHand, { attempt, answer }: Sent): Promise<boolean> {
-    return this.store.closeNotRegistered(attempt.id, { answer }, lane.grip);
+    return this.store.closeNotRegistered(attempt.id, { answer }, lane.laneLock);
   }
 }

@@ -41,7 +41,7 @@ interface Settle {
  *
  * The time counts in this process and on its monotonic clock, from the register's first answer, and only while it keeps
  * answering: a phone may have been asleep with the request in its backlog, or falls asleep over it, and works it off when
- * it wakes. Crash window: this process dies while it waits; whoever takes the lane later has no memory of the first answer
+ * it wakes. Crash window: this process dies while it waits; the relay that takes the lane later has no memory of the first answer
  * and starts the settling again, and so does one that was paused for long.
  */
 export class SettleLane {
@@ -57,7 +57,7 @@ export class SettleLane {
     const deviceId = lane.device.id;
     const check = await checkRegister(lane.register, known);
     if (check.kind !== 'same') {
-      // A probe that nobody answered starts the waiting again: the request may be asleep there.
+      // A probe without an answer starts the waiting again: the request may be asleep there.
       if (check.kind === 'silent') this.settles.delete(deviceId);
       return { kind: 'waiting', step: await this.setbacks.unfit(lane, check) };
     }

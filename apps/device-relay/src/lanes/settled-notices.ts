@@ -4,8 +4,8 @@ import type { Logger } from '#runtime';
 import type { SettledNotices } from './ports.js';
 
 /**
- * Tells gateways by NOTIFY, after the commit, which receipts have left their lane. One notice at a time takes all that
- * wait. Lost when this process dies in between: the gateway's caller reads the row at his deadline.
+ * Notifies gateways by NOTIFY, after the commit, which receipts have left their lane. One notice at a time takes all that
+ * wait. Lost when this process dies in between: the gateway reads the row at the caller's deadline.
  */
 @Injectable()
 export class PostgresSettledNotices implements SettledNotices {
@@ -17,7 +17,7 @@ export class PostgresSettledNotices implements SettledNotices {
     private readonly logger: Logger,
   ) {}
 
-  tell(receiptId: string): void {
+  notify(receiptId: string): void {
     this.waiting.push(receiptId);
     if (!this.sending) void this.send();
   }

@@ -11,10 +11,10 @@ const SWEEP_EVERY_MS = 1_000;
 const SWEEP_AGAIN_MS = 200;
 /** A lane is the bell's for this long before it counts as forgotten. */
 const OVERDUE_MS = 2_000;
-/** Overdue lanes of one sweep; those that their merchants have no room for come in a later round. */
+/** Overdue lanes of one sweep; those that their merchants have no capacity for come in a later round. */
 const LANES_PER_SWEEP = 2_000;
-/** Between two looks at the lanes that are followed; one statement for all of them, and none while there are none. */
-const LOOK_EVERY_MS = 150;
+/** Between two polls of the lanes that are followed; one statement for all of them, and none while there are none. */
+const POLL_EVERY_MS = 150;
 
 export interface SweptLanes {
   lanes: LaneRepository;
@@ -32,7 +32,7 @@ interface SweeperTools {
  * Finds lanes whose bell was lost (queue wiped, deaf or absent; crash between commit and ring; a relay that died with an
  * open attempt) and drains them itself, without the queue: dispatch does not depend on Redis. A lane that was found so is
  * followed for a while, so that its next receipts do not wait for a sweep each. It reads on while all places are taken, and takes of
- * each merchant only as many as that one has room for: the lanes of others may stand behind thousands of one merchant.
+ * each merchant only as many as that one has capacity for: the lanes of others may stand behind thousands of one merchant.
  */
 export class Sweeper {
   /** Lanes found so far, for metrics: it should hardly ever rise. */
@@ -64,7 +64,7 @@ export class Sweeper {
     while (!signal.aborted) {
       try {
         const found = await this.sweep();
-        await this.lookAfterFollowed((found > 0 ? SWEEP_AGAIN_MS : SWEEP_EVERY_MS) * jitter());
+        await this.pollFollowed((found > 0 ? SWEEP_AGAIN_MS : SWEEP_EVERY_MS) * jitter());
       } catch (error) {
         this.tools.logger.error({ err: error }, 'sweep failed');
         await this.pause(SWEEP_EVERY_MS * jitter());
@@ -73,16 +73,16 @@ export class Sweeper {
   }
 
   /** Until the next sweep. */
-  private async lookAfterFollowed(durationMs: number): Promise<void> {
+  private async pollFollowed(durationMs: number): Promise<void> {
     let leftMs = durationMs;
     while (leftMs > 0 && !this.abort.signal.aborted) {
-      const pauseMs = this.followed.size > 0 ? LOOK_EVERY_MS * jitter() : leftMs;
+      const pauseMs = this.followed.size > 0 ? POLL_EVERY_MS * jitter() : leftMs;
       await this.pause(pauseMs);
       leftMs -= pauseMs;
       const { lanes, runner } = this.swept;
-      const lookedAt = this.followed.toLookAt().filter((deviceId) => !runner.isInHand(deviceId));
-      if (lookedAt.length === 0) continue;
-      for (const deviceId of this.followed.found(await lanes.dueAmong(lookedAt))) void runner.wake(deviceId);
+      const polled = this.followed.toPoll().filter((deviceId) => !runner.isInHand(deviceId));
+      if (polled.length === 0) continue;
+      for (const deviceId of this.followed.found(await lanes.dueAmong(polled))) void runner.wake(deviceId);
     }
   }
 
@@ -92,7 +92,7 @@ export class Sweeper {
 
   /** @returns how many lanes it found */
   private async sweep(): Promise<number> {
-    const taken = await this.withinRoom(await this.scan.next(LANES_PER_SWEEP));
+    const taken = await this.withinCapacity(await this.scan.next(LANES_PER_SWEEP));
     this.found += taken.length;
     // Not awaited: one dead register must not hold up the next sweep.
     for (const { deviceId, merchantId } of taken) {
@@ -103,18 +103,18 @@ export class Sweeper {
   }
 
   /** From a random one on, so that no lane of a merchant always stands behind the others of it. */
-  private async withinRoom(deviceIds: readonly string[]): Promise<{ deviceId: string; merchantId: string }[]> {
+  private async withinCapacity(deviceIds: readonly string[]): Promise<{ deviceId: string; merchantId: string }[]> {
     const { runner, merchants } = this.swept;
     const start = Math.floor(this.tools.random() * deviceIds.length);
     const fresh = [...deviceIds.slice(start), ...deviceIds.slice(0, start)].filter((id) => !runner.isInHand(id));
     const owned = await Promise.all(
       fresh.map(async (deviceId) => ({ deviceId, merchantId: await merchants.of(deviceId) })),
     );
-    const room = new Map<string, number>();
+    const capacity = new Map<string, number>();
     return owned.filter((lane): lane is { deviceId: string; merchantId: string } => {
       if (lane.merchantId === null) return false;
-      const left = room.get(lane.merchantId) ?? runner.roomOf(lane.merchantId);
-      room.set(lane.merchantId, left - 1);
+      const left = capacity.get(lane.merchantId) ?? runner.capacityOf(lane.merchantId);
+      capacity.set(lane.merchantId, left - 1);
       return left > 0;
     });
   }

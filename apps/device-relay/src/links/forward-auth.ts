@@ -19,7 +19,7 @@ interface Proof {
 /**
  * Proves to another relay that a call was handed in by one of us: HMAC with a key derived from SECRETS_KEY, over the relay
  * it is meant for, the time, a number used once and the digest of the body. The head alone shows whether the caller has the key,
- * so that no body of another caller is read. Whoever reads one cannot use it again or elsewhere.
+ * so that no body of another caller is read. A reader of one cannot use it again or elsewhere.
  */
 export class ForwardAuth {
   /** Numbers seen within their lifetime, with the moment at which they may be forgotten, oldest first. */

@@ -19,7 +19,7 @@ interface Kept {
 
 /**
  * Takes calls that other relays hand in for links that are held here, and for nothing else. A link that is not here with
- * the epoch that the caller read is said to be absent: nothing is passed on a second time.
+ * the epoch that the caller read is answered as absent: nothing is passed on a second time.
  */
 export class ForwardDesk {
   private readonly kept = new Map<string, Kept>();
@@ -53,7 +53,7 @@ export class ForwardDesk {
     const refusal = this.auth.refusalOfBody(proofOf(request), body);
     if (refusal !== null) return this.refuse(request, reply, refusal);
     const frame = decodeFrame(body);
-    return reply.type(FORWARD_MEDIA_TYPE).send(frame ? await this.answer(frame) : said(NOT_READABLE));
+    return reply.type(FORWARD_MEDIA_TYPE).send(frame ? await this.answer(frame) : encoded(NOT_READABLE));
   }
 
   private refuse(request: FastifyRequest, reply: FastifyReply, reason: string): FastifyReply {
@@ -67,20 +67,20 @@ export class ForwardDesk {
       case 'open':
         return this.open(frame);
       case 'call':
-        return said(await this.call(frame));
+        return encoded(await this.call(frame));
       case 'send':
-        return said(await this.send(frame));
+        return encoded(await this.send(frame));
       case 'cancel':
         this.give(frame)?.abandon();
-        return said({ kind: 'not_sent', reason: 'abandoned' });
+        return encoded({ kind: 'not_sent', reason: 'abandoned' });
       default:
-        return said(NOT_READABLE);
+        return encoded(NOT_READABLE);
     }
   }
 
   private async open(frame: Frame): Promise<Buffer> {
     const opening = await this.openOn(frame, true);
-    if (opening.kind === 'not_sent') return said(opening);
+    if (opening.kind === 'not_sent') return encoded(opening);
     const callId = randomBytes(16).toString('base64url');
     const timer = setTimeout(() => {
       this.kept.delete(callId);
@@ -135,6 +135,6 @@ function proofOf({ headers }: FastifyRequest): string | undefined {
 
 type LinkOpen = NonNullable<ReturnType<LinkSessions['held']>>['open'];
 
-function said(answer: RawAnswer): Buffer {
+function encoded(answer: RawAnswer): Buffer {
   return encodeAnswer({ type: 'result' }, answer);
 }

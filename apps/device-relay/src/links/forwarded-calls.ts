@@ -64,11 +64,11 @@ export class ForwardedCalls {
     });
     if (raw.kind === 'not_sent') return raw;
     if (raw.kind === 'failed') return { kind: 'not_sent', reason: `relay_${raw.reason}` };
-    const said = decodeFrame(raw.body);
-    const callId = said?.header['type'] === 'ready' ? said.header['callId'] : null;
+    const reply = decodeFrame(raw.body);
+    const callId = reply?.header['type'] === 'ready' ? reply.header['callId'] : null;
     if (typeof callId === 'string') return { kind: 'open', call: this.readyCall(holder, callId) };
-    const answer = said && readAnswer(said);
-    // The receipt was with the other relay, and is with it still: it gives it to the register only when it is told to.
+    const answer = reply && readAnswer(reply);
+    // The receipt was with the other relay, and is with it still: it gives it to the register only on request.
     return { kind: 'not_sent', reason: answer?.kind === 'not_sent' ? answer.reason : `relay_${raw.httpStatus}` };
   }
 
@@ -91,8 +91,8 @@ export class ForwardedCalls {
   private async handOver(holder: LinkHolder, frame: Buffer, sending: Sending): Promise<RawAnswer> {
     const raw = await this.post(holder, frame, sending);
     if (raw.kind !== 'answered') return raw;
-    const said = raw.httpStatus === 200 ? decodeFrame(raw.body) : null;
-    return (said && readAnswer(said)) ?? { kind: 'failed', reason: 'unreadable', httpStatus: raw.httpStatus };
+    const reply = raw.httpStatus === 200 ? decodeFrame(raw.body) : null;
+    return (reply && readAnswer(reply)) ?? { kind: 'failed', reason: 'unreadable', httpStatus: raw.httpStatus };
   }
 
   private async post(holder: LinkHolder, frame: Buffer, { timeoutMs, mayStillSend }: Sending): Promise<RawAnswer> {

@@ -5,13 +5,13 @@ import type { Logger } from '#runtime';
 const AGAIN_MS = 1_000;
 
 export interface LinkNoticeListener {
-  /** No ids: notices may have been missed, all links are to be looked at. */
+  /** No ids: notices may have been missed, all links are to be verified. */
   verify(deviceIds?: readonly string[]): Promise<void>;
 }
 
 /**
- * Hears that a right to a link was taken away or that another relay holds it now. What was missed while nobody listened, or
- * could not be read when it was told, is healed by a look at every link held here.
+ * Receives that a right to a link was taken away or that another relay holds it now. What was missed without a listener, or
+ * could not be read at its notice, is healed by verifying every link held here.
  */
 export class LinkNotices {
   private readonly listener: ChannelListener;
@@ -56,7 +56,7 @@ export class LinkNotices {
     try {
       await this.links.verify(deviceIds);
     } catch (error) {
-      this.logger.error({ err: error }, 'links could not be looked at; all are looked at as soon as it is possible');
+      this.logger.error({ err: error }, 'links could not be verified; all are verified as soon as it is possible');
       await this.heal();
     }
   }
@@ -71,7 +71,7 @@ export class LinkNotices {
         await this.links.verify();
         this.isHealing = false;
       } catch (error) {
-        this.logger.debug({ err: error }, 'links could still not be looked at');
+        this.logger.debug({ err: error }, 'links could still not be verified');
       }
     }
   }

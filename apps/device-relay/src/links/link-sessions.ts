@@ -8,7 +8,7 @@ import type { LinkRepository } from './link.repository.js';
 
 /** How often each end asks the other for a sign of life. */
 export const HEARTBEAT_MS = 20_000;
-/** Between two looks whether a link's last call has ended. */
+/** Between two checks whether a link's last call has ended. */
 const DRAIN_EVERY_MS = 50;
 const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 
@@ -80,7 +80,7 @@ export class LinkSessions {
   transportTo(deviceId: string, linkKeyId: string | null): LocalApiTransport {
     return {
       open: (request) => this.open({ deviceId, linkKeyId }, request),
-      // The link belongs to the register, not to whoever calls it.
+      // The link belongs to the register, not to its caller.
       close: () => undefined,
       retire: () => undefined,
     };
@@ -141,7 +141,7 @@ export class LinkSessions {
     try {
       await this.presence.leave(deviceId, epoch);
     } catch (error) {
-      // The row keeps naming us: whoever hands a call in is told that there is no such link.
+      // The row keeps naming us: a caller that hands a call in gets the answer that there is no such link.
       this.tools.logger.warn({ err: error, device_id: deviceId }, 'presence of an ended link is left as it was');
     }
   }

@@ -58,7 +58,7 @@ export class LinkRepository {
     }, TRANSACTION);
   }
 
-  /** Null: nobody holds the link, as far as the database knows. */
+  /** Null: no relay holds the link, as far as the database knows. */
   async holderOf(deviceId: string): Promise<LinkHolder | null> {
     const [row] = await this.prisma.$queryRaw<
       { relay_id: string; relay_url: string; epoch: bigint; link_key_id: string | null }[]
@@ -90,7 +90,7 @@ export class LinkRepository {
     }));
   }
 
-  /** The link has ended; does nothing when somebody else holds it by now. */
+  /** The link has ended; does nothing when another relay holds it by now. */
   async leave(deviceId: string, epoch: bigint): Promise<void> {
     await this.prisma.$executeRaw`
       UPDATE link_presences SET disconnected_at = now()
@@ -104,8 +104,8 @@ export class LinkRepository {
        WHERE relay_id = ${this.host.relayId} AND disconnected_at IS NULL`;
   }
 
-  /** Tells the relay that held the link before. Lost: its own silence cuts that link, nothing goes over it meanwhile. */
-  async tellChanged(deviceId: string): Promise<void> {
+  /** Notifies the relay that held the link before. Lost: its own silence cuts that link, nothing goes over it meanwhile. */
+  async notifyChanged(deviceId: string): Promise<void> {
     await this.prisma.$executeRaw`SELECT pg_notify(${LINK_CHANGED_CHANNEL}, ${deviceId})`;
   }
 
@@ -155,7 +155,7 @@ export class LinkRepository {
     return { linkKeyId };
   }
 
-  /** A code of another register is told like one that never was. */
+  /** A code of another register is answered like one that never was. */
   private async refusalOfCode(tx: Prisma.TransactionClient, codeHash: Buffer, deviceId: string): Promise<LinkRefusal> {
     const [known] = await tx.$queryRaw<{ used: boolean }[]>`
       SELECT used_at IS NOT NULL AS used FROM link_enrolments
@@ -170,7 +170,7 @@ export class LinkRepository {
     linkKeyId: string,
   ): Promise<{ epoch: bigint; tookOverFrom: string | null }> {
     const { relayId, relayUrl } = this.host;
-    // The device's row is locked: nobody else writes this one.
+    // The device's row is locked: no other session writes this one.
     const [before] = await tx.$queryRaw<{ relay_id: string }[]>`
       SELECT relay_id FROM link_presences WHERE device_id = ${deviceId} AND disconnected_at IS NULL`;
     const [row] = await tx.$queryRaw<{ epoch: bigint }[]>`

@@ -9,7 +9,7 @@ import type { RelaySettings } from '../settings.js';
 import { ForwardAuth } from './forward-auth.js';
 import { ForwardDesk } from './forward-desk.js';
 import { ForwardedCalls } from './forwarded-calls.js';
-import { LinkDoor } from './link-door.js';
+import { LinkEndpoint } from './link-endpoint.js';
 import { LinkNotices } from './link-notices.js';
 import { LinkSessions } from './link-sessions.js';
 import { LinkRepository, type LinkHost } from './link.repository.js';
@@ -22,10 +22,10 @@ interface LinkParts {
   sessions: LinkSessions;
   notices: LinkNotices;
   desk: ForwardDesk;
-  door: LinkDoor;
+  endpoint: LinkEndpoint;
 }
 
-/** Registers that dial in, joined: the door, the links held here, and the way to those that other relays hold. */
+/** Registers that dial in, joined: the endpoint, the links held here, and the way to those that other relays hold. */
 export class Links {
   constructor(private readonly parts: LinkParts) {}
 
@@ -39,7 +39,7 @@ export class Links {
     return this.parts.repository.host;
   }
 
-  /** Whether it has begun to hear of revocations. */
+  /** Whether it has begun to receive revocations. */
   get hasListened(): boolean {
     return this.parts.notices.hasListened;
   }
@@ -60,12 +60,12 @@ export class Links {
 
   /** Before the server listens. */
   attach(fastify: FastifyInstance): void {
-    const { desk, door, sessions } = this.parts;
+    const { desk, endpoint, sessions } = this.parts;
     desk.attach(fastify);
-    door.attach(fastify.server);
+    endpoint.attach(fastify.server);
     // The server waits for every socket, also for those that became links.
     fastify.addHook('preClose', async () => {
-      door.close();
+      endpoint.close();
       await sessions.stop();
     });
   }
@@ -77,7 +77,7 @@ export class Links {
 
   /** Before the server closes: calls of other relays over links held here end, no register is let in any more. */
   drain(deadlineMs: number): Promise<void> {
-    this.parts.door.close();
+    this.parts.endpoint.close();
     return this.parts.sessions.drain(deadlineMs);
   }
 
@@ -121,7 +121,7 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
     ...{ prisma, repository, forwarded, sessions },
     notices: new LinkNotices({ databaseUrl: DATABASE_URL }, sessions, logger),
     desk: new ForwardDesk(host.relayId, auth, sessions, logger),
-    door: new LinkDoor(repository, sessions, {
+    endpoint: new LinkEndpoint(repository, sessions, {
       ...{ relay, logger, proxies: new CidrSet(TRUSTED_PROXIES) },
       count: (outcome) => handshakes.inc({ outcome }),
     }),

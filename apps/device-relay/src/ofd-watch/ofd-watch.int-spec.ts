@@ -27,7 +27,7 @@ async function statuses(): Promise<string[]> {
   return rows.map((row) => row.ofd_status);
 }
 
-test('unsent while the OFD is down, sent by the register when it is back, told once', async () => {
+test('unsent while the OFD is down, sent by the register when it is back, published once', async () => {
   const register = await rig.addDevice('dev_1');
   register.ofdDown = true;
   await rig.sell('dev_1');
@@ -95,7 +95,7 @@ test('what the register still names stays unsent; the others are sent', async ()
     return Promise.resolve({ kind: 'ok', value: { success: false, total: 3, sent: 2, failed: 1, errors } });
   };
   rig.time.nowMs += 1_000;
-  await relay.ofd.look();
+  await relay.ofd.poll();
   await relay.ofd.settle();
   expect(await statuses()).toEqual(['sent', 'pending', 'sent']);
   expect(await rig.one('SELECT ofd_error FROM receipts WHERE receipt_seq = 2')).toEqual({
@@ -140,8 +140,10 @@ test('an awake device shows the fuse: degraded, alarm, blocked, and online again
   register.ofdDown = false;
   await after(HOUR);
   await after(1_000);
-  const told = (await rig.events('device.%')).map(({ type, data }) => `${type} ${String(data['reason']).slice(0, 12)}`);
-  expect(told).toEqual(['device.degraded ofd_warning:', 'device.blocked F-003: the o', 'device.online null']);
+  const events = (await rig.events('device.%')).map(
+    ({ type, data }) => `${type} ${String(data['reason']).slice(0, 12)}`,
+  );
+  expect(events).toEqual(['device.degraded ofd_warning:', 'device.blocked F-003: the o', 'device.online null']);
   expect(await statuses()).toEqual(['sent']);
 });
 
@@ -150,7 +152,7 @@ test('more receipts than one batch holds', async () => {
   register.ofdDown = true;
   for (let sale = 0; sale < 700; sale += 1) await rig.sell('dev_1');
   rig.time.nowMs += 25 * HOUR;
-  while (await relay.ofd.look());
+  while (await relay.ofd.poll());
   await relay.ofd.settle();
   expect(await rig.types('receipt.ofd_deadline_warning')).toHaveLength(700);
   register.ofdDown = false;

@@ -6,7 +6,7 @@ import type { ResendUnsent } from './resend-unsent.js';
 /** Longer than a resend takes. */
 const LEASE_MS = 120_000;
 
-/** Looks what is due towards the OFD: alerts of receipts, resends of devices. */
+/** Finds what is due towards the OFD: alerts of receipts, resends of devices. */
 export class OfdWatch {
   private readonly inHand: WorkInHand;
 
@@ -20,7 +20,7 @@ export class OfdWatch {
   }
 
   /** True: there may be more to do at once. */
-  async look(): Promise<boolean> {
+  async poll(): Promise<boolean> {
     const moreAlerts = await this.ofd.alert();
     await this.ofd.planResends();
     const shares = this.inHand.shares();

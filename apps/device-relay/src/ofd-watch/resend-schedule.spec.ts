@@ -19,7 +19,7 @@ test.each([
   expect(resendAfterMs(ageMs, calm)).toBe(expected);
 });
 
-test('soon again when something went through', () => {
+test('a short pause when something went through', () => {
   expect(resendAfterMs(0, { ...calm, hasProgress: true })).toBe(MINUTE);
   expect(resendAfterMs(47 * HOUR, { ...calm, hasProgress: true })).toBe(MINUTE);
 });

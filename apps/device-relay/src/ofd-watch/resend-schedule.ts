@@ -8,7 +8,7 @@ const STEPS: readonly { fromMs: number; share: number }[] = [
 ];
 /** Spread by ±20 %: an OFD that comes back is not met by the whole fleet at once. */
 const JITTER = 0.2;
-/** Some documents went through: the rest follows soon. */
+/** Some documents went through: the rest follows shortly. */
 const AFTER_PROGRESS_SHARE = 1 / 15;
 
 /**

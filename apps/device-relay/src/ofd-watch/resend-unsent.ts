@@ -1,6 +1,6 @@
 import type { ResendResult } from '#fiscal-domain';
 import type { Logger } from '#runtime';
-import { lookAtRegister } from '../health/look-at-register.js';
+import { pollRegister } from '../health/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import type { CallAnswer, DeviceStateName } from '../lanes/ports.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
@@ -22,7 +22,7 @@ interface Rest {
  * Has a register send what it still owes to the OFD: POST /receipts/send-unsent and /z-report/send-unsent, under the lane's
  * lock. A registered receipt is never sent to /receipts again.
  *
- * Crash windows: after the register has sent and before we wrote it, the documents are gone from the module: the next look
+ * Crash windows: after the register has sent and before we wrote it, the documents are gone from the module: the next poll
  * finds its count at 0, or their sequences missing among the errors, and marks them then.
  */
 export class ResendUnsent {
@@ -54,41 +54,41 @@ export class ResendUnsent {
   private async resend({ snapshot, register }: HeldLane, deviceId: string): Promise<Rest | null> {
     if (NOT_RESENT.has(snapshot.device.state)) return null;
     const before = await this.ofd.databaseTime();
-    const look = await lookAtRegister(register, snapshot.baseline);
-    if (look.kind !== 'seen') return null;
-    const { terminalId } = look.info;
-    const receipts = look.info.receiptCount > 0 ? await register.sendUnsentReceipts() : null;
+    const polled = await pollRegister(register, snapshot.baseline);
+    if (polled.kind !== 'seen') return null;
+    const { terminalId } = polled.info;
+    const receipts = polled.info.receiptCount > 0 ? await register.sendUnsentReceipts() : null;
     this.log(deviceId, '/receipts/send-unsent', receipts);
     const owedStats = await register.zReportStats();
     const owesZReports = owedStats.kind === 'ok' && owedStats.value.totalUnacked > 0;
     if (owesZReports) this.log(deviceId, '/z-report/send-unsent', await register.sendUnsentZReports());
-    const info = receipts === null ? ({ kind: 'ok', value: look.info } as const) : await register.fmInfo();
+    const info = receipts === null ? ({ kind: 'ok', value: polled.info } as const) : await register.fmInfo();
     const stats = owesZReports ? await register.zReportStats() : owedStats;
     if (stats.kind === 'ok') await this.shifts.markZReportsSent(deviceId, terminalId, stats.value.unackedNumbers);
     if (info.kind !== 'ok' || info.value.terminalId !== terminalId) return null;
     const errors = errorsOf(receipts, info.value.receiptCount);
     if (errors !== null) {
       await this.ofd.noteErrors(deviceId, terminalId, errors);
-      const upToSeq = look.info.currentReceiptSeq + 1;
+      const upToSeq = polled.info.currentReceiptSeq + 1;
       await this.ofd.markSent({ deviceId, terminalId, before, upToSeq, except: [...errors.keys()] });
     }
     const unsentZReports = stats.kind === 'ok' ? stats.value.totalUnacked : 0;
     return {
       left: info.value.receiptCount + unsentZReports,
-      hasProgress: info.value.receiptCount < look.info.receiptCount,
+      hasProgress: info.value.receiptCount < polled.info.receiptCount,
     };
   }
 
   private log(deviceId: string, call: string, answer: CallAnswer<ResendResult> | null): void {
     if (answer === null || (answer.kind === 'ok' && answer.value.failed === 0)) return;
-    const said = answer.kind === 'ok' ? { sent: answer.value.sent, failed: answer.value.failed } : answer;
-    this.tools.logger.warn({ device_id: deviceId, call, said }, 'documents stay unsent');
+    const result = answer.kind === 'ok' ? { sent: answer.value.sent, failed: answer.value.failed } : answer;
+    this.tools.logger.warn({ device_id: deviceId, call, result }, 'documents stay unsent');
   }
 }
 
 /**
  * What is still unsent, by sequence, with the register's words. Empty: nothing. Null: the register did not name all that it
- * still holds, so nobody knows which of ours are among it.
+ * still holds, so it is unknown which of ours are among it.
  */
 function errorsOf(answer: CallAnswer<ResendResult> | null, stillUnsent: number): Map<number, string> | null {
   if (stillUnsent === 0) return new Map();

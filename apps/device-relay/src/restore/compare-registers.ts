@@ -9,7 +9,7 @@ import {
 import type { LocalApiClient } from '#local-api';
 import type { Logger } from '#runtime';
 import { keptOf, type DueShares } from '../due-by-merchant.js';
-import { lookAtRegister } from '../health/look-at-register.js';
+import { pollRegister } from '../health/poll-register.js';
 import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
 import type { LaneDevice, LaneSnapshot, LaneStore, Register, SettledNotices } from '../lanes/ports.js';
 import { later, Places, SILENT_AFTER_MS, type Place } from '../places.js';
@@ -111,13 +111,13 @@ export class CompareRegisters {
     const all = checks.map(({ id }) => id);
     if (!snapshot) return this.checks.decide(all, 'unproven', { why: 'the device is gone' });
     const register = this.world.registers.of(snapshot.device);
-    const look = await lookAtRegister(register, snapshot.baseline);
-    if (look.kind === 'silent' || look.kind === 'refused') return this.checks.noteSilence(all, SILENT_RETRY_MS);
+    const polled = await pollRegister(register, snapshot.baseline);
+    if (polled.kind === 'silent' || polled.kind === 'refused') return this.checks.noteSilence(all, SILENT_RETRY_MS);
     const byKey = checks.filter(({ receiptId }) => receiptId !== null);
     const compared = { deviceId, snapshot, register };
-    if (look.kind === 'replaced') return this.unproven({ ...compared, checks }, { why: look.reason });
-    if (byKey.length > 0) await this.compareByKey({ ...compared, checks: byKey }, look.status);
-    const reading = hasExtensions(look.status) ? null : readingOf(look.info);
+    if (polled.kind === 'replaced') return this.unproven({ ...compared, checks }, { why: polled.reason });
+    if (byKey.length > 0) await this.compareByKey({ ...compared, checks: byKey }, polled.status);
+    const reading = hasExtensions(polled.status) ? null : readingOf(polled.info);
     if (byKey.length < checks.length) await this.compareByCounters({ ...compared, checks }, reading);
   }
 
@@ -139,7 +139,7 @@ export class CompareRegisters {
     let released = false;
     for (const check of compared.checks) {
       const isSettled = check.answeredAgoMs !== null && check.answeredAgoMs >= settleMs;
-      // The first look finds what is there; the last one, after the settle time, what is not.
+      // The first reading finds what is there; the last one, after the settle time, what is not.
       const isDue = check.answeredAgoMs === null || isSettled;
       const found = isDue ? await this.findByKey(compared, check) : 'waiting';
       if (found === 'silent') {
@@ -173,7 +173,7 @@ export class CompareRegisters {
       { device_id: deviceId, receipt_id: receiptId, late, registration },
       'a held receipt stands in the journal of this register',
     );
-    this.world.notices.tell(receiptId);
+    this.world.notices.notify(receiptId);
     return 'present';
   }
 

@@ -24,7 +24,7 @@ export interface CopiedReceipt {
 
 /**
  * Where failover can have taken a receipt: from a register that has it to those of its branch and its group, and on from
- * there. The same condition as in failover.repository.ts, without what changes by the minute (state, load, room).
+ * there. The same condition as in failover.repository.ts, without what changes by the minute (state, load, space).
  */
 export class Reach {
   private readonly devices: ReadonlyMap<string, FleetDevice>;

@@ -1,6 +1,6 @@
 import { parseTashkentTime, type CurrentZReport } from '#fiscal-domain';
 import type { Logger } from '#runtime';
-import { lookAtRegister } from '../health/look-at-register.js';
+import { pollRegister } from '../health/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import type { ShiftRepository } from './shift.repository.js';
 
@@ -20,7 +20,7 @@ const PATIENCE_MS = 10_000;
  * is open decides, before and after; a close whose answer was lost is found by reading /z-report/current.
  *
  * Crash windows: before the call nothing has happened, and the due time comes again with the end of the lease. After the
- * call and before our commit the register shows a closed shift: the next look writes it. When a new shift was opened in
+ * call and before our commit the register shows a closed shift: the next poll writes it. When a new shift was opened in
  * between, the totals of the closed one can no longer be asked for: it is written as closed without a Z-report.
  */
 export class CloseShift {
@@ -39,9 +39,9 @@ export class CloseShift {
   private async close({ snapshot, register }: HeldLane, deviceId: string): Promise<CloseResult> {
     // Its document may be asleep on its way: it belongs into this shift, or into none.
     if (snapshot.openAttempt) return { kind: 'later', reason: 'a receipt is not resolved yet' };
-    const look = await lookAtRegister(register, snapshot.baseline);
-    if (look.kind === 'refused') return { kind: 'refused', code: look.code, message: look.reason };
-    if (look.kind !== 'seen') return { kind: 'later', reason: look.reason };
+    const polled = await pollRegister(register, snapshot.baseline);
+    if (polled.kind === 'refused') return { kind: 'refused', code: polled.code, message: polled.reason };
+    if (polled.kind !== 'seen') return { kind: 'later', reason: polled.reason };
     const current = await register.currentZReport();
     if (current.kind === 'refused')
       return current.code === 'F-002' ? { kind: 'not_open' } : { ...current, message: current.message };

@@ -132,7 +132,7 @@ test('a close whose answer was lost is found by reading, not repeated', async ()
   expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
 });
 
-test('closed by a relay that died before it wrote it: the next look writes it', async () => {
+test('closed by a relay that died before it wrote it: the next poll writes it', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sell('dev_1');
   await at('2026-11-20T10:01:00');
@@ -143,7 +143,7 @@ test('closed by a relay that died before it wrote it: the next look writes it', 
   expect(await rig.types()).toEqual(['shift.opened', 'shift.closed', 'zreport.sent']);
 });
 
-test('a shift that nobody saw end is closed without a Z-report when the next one is seen', async () => {
+test('a shift whose end was not seen is closed without a Z-report when the next one is seen', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sell('dev_1');
   await at('2026-11-20T10:01:00');
@@ -176,8 +176,8 @@ test('a difference is an event on an exclusive register, a remark on a shared on
     { kind: 'different', sums, unknownReceipts: 0 },
     { kind: 'foreign_sales', sums, unknownReceipts: 0 },
   ]);
-  const told = await rig.events('zreport.difference');
-  expect(told.map(({ data }) => data['device_id'])).toEqual(['dev_1']);
+  const differences = await rig.events('zreport.difference');
+  expect(differences.map(({ data }) => data['device_id'])).toEqual(['dev_1']);
 });
 
 test('while a receipt is not resolved nothing is closed, and nothing is compared', async () => {
@@ -203,7 +203,7 @@ test('while a receipt is not resolved nothing is closed, and nothing is compared
   });
 });
 
-test('a Z-report that the OFD did not take is told, sent later, told again', async () => {
+test('a Z-report that the OFD did not take is published, sent later, published again', async () => {
   const register = await rig.addDevice('dev_1');
   await rig.sell('dev_1');
   await at('2026-11-20T10:01:00');

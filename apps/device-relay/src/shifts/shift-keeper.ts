@@ -6,7 +6,7 @@ import type { CloseClaim, ShiftRepository } from './shift.repository.js';
 
 /** Longer than a close takes, and the pause before the next try of one that did not work. */
 const LEASE_MS = 60_000;
-const COMPARED_PER_LOOK = 50;
+const COMPARED_PER_POLL = 50;
 
 /** Closes shifts whose time has come, and compares Z-reports with the gateway's own receipts. */
 export class ShiftKeeper {
@@ -23,11 +23,11 @@ export class ShiftKeeper {
   }
 
   /** True: there may be more to do at once. */
-  async look(): Promise<boolean> {
+  async poll(): Promise<boolean> {
     const shares = this.inHand.shares();
     const due = shares.free > 0 ? await this.shifts.claimDue(shares, LEASE_MS) : [];
     for (const claim of due) this.begin(claim);
-    return (await this.shifts.compareWaiting(COMPARED_PER_LOOK)) === COMPARED_PER_LOOK;
+    return (await this.shifts.compareWaiting(COMPARED_PER_POLL)) === COMPARED_PER_POLL;
   }
 
   /** Closes under way have ended. */

@@ -2,7 +2,7 @@ import type { DeviceShiftReading, DeviceTaskResult } from '#database';
 import { parseTashkentTime, type CurrentZReport } from '#fiscal-domain';
 import { shiftFrom } from '../health/device-reading.js';
 import type { HealthPoller } from '../health/health-poller.js';
-import { lookAtRegister } from '../health/look-at-register.js';
+import { pollRegister } from '../health/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import type { CallAnswer } from '../lanes/ports.js';
 import type { DeviceTaskHandlers } from '../tasks/device-task-handlers.js';
@@ -60,12 +60,12 @@ export class ShiftTasks {
   }
 }
 
-/** Nothing is opened or told on a fiscal module that is not the one we know. */
+/** Nothing is opened or reported on a fiscal module that is not the one we know. */
 async function onKnownRegister(lane: HeldLane, work: (lane: HeldLane) => Promise<Asked>): Promise<Asked> {
-  const look = await lookAtRegister(lane.register, lane.snapshot.baseline);
-  if (look.kind === 'seen') return work(lane);
-  if (look.kind === 'refused') return failed(look.code, look.reason);
-  return failed(look.kind === 'silent' ? 'unreachable' : 'other_terminal', look.reason);
+  const polled = await pollRegister(lane.register, lane.snapshot.baseline);
+  if (polled.kind === 'seen') return work(lane);
+  if (polled.kind === 'refused') return failed(polled.code, polled.reason);
+  return failed(polled.kind === 'silent' ? 'unreachable' : 'other_terminal', polled.reason);
 }
 
 async function status({ register }: HeldLane): Promise<Asked> {

@@ -67,7 +67,7 @@ test('a later shift closes the merchant’s own earlier ones alone', async () =>
   expect(await rows()).toMatchObject([{ merchant_id: 'mer_1', number: 1, closed: false }, { merchant_id: 'mer_2' }]);
 });
 
-test('what the OFD has of one is said of its own Z-reports alone', async () => {
+test('the OFD status of a terminal counts its own Z-reports alone', async () => {
   await seen('dev_1', 1, true);
   await seen('dev_2', 1, true);
   await shifts.markZReportsSent('dev_2', TERMINAL, []);

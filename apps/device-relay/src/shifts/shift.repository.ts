@@ -10,7 +10,7 @@ export interface CloseClaim {
   merchantId: string;
 }
 
-/** A shift as the register tells of it; its times have been read. */
+/** A shift as the register reports it; its times have been read. */
 export interface SeenShift {
   deviceId: string;
   report: CurrentZReport;
@@ -48,7 +48,7 @@ const NEWER_RECEIPTS = 10_000;
 /** Earlier shifts that are found open at a time: one, unless a register was away for many. */
 const OLDER_AT_ONCE = 20;
 
-/** Rows of shifts and Z-reports. Whatever is told twice, by two relays or after a crash, is written once. */
+/** Rows of shifts and Z-reports. Whatever is reported twice, by two relays or after a crash, is written once. */
 export class ShiftRepository {
   constructor(
     private readonly prisma: PrismaService,
@@ -56,8 +56,8 @@ export class ShiftRepository {
   ) {}
 
   /**
-   * Writes what is new about a shift, with its events. A shift whose closing nobody saw is closed when a later one is
-   * seen; its totals are gone then, the specification tells only of the current shift.
+   * Writes what is new about a shift, with its events. A shift whose closing was not seen is closed when a later one is
+   * seen; its totals are gone then, the specification reports only the current shift.
    */
   async observe(seen: SeenShift): Promise<void> {
     const written = await this.write(seen);
@@ -164,7 +164,7 @@ export class ShiftRepository {
                 count(*) FILTER (WHERE type = 'refund') AS refund_count,
                 coalesce(sum(jsonb_array_length(document -> 'lines')), 0)::bigint AS lines
            FROM receipts r
-          WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.receipt_seq > ${this.firstSeqToLookAt()}
+          WHERE r.terminal_id = s.terminal_id AND r.merchant_id = s.merchant_id AND r.receipt_seq > ${this.firstSeqToCheck()}
             AND r.registered_at >= s.opened_at AND r.registered_at < s.closed_at + interval '1 second') own
        WHERE z.own IS NULL AND s.closed_at IS NOT NULL
          AND lane_open_attempt(d.id) IS NULL
@@ -174,7 +174,7 @@ export class ShiftRepository {
   }
 
   /** Times have no index, sequences do: a shift's receipts stand among the newest of their terminal. */
-  private firstSeqToLookAt(): Prisma.Sql {
+  private firstSeqToCheck(): Prisma.Sql {
     return Prisma.sql`
       (SELECT max(newest.receipt_seq) FROM receipts newest
         WHERE newest.terminal_id = s.terminal_id AND newest.merchant_id = s.merchant_id AND newest.receipt_seq IS NOT NULL)
@@ -219,7 +219,7 @@ export class ShiftRepository {
   }
 }
 
-/** Of one terminal only the rows of the device's merchant: another one's register may have said that it is this terminal. */
+/** Of one terminal only the rows of the device's merchant: another one's register may have claimed to be this terminal. */
 function ofMerchantOf(deviceId: string): Prisma.Sql {
   return Prisma.sql`merchant_id = (SELECT own.merchant_id FROM devices own WHERE own.id = ${deviceId})`;
 }

@@ -74,26 +74,26 @@ function relay(
 const rowOf = (id: string) => prisma.deviceTask.findUniqueOrThrow({ where: { id } });
 const isDone = async (id: string): Promise<boolean> => (await rowOf(id)).state === 'done';
 
-test('each task is done once, by whichever of two relays, and its end is told', async () => {
-  const told: string[] = [];
+test('each task is done once, by one of two relays, and its end is published', async () => {
+  const notified: string[] = [];
   const listener = new ChannelListener(
     {
       databaseUrl: database.url,
       applicationName: 'test',
       channel: DEVICE_TASK_DONE_CHANNEL,
-      onNotice: (id) => told.push(id),
-      onListening: () => void told.push('listening'),
+      onNotice: (id) => notified.push(id),
+      onListening: () => void notified.push('listening'),
     },
     logger,
   );
   listener.start();
-  await until(() => told.length > 0, 'the listener listens');
+  await until(() => notified.length > 0, 'the listener listens');
   const ids = await Promise.all(Array.from({ length: 40 }, () => leave('check')));
   const ran: string[] = [];
   const run = (id: string): Promise<DeviceTaskResult> => Promise.resolve(ok).finally(() => ran.push(id));
   relay(run);
   relay(run);
-  await until(() => told.length > 40, 'all are told');
+  await until(() => notified.length > 40, 'all are notified');
   await listener.stop();
   expect([...ran].sort()).toEqual([...ids].sort());
   expect(
@@ -130,7 +130,7 @@ test('a long task keeps its lease', async () => {
   await until(() => isDone(id), 'it is done');
 });
 
-test('what nobody began in time, or nobody here knows, is closed as failed', async () => {
+test('a task not begun in time, or of an unknown kind, is closed as failed', async () => {
   const [late, unknown] = [
     await leave('check', { expiresInSeconds: -1 }),
     await leave('no_such_kind', { expiresInSeconds: -1 }),

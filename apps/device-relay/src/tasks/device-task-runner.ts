@@ -12,7 +12,7 @@ export interface DeviceTaskTiming {
   /** Of them for merchants that have none. */
   reserved: number;
   leaseMs: number;
-  /** How often a relay looks without being told. */
+  /** How often a relay polls without a notice. */
   pollMs: number;
   /** How often old tasks are deleted. */
   sweepMs: number;
@@ -28,7 +28,7 @@ export const DEVICE_TASK_TIMING: DeviceTaskTiming = {
 };
 
 /**
- * Takes tasks, has their handlers do them, writes what came of it. A relay that dies leaves its tasks to whoever finds
+ * Takes tasks, has their handlers do them, writes what came of it. A relay that dies leaves its tasks to the one that finds
  * their lease run out; a result that cannot be written is lost with this process, and the task is done again.
  */
 export class DeviceTaskRunner {
@@ -52,7 +52,7 @@ export class DeviceTaskRunner {
 
   start(): void {
     this.loops ??= Promise.all([
-      this.every(this.timing.pollMs, () => this.look()),
+      this.every(this.timing.pollMs, () => this.poll()),
       this.every(this.timing.leaseMs / 3, () => this.tasks.extendLeases([...this.running.keys()], this.timing.leaseMs)),
     ]);
   }
@@ -64,12 +64,12 @@ export class DeviceTaskRunner {
     await Promise.allSettled([this.claiming, ...this.running.values()]);
   }
 
-  /** A task may be waiting. Calls that come while one is looked for become one more look. */
+  /** A task may be waiting. Calls that come during a poll become one more poll. */
   wake(): void {
     this.wokenAgain = true;
     this.claiming ??= this.claimAll()
       .catch((error: unknown) =>
-        this.logger.warn({ err: error }, 'device tasks could not be taken; looked at again soon'),
+        this.logger.warn({ err: error }, 'device tasks could not be taken; read again shortly'),
       )
       .finally(() => {
         this.claiming = null;
@@ -117,7 +117,7 @@ export class DeviceTaskRunner {
     }
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     this.wake();
     await this.tasks.closeExpired();
     if (performance.now() < this.nextSweepAt) return;
@@ -131,7 +131,7 @@ export class DeviceTaskRunner {
       try {
         await work();
       } catch (error) {
-        this.logger.warn({ err: error }, 'device tasks: the database does not answer; tried again soon');
+        this.logger.warn({ err: error }, 'device tasks: the database does not answer; tried again shortly');
       }
       const jitter = 0.75 + Math.random() / 2;
       await delay(intervalMs * jitter, undefined, { signal, ref: false }).catch(() => 'stopped');

@@ -16,7 +16,7 @@ export interface TaskPlaces {
   leaseMs: number;
 }
 
-/** A done task is kept for this long, for whoever asks late and for support. */
+/** A done task is kept for this long, for late callers and for support. */
 const KEPT_HOURS = 24;
 const DELETED_PER_SWEEP = 500;
 const EXPIRED_PER_SWEEP = 100;
@@ -72,7 +72,7 @@ export class DeviceTaskRepository {
   }
 
   /**
-   * Writes the result and tells who waits for it. Whoever had the task taken from him may still answer it: the first
+   * Writes the result and notifies the waiting caller. A relay that lost the task to another may still answer it: the first
    * result counts, and it is the register's either way.
    */
   async finish(taskId: string, result: DeviceTaskResult): Promise<void> {
@@ -85,7 +85,7 @@ export class DeviceTaskRepository {
       SELECT pg_notify(${DEVICE_TASK_DONE_CHANNEL}, id) FROM finished`;
   }
 
-  /** Closes what nobody began in time, or what its relay left lying after its caller had gone. */
+  /** Closes what was not begun in time, or what its relay left lying after its caller had gone. */
   async closeExpired(): Promise<void> {
     const result: DeviceTaskResult = {
       kind: 'failed',

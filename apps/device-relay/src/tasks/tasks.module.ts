@@ -8,7 +8,7 @@ import { DeviceTaskHandlers } from './device-task-handlers.js';
 import { DeviceTaskRunner } from './device-task-runner.js';
 import { DeviceTaskRepository } from './device-task.repository.js';
 
-/** Tasks that gateways leave for registers. Whoever does a kind of them imports this and adds its handler. */
+/** Tasks that gateways leave for registers. A module that handles a kind of them imports this and adds its handler. */
 @Module({
   imports: [LanesModule],
   providers: [

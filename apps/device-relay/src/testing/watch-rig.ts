@@ -4,7 +4,7 @@ import { createLogger } from '#runtime';
 import { createTestDatabase, type TestDatabase } from '../../../../libs/database/src/testing/index.js';
 import { HoldLane } from '../lanes/hold-lane.js';
 import { LaneRepository } from '../lanes/lane.repository.js';
-import type { LaneGrip, LaneLocks } from '../lanes/ports.js';
+import type { LaneLockHandle, LaneLocks } from '../lanes/ports.js';
 import { joinWatch, type Watch, type WatchSettings } from '../watch.js';
 import { ShopRegister, type TestTime } from './shop-register.js';
 
@@ -170,11 +170,11 @@ export class WatchRig {
     for (let round = 0; round < 2; round += 1) {
       await Promise.all(
         relays.map(async ({ keeper, ofd, failover }) => {
-          await keeper.look();
+          await keeper.poll();
           await keeper.settle();
-          while (await ofd.look());
+          while (await ofd.poll());
           await ofd.settle();
-          await failover.look();
+          await failover.poll();
         }),
       );
     }
@@ -217,8 +217,14 @@ export class WatchRig {
           this.locked.delete(lockNumber);
           return Promise.resolve();
         };
-        const grip: LaneGrip = { lockNumber, backendPid: 0, serverStartedAt: '', isHeld: () => true, release };
-        return Promise.resolve(grip);
+        const laneLock: LaneLockHandle = {
+          lockNumber,
+          backendPid: 0,
+          serverStartedAt: '',
+          isHeld: () => true,
+          release,
+        };
+        return Promise.resolve(laneLock);
       },
     };
   }

@@ -95,7 +95,7 @@ export class AcceptReceipts {
     if (this.waiting.length >= this.limits.maxWaiting) return Promise.reject(this.refusal());
     return new Promise((resolve, reject) => {
       this.waiting.push({ row, isCallerGone, queuedMs: performance.now(), mayBeStored: false, resolve, reject });
-      this.pump.soon();
+      this.pump.schedule();
     });
   }
 

@@ -17,7 +17,7 @@ const TEMPLATE = 'fiscal_template';
 
 /**
  * About 50 ms. Where the server is: the test run says so in TEST_DATABASE_ADMIN_URL (jest's global setup starts one when
- * nobody did).
+ * none did).
  * @param adminUrl another server with the template
  */
 export async function createTestDatabase(adminUrl = readAdminUrl()): Promise<TestDatabase> {

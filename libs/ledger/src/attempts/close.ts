@@ -83,7 +83,7 @@ async function moveToRegistered(database: HotStatements, close: CloseRegistered)
 
 /**
  * False, here and in `closeNotRegistered`, when the attempt is closed already or the lane lock is no longer this
- * session's by the database's own word: a successor may be repeating the request at this moment, and be heard.
+ * session's by the database's own word: a successor may be repeating the request at this moment, and succeed.
  */
 export async function closeRejected(
   database: Statements,

@@ -18,7 +18,7 @@ export type LateAnswer =
   | 'same'
   /** The receipt was parked as unknown, or waits to be sent again: this proves it, and it is not sent. */
   | 'proved'
-  /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must look. */
+  /** The receipt is registered elsewhere, or is being sent again at this moment: an operator must decide. */
   | 'duplicate_suspected'
   /** This database does not know the receipt. */
   | 'no_receipt';

@@ -12,7 +12,7 @@ export interface Intent {
   deviceId: string;
   baseline: Baseline;
   request: Buffer;
-  grip: LaneLock;
+  laneLock: LaneLock;
 }
 
 export type Opened = 'opened' | 'withdrawn' | 'lane_occupied' | 'lane_not_held';
@@ -31,7 +31,7 @@ const MERCHANT = Prisma.raw('r.merchant_id');
  */
 export async function openAttempt(database: HotStatements, relayId: string, intent: Intent): Promise<Opened> {
   const { terminalId } = intent.baseline;
-  const here = Prisma.sql`(${isOnServerOf(intent.grip)} AND ${LANES_GO})`;
+  const here = Prisma.sql`(${isOnServerOf(intent.laneLock)} AND ${LANES_GO})`;
   const misplaced = Prisma.sql`
     (r.type = 'refund' AND ${terminalId}::text IS NOT NULL
      AND coalesce(r.document #>> '{refundInfo,terminalId}', ${terminalId}) <> ${terminalId})`;

@@ -10,7 +10,7 @@ export const ends: (() => unknown)[] = [];
 
 /** A relay that a test plays by hand: what the register's end says, and how its socket closed. */
 export class HandRelay {
-  readonly heard: Frame[] = [];
+  readonly received: Frame[] = [];
   readonly challenges: Challenge[] = [];
   closedWith: number | null = null;
   connections = 0;
@@ -35,7 +35,7 @@ export class HandRelay {
       this.challenges.push(challenge);
       socket.on('message', (data) => {
         const frame = decodeFrame(data as Buffer);
-        if (frame) this.heard.push(frame);
+        if (frame) this.received.push(frame);
       });
       socket.on('close', (code) => (this.closedWith = code));
       socket.send(encodeFrame(challenge));
@@ -60,14 +60,14 @@ export class HandRelay {
     this.socket?.send(encodeFrame(header, body));
   }
 
-  async hear(): Promise<Frame> {
-    await until(() => this.heard.length > 0);
-    return this.heard.shift()!;
+  async receive(): Promise<Frame> {
+    await until(() => this.received.length > 0);
+    return this.received.shift()!;
   }
 
-  /** Takes the hello, and accepts whoever it is. */
+  /** Takes the hello, and accepts any register. */
   async accept(heartbeatMs = 20_000): Promise<void> {
-    await this.hear();
+    await this.receive();
     this.say({ type: 'accepted', epoch: '1', heartbeatMs });
   }
 
@@ -79,7 +79,7 @@ export class HandRelay {
 
 /** A register's end that a test plays by hand. */
 export class HandRegister {
-  readonly heard: Frame[] = [];
+  readonly received: Frame[] = [];
   pings = 0;
   private closedWith: number | null = null;
   private readonly socket: WebSocket;
@@ -88,7 +88,7 @@ export class HandRegister {
     this.socket = new WebSocket(`ws://127.0.0.1:${port}/`);
     this.socket.on('message', (data) => {
       const frame = decodeFrame(data as Buffer);
-      if (frame) this.heard.push(frame);
+      if (frame) this.received.push(frame);
     });
     // A test that ends before it was answered.
     this.socket.on('error', () => undefined);

@@ -21,7 +21,7 @@ const quiet = { info: () => undefined, error: () => undefined };
 let nextDevice = 0;
 const newDevice = (): string => `dev_${String((nextDevice += 1)).padStart(26, '0')}`;
 
-/** Handler that records what ran, how much of it at once, and holds a device until it is let go. */
+/** Handler that records what ran, how much of it at once, and holds a device until its release. */
 class Register {
   readonly runs: string[] = [];
   readonly atOnce = new Map<string, number>();
@@ -31,11 +31,11 @@ class Register {
   private readonly held = new Map<string, Promise<void>>();
 
   hold(deviceId: string): () => void {
-    let letGo = (): void => undefined;
-    this.held.set(deviceId, new Promise<void>((resolve) => (letGo = resolve)));
+    let release = (): void => undefined;
+    this.held.set(deviceId, new Promise<void>((resolve) => (release = resolve)));
     return () => {
       this.held.delete(deviceId);
-      letGo();
+      release();
     };
   }
 
@@ -104,7 +104,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const device = newDevice();
     const bell = newBell();
     listen(register.handler);
-    const letGo = register.hold(device);
+    const release = register.hold(device);
     bell.ring(device);
     await until(() => register.runsOf(device) === 1, 'the first run');
     for (let i = 0; i < 100; i += 1) {
@@ -113,7 +113,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     }
     await until(() => bell.waitingDevices === 0, 'all rings are in the queue');
     expect(register.runsOf(device)).toBe(1);
-    letGo();
+    release();
     await until(() => register.runsOf(device) === 2, 'the second run');
     await sleep(500);
     expect(register.runsOf(device)).toBe(2);
@@ -124,10 +124,10 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const devices = Array.from({ length: 12 }, newDevice);
     const bell = newBell();
     listen(register.handler, 4);
-    const letGo = devices.slice(0, 3).map((device) => register.hold(device));
+    const release = devices.slice(0, 3).map((device) => register.hold(device));
     devices.forEach((device) => bell.ring(device));
     await until(() => devices.slice(3).every((device) => register.runsOf(device) === 1), 'the other nine ran');
-    letGo.forEach((each) => each());
+    release.forEach((each) => each());
     await until(() => devices.every((device) => register.runsOf(device) === 1), 'all ran once');
     expect(register.mostAtOnce).toBeGreaterThan(3);
     expect(register.mostAtOnce).toBeLessThanOrEqual(4);
@@ -192,12 +192,12 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
       await register.handler(deviceId);
       throw new Error('register on fire');
     });
-    const letGo = register.hold(device);
+    const release = register.hold(device);
     bell.ring(device);
     await until(() => register.runsOf(device) === 1, 'first run');
     bell.ring(device);
     await until(() => bell.waitingDevices === 0, 'the second ring is in the queue');
-    letGo();
+    release();
     await until(() => register.runsOf(device) === 2, 'second run');
   });
 
@@ -254,7 +254,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const bell = newBell();
     const listener = listen(register.handler);
     bell.ring(device);
-    await until(() => bell.state === 'down', 'the bell has found nobody');
+    await until(() => bell.state === 'down', 'the bell has found no queue');
     expect(listener.state).toBe('connecting');
     await queue.bringBack();
     await until(() => register.runsOf(device) === 1, 'delivered', 30_000);
@@ -277,17 +277,17 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const device = newDevice();
     const bell = newBell();
     const listener = listen(stuck.handler, 10, 1_500);
-    const letGo = stuck.hold(device);
+    const release = stuck.hold(device);
     bell.ring(device);
     await until(() => stuck.runsOf(device) === 1, 'the handler hangs');
     const beganMs = Date.now();
     await listener.close(300);
-    // The handler hangs for ever: whoever waited for it would not come back at all.
+    // The handler hangs for ever: a close that waited for it would never return.
     expect(Date.now() - beganMs).toBeLessThan(20_000);
     expect(listener.state).toBe('closed');
     listen(register.handler, 10, 1_500);
     await until(() => register.runsOf(device) === 1, 'another relay takes it over', 40_000);
-    letGo();
+    release();
   });
 
   test('close waits for a handler that is at work, and takes no new wake-up', async () => {
@@ -296,7 +296,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     const bell = newBell();
     // Longer than this test waits: a job that close() kept to itself would not come back in time.
     const listener = listen(register.handler, 10, 60_000);
-    const letGo = register.hold(device);
+    const release = register.hold(device);
     bell.ring(device);
     await until(() => register.runsOf(device) === 1, 'at work');
     let closed = false;
@@ -305,7 +305,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     expect(closed).toBe(false);
     bell.ring(later);
     await until(() => bell.waitingDevices === 0, 'the later ring is in the queue');
-    letGo();
+    release();
     await closing;
     expect(register.runsOf(later)).toBe(0);
     listen(register.handler);
@@ -336,7 +336,7 @@ export function laneQueueContract(queue: LaneQueueUnderTest): void {
     await Promise.all(cutOff.map((each) => each.close()));
     expect(Date.now() - beganMs).toBeLessThan(20_000);
     await queue.bringBack();
-    await sleep(2_500); // whoever still tried to reconnect would have done so by now
+    await sleep(2_500); // a connection that still tried to reconnect would have done so by now
     await until(() => alive() <= before, 'no socket and no timer is left');
   });
 }

@@ -15,7 +15,7 @@ export const homePage: Page = async (screen, visit) => {
   return { kind: 'page', title: say('till'), body };
 };
 
-/** What changes by itself, for the page's script: nothing as long as it still looks the same. */
+/** What changes by itself, for the page's script: nothing as long as it is unchanged. */
 export const livePart: Page = async (screen, visit): Promise<Answer> => {
   const body = await live(screen, visit);
   const { seen } = visit.request.query as { seen?: unknown };

@@ -74,7 +74,7 @@ function verificationLink({ register }: Screen, { seq, sign }: JournalEntry, doc
   return buildVerificationLink(base, { terminalId, receiptSeq: seq, compactTime, fiscalSign: sign });
 }
 
-/** Drawn once per receipt, not once per look. */
+/** Drawn once per receipt, not once per page view. */
 function qrCode({ qrCodes }: Screen, seq: number, link: string): string {
   const svg = qrCodes.get(seq) ?? qrSvg(link, 'QR');
   qrCodes.set(seq, svg);

@@ -8,7 +8,7 @@ import type { Screen } from '../screen.js';
 import type { Visit } from '../visit.js';
 import type { Say } from '../words.js';
 
-/** Parts of a memory from which on it looks tight. */
+/** Parts of a memory from which on it is shown as tight. */
 const TIGHT = 0.7;
 const NEARLY_FULL = 0.9;
 
@@ -41,8 +41,8 @@ export function memoryCard({ register: { module } }: Screen, { say }: Visit): Ma
   const { terminalId, receiptSeq, unsentReceipts, receiptCapacity, shiftsUsed, shiftCapacity } = module.info();
   const measure = (name: string, used: number, all: number): Markup => {
     const part = used / all;
-    const look = part >= NEARLY_FULL ? 'bad' : part >= TIGHT ? 'warn' : '';
-    return gauge({ name, text: say('of', { used: String(used), all: String(all) }), part, look });
+    const tone = part >= NEARLY_FULL ? 'bad' : part >= TIGHT ? 'warn' : '';
+    return gauge({ name, text: say('of', { used: String(used), all: String(all) }), part, tone });
   };
   const body = markup`${measure(say('memory_receipts'), unsentReceipts, receiptCapacity)}
 ${measure(say('memory_shifts'), shiftsUsed, shiftCapacity)}${facts([
@@ -54,11 +54,11 @@ ${measure(say('memory_shifts'), shiftsUsed, shiftCapacity)}${facts([
 
 /** The 48 hours after which the module refuses everything but sending. */
 function fuse(say: Say, ageMs: number): Markup {
-  const look = ageMs >= OFD_ALARM_MS ? 'bad' : ageMs >= OFD_WARNING_MS ? 'warn' : '';
+  const tone = ageMs >= OFD_ALARM_MS ? 'bad' : ageMs >= OFD_WARNING_MS ? 'warn' : '';
   const left = OFD_FUSE_MS - ageMs;
   const text = left > 0 ? say('fuse_left', { time: age(say, left) }) : say('fuse_over');
-  const bar = gauge({ name: text, text: '', part: ageMs / OFD_FUSE_MS, look });
-  return markup`${bar}<p class="${look === '' ? 'hint' : `notice ${look}`}">${say('unsent_fuse')}</p>`;
+  const bar = gauge({ name: text, text: '', part: ageMs / OFD_FUSE_MS, tone });
+  return markup`${bar}<p class="${tone === '' ? 'hint' : `notice ${tone}`}">${say('unsent_fuse')}</p>`;
 }
 
 interface Gauge {
@@ -66,15 +66,15 @@ interface Gauge {
   readonly text: string;
   /** 0…1; more is shown as full. */
   readonly part: number;
-  readonly look: '' | 'warn' | 'bad';
+  readonly tone: '' | 'warn' | 'bad';
 }
 
-function gauge({ name, text, part, look }: Gauge): Markup {
+function gauge({ name, text, part, tone }: Gauge): Markup {
   const percent = Math.round(Math.min(1, Math.max(0, part)) * 1000) / 10;
   // Something is there: show at least a sliver of it.
   const width = part > 0 ? Math.max(1, percent) : 0;
   return markup`<div class="measure"><div><span>${name}</span><span>${text}</span></div>
-<svg class="gauge ${look}" viewBox="0 0 100 4" preserveAspectRatio="none" role="meter" aria-label="${name}"
+<svg class="gauge ${tone}" viewBox="0 0 100 4" preserveAspectRatio="none" role="meter" aria-label="${name}"
 aria-valuemin="0" aria-valuemax="100" aria-valuenow="${percent}">${trusted(`<rect width="${String(width)}" height="4"/>`)}</svg></div>`;
 }
 

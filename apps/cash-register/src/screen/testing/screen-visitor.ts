@@ -15,7 +15,7 @@ export interface VisitOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A person with a browser, as far as HTTP tells: keeps cookies and the token of the form last seen. Follows no redirect. */
+/** A person with a browser, as far as HTTP shows: keeps cookies and the token of the form last seen. Follows no redirect. */
 export class ScreenVisitor {
   readonly cookies = new Map<string, string>();
   formToken: string | null = null;
@@ -62,7 +62,7 @@ export class ScreenVisitor {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => (text += part));
         response.on('error', reject).on('end', () => {
-          this.remember(response.headers, text);
+          this.keep(response.headers, text);
           resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
         });
       });
@@ -70,7 +70,7 @@ export class ScreenVisitor {
     });
   }
 
-  private remember(headers: IncomingHttpHeaders, text: string): void {
+  private keep(headers: IncomingHttpHeaders, text: string): void {
     for (const line of headers['set-cookie'] ?? []) {
       const [pair = ''] = line.split(';', 1);
       const [name = '', value = ''] = pair.split('=', 2);

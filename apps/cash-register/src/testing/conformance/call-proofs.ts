@@ -152,7 +152,7 @@ export const CALL_PROOFS: Partial<Record<Row, Proof>> = {
       clock.move(2 * DAY_MS);
       await expectCode(register.sell(sale()), 402, 'E-002');
       await expectCode(register.call('POST', '/z-report/close'), 402, 'E-002');
-      // What was registered can still be asked for, looked up and delivered.
+      // What was registered can still be queried, found by key and delivered.
       expect((await register.sell(sale(), 'key-1')).body).toEqual(sold.body);
       for (const [method, path] of [
         ['GET', '/fm/info'],

@@ -36,7 +36,7 @@ const rig: LaneStoreRig = {
   get others() {
     return storeOver(ledger, 'rly_others', apply);
   },
-  grip: () => ({
+  laneLock: () => ({
     ...{ lockNumber: LOCK_NUMBER, backendPid: SESSION, serverStartedAt: '' },
     ...{ isHeld: () => true, release: () => Promise.resolve() },
   }),
@@ -105,7 +105,14 @@ function row(situation: Situation): ReceiptRow {
 
 const open = (receiptId: string, attemptId: string): string =>
   ledger.openAttempt({
-    ...{ attemptId, receiptId, deviceId: 'dev_1', baseline: BASELINE, request: Buffer.from('x'), grip: rig.grip() },
+    ...{
+      attemptId,
+      receiptId,
+      deviceId: 'dev_1',
+      baseline: BASELINE,
+      request: Buffer.from('x'),
+      laneLock: rig.laneLock(),
+    },
   });
 
 /** A row in a lane, brought to where it is wanted by the lane's own statements. */
@@ -123,7 +130,7 @@ function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): vo
     ledger.closeRegistered({
       ...{ attemptId, deviceId: 'dev_1', registration, evidence: 'answer', baseline: BASELINE, lastKnown: null },
     });
-  if (situation === 'rejected') ledger.closeRejected(attemptId, REJECTION, evidence, rig.grip());
+  if (situation === 'rejected') ledger.closeRejected(attemptId, REJECTION, evidence, rig.laneLock());
 }
 
 const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = {
@@ -138,8 +145,8 @@ const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = 
       ...{ attemptId, deviceId: 'dev_1', registration: REGISTRATION, evidence: 'answer', lastKnown: null },
       baseline: BASELINE,
     }),
-  closeRejected: (_receipt, attemptId) => ledger.closeRejected(attemptId, REJECTION, {}, rig.grip()),
-  closeNotRegistered: (_receipt, attemptId) => ledger.closeNotRegistered(attemptId, {}, rig.grip()),
+  closeRejected: (_receipt, attemptId) => ledger.closeRejected(attemptId, REJECTION, {}, rig.laneLock()),
+  closeNotRegistered: (_receipt, attemptId) => ledger.closeNotRegistered(attemptId, {}, rig.laneLock()),
   closeUnknown: (_receipt, attemptId) => ledger.closeUnknown(attemptId, { why: 'a test' }, { mustSettle: false }),
   recordLateAnswer: ({ id }) =>
     ledger.recordLateAnswer({ receiptId: id, deviceId: 'dev_1', registration: REGISTRATION }),

@@ -1,4 +1,4 @@
-// Promise: each way in which a lane was once found to fail stays closed: told one by one, without chance.
+// Promise: each way in which a lane was once found to fail stays closed: one scenario each, without chance.
 import { Stage } from './testing/stage.js';
 
 const EXCLUSIVE = { sharing: 'exclusive' } as const;
@@ -7,7 +7,7 @@ let stage: Stage;
 afterEach(() => expect(stage.promises.broken).toEqual([]));
 
 describe('registers without keys', () => {
-  test('a phone that falls asleep over a request, between two looks at it, is settled anew when it wakes', async () => {
+  test('a phone that falls asleep over a request, between two checks of it, is settled anew when it wakes', async () => {
     stage = new Stage();
     const phone = stage.addDevice('dev-1', {}, EXCLUSIVE);
     stage.script.push({ fate: 'late request', workMs: 80_000 });
@@ -17,7 +17,7 @@ describe('registers without keys', () => {
     stage.at(175_000, () => phone.wake());
     await stage.runFor(600);
     expect(stage.attemptsOf('dev-1')).toBe(1);
-    // Never calibrated: its counters are not believed.
+    // Never calibrated: its counters are not used as proof.
     expect(receipt.status).toBe('unknown');
   });
 
@@ -146,9 +146,9 @@ describe('registers without keys', () => {
     await stage.runFor(5);
     const fmInfo = register.fmInfo.bind(register);
     register.fmInfo = () => {
-      const told = fmInfo();
+      const info = fmInfo();
       const sums = { AccumulatedSaleCash: 1, AccumulatedSaleCard: 1, AccumulatedSaleVAT: 1 };
-      return { ...told, ...sums, currentReceiptSeq: told.currentReceiptSeq + 2 };
+      return { ...info, ...sums, currentReceiptSeq: info.currentReceiptSeq + 2 };
     };
     const next = stage.accept('dev-1');
     await stage.runFor(5);
@@ -204,9 +204,9 @@ describe('registers with keys', () => {
     const receipt = stage.accept('dev-1');
     const fmInfo = register.fmInfo.bind(register);
     register.fmInfo = () => {
-      const told = fmInfo();
+      const info = fmInfo();
       if (stage.time.nowMs > 30_000 && register.modules === 1) stage.time.after(1, () => register.replaceModule());
-      return told;
+      return info;
     };
     await stage.runFor(300);
     expect(register.modules).toBe(2);
@@ -266,7 +266,7 @@ describe('registers with keys', () => {
 });
 
 describe('any register', () => {
-  test('a shift that is said to be open and is not: tried again ever more rarely', async () => {
+  test('a shift that is reported open and is not: tried again ever more rarely', async () => {
     stage = new Stage();
     const register = stage.addDevice('dev-1', { keyed: true });
     register.shiftOpen = false;

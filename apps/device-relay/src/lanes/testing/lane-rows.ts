@@ -4,7 +4,7 @@ import type { Baseline } from '#fiscal-domain';
 import { LANE_LOCK_SPACE, type Intent } from '#ledger';
 import { until } from '../../../../../libs/queue/src/testing/until.js';
 import { LaneRepository } from '../lane.repository.js';
-import type { LaneGrip } from '../ports.js';
+import type { LaneLockHandle } from '../ports.js';
 import { documentOf } from '../simulation/testing/documents.js';
 import { Chance } from '../simulation/testing/chance.js';
 import { createTestDatabase, type TestDatabase } from '../../../../../libs/database/src/testing/index.js';
@@ -24,7 +24,7 @@ export class LaneRows {
   readonly ours: LaneRepository;
   readonly others: LaneRepository;
   /** Of `session`, which holds the lane lock of the device for `ours`. */
-  grip: LaneGrip = {
+  laneLock: LaneLockHandle = {
     lockNumber: 0,
     backendPid: 0,
     serverStartedAt: '',
@@ -55,7 +55,7 @@ export class LaneRows {
     await sql.query(`INSERT INTO merchants (id, code, name, tin) VALUES ('mer_1', 'shop', 'Shop', '123456789')`);
     await sql.query(`INSERT INTO branches (id, merchant_id, code, name) VALUES ('brn_1', 'mer_1', 'main', 'Main')`);
     await rows.createDevice(rows.deviceId);
-    rows.grip = { ...rows.grip, serverStartedAt: await rows.serverStartedAt() };
+    rows.laneLock = { ...rows.laneLock, serverStartedAt: await rows.serverStartedAt() };
     return rows;
   }
 
@@ -66,7 +66,7 @@ export class LaneRows {
     const lockNumber = (await this.ours.lockNumberOf(this.deviceId)) ?? 0;
     await this.session.query('SELECT pg_advisory_lock($1, $2)', [LANE_LOCK_SPACE, lockNumber]);
     const serverStartedAt = await this.serverStartedAt();
-    this.grip = { ...this.grip, lockNumber, serverStartedAt, backendPid: await backendPidOf(this.session) };
+    this.laneLock = { ...this.laneLock, lockNumber, serverStartedAt, backendPid: await backendPidOf(this.session) };
   }
 
   private async serverStartedAt(): Promise<string> {
@@ -137,7 +137,7 @@ export class LaneRows {
     this.attempts += 1;
     const attemptId = `att_${this.attempts}`;
     const request = Buffer.from(`bytes of ${receiptId}`);
-    return { attemptId, receiptId, deviceId: this.deviceId, baseline: BASELINE, request, grip: this.grip };
+    return { attemptId, receiptId, deviceId: this.deviceId, baseline: BASELINE, request, laneLock: this.laneLock };
   }
 
   /** A receipt that is being sent. */
@@ -159,7 +159,7 @@ export class LaneRows {
        WHERE outcome ->> 'refused_at' IS NOT NULL`);
   }
 
-  async locksHeldBy({ backendPid }: LaneGrip): Promise<number> {
+  async locksHeldBy({ backendPid }: LaneLockHandle): Promise<number> {
     const { n } = await this.one<{ n: number }>(
       `SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = $1`,
       backendPid,
@@ -168,8 +168,8 @@ export class LaneRows {
   }
 
   /** The server notices the end of a session a moment later. */
-  untilLetGo(grip: LaneGrip): Promise<void> {
-    return until(async () => (await this.locksHeldBy(grip)) === 0, 'the lock is free');
+  untilReleased(laneLock: LaneLockHandle): Promise<void> {
+    return until(async () => (await this.locksHeldBy(laneLock)) === 0, 'the lock is free');
   }
 
   async one<Row extends pg.QueryResultRow>(text: string, ...values: unknown[]): Promise<Row> {

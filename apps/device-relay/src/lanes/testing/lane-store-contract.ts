@@ -1,6 +1,6 @@
 import type { Registration, Rejection } from '#fiscal-domain';
 import type { CloseRegistered, LateRegistration } from '#ledger';
-import type { LaneGrip, LaneStore, LaneSnapshot } from '../ports.js';
+import type { LaneLockHandle, LaneStore, LaneSnapshot } from '../ports.js';
 import { BASELINE } from './lane-rows.js';
 
 /** A lane store with what a test needs around it: rows that the gateway writes, a clock, and the lane lock in hand. */
@@ -8,7 +8,7 @@ export interface LaneStoreRig {
   readonly ours: LaneStore;
   readonly others: LaneStore;
   /** Of `ours`, for dev_1. */
-  grip(): LaneGrip;
+  laneLock(): LaneLockHandle;
   /** One device dev_1, exclusive, nothing else; the lock is held. */
   begin(): Promise<void>;
   end(): Promise<void>;
@@ -36,7 +36,7 @@ const REGISTRATION: Registration = {
   ...{ terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign', verificationUrl: 'https://ofd.example/41' },
   ...{ transactionTimeMs: Date.UTC(2026, 0, 5), ofdSent: false, ofdError: null, recordedFields: [], shiftNumber: null },
 };
-const EVIDENCE = { baseline: BASELINE, why: 'nobody knows' };
+const EVIDENCE = { baseline: BASELINE, why: 'unknown' };
 
 /** What every lane store must do, whether PostgreSQL or the simulation's ledger: the moves of LaneStore with their guards. */
 export function laneStoreContract(rig: LaneStoreRig): void {
@@ -49,7 +49,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     attempts += 1;
     const attemptId = `att_c${attempts}`;
     const request = Buffer.from(receiptId);
-    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request, grip: rig.grip() };
+    const intent = { attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request, laneLock: rig.laneLock() };
     return store.openAttempt(intent).then((opened) => ({ opened, attemptId }));
   };
   const sending = async (): Promise<{ receiptId: string; attemptId: string }> => {
@@ -75,7 +75,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     test('a device that is not there', async () => {
       expect(await rig.ours.read('dev_none', 10)).toBeNull();
       expect(await rig.ours.lockNumberOf('dev_none')).toBeNull();
-      expect(await rig.ours.lockNumberOf(DEVICE)).toBe(rig.grip().lockNumber);
+      expect(await rig.ours.lockNumberOf(DEVICE)).toBe(rig.laneLock().lockNumber);
     });
 
     test('an empty lane', async () => {
@@ -120,7 +120,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       expect((await intend(first)).opened).toBe('opened');
     });
 
-    test('not while an attempt is open, whoever asks', async () => {
+    test('not while an attempt is open, for any caller', async () => {
       await sending();
       const next = await rig.createReceipt();
       expect((await intend(next, rig.others)).opened).toBe('lane_occupied');
@@ -187,7 +187,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     test.each(['unknown', 'accepted'])('proves a receipt that is %s', async (before) => {
       const { receiptId, attemptId } = await sending();
       if (before === 'unknown') await rig.ours.closeUnknown(attemptId, EVIDENCE, { mustSettle: false });
-      else await rig.ours.closeNotRegistered(attemptId, {}, rig.grip());
+      else await rig.ours.closeNotRegistered(attemptId, {}, rig.laneLock());
       expect(await status(receiptId)).toBe(before);
       expect(await rig.ours.recordLateAnswer(late(receiptId, REGISTRATION))).toBe('proved');
       expect(await rig.receipt(receiptId)).toMatchObject({ status: 'registered', receiptSeq: 41 });
@@ -201,7 +201,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       expect(await rig.ours.recordLateAnswer(late(first.receiptId, other))).toBe('duplicate_suspected');
       expect(await rig.receipt(first.receiptId)).toMatchObject({ receiptSeq: 41 });
       const second = await sending();
-      await rig.ours.closeNotRegistered(second.attemptId, {}, rig.grip());
+      await rig.ours.closeNotRegistered(second.attemptId, {}, rig.laneLock());
       await intend(second.receiptId);
       expect(await rig.ours.recordLateAnswer(late(second.receiptId, other))).toBe('duplicate_suspected');
       expect(await status(second.receiptId)).toBe('sending');
@@ -219,8 +219,8 @@ export function laneStoreContract(rig: LaneStoreRig): void {
   describe('the other ends', () => {
     test('rejected, once', async () => {
       const { receiptId, attemptId } = await sending();
-      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.grip())).toBe(true);
-      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.grip())).toBe(false);
+      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.laneLock())).toBe(true);
+      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, rig.laneLock())).toBe(false);
       expect(await status(receiptId)).toBe('rejected');
       expect((await read()).openAttempt).toBeNull();
     });
@@ -228,8 +228,8 @@ export function laneStoreContract(rig: LaneStoreRig): void {
     test('not registered, once: back to its place', async () => {
       const { receiptId, attemptId } = await sending();
       const behind = await rig.createReceipt();
-      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.grip())).toBe(true);
-      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.grip())).toBe(false);
+      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.laneLock())).toBe(true);
+      expect(await rig.ours.closeNotRegistered(attemptId, {}, rig.laneLock())).toBe(false);
       expect((await read()).waiting.map(({ id }) => id)).toEqual([receiptId, behind]);
     });
 
@@ -248,10 +248,10 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       ['the counters had not moved', { proof: { kind: 'not_registered' } }, false],
       ['a repetition was refused', { refused_again: { kind: 'device_refused' } }, true],
       ['the counters proved nothing', { proof: { kind: 'unproven' } }, true],
-      ['nobody says why', {}, true],
+      ['no reason given', {}, true],
     ])('whether a called back receipt may be registered all the same: %s', async (_why, evidence, expected) => {
       const { attemptId } = await sending();
-      await rig.ours.closeNotRegistered(attemptId, evidence, rig.grip());
+      await rig.ours.closeNotRegistered(attemptId, evidence, rig.laneLock());
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: expected }]);
     });
 
@@ -261,11 +261,11 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       await rig.sendAgain(receiptId, attemptId);
       expect((await read()).waiting).toMatchObject([{ id: receiptId, mayBeRegistered: true }]);
       const again = await intend(receiptId);
-      await rig.ours.closeNotRegistered(again.attemptId, { answer: { kind: 'not_sent' } }, rig.grip());
+      await rig.ours.closeNotRegistered(again.attemptId, { answer: { kind: 'not_sent' } }, rig.laneLock());
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: true }]);
     });
 
-    test('a refusal is remembered for the relay that heard it, on an open attempt only', async () => {
+    test('a refusal is stored for the relay that received it, on an open attempt only', async () => {
       const { attemptId } = await sending();
       await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
       await rig.passTime(3_600_000);
@@ -275,23 +275,23 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       expect((await read(rig.others)).openAttempt?.refusedAgoMs).toBeNull();
       await rig.others.noteRefusal(attemptId, { refused: 'F-001' });
       expect((await read()).openAttempt?.refusedAgoMs).toBeNull();
-      await rig.ours.closeNotRegistered(attemptId, { answer: { kind: 'refused' } }, rig.grip());
+      await rig.ours.closeNotRegistered(attemptId, { answer: { kind: 'refused' } }, rig.laneLock());
       await rig.ours.noteRefusal(attemptId, { refused: 'F-001' });
       expect((await read()).waiting).toMatchObject([{ mayBeRegistered: false }]);
     });
   });
 
   describe('only the holder of the lock', () => {
-    test.each(['somebody else', 'another lane', 'nobody'])('and not %s', async (whose) => {
+    test.each(['another session', 'another lane', 'no session'])('and not %s', async (whose) => {
       const { receiptId, attemptId } = await sending();
       await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
-      const grip = { ...rig.grip() };
-      if (whose === 'somebody else') grip.backendPid += 1;
-      if (whose === 'another lane') grip.lockNumber += 1;
-      if (whose === 'nobody') await rig.loseLock();
-      expect(await rig.ours.closeNotRegistered(attemptId, {}, grip)).toBe(false);
-      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, grip)).toBe(false);
-      await rig.ours.endSettle(DEVICE, BASELINE, grip);
+      const laneLock = { ...rig.laneLock() };
+      if (whose === 'another session') laneLock.backendPid += 1;
+      if (whose === 'another lane') laneLock.lockNumber += 1;
+      if (whose === 'no session') await rig.loseLock();
+      expect(await rig.ours.closeNotRegistered(attemptId, {}, laneLock)).toBe(false);
+      expect(await rig.ours.closeRejected(attemptId, REJECTION, {}, laneLock)).toBe(false);
+      await rig.ours.endSettle(DEVICE, BASELINE, laneLock);
       expect(await status(receiptId)).toBe('sending');
       expect(await read()).toMatchObject({ baseline: null });
       await expectWait(rig.others, 40_000);
@@ -301,7 +301,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
   });
 
   describe('due times', () => {
-    test('postponed, for everybody, and then due', async () => {
+    test('postponed, for every relay, and then due', async () => {
       await rig.ours.postpone(DEVICE, { afterMs: 60_000, reason: 'away', failures: 2 });
       await expectWait(rig.ours, 60_000);
       await expectWait(rig.others, 60_000);
@@ -334,7 +334,7 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       await rig.ours.saveReading(DEVICE, BASELINE, { sequenceOffset: 1, tiyinPerUnit: 100 });
       await rig.ours.beginSettle(DEVICE, 30_000, 'settling');
       const baseline = { ...BASELINE, sequence: 44 };
-      await rig.ours.endSettle(DEVICE, baseline, rig.grip());
+      await rig.ours.endSettle(DEVICE, baseline, rig.laneLock());
       const calibration = { sequenceOffset: 1, tiyinPerUnit: 100 };
       expect(await read(rig.others)).toMatchObject({
         mustSettle: false,
@@ -368,10 +368,10 @@ export function laneStoreContract(rig: LaneStoreRig): void {
       expect(await read()).toMatchObject({ device: { state: 'replaced' } });
     });
 
-    test('a terminal belongs to one device; nobody’s belongs to none', async () => {
+    test('a terminal belongs to one device; an unknown terminal to none', async () => {
       await rig.addDevice('dev_2');
-      const nobody = { ...BASELINE, terminalId: null };
-      for (const id of [DEVICE, 'dev_2']) expect(await rig.ours.saveIdentity(id, nobody, [])).toBe('saved');
+      const unidentified = { ...BASELINE, terminalId: null };
+      for (const id of [DEVICE, 'dev_2']) expect(await rig.ours.saveIdentity(id, unidentified, [])).toBe('saved');
       expect(await rig.ours.saveIdentity('dev_2', BASELINE, [])).toBe('saved');
       expect(await rig.ours.saveIdentity('dev_2', BASELINE, [])).toBe('saved');
       const keyed = { ...BASELINE, journalId: 'journal' };

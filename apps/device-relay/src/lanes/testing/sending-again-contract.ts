@@ -12,7 +12,14 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       rig.ours.rejectUnsent({ receiptId, deviceId }, REJECTION);
     const open = (receiptId: string, attemptId: string): Promise<string> =>
       rig.ours.openAttempt({
-        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, request: Buffer.from('x'), grip: rig.grip() },
+        ...{
+          attemptId,
+          receiptId,
+          deviceId: DEVICE,
+          baseline: BASELINE,
+          request: Buffer.from('x'),
+          laneLock: rig.laneLock(),
+        },
       });
     const status = async (id: string): Promise<string> => (await rig.receipt(id)).status;
 
@@ -31,7 +38,7 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       const id = await rig.createReceipt();
       expect(await open(id, 'att_u2')).toBe('opened');
       expect([await reject(id), await status(id)]).toEqual([false, 'sending']);
-      await rig.ours.closeNotRegistered('att_u2', { proof: { kind: 'unproven' } }, rig.grip());
+      await rig.ours.closeNotRegistered('att_u2', { proof: { kind: 'unproven' } }, rig.laneLock());
       expect([await reject(id), await status(id)]).toEqual([false, 'accepted']);
     });
   });
@@ -39,7 +46,7 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
   describe('the bytes that may be in the register', () => {
     const open = (receiptId: string, attemptId: string): Promise<string> =>
       rig.ours.openAttempt({
-        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, grip: rig.grip() },
+        ...{ attemptId, receiptId, deviceId: DEVICE, baseline: BASELINE, laneLock: rig.laneLock() },
         request: Buffer.from(attemptId),
       });
 
@@ -51,7 +58,7 @@ export function sendingAgainContract(rig: LaneStoreRig): void {
       await rig.sendAgain(id, 'att_b1');
       expect((await rig.ours.unprovenRequest(id))?.toString()).toBe('att_b1');
       expect(await open(id, 'att_b2')).toBe('opened');
-      await rig.ours.closeNotRegistered('att_b2', { answer: { kind: 'refused', code: 'E-016' } }, rig.grip());
+      await rig.ours.closeNotRegistered('att_b2', { answer: { kind: 'refused', code: 'E-016' } }, rig.laneLock());
       expect(await rig.ours.unprovenRequest(id)).toBeNull();
     });
   });

@@ -67,7 +67,7 @@ export class AccessTokens implements OnApplicationBootstrap, OnApplicationShutdo
     const key = hash.toString('base64');
     const oldest = performance.now() - TRUST_MS;
     const known = this.cache.get(key);
-    if (known && (known.readAt >= oldest || this.notices.heardUntilMs >= oldest)) return known.client;
+    if (known && (known.readAt >= oldest || this.notices.deliveredUntilMs >= oldest)) return known.client;
     if (!looksLikeAccessToken(token)) return null;
     // Requests that arrive together share one query.
     const running = this.underWay.get(key);

@@ -89,7 +89,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
   async of(clientId: string): Promise<ClientSigning> {
     const known = this.cache.get(clientId);
     const oldest = performance.now() - TRUST_MS;
-    if (known && (known.readAtMs >= oldest || this.channel.heardUntilMs >= oldest)) return known.signing;
+    if (known && (known.readAtMs >= oldest || this.channel.deliveredUntilMs >= oldest)) return known.signing;
     // Requests that arrive together share one query; behind one that hangs (a dead connection that seems well) none waits.
     const running = this.underWay.get(clientId);
     return running && running.begunAtMs >= oldest ? running.signing : this.startLookup(clientId);

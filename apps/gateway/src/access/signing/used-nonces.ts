@@ -67,7 +67,7 @@ export class UsedNonces implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.waiting.has(name)) return Promise.resolve(false);
     return new Promise((resolve, reject) => {
       this.waiting.set(name, { keyId, nonce, resolve, reject });
-      this.pump.soon();
+      this.pump.schedule();
     });
   }
 

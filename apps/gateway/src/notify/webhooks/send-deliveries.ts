@@ -96,7 +96,7 @@ export class SendDeliveries {
     const { underWay } = turn;
     for (let isDrained = false; ;) {
       const mayBegin = !mustEnd(turn, limits);
-      const room = roomOf(turn, this.places.free);
+      const room = capacityOf(turn, this.places.free);
       if (mayBegin && !isDrained && room > 0) {
         const wanted = isProbing(turn) ? 1 : room * turn.endpoint.batch_size;
         const due = await this.deliveries.due(turn.endpoint.id, wanted, [...underWay.values()].flat());
@@ -203,7 +203,7 @@ function mustEnd(turn: Turn, { stopping, othersWait }: TurnLimits): boolean {
 }
 
 /** Requests that may begin now: none while more than half of the window is under way; a single one to a receiver that fails. */
-function roomOf(turn: Turn, places: number): number {
+function capacityOf(turn: Turn, places: number): number {
   const { window, underWay } = turn;
   if (isProbing(turn)) return underWay.size === 0 ? Math.min(1, places) : 0;
   const room = window.size - underWay.size;

@@ -1,4 +1,4 @@
-import type { LaneGrip, LaneLocks, LaneStore } from '../../ports.js';
+import type { LaneLockHandle, LaneLocks, LaneStore } from '../../ports.js';
 import type { Chance } from './chance.js';
 import type { LaneLedger } from './ledger.js';
 import type { SimulatedProcess } from './process.js';
@@ -7,9 +7,9 @@ import type { VirtualTime } from './virtual-time.js';
 export interface DatabaseFaults {
   /** Statement never reaches the server. */
   lostStatement: number;
-  /** The server did it, nobody hears of it. */
+  /** The server did it, no client receives the answer. */
   lostCommit: number;
-  /** The client was told of a lost connection, and the server does it seconds later all the same. */
+  /** The client received a lost connection, and the server does it seconds later all the same. */
   lateCommit: number;
   slow: number;
 }
@@ -17,7 +17,7 @@ export interface DatabaseFaults {
 /** The server as all relays share it: it can be down, and it ends sessions. */
 export class DatabaseServer {
   down = false;
-  /** An intent was written just now, and nobody knows yet. */
+  /** An intent was written just now, and its answer is not delivered yet. */
   onIntent: (writer: SimulatedProcess) => void = () => undefined;
   private lastPid = 1_000;
 
@@ -96,15 +96,16 @@ export function storeOver(ledger: LaneLedger, relayId: string, send: <T>(apply: 
     holdFromCopy: () => Promise.resolve(false),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
     recordLateAnswer: (answer) => send(() => ledger.recordLateAnswer(answer)),
-    closeRejected: (attemptId, rejection, evidence, grip) =>
-      send(() => ledger.closeRejected(attemptId, rejection, evidence, grip)),
+    closeRejected: (attemptId, rejection, evidence, laneLock) =>
+      send(() => ledger.closeRejected(attemptId, rejection, evidence, laneLock)),
     rejectUnsent: (receipt, rejection) => send(() => ledger.rejectUnsent(receipt, rejection)),
-    closeNotRegistered: (attemptId, evidence, grip) => send(() => ledger.closeNotRegistered(attemptId, evidence, grip)),
+    closeNotRegistered: (attemptId, evidence, laneLock) =>
+      send(() => ledger.closeNotRegistered(attemptId, evidence, laneLock)),
     closeUnknown: (attemptId, evidence, options) => send(() => ledger.closeUnknown(attemptId, evidence, options)),
     noteRefusal: (attemptId, evidence) => send(() => ledger.noteRefusal(relayId, attemptId, evidence)),
     postpone: (deviceId, wait) => send(() => ledger.postpone(deviceId, wait)),
     beginSettle: (deviceId, afterMs, reason) => send(() => ledger.beginSettle(relayId, deviceId, { afterMs, reason })),
-    endSettle: (deviceId, baseline, grip) => send(() => ledger.endSettle(deviceId, baseline, grip)),
+    endSettle: (deviceId, baseline, laneLock) => send(() => ledger.endSettle(deviceId, baseline, laneLock)),
     saveReading: (deviceId, baseline, calibration) => send(() => ledger.saveReading(deviceId, baseline, calibration)),
     markShared: (deviceId, reason) => send(() => ledger.markShared(deviceId, reason)),
     setDeviceState: (deviceId, state, reason) => send(() => ledger.setDeviceState(deviceId, state, reason)),
@@ -114,10 +115,10 @@ export function storeOver(ledger: LaneLedger, relayId: string, send: <T>(apply: 
 
 interface Session {
   pid: number;
-  /** What the client believes. */
+  /** The client's view. */
   alive: boolean;
   onServer: boolean;
-  /** Calls that hang until the client learns that nobody answers any more. */
+  /** Calls that hang until the client detects that no answer will come. */
   hanging: (() => void)[];
 }
 
@@ -149,7 +150,7 @@ export class SimulatedLocks implements LaneLocks {
     this.server.endSession(this.session.pid);
   }
 
-  async tryTake(lockNumber: number): Promise<LaneGrip | null> {
+  async tryTake(lockNumber: number): Promise<LaneLockHandle | null> {
     const { session } = this;
     if (!session?.alive || this.inHand.has(lockNumber)) return null;
     this.inHand.add(lockNumber);
@@ -159,12 +160,12 @@ export class SimulatedLocks implements LaneLocks {
       locks.set(lockNumber, session.pid);
       return true;
     });
-    if (taken) return this.gripOn(session, lockNumber);
+    if (taken) return this.handleOn(session, lockNumber);
     this.inHand.delete(lockNumber);
     return null;
   }
 
-  private gripOn(session: Session, lockNumber: number): LaneGrip {
+  private handleOn(session: Session, lockNumber: number): LaneLockHandle {
     const { locks } = this.server.ledger;
     return {
       lockNumber,

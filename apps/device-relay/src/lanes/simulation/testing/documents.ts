@@ -9,7 +9,7 @@ import {
 } from '#fiscal-domain';
 import type { Chance } from './chance.js';
 
-/** Few prices, one of them most of the time, so that receipts of equal sums, the hardest to tell apart, are the rule. */
+/** Few prices, one of them most of the time, so that receipts of equal sums, the hardest to distinguish, are the rule. */
 const PRICES_TIYIN = [500_000, 500_000, 500_000, 1_250_000, 9_990_000];
 
 /** A document as the gateway stores it; its line's name carries the receipt's id to the judge. */

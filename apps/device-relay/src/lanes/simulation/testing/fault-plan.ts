@@ -155,7 +155,7 @@ function peopleAct(world: World): void {
     );
   });
   again(world, [20, 60], () => {
-    // A cashier once sells where nobody should; the receipts after it are believed no longer.
+    // A cashier once sells where no one should; the receipts after it no longer count as proven.
     const register = world.registers.get('dev-6')!;
     if (!chance.happens(0.03) || register.asleep) return;
     world.fault('foreign sale', register.deviceId);

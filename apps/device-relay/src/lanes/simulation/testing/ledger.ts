@@ -9,7 +9,7 @@ import {
   type LateAnswer,
   type LateRegistration,
 } from '#ledger';
-import type { DeviceStateName, LaneGrip, LaneSnapshot } from '../../ports.js';
+import type { DeviceStateName, LaneLockHandle, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
 import type { Promises } from './promises.js';
@@ -184,9 +184,9 @@ export class LaneLedger {
     return 'duplicate_suspected';
   }
 
-  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, grip: LaneGrip): boolean {
+  closeRejected(attemptId: string, rejection: Rejection, evidence: AttemptEvidence, laneLock: LaneLockHandle): boolean {
     const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open' || !this.holds(grip)) return false;
+    if (attempt?.state !== 'open' || !this.holds(laneLock)) return false;
     const receipt = this.closeAttempt(attempt, 'rejected', { rejection, ...evidence });
     this.move(receipt, 'rejected', rejection.code);
     this.promises.givenUp(receipt);
@@ -203,9 +203,9 @@ export class LaneLedger {
     return true;
   }
 
-  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, grip: LaneGrip): boolean {
+  closeNotRegistered(attemptId: string, evidence: AttemptEvidence, laneLock: LaneLockHandle): boolean {
     const attempt = this.attempts.get(attemptId);
-    if (attempt?.state !== 'open' || !this.holds(grip)) return false;
+    if (attempt?.state !== 'open' || !this.holds(laneLock)) return false;
     const receipt = this.closeAttempt(attempt, 'not_registered', evidence);
     this.promises.calledBack(receipt, this.devices.get(receipt.deviceId)!.keyed);
     this.move(receipt, 'accepted');
@@ -244,8 +244,8 @@ export class LaneLedger {
     this.touch(deviceId, { dueAtMs: until, settlingRelay: relayId, settleUntilMs: until });
   }
 
-  endSettle(deviceId: string, baseline: Baseline, grip: LaneGrip): void {
-    if (!this.holds(grip)) return;
+  endSettle(deviceId: string, baseline: Baseline, laneLock: LaneLockHandle): void {
+    if (!this.holds(laneLock)) return;
     this.note(`${deviceId} is settled at ${baseline.reading?.sequence}`);
     const settled = { mustSettle: false, settlingRelay: null, settleUntilMs: null, dueAtMs: null };
     this.touch(deviceId, { baseline, lastKnown: null, ...settled });
@@ -299,7 +299,7 @@ export class LaneLedger {
   }
 
   /** As pg_locks says. */
-  private holds({ lockNumber, backendPid }: LaneGrip): boolean {
+  private holds({ lockNumber, backendPid }: LaneLockHandle): boolean {
     return this.locks.get(lockNumber) === backendPid;
   }
 

@@ -16,7 +16,7 @@ export class SimulatedProcess {
     private readonly time: VirtualTime,
     /** Its wall clock is wrong by this much. */
     private readonly wallOffsetMs: number,
-    /** Told of every call that leaves the process: a good moment for something to go wrong. */
+    /** Called on every call that leaves the process: a good moment for something to go wrong. */
     private readonly onCall: () => void = () => undefined,
   ) {}
 

@@ -1,9 +1,9 @@
 import type { Trace } from './chance.js';
 import type { AttemptRow, ReceiptRow } from './ledger-rows.js';
 
-/** One document in a fiscal module, whoever sold it. */
+/** One document in a fiscal module, whatever program sold it. */
 export interface JournalEntry {
-  /** Null: sold by somebody else. */
+  /** Null: not sold by the gateway. */
   receiptId: string | null;
   deviceId: string;
   terminalId: string;
@@ -60,7 +60,7 @@ export class Promises {
   }
 
   private checkOrder(receipt: ReceiptRow): void {
-    // A receipt that nobody vouches for, or that an operator sent again, has left the order of its lane.
+    // A receipt without proof, or that an operator sent again, has left the order of its lane.
     if (receipt.status === 'unknown' || receipt.sentAgainByOperator) return;
     const last = this.lastPlace.get(receipt.deviceId);
     if (last && last.place > receipt.place)
@@ -91,7 +91,7 @@ export class Promises {
     this.breaks(`${receipt.id} is ${receipt.status}, but it is in the journal`, receipt);
   }
 
-  /** Nobody may be left alone with an unknown receipt: what was known before, and why it is not enough. */
+  /** An unknown receipt must carry its facts: what was known before, and why it is not enough. */
   unknown(receipt: ReceiptRow, attempt: AttemptRow): void {
     const { outcome } = attempt;
     const reasons = ['difference', 'why', 'reason']

@@ -11,7 +11,7 @@ export interface RegisterFaults {
   lostAnswer: number;
   /** It sleeps on its way, or inside, before it is worked on. */
   lateRequest: number;
-  /** It is worked on at once and answered after everybody has gone. */
+  /** It is worked on at once and answered after every caller has gone. */
   lateAnswer: number;
   /** An answer that says nothing, before or after registering. */
   oddAnswer: number;
@@ -32,7 +32,7 @@ interface Line {
   /** The attempt that is open for this receipt in the ledger, for the judge. */
   openAttemptOf: (deviceId: string) => string;
   count: (fault: string) => void;
-  /** Taken before chance; the sender hears of nothing before its deadline. */
+  /** Taken before chance; the sender receives nothing before its deadline. */
   script?: Scripted[];
 }
 
@@ -147,7 +147,7 @@ export class SimulatedLine implements Register {
       const scripted = this.line.script?.shift();
       const fate = scripted?.fate ?? this.drawFate();
       if (fate !== 'well') this.line.count(fate);
-      // Half of the lost ones are told at once by a reset: the request may still be at work then.
+      // Half of the lost ones are reported at once by a reset: the request may still be at work then.
       if (fate !== 'well' && !scripted && chance.happens(0.5))
         time.after(chance.between(1, 30), () => finish({ kind: 'unclear', reason: 'reset' }));
       if (fate === 'lost request') return;
@@ -192,7 +192,7 @@ export class SimulatedLine implements Register {
 
   private oddAnswer(): RegisterAnswer {
     return this.line.chance.pick<RegisterAnswer>([
-      // Only of a register that is not ours: the counters tell whether it is true.
+      // Only of a register that is not ours: the counters show whether it is true.
       ...(this.register.kind.keyed ? [] : [LIE]),
       { kind: 'unclear', reason: 'unreadable', httpStatus: 200 },
       { kind: 'unclear', reason: 'contradiction', httpStatus: 500 },

@@ -33,7 +33,7 @@ interface Sums {
   vat: number;
 }
 
-/** The register's program with its fiscal module: what it answers and what it remembers, not how that gets there. */
+/** The register's program with its fiscal module: what it answers and what it stores, not how that gets there. */
 export class RegisterModel {
   shiftOpen = true;
   /** A code with which it refuses every fiscal call. */
@@ -104,17 +104,17 @@ export class RegisterModel {
   whenAwakeFor(ms: number, run: () => void): void {
     const goal = this.awakeClock() + ms;
     const { modules } = this;
-    const look = (): void => {
+    const check = (): void => {
       if (modules !== this.modules) return;
       if (this.awakeSinceMs === null) {
-        this.wakers.push(look);
+        this.wakers.push(check);
         return;
       }
       const leftMs = goal - this.awakeClock();
-      if (leftMs > 0.001) this.world.time.after(leftMs, look);
+      if (leftMs > 0.001) this.world.time.after(leftMs, check);
       else run();
     };
-    look();
+    check();
   }
 
   status(): LocalStatus {
@@ -158,7 +158,7 @@ export class RegisterModel {
     return this.answerWith(registered);
   }
 
-  /** Somebody else sells here: a cashier on the same register. */
+  /** Another seller: a cashier on the same register. */
   sellForeign(request: LocalReceiptRequest): void {
     this.append(request);
   }

@@ -48,7 +48,7 @@ export class SimulatedRelay {
     const registers = parts.registersOf(this.process);
     const pause = (ms: number): Promise<void> =>
       this.process.external((resolve) => time.after(ms, () => resolve(undefined)));
-    const notices = { tell: () => undefined };
+    const notices = { notify: () => undefined };
     this.answers = new RecordAnswer(store, parts.spool, { logger, pause });
     this.replays = new ReplayAnswers(parts.spool, this.answers, notices, logger);
     const world = { store, locks: this.locks, registers, notices, answers: this.answers };
@@ -94,8 +94,8 @@ export class SimulatedRelay {
       if (!this.process.alive) return;
       if (this.process.running && !server.down) {
         for (const deviceId of server.ledger.overdueLanes(this.id, OVERDUE_MS, LANES_PER_SWEEP)) {
-          const hasRoom = this.runner.roomOf(merchantOf(deviceId)) > 0;
-          if (hasRoom && !this.runner.isInHand(deviceId)) this.wake(deviceId);
+          const hasCapacity = this.runner.capacityOf(merchantOf(deviceId)) > 0;
+          if (hasCapacity && !this.runner.isInHand(deviceId)) this.wake(deviceId);
         }
       }
       this.sweepAfter(SWEEP_EVERY_MS * server.chance.between(0.75, 1.25));

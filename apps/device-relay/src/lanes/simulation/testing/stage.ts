@@ -56,7 +56,7 @@ export class Stage {
     return register;
   }
 
-  /** @returns the receipt, which the first relay is told of at once */
+  /** @returns the receipt, of which the first relay is notified at once */
   accept(deviceId: string): ReceiptRow {
     this.receipts += 1;
     const id = `rcp-${this.receipts}`;

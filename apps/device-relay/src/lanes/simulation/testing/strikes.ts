@@ -37,7 +37,7 @@ function briefly(world: World, relay: SimulatedRelay): void {
   pause(world, relay, world.chance.between(900, 5_000));
 }
 
-/** Long enough for somebody else to settle what it has begun; then it goes on where it was. */
+/** Long enough for another relay to settle what it has begun; then it goes on where it was. */
 function forLong(world: World, relay: SimulatedRelay): void {
   const pauseMs = world.chance.between(10_000, 500_000);
   pause(world, relay, pauseMs);

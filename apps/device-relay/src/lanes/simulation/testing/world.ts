@@ -227,13 +227,13 @@ export class World {
     for (const relay of this.relays) relay.process.goOn(false);
     this.trace.note(this.time.nowMs, '! healed');
     const deadline = this.time.nowMs + HEALED_DEADLINE_MS;
-    const look = (): void => {
+    const check = (): void => {
       const { unfinished } = this.ledger;
       if (unfinished === 0) this.over = true;
       else if (this.time.nowMs > deadline) this.promises.breaks(`${unfinished} receipts never left their lane`);
-      else this.time.after(5_000, look);
+      else this.time.after(5_000, check);
     };
-    look();
+    check();
   }
 
   private result(): WorldResult {

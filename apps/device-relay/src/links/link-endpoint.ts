@@ -16,7 +16,7 @@ const HANDSHAKES = { total: 200, perKey: 50, reserved: 50 };
 /** Admissions at the same time: a thousand registers that come back together must not take every database connection. */
 const ADMISSIONS = { total: 3, perKey: 2, waitingPerKey: HANDSHAKES.perKey };
 
-export interface LinkDoorOptions {
+export interface LinkEndpointOptions {
   /** Host under which registers dial this relay (LINK_PUBLIC_URL). */
   relay: string;
   /** Peers whose `X-Forwarded-For` names the address that dials (TRUSTED_PROXIES). */
@@ -29,7 +29,7 @@ export interface LinkDoorOptions {
  * Where registers dial in: WebSocket upgrades on the relay's own port, the handshake, the verdict. Until a register has
  * proven who it is, it costs a bounded number of bytes and seconds.
  */
-export class LinkDoor {
+export class LinkEndpoint {
   private readonly sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -44,7 +44,7 @@ export class LinkDoor {
   constructor(
     private readonly repository: LinkRepository,
     private readonly sessions: LinkSessions,
-    private readonly options: LinkDoorOptions,
+    private readonly options: LinkEndpointOptions,
   ) {}
 
   attach(server: Server): void {
@@ -77,7 +77,7 @@ export class LinkDoor {
 
   private async welcome(link: WebSocket, socket: Duplex, address: string): Promise<void> {
     const stopCounting = boundBytes(socket);
-    link.on('error', (error) => this.options.logger.debug({ err: error }, 'a link broke at the door'));
+    link.on('error', (error) => this.options.logger.debug({ err: error }, 'a link broke at the endpoint'));
     try {
       await this.admit(link, address);
     } catch (error) {
@@ -109,14 +109,14 @@ export class LinkDoor {
     const { epoch, linkKeyId, enrolled, tookOverFrom } = admission;
     count(enrolled ? 'enrolled' : 'accepted');
     logger.info({ device_id: deviceId, epoch: String(epoch), enrolled, took_over_from: tookOverFrom }, 'linked');
-    if (tookOverFrom !== null) await this.repository.tellChanged(deviceId);
+    if (tookOverFrom !== null) await this.repository.notifyChanged(deviceId);
     if (this.closed || link.readyState !== link.OPEN) {
       link.close(CLOSE.restart, 'the relay stops');
       return this.repository.leave(deviceId, epoch);
     }
     giveVerdict(link, { type: 'accepted', epoch: String(epoch), heartbeatMs: HEARTBEAT_MS });
     this.sessions.add(link, { deviceId, epoch, linkKeyId });
-    // A revocation that was told between the admission and this moment found no link here to cut.
+    // A revocation that was published between the admission and this moment found no link here to cut.
     await this.sessions.verify([deviceId]);
   }
 }

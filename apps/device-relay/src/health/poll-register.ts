@@ -4,7 +4,7 @@ import type { CallAnswer, Register } from '../lanes/ports.js';
 import { readRegisterHeaders, type RegisterHeaders } from './register-headers.js';
 
 /** What a register says of itself, whether or not it can take receipts now. */
-export type Look =
+export type RegisterPoll =
   /** Away, or it answers nonsense. */
   | { kind: 'silent'; reason: string }
   /** It answers, and refuses even to say how it is: wrong key, module not initialised. */
@@ -14,10 +14,10 @@ export type Look =
   | ({ kind: 'seen'; status: LocalStatus; info: FmInfo } & RegisterHeaders);
 
 /**
- * GET /status and GET /fm/info. Unlike the lane's check it also looks at registers that are not activated or expired:
+ * GET /status and GET /fm/info. Unlike the lane's check it also reads registers that are not activated or expired:
  * their counters and resends still work. `known` must have been read before the call: a register only counts up.
  */
-export async function lookAtRegister(register: Register, known: Baseline | null): Promise<Look> {
+export async function pollRegister(register: Register, known: Baseline | null): Promise<RegisterPoll> {
   const status = await register.status();
   if (status.kind !== 'ok') return notSeen('GET /status', status);
   const info = await register.fmInfo();
@@ -27,7 +27,7 @@ export async function lookAtRegister(register: Register, known: Baseline | null)
   return { kind: 'seen', status: status.value, info: info.value, ...readRegisterHeaders(info.headers) };
 }
 
-function notSeen(call: string, answer: Exclude<CallAnswer<unknown>, { kind: 'ok' }>): Look {
+function notSeen(call: string, answer: Exclude<CallAnswer<unknown>, { kind: 'ok' }>): RegisterPoll {
   return answer.kind === 'refused'
     ? { kind: 'refused', code: answer.code, reason: `${answer.code}: ${answer.message}` }
     : { kind: 'silent', reason: `${call}: ${answer.reason}` };
