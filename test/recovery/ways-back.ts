@@ -50,7 +50,8 @@ export async function byDump(packaged: { bin: string; major: number }): Promise<
       adminUrl: url('postgres', name),
       drop: () => Promise.resolve(),
     },
-    keepPoint: () => Promise.resolve(server.tool('pg_dump', ['--format=custom', '--file', file, url('postgres', name)])),
+    keepPoint: () =>
+      Promise.resolve(server.tool('pg_dump', ['--format=custom', '--file', file, url('postgres', name)])),
     goBack: async () => {
       await sql(server, `DROP DATABASE ${name} WITH (FORCE)`);
       await sql(server, `CREATE DATABASE ${name} OWNER fiscal_owner`);
