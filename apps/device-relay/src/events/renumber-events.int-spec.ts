@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { createLogger } from '#runtime';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createTestDatabase, earlierTransactionsEnded, type TestDatabase } from '#database/testing';
 import { holdAfterRestore } from '../lanes/hold-after-restore.js';
 import { RenumberEvents } from './renumber-events.js';
 
@@ -67,6 +67,7 @@ test('taking lanes touches no event; readers wait until all have their number, t
   }
   expect(batches).toBe(7);
   await publish('evt_newer');
+  await earlierTransactionsEnded(session);
   const seen: string[] = [];
   for (let after = 0n; ;) {
     const page = await readAfter(after);
@@ -116,5 +117,6 @@ test('put back once more before it was done: it begins anew', async () => {
   await holdAfterRestore(session, logger);
   const renumber = new RenumberEvents(prisma, logger);
   while (await renumber.run());
+  await earlierTransactionsEnded(session);
   expect((await readAfter(0n, 2_000)).map(({ id }) => id)).toHaveLength(COPIED + 1);
 });

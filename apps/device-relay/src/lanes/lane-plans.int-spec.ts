@@ -1,6 +1,7 @@
 // Promise: what a lane costs does not depend on what waits in others, on what the planner assumes, or on a snapshot that stays open.
 import pg from 'pg';
 import { PrismaService } from '#database';
+import { createQuietDatabase } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
 import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
@@ -21,7 +22,8 @@ let prisma: PrismaService;
 let lane: LaneRepository;
 
 beforeAll(async () => {
-  rows = await LaneRows.start();
+  // What is dead is visited while any transaction of the server is older: also of the tests that run beside this one.
+  rows = await LaneRows.start(createQuietDatabase);
   admin = new pg.Client({ connectionString: rows.database.adminUrl });
   await admin.connect();
   for (const table of ['receipts', 'attempts'])

@@ -2,3 +2,4 @@
 export { startOwnServer, type OwnServer } from './own-server.js';
 export { sampleDocument } from './sample-document.js';
 export { createTestDatabase, type TestDatabase } from './test-database.js';
+export { createQuietDatabase, earlierTransactionsEnded } from './quiet-database.js';

@@ -47,8 +47,9 @@ export class LaneRows {
     this.session = sql;
   }
 
-  static async start(): Promise<LaneRows> {
-    const database = await createTestDatabase();
+  /** @param create where the database is; default: on the server that all tests share */
+  static async start(create: () => Promise<TestDatabase> = createTestDatabase): Promise<LaneRows> {
+    const database = await create();
     const sql = new pg.Client({ connectionString: database.ownerUrl });
     await sql.connect();
     const rows = new LaneRows(database, sql);

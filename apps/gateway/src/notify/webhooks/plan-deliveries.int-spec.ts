@@ -1,7 +1,7 @@
 // Promise: every merchant's events become deliveries in their turn, whatever backlog or fault others have.
 import pg from 'pg';
 import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { createTestDatabase, earlierTransactionsEnded, type TestDatabase } from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { EventHorizon } from '../events/event-horizon.js';
 import { PlanDeliveries } from './plan-deliveries.js';
@@ -42,6 +42,7 @@ async function publish(merchantIds: readonly string[], events: number): Promise<
     INSERT INTO events (id, merchant_id, type, subject_id, data)
     SELECT 'evt_' || m.id || nextval('lane_place_seq'), m.id, 'device.online', 'dev_' || n, '{}'
       FROM unnest(${[...merchantIds]}::text[]) AS m(id), generate_series(1, ${events}::int) AS n`;
+  await earlierTransactionsEnded(owner);
 }
 
 async function withDeliveries(merchantIds: readonly string[]): Promise<string[]> {
