@@ -222,7 +222,7 @@ describe('starting', () => {
     const env = { DATABASE_URL: system.database.url, SECRETS_KEY: system.secretsKey, LOG_LEVEL: 'silent' };
     const ended = await startBadly(program, { ...env, GATEWAY_PORT: port, RELAY_PORT: port });
     taken.close();
-    expectOneSentence(ended, new RegExp(`port is in use.*${port}`));
+    expectOneSentence(ended, new RegExp(`:${port} is in use`));
   });
 });
 

@@ -8,6 +8,7 @@ import type { Watch } from './watch.js';
 /** More than there are places for closings or resends. */
 const TILLS_OF_A = 120;
 const MINUTE = 60_000;
+const DEVICES_OF_A = Array.from({ length: TILLS_OF_A }, (_, till) => `dev_a${till}`);
 let rig: WatchRig;
 let relay: Watch;
 
@@ -86,12 +87,27 @@ test('comparison after a restore: the other merchant’s register is among the f
     SELECT id, 'counters', now(), now() - CASE id WHEN 'dev_b' THEN interval '1 s' ELSE interval '1 min' END
       FROM devices`);
   const checks = new RestoreChecksRepository(rig.prisma);
-  const first = await checks.claimDue(500, MINUTE, { free: 50, kept: 5, held: new Map() });
+  const first = await checks.claimDue(MINUTE, { free: 50, kept: 5, held: new Map() });
   expect(countByMerchant(first)).toEqual({ mer_1: 44, mer_b: 1 });
   // Everything in hand is of one merchant, and one place is left: it is not for that merchant.
-  expect(await checks.claimDue(500, MINUTE, { free: 1, kept: 1, held: new Map([['mer_1', 49]]) })).toEqual([]);
-  const more = await checks.claimDue(500, MINUTE, { free: 50, kept: 5, held: new Map([['mer_1', 1]]) });
+  expect(await checks.claimDue(MINUTE, { free: 1, kept: 1, held: new Map([['mer_1', 49]]) })).toEqual([]);
+  const more = await checks.claimDue(MINUTE, { free: 50, kept: 5, held: new Map([['mer_1', 1]]) });
   expect(countByMerchant(more)).toEqual({ mer_1: 45 });
+  expect(await checks.claimDue(MINUTE, { free: 50, kept: 5, held: new Map() }, [...DEVICES_OF_A])).toEqual([]);
+  await rig.sql.query('DELETE FROM restore_checks');
+});
+
+test('comparison after a restore: one register with much to compare does not fill the round', async () => {
+  await rig.sql.query(`
+    INSERT INTO restore_checks (device_id, receipt_id, attempt_id, method, restored_at, due_at)
+    SELECT 'dev_a0', 'rcp_' || n, 'att_' || n, 'key', now(), now() - interval '1 min' FROM generate_series(1, 700) AS n
+    UNION ALL SELECT 'dev_b', 'rcp_b', 'att_b', 'key', now(), now() - interval '1 min'`);
+  const claimed = await new RestoreChecksRepository(rig.prisma).claimDue(MINUTE, {
+    free: 50,
+    kept: 5,
+    held: new Map(),
+  });
+  expect(countByMerchant(claimed)).toEqual({ mer_1: 100, mer_b: 1 });
   await rig.sql.query('DELETE FROM restore_checks');
 });
 

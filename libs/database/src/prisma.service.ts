@@ -115,7 +115,8 @@ export class PrismaService extends PrismaClient {
     if (!this.pool.ended) await this.pool.end();
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** In the last phase of a stop: what is in hand is recorded in the phases before. */
+  async onApplicationShutdown(): Promise<void> {
     await this.$disconnect();
   }
 }

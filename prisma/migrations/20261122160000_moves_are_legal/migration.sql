@@ -4,6 +4,10 @@
 -- The conditions of the triggers are short on purpose: PostgreSQL reads a condition anew for each statement, and a function is
 -- kept ready by its session. What is not a move calls nothing.
 
+-- attempts_move_legally says of all states what it said of one. First, because it alone waits for readers, too: nothing else is locked yet.
+DROP TRIGGER attempts_registered_stay ON attempts;
+DROP FUNCTION attempts_registered_stay();
+
 CREATE FUNCTION receipts_move_legally() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF (CASE OLD.status
@@ -88,7 +92,3 @@ END
 $$;
 CREATE TRIGGER payment_refunds_move_legally BEFORE UPDATE OF state ON payment_refunds
   FOR EACH ROW WHEN (NEW.state <> OLD.state) EXECUTE FUNCTION payment_refunds_move_legally();
-
--- It said of one state what attempts_move_legally says of all.
-DROP TRIGGER attempts_registered_stay ON attempts;
-DROP FUNCTION attempts_registered_stay();

@@ -16,8 +16,7 @@ import { later, Places, SILENT_AFTER_MS, type Place } from '../places.js';
 import type { ClaimedCheck, RestoreChecksRepository } from './restore-checks.repository.js';
 import { standsAsCopied } from './stands-as-copied.js';
 
-/** Checks taken at a time, and registers that are asked at the same time. */
-const BATCH = 500;
+/** Registers that are asked at the same time. */
 const REGISTERS = 50;
 const ASIDE = 2_000;
 /** Longer than a batch takes at one register. */
@@ -50,8 +49,7 @@ interface Compared {
  * has goes back into its lane; what one has is registered; the rest is for a person (docs/adr/0017-held-after-restore.md).
  */
 export class CompareRegisters {
-  /** By the merchant whose register it is. */
-  private readonly running = new Map<Promise<void>, string>();
+  private readonly running = new Map<Promise<void>, { deviceId: string; merchantId: string }>();
   private readonly places = new Places({ places: REGISTERS, aside: ASIDE, isDivided: true });
 
   constructor(
@@ -64,11 +62,12 @@ export class CompareRegisters {
   async beginDue(): Promise<boolean> {
     const shares = this.shares();
     if (shares.free === 0) return false;
-    const claimed = await this.checks.claimDue(BATCH, LEASE_MS, shares);
+    const running = [...this.running.values()].map(({ deviceId }) => deviceId);
+    const claimed = await this.checks.claimDue(LEASE_MS, shares, running);
     const byDevice = new Map<string, ClaimedCheck[]>();
     for (const check of claimed) byDevice.set(check.deviceId, [...(byDevice.get(check.deviceId) ?? []), check]);
     for (const checks of byDevice.values()) this.begin(checks);
-    return claimed.length === BATCH || byDevice.size === shares.free;
+    return byDevice.size === shares.free;
   }
 
   /** What is under way has ended. */
@@ -77,7 +76,7 @@ export class CompareRegisters {
   }
 
   private shares(): DueShares {
-    const merchants = new Set(this.running.values());
+    const merchants = new Set([...this.running.values()].map(({ merchantId }) => merchantId));
     const held = new Map([...merchants].map((merchantId) => [merchantId, this.places.loadOf(merchantId)]));
     return { free: this.places.free, kept: keptOf(REGISTERS), held };
   }
@@ -92,7 +91,7 @@ export class CompareRegisters {
         this.logger.warn({ err: error, device_id: deviceId }, 'comparison after the restore failed'),
       )
       .finally(() => this.running.delete(work));
-    this.running.set(work, merchantId);
+    this.running.set(work, { deviceId, merchantId });
   }
 
   private async inPlace(merchantId: string, work: () => Promise<void>): Promise<void> {

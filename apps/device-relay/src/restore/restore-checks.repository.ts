@@ -16,6 +16,8 @@ export interface ClaimedCheck {
 /** Longer without an answer, and a request may have slept there unnoticed. */
 const LONGEST_GAP_SECONDS = 30;
 const RELEASED_AT_ONCE = 500;
+/** Of one register at a time: the others have their turn between. */
+const CHECKS_OF_A_REGISTER = 100;
 
 /** The rows of the comparison after a restore. Due times are on the database's clock. */
 @Injectable()
@@ -25,19 +27,26 @@ export class RestoreChecksRepository {
   /**
    * Takes checks that are due, of so many registers as there are places, merchants in turn; a relay that dies gives them back when the
    * lease is over.
+   *
+   * @param running registers that are being compared here
    */
-  async claimDue(limit: number, leaseMs: number, shares: DueShares): Promise<ClaimedCheck[]> {
+  async claimDue(leaseMs: number, shares: DueShares, running: readonly string[] = []): Promise<ClaimedCheck[]> {
     const isDue = Prisma.sql`c.verdict IS NULL AND c.due_at <= now() AND (c.method = 'key' OR c.attempt_id IS NULL)`;
     const devices = Prisma.sql`
       SELECT d.id, d.merchant_id, min(c.due_at) AS due_at
-        FROM restore_checks c JOIN devices d ON d.id = c.device_id WHERE ${isDue} GROUP BY d.id`;
+        FROM restore_checks c JOIN devices d ON d.id = c.device_id
+       WHERE ${isDue} AND d.id <> ALL(${[...running]}::text[]) GROUP BY d.id`;
     return this.prisma.$queryRaw<ClaimedCheck[]>`
       UPDATE restore_checks SET due_at = now() + make_interval(secs => ${leaseMs / 1_000})
         FROM devices
        WHERE devices.id = restore_checks.device_id
-         AND restore_checks.id IN (SELECT c.id FROM restore_checks c
-                     WHERE ${isDue} AND c.device_id IN (${inTurn(devices, shares)})
-                     ORDER BY c.due_at, c.device_id LIMIT ${limit} FOR UPDATE OF c SKIP LOCKED)
+         AND restore_checks.id IN (
+           SELECT c.id FROM restore_checks c
+            WHERE c.id IN (SELECT id FROM (
+                    SELECT c.id, row_number() OVER (PARTITION BY c.device_id ORDER BY c.due_at) AS place
+                      FROM restore_checks c WHERE ${isDue} AND c.device_id IN (${inTurn(devices, shares)})
+                  ) placed WHERE place <= ${CHECKS_OF_A_REGISTER})
+              AND ${isDue} FOR UPDATE OF c SKIP LOCKED)
       RETURNING restore_checks.id, device_id AS "deviceId", devices.merchant_id AS "merchantId", receipt_id AS "receiptId",
                 CASE WHEN seen_at > now() - make_interval(secs => ${LONGEST_GAP_SECONDS})
                      THEN extract(epoch FROM now() - answered_at)::float8 * 1000 END AS "answeredAgoMs"`;
