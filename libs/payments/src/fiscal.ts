@@ -10,7 +10,7 @@ export interface ProviderDocument {
   compactTime: string;
 }
 
-/** Which of the two documents of a payment is looked for. */
+/** Which of the two documents of a payment is wanted. */
 export interface WantedDocument {
   which: 'sale' | 'refund';
   /** The sale's, where it is known: some providers have one place for both. */
@@ -28,7 +28,7 @@ export type FiscalLines = readonly ReceiptLine[];
 export interface LineForm {
   fractions: boolean;
   discounts: boolean;
-  /** Goods that are sold for somebody else. */
+  /** Goods that are sold for another seller. */
   commission: readonly ('tin' | 'pinfl')[];
 }
 
@@ -48,22 +48,22 @@ export function unsayable(line: FiscalLines[number], form: LineForm): Unsayable 
   return { field: 'commission', detail: kinds };
 }
 
-/** What a provider tells of its document; null when it is not enough to name it by. */
-export function providerDocument(told: {
+/** The document that a provider reports; null when the report does not identify it. */
+export function providerDocument(reported: {
   url: string | null;
   terminalId: string | null;
   receiptSeq: string | null;
   fiscalSign: string | null;
   compactTime: string | null;
 }): ProviderDocument | null {
-  const link = told.url === null ? null : parseVerificationLink(told.url);
+  const link = reported.url === null ? null : parseVerificationLink(reported.url);
   // The link says it all; its own words count only where it is another kind of link, or none.
-  if (link && told.url !== null) return { ...link, url: told.url };
-  const { terminalId, receiptSeq, fiscalSign, compactTime } = told;
+  if (link && reported.url !== null) return { ...link, url: reported.url };
+  const { terminalId, receiptSeq, fiscalSign, compactTime } = reported;
   if (terminalId === null || fiscalSign === null || compactTime === null) return null;
   if (receiptSeq === null || !/^[1-9]\d{0,15}$/.test(receiptSeq) || !Number.isSafeInteger(Number(receiptSeq)))
     return null;
   if (parseTashkentCompact(compactTime) === null) return null;
   const named = { terminalId, receiptSeq: Number(receiptSeq), fiscalSign, compactTime };
-  return { ...named, url: told.url ?? buildVerificationLink('https://ofd.soliq.uz/check', named) };
+  return { ...named, url: reported.url ?? buildVerificationLink('https://ofd.soliq.uz/check', named) };
 }

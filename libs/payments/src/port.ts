@@ -39,10 +39,10 @@ export interface ProviderCapabilities {
   /** Flows whose receipt the provider can register. */
   readonly fiscalFlows: readonly PaymentFlow[];
   readonly markingSupported: boolean;
-  /** How the provider's own document of a sale gets here: it calls us, or we look for it. Null: not at all. */
-  readonly providerDocuments: 'told' | 'fetched' | null;
-  /** The same of a refund's. Null: a person has to give it. */
-  readonly refundDocuments: 'told' | 'fetched' | null;
+  /** How the provider's own document of a sale gets here: the provider calls us, or we ask for it. Null: not at all. */
+  readonly providerDocuments: 'reported' | 'fetched' | null;
+  /** The same for a refund's document. Null: a person has to give it. */
+  readonly refundDocuments: 'reported' | 'fetched' | null;
   /** Flows whose payment there can be given the fiscal link. */
   readonly linkFlows: readonly PaymentFlow[];
   readonly amountUnit: 'tiyin' | 'som';
@@ -50,7 +50,7 @@ export interface ProviderCapabilities {
   readonly qrPaymentProvider: number | null;
 }
 
-/** What a provider is told of a payment. */
+/** What a provider receives about a payment. */
 export interface PaymentOrder {
   /** Our payment's id: the reference that the provider keeps. */
   ourRef: string;
@@ -94,7 +94,7 @@ export interface PaymentRef {
 
 /** Where the money is, as a provider says. */
 export type MoneyStatus =
-  /** Nobody there knows the payment. */
+  /** The provider does not know the payment. */
   | 'not_found'
   /** Waits for the customer. */
   | 'pending'
@@ -142,8 +142,8 @@ export interface PaymentEvidence {
 }
 
 /**
- * What became of one call. `unsent`: nothing was done (not a byte left, or it was turned away at the door), the same may be
- * tried again. `unknown`: it may have happened; only reading the status tells. A code that the provider's list does not call definitive is `unknown`.
+ * What became of one call. `unsent`: nothing was done (not a byte left, or the provider refused it unexamined), the same may be
+ * tried again. `unknown`: it may have happened; only the status shows it. A code that the provider's list does not call definitive is `unknown`.
  */
 export type CallOutcome =
   | StatusFacts
@@ -184,7 +184,7 @@ export interface PaymentProvider {
   attachLink?(ref: PaymentRef, link: FiscalLink): Promise<CallOutcome>;
   /** Hands in what the provider is to register. Only where it does so at all, once. */
   submitLines?(ref: PaymentRef, lines: FiscalLines, totalTiyin: number): Promise<CallOutcome>;
-  /** Looks for a document of the provider's: a status with or without it. */
+  /** Asks for the provider's own document: a status with or without it. */
   fetchDocument?(ref: PaymentRef, wanted: WantedDocument): Promise<CallOutcome>;
 }
 

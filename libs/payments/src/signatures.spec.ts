@@ -1,4 +1,4 @@
-// Nobody but the provider can tell us that money came: each signature is the one that its documentation gives.
+// Only the provider can report that money came: each signature is the one that its documentation gives.
 import { atmosSign } from './atmos/atmos.signature.js';
 import { clickAuth, clickSignature, isClickSigned } from './click/click.signature.js';
 import { multicardScheme, multicardSuccessSign, multicardWebhookSign } from './multicard/multicard.signature.js';
@@ -65,7 +65,7 @@ describe('Multicard', () => {
     ...{ uuid: 'e60d8ebc-b9fe-11ef-b159-005056b4367d', storeId: '6', invoiceId: '2024864028760', amount: '20000' },
   };
 
-  it('signs both schemes as in the vectors and tells them apart', () => {
+  it('signs both schemes as in the vectors and distinguishes them', () => {
     const success = multicardSuccessSign(signed, 'SECRET123');
     const webhook = multicardWebhookSign(signed, 'SECRET123');
     expect(success).toBe('e3958442902981dd796a3b0ccdc61f08');

@@ -1,4 +1,4 @@
-/** Reading of foreign JSON: nothing about it is believed before it was looked at. */
+/** Reading of foreign JSON: every value is checked before it is used. */
 export type WireObject = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is WireObject {

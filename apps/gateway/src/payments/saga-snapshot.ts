@@ -35,10 +35,10 @@ function documentsOf(
   submitsLines: boolean,
 ): SagaSnapshot['documents'] {
   // Some take the lines with the payment itself.
-  const toFetch = facts.lines_submitted || !submitsLines ? 'look' : 'submit';
+  const toFetch = facts.lines_submitted || !submitsLines ? 'fetch' : 'submit';
   return {
     next: providerDocuments === 'fetched' ? toFetch : 'await',
-    nextRefund: refundDocuments === 'fetched' ? 'look' : 'await',
+    nextRefund: refundDocuments === 'fetched' ? 'fetch' : 'await',
     sale: facts.fiscal_documents?.sale !== undefined,
     refund: facts.fiscal_documents?.refund !== undefined,
     isOverdue: facts.now.getTime() - facts.state_since.getTime() > DOCUMENT_PATIENCE_MS,

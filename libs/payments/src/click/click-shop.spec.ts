@@ -1,4 +1,4 @@
-// Click is answered as its documentation wants, and a sum is confirmed once, however often it is told.
+// Click is answered as its documentation wants, and a sum is confirmed once, however often Click reports it.
 import { clickSignature } from './click.signature.js';
 import { decideClick, type ClickAttempt, type ClickOrder } from './click-shop.decision.js';
 import { clickAnswer, readClickRequest, type ClickCommand } from './click-shop.wire.js';

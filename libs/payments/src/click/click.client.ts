@@ -39,7 +39,7 @@ export interface ClickClientOptions {
 const PASS_SECONDS = 30;
 
 export const CLICK_CAPABILITIES: ProviderCapabilities = {
-  // Click Pass: unconfirmed, it lets go by itself.
+  // Click Pass: an unconfirmed hold ends by itself.
   flows: { token: 'charge', phone: 'invoice', qr: 'hold', none: 'inbound' },
   holdSeconds: PASS_SECONDS,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },

@@ -9,7 +9,7 @@ export function clickPaymentStatus(status: number | null): MoneyStatus {
   return status < 0 ? 'declined' : 'in_flight';
 }
 
-/** What an HTTP status says; null: the body tells. */
+/** What an HTTP status means; null: the body decides. */
 export function clickFailure(status: number): NoStatus | null {
   if (status === 200) return null;
   const detail = `HTTP ${String(status)}`;

@@ -35,8 +35,8 @@ export function multicardDocument(payment: WireObject, which: 'sale' | 'refund')
   for (const receipt of taxReceiptsIn(payment, 0)) {
     if ((receipt['is_refund'] === true || receipt['is_refund'] === 1) !== (which === 'refund')) continue;
     const [url, terminalId, fiscalSign] = ['qr_url', 'fm_num', 'f_num'].map((name) => textAt(receipt, name));
-    const told = { url: url ?? null, terminalId: terminalId ?? null, fiscalSign: fiscalSign ?? null };
-    const document = providerDocument({ ...told, receiptSeq: null, compactTime: null });
+    const reported = { url: url ?? null, terminalId: terminalId ?? null, fiscalSign: fiscalSign ?? null };
+    const document = providerDocument({ ...reported, receiptSeq: null, compactTime: null });
     if (document) return document;
   }
   return null;

@@ -31,7 +31,7 @@ export interface MulticardClientOptions {
   storeId: string;
   /** Some pages of the documentation name the other one. */
   tokenHeader?: 'authorization' | 'x-access-token';
-  /** How long a hold is asked for, minutes; short, so that one that nobody knows of lets go by itself. */
+  /** How long a hold is asked for, minutes; short, so that a hold unknown to us ends by itself. */
   holdMinutes?: number;
   /** Whether Multicard has enabled partial refunds for this store. */
   refundsParts?: boolean;
@@ -84,7 +84,7 @@ export class MulticardClient implements PaymentProvider {
     this.capabilities = multicardCapabilities({ refundsParts: options.refundsParts ?? false });
   }
 
-  /** A draft holds nothing; one that nobody knows of ends with its expiry. */
+  /** A draft holds nothing; one that is unknown to us ends with its expiry. */
   async prepare(order: PaymentOrder, flow: PaymentFlow, { token }: Instrument): Promise<CallOutcome> {
     const common = { store_id: this.storeId, amount: order.amountTiyin, invoice_id: order.ourRef };
     if (flow === 'hold') {
@@ -157,7 +157,7 @@ export class MulticardClient implements PaymentProvider {
     return answer.kind === 'data' ? statusOf('captured') : answer;
   }
 
-  /** The documents are told apart by what they say of themselves. */
+  /** A document names itself as the sale or the refund. */
   async fetchDocument(ref: PaymentRef, { which }: WantedDocument): Promise<CallOutcome> {
     const answer = await this.call('GET', `/payment/${idOf(ref)}`);
     if (answer.kind !== 'data') return answer;
@@ -180,7 +180,7 @@ export class MulticardClient implements PaymentProvider {
     return saysLines && isSayable ? multicardItems(saleLines, sellerTin) : [];
   }
 
-  /** Nobody has opened the invoice yet, or it was withdrawn. */
+  /** The customer has not opened the invoice yet, or it was withdrawn. */
   private async invoiceStatus(ref: PaymentRef): Promise<CallOutcome> {
     const answer = await this.call('GET', `/payment/invoice/${idOf(ref)}`);
     if (answer.kind === 'data') return statusOf('pending', { providerRef: ref.providerRef });
@@ -198,7 +198,7 @@ export class MulticardClient implements PaymentProvider {
     const answer = await this.exchange({ method, url, headers, ...(body && { body }) });
     if (answer.kind !== 'answered') return answer;
     if (answer.status === 401) {
-      // Turned away at the door: the next try brings a new token.
+      // Refused before anything was done: the next try brings a new token.
       this.token = null;
       return { kind: 'unsent', detail: 'the token was refused' };
     }
@@ -206,9 +206,9 @@ export class MulticardClient implements PaymentProvider {
   }
 
   private async currentToken(): Promise<string | Extract<MulticardAnswer, { detail: string }>> {
-    const soon = tashkentDateTime(this.nowMs() + TOKEN_MARGIN_MS);
+    const neededUntil = tashkentDateTime(this.nowMs() + TOKEN_MARGIN_MS);
     // Both are "YYYY-MM-DD HH:mm:ss" in Tashkent: they compare as text.
-    if (this.token && this.token.expiry > soon) return this.token.value;
+    if (this.token && this.token.expiry > neededUntil) return this.token.value;
     const { apiUrl, applicationId: application_id, secret } = this.options;
     const answer = await this.exchange({ method: 'POST', url: `${apiUrl}/auth`, body: { application_id, secret } });
     if (answer.kind !== 'answered') return { kind: 'unsent', detail: `no token: ${answer.detail}` };
@@ -231,7 +231,7 @@ export class MulticardClient implements PaymentProvider {
   }
 }
 
-/** "Not there" or "applied" may mean that it has happened already: the status tells. */
+/** "Not there" or "applied" may mean that it has happened already: the status shows it. */
 function readInstead(answer: Exclude<MulticardAnswer, { kind: 'data' }>): CallOutcome {
   return answer.kind === 'refused' ? { kind: 'unknown', detail: `${answer.code}: ${answer.detail}` } : answer;
 }

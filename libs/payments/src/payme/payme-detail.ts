@@ -28,7 +28,7 @@ export function paymeDetail(lines: FiscalLines): WireObject {
 
 export type PaymeFiscal =
   | { kind: 'document'; document: ProviderDocument }
-  /** The tax office did not take it, or too little is told to name it by. */
+  /** The tax office did not take it, or the fields do not identify it. */
   | { kind: 'refused'; detail: string }
   /** A field that has to be there is not, or makes no sense. */
   | { kind: 'unreadable'; field: string };

@@ -18,7 +18,7 @@ export interface PaymeTransaction {
   reason: number | null;
 }
 
-/** The order that the account names; null where nobody of this cashbox has it. */
+/** The order that the account names; null where this cashbox has no such order. */
 export interface PaymeOrder {
   amountTiyin: number;
   /** Waits for money, and no other transaction is at it. */
@@ -47,7 +47,7 @@ export type PaymeChange =
   | { kind: 'create'; atMs: number }
   | { kind: 'perform'; atMs: number }
   | { kind: 'cancel'; state: -1 | -2; atMs: number; reason: number }
-  /** Too old: cancelled with reason 4, whoever asks. */
+  /** Too old: cancelled with reason 4, at a repeated Create as at Perform. */
   | { kind: 'expire'; atMs: number };
 
 export interface PaymeDecision {
@@ -66,7 +66,7 @@ export function decidePayme(command: TransactionCommand, facts: PaymeFacts): Pay
     case 'CheckPerformTransaction': {
       const fault = orderFault(command.amountTiyin, facts, facts.order?.isPaid === true ? 'paid' : facts.busyCheck);
       const detail = facts.order?.detail ?? null;
-      return fault ?? said({ allow: true, ...(detail && { detail }) });
+      return fault ?? answered({ allow: true, ...(detail && { detail }) });
     }
     case 'CreateTransaction':
       return decideCreate(command, facts);
@@ -75,7 +75,7 @@ export function decidePayme(command: TransactionCommand, facts: PaymeFacts): Pay
     case 'CancelTransaction':
       return decideCancel(command.reason, facts);
     case 'CheckTransaction':
-      return facts.transaction ? said({ ...paymeReport(facts.transaction) }) : refused('transaction');
+      return facts.transaction ? answered({ ...paymeReport(facts.transaction) }) : refused('transaction');
   }
 }
 
@@ -101,7 +101,7 @@ function decideCreate(
     // A repeat names what it repeats; another sum or order under the same id is none.
     if (known.account !== account) return refused('account', facts.accountField);
     if (known.amountTiyin !== amountTiyin) return refused('amount');
-    return isExpired(known, nowMs) ? expired(nowMs) : said(createResult(known));
+    return isExpired(known, nowMs) ? expired(nowMs) : answered(createResult(known));
   }
   // The sandbox tests this one.
   const fault = orderFault(amountTiyin, facts, 'impossible');
@@ -116,7 +116,7 @@ function decideCreate(
 
 function decidePerform({ transaction: known, isClosed, nowMs }: PaymeFacts): PaymeDecision {
   if (!known) return refused('transaction');
-  if (known.state === 2) return said(performResult(known));
+  if (known.state === 2) return answered(performResult(known));
   if (known.state !== 1) return refused('impossible');
   if (isExpired(known, nowMs)) return expired(nowMs);
   if (isClosed) return refused('impossible');
@@ -126,7 +126,7 @@ function decidePerform({ transaction: known, isClosed, nowMs }: PaymeFacts): Pay
 
 function decideCancel(reason: number, { transaction: known, isDelivered, nowMs }: PaymeFacts): PaymeDecision {
   if (!known) return refused('transaction');
-  if (known.state < 0) return said(cancelResult(known));
+  if (known.state < 0) return answered(cancelResult(known));
   if (known.state === 2 && isDelivered) return refused('delivered');
   const state = known.state === 1 ? -1 : -2;
   const cancelled = { ...known, state, cancelTimeMs: nowMs } as const;
@@ -174,7 +174,7 @@ export function paymeStatementEntry(known: PaymeTransaction, accountField: strin
   };
 }
 
-function said(result: WireObject): PaymeDecision {
+function answered(result: WireObject): PaymeDecision {
   return { change: null, answer: { result } };
 }
 

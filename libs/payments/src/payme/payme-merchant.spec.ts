@@ -22,7 +22,7 @@ const create = {
 } as const;
 const perform: PaymeCommand = { method: 'PerformTransaction', id: fresh.id };
 const cancel: PaymeCommand = { method: 'CancelTransaction', id: fresh.id, reason: 5 };
-const look: PaymeCommand = { method: 'CheckTransaction', id: fresh.id };
+const report: PaymeCommand = { method: 'CheckTransaction', id: fresh.id };
 
 function decide(command: PaymeCommand, more: Partial<PaymeFacts> = {}) {
   const order = { amountTiyin: 500, isPayable: true, isPaid: false, detail: null };
@@ -89,7 +89,7 @@ it.each([
   ['new', create, {}, { change: 'create', create_time: NOW, transaction: 'pay_1', state: 1 }],
   ['unknown id', perform, {}, { code: -31003 }],
   ['unknown id', cancel, {}, { code: -31003 }],
-  ['unknown id', look, {}, { code: -31003 }],
+  ['unknown id', report, {}, { code: -31003 }],
   ['created', create, { transaction: fresh }, { change: null, create_time: fresh.createTimeMs, state: 1 }],
   ['created, repeated with another sum', { ...create, amountTiyin: 501 }, { transaction: fresh }, { code: -31001 }],
   ['created, repeated for another order', { ...create, account: 'pay_2' }, { transaction: fresh }, { code: -31050 }],
@@ -99,23 +99,23 @@ it.each([
   ['paid, and the merchant has cancelled', perform, { transaction: paid, isClosed: true }, { state: 2 }],
   ['created, and the merchant has cancelled', cancel, { transaction: fresh, isClosed: true }, { state: -1 }],
   ['created', cancel, { transaction: fresh }, { change: 'cancel', cancel_time: NOW, state: -1 }],
-  ['created', look, { transaction: fresh }, { perform_time: 0, cancel_time: 0, state: 1, reason: null }],
+  ['created', report, { transaction: fresh }, { perform_time: 0, cancel_time: 0, state: 1, reason: null }],
   ['created and too old', create, { transaction: old }, { change: 'expire', code: -31008 }],
   ['created and too old', perform, { transaction: old }, { change: 'expire', code: -31008 }],
   ['created and too old', cancel, { transaction: old }, { change: 'cancel', state: -1 }],
-  ['created and too old', look, { transaction: old }, { change: null, state: 1 }],
+  ['created and too old', report, { transaction: old }, { change: null, state: 1 }],
   ['paid', create, { transaction: paid }, { change: null, code: -31008 }],
   ['paid', perform, { transaction: paid }, { change: null, perform_time: paid.performTimeMs, state: 2 }],
   ['paid', cancel, { transaction: paid }, { change: 'cancel', cancel_time: NOW, state: -2 }],
   ['paid and delivered', cancel, { transaction: paid, isDelivered: true }, { change: null, code: -31007 }],
-  ['paid', look, { transaction: paid }, { perform_time: paid.performTimeMs, state: 2 }],
+  ['paid', report, { transaction: paid }, { perform_time: paid.performTimeMs, state: 2 }],
   ['cancelled', create, { transaction: cancelled }, { code: -31008 }],
   ['cancelled', perform, { transaction: cancelled }, { code: -31008 }],
   ['cancelled', cancel, { transaction: cancelled }, { change: null, cancel_time: cancelled.cancelTimeMs, state: -1 }],
-  ['cancelled', look, { transaction: cancelled }, { state: -1, reason: 3 }],
+  ['cancelled', report, { transaction: cancelled }, { state: -1, reason: 3 }],
   ['reversed', perform, { transaction: reversed }, { code: -31008 }],
   ['reversed', cancel, { transaction: reversed }, { change: null, cancel_time: reversed.cancelTimeMs, state: -2 }],
-  ['reversed', look, { transaction: reversed }, { state: -2, reason: 5 }],
+  ['reversed', report, { transaction: reversed }, { state: -2, reason: 5 }],
 ])('%s: %o', (_name, command, facts, answer) => {
   expect(decide(command as PaymeCommand, facts)).toMatchObject(answer);
 });

@@ -26,7 +26,7 @@ export interface PaymeClientOptions {
 
 export const PAYME_CAPABILITIES: ProviderCapabilities = {
   flows: { token: 'hold', phone: null, qr: null, none: 'inbound' },
-  // Nobody says officially how long; far below what the community saw (30 days).
+  // The documentation gives no duration; this is far below what the community saw (30 days).
   holdSeconds: 24 * 3_600,
   refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'provider' },
   partialRefunds: [],
@@ -37,8 +37,8 @@ export const PAYME_CAPABILITIES: ProviderCapabilities = {
   fiscalFlows: FLOWS,
   // `detail` has no field for marking codes.
   markingSupported: false,
-  providerDocuments: 'told',
-  refundDocuments: 'told',
+  providerDocuments: 'reported',
+  refundDocuments: 'reported',
   linkFlows: ['hold'],
   amountUnit: 'tiyin',
   qrPaymentProvider: 141,
@@ -60,7 +60,7 @@ export class PaymeClient implements PaymentProvider {
     private readonly exchange: HttpExchange,
   ) {}
 
-  /** An unpaid receipt that nobody pays stays unpaid: it may be made twice. */
+  /** A receipt that is not paid moves no money: it may be made twice. */
   async prepare(order: PaymentOrder, flow: PaymentFlow): Promise<CallOutcome> {
     const answer = await this.call('receipts.create', {
       amount: order.amountTiyin,
@@ -143,7 +143,7 @@ export class PaymeClient implements PaymentProvider {
   }
 }
 
-/** Refused before anything was looked at: wrong key, wrong shape. */
+/** Refused before anything was done: wrong key, wrong shape. */
 const NOT_DONE: ReadonlySet<number> = new Set([-32504, -32600, -32601, -32602, -32700]);
 
 function outcomeOf(answer: RpcAnswer): CallOutcome {

@@ -67,7 +67,7 @@ const UNKNOWN: Readonly<Record<MoneyCall, PaymentState>> = {
   void: 'void_unknown',
   refund: 'refund_unknown',
 };
-/** A void that is refused has met something that is not as we believed: the status is read. */
+/** A refused void shows that the payment is not as recorded here: the status is read. */
 const REFUSED: Readonly<Record<MoneyCall, PaymentState>> = {
   authorize: 'declined',
   capture: 'capture_refused',
@@ -129,7 +129,7 @@ function groupOf(state: PaymentState): Group {
   }
 }
 
-/** What a status says to somebody who was in the middle of something; null: nothing yet. */
+/** The state that a status leads to, by what was under way; null: none yet. */
 const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => PaymentState | null>> = {
   starting: (status, { isSettled }) => {
     switch (status) {
@@ -192,11 +192,11 @@ const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => Pa
       case 'refunded':
       case 'declined':
         return 'voided';
-      // Not let go: it may be asked again once nothing can be under way any more.
+      // Not released: it may be asked again once nothing can be under way any more.
       case 'authorized':
       case 'pending':
         return isSettled ? status : null;
-      // Taken before it could be let go: saga of money without a receipt.
+      // Taken before it could be released: saga of money without a receipt.
       case 'captured':
         return isSettled ? 'captured' : null;
       case 'not_found':
@@ -206,7 +206,7 @@ const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => Pa
     }
   },
   refunding: (status, { isWholeRefund, isRefundSeen, isSettled }) => {
-    // Some providers call what was given back simply failed. All of it gone where a part was asked for: people look at it.
+    // Some providers report what was given back as failed. All of it gone where a part was asked for: a person decides.
     if (status === 'refunded' || status === 'voided' || status === 'declined')
       return isWholeRefund ? 'refunded' : 'manual';
     if (status !== 'captured') return null;

@@ -31,10 +31,10 @@ export interface SagaSnapshot {
 }
 
 export interface ProviderDocuments {
-  /** `submit`: the lines have to be handed in. `look`: it is to be looked for. `await`: the provider will tell. */
-  next: 'submit' | 'look' | 'await';
+  /** `submit`: the lines have to be handed in. `fetch`: we ask for it. `await`: the provider reports it. */
+  next: 'submit' | 'fetch' | 'await';
   /** The same for the refund's, once the money is back. */
-  nextRefund: 'look' | 'await';
+  nextRefund: 'fetch' | 'await';
   /** What is known of the sale's and of the refund's, and is not yet on our receipts. */
   sale: boolean;
   refund: boolean;
@@ -56,7 +56,7 @@ export type ProviderCall =
 
 export type SagaStep =
   | { kind: 'call'; call: ProviderCall }
-  /** Nobody has to be asked. */
+  /** No provider is called. */
   | { kind: 'move'; to: PaymentState }
   /** awaiting_payment → accepted: the lane may have it. */
   | { kind: 'release_receipt' }
@@ -95,7 +95,7 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
   },
   pending: whilePending,
   reserved: whileReserved,
-  // A call is open: its caller is at work, or has died and nobody knows what it did.
+  // A call is open: its caller is at work, or has died and what it did is unknown.
   authorizing: () => call('read_status'),
   authorize_unknown: () => call('read_status'),
   authorized: whileAuthorized,
@@ -120,12 +120,12 @@ const STEPS: Readonly<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
 
 function whilePending(now: SagaSnapshot): SagaStep {
   const isOver = now.cancelRequested || now.outOfTime;
-  // The provider may begin at any moment: what nobody reserved there can be closed here, it will be refused at its call.
+  // The provider may begin at any moment: what is not reserved can be closed here; its call is then refused.
   if (now.flow === 'inbound') {
     if (!isOver) return waitFor('customer');
     return move(now.cancelRequested ? 'cancelled' : 'expired');
   }
-  // A hold that was to be let go and is still waiting there must not be begun again.
+  // A hold that was to be released and is still waiting there must not be begun again.
   if (isOver || now.receipt !== 'awaiting_payment') return call('void');
   if (now.code === 'awaited') return waitFor('customer');
   return call(now.code === 'given' ? 'authorize' : 'read_status');
@@ -145,7 +145,7 @@ function whileReserved(now: SagaSnapshot): SagaStep {
     case 'sending':
     case 'unknown':
       return waitFor('register');
-    // The provider hears our verdict when it asks; what it made of it is read there.
+    // The provider receives our verdict when it asks; what it made of it is read there.
     case 'registered':
     case 'rejected':
     case 'cancelled':
@@ -162,7 +162,7 @@ function whileAuthorized(now: SagaSnapshot): SagaStep {
       return now.cancelRequested || now.outOfTime ? { kind: 'cancel_receipt' } : waitFor('register');
     case 'sending':
       return waitFor('register');
-    // Nobody knows whether it is registered, and the hold ends: rather a receipt to refund than money without a receipt.
+    // It may be registered or not, and the hold ends: rather a receipt to refund than money without a receipt.
     case 'unknown':
       return now.outOfTime ? call('void') : waitFor('register');
     case 'registered':
@@ -220,7 +220,7 @@ function refundReceipt({ fiscalRefund }: SagaSnapshot): SagaStep {
 
 /** Where the provider registers the receipt, it does so with the money: there is no lane to wait for. */
 const BY_PROVIDER: Partial<Record<PaymentState, (now: SagaSnapshot) => SagaStep>> = {
-  // The order was looked at when it asked: it was told that the money may stay, and registers the sale.
+  // The order was checked when the provider asked; the answer was that the money may stay. The provider registers the sale.
   reserved: (now) => (now.flow === 'veto' ? call('read_status') : whileReserved(now)),
   authorized: (now) => {
     if (now.receipt === 'cancelled') return call('void');
@@ -243,7 +243,7 @@ function capturedByProvider(now: SagaSnapshot): SagaStep {
   switch (now.receipt) {
     case 'awaiting_payment':
       if (now.documents.sale) return { kind: 'register_receipt', document: 'sale' };
-      return now.cancelRequested ? { kind: 'request_refund' } : lookForDocument(now);
+      return now.cancelRequested ? { kind: 'request_refund' } : documentStep(now);
     case 'registered':
       return now.fiscalRefund === 'registered' ? { kind: 'request_refund' } : DONE;
     default:
@@ -251,9 +251,9 @@ function capturedByProvider(now: SagaSnapshot): SagaStep {
   }
 }
 
-function lookForDocument({ documents }: SagaSnapshot): SagaStep {
+function documentStep({ documents }: SagaSnapshot): SagaStep {
   if (documents.next === 'submit') return call('submit_lines');
-  return documents.next === 'look' ? call('fetch_document') : waitFor('provider');
+  return documents.next === 'fetch' ? call('fetch_document') : waitFor('provider');
 }
 
 /** What was taken may have been registered before it went back: its document is awaited, and then the refund's. */
@@ -263,12 +263,12 @@ function backByProvider(now: SagaSnapshot): SagaStep {
       if (now.documents.sale) return { kind: 'register_receipt', document: 'sale' };
       if (now.state !== 'refunded' || now.documents.isOverdue || now.documents.next === 'submit')
         return { kind: 'cancel_receipt' };
-      return lookForDocument(now);
+      return documentStep(now);
     case 'registered':
       if (now.fiscalRefund === 'registered') return DONE;
       if (now.fiscalRefund === 'none') return { kind: 'start_fiscal_refund' };
       if (now.documents.refund) return { kind: 'register_receipt', document: 'refund' };
-      return now.documents.nextRefund === 'look' ? call('fetch_document') : waitFor('provider');
+      return now.documents.nextRefund === 'fetch' ? call('fetch_document') : waitFor('provider');
     default:
       return DONE;
   }

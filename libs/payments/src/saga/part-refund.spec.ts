@@ -2,9 +2,9 @@
 import { statusOf, type MoneyStatus } from '../port.js';
 import { afterCall, type AfterCall } from './after-call.js';
 
-type Told = [status: MoneyStatus, isRefundSeen: boolean | null, isSettled: boolean];
+type Reading = [status: MoneyStatus, isRefundSeen: boolean | null, isSettled: boolean];
 
-function read(isWholeRefund: boolean, [status, isRefundSeen, isSettled]: Told): string {
+function read(isWholeRefund: boolean, [status, isRefundSeen, isSettled]: Reading): string {
   const after: AfterCall = {
     before: 'refund_unknown',
     outcome: statusOf(status),
@@ -15,7 +15,7 @@ function read(isWholeRefund: boolean, [status, isRefundSeen, isSettled]: Told): 
   return afterCall('read_status', after);
 }
 
-it.each<[string, Told, string]>([
+it.each<[string, Reading, string]>([
   ['the sum shows it: the rest is still taken', ['captured', true, false], 'captured'],
   ['the sum is as before, and it may still be under way', ['captured', false, false], 'refund_unknown'],
   ['the sum is as before, long after: it may be asked for again', ['captured', false, true], 'captured'],
@@ -23,18 +23,18 @@ it.each<[string, Told, string]>([
   ['no sum, or another one, long after: people', ['captured', null, true], 'manual'],
   ['all of the money is gone where a part was asked for: people', ['refunded', true, true], 'manual'],
   ['nothing can be read', ['in_flight', null, true], 'refund_unknown'],
-])('a part: %s', (_name, told, state) => {
-  expect(read(false, told)).toBe(state);
+])('a part: %s', (_name, reading, state) => {
+  expect(read(false, reading)).toBe(state);
 });
 
-it.each<[string, Told, string]>([
+it.each<[string, Reading, string]>([
   ['gone', ['refunded', null, false], 'refunded'],
   ['called failed by its provider', ['declined', null, false], 'refunded'],
   ['the sum shows it', ['captured', true, false], 'refunded'],
   ['still taken, long after', ['captured', false, true], 'captured'],
   ['some of it gone before, and no sum', ['captured', null, true], 'manual'],
-])('the rest: %s', (_name, told, state) => {
-  expect(read(true, told)).toBe(state);
+])('the rest: %s', (_name, reading, state) => {
+  expect(read(true, reading)).toBe(state);
 });
 
 it.each([

@@ -31,16 +31,16 @@ export const PAYMENT_MOVES: Readonly<Record<PaymentState, readonly PaymentState[
     ...(['reserved', 'authorizing', 'authorized', 'captured', 'voiding', 'refunded', 'declined', 'expired'] as const),
     ...(['cancelled', 'manual'] as const),
   ],
-  // The provider has begun: it keeps the order for itself, or the money frozen until it hears from us. Back to pending when it
+  // The provider has begun: it keeps the order for itself, or the money frozen until it receives our answer. Back to pending when it
   // gave up and the customer may try again.
   reserved: ['pending', 'captured', 'refunded', 'voided', 'declined', 'expired', 'cancelled', 'manual'],
-  // Only while a call is open; whoever finds it without its caller treats it as unknown.
+  // Only while a call is open; found without its caller, it is treated as unknown.
   authorizing: ['created', 'pending', 'authorized', 'captured', 'declined', 'authorize_unknown', 'manual'],
   authorize_unknown: ['pending', 'authorized', 'captured', 'declined', 'voided', 'refunded', 'manual'],
   authorized: ['capturing', 'captured', 'voiding', 'voided', 'manual'],
   capturing: ['authorized', 'captured', 'capture_unknown', 'capture_refused', 'voided', 'manual'],
   capture_unknown: ['authorized', 'captured', 'capture_refused', 'voided', 'manual'],
-  // The receipt is registered and its money cannot be had: the receipt is refunded, then the hold let go.
+  // The receipt is registered and its money cannot be had: the receipt is refunded, then the hold released.
   capture_refused: ['voiding', 'voided', 'manual'],
   captured: ['refunding', 'refunded', 'manual'],
   voiding: ['authorized', 'pending', 'capture_refused', 'captured', 'voided', 'void_unknown', 'manual'],

@@ -37,7 +37,7 @@ type World = SagaSnapshot & { isCompared: boolean };
 function start(flow: PaymentFlow, canRefund: boolean, fiscalisedBy: FiscalisedBy = 'register'): World {
   return {
     ...{ flow, canRefund, fiscalisedBy },
-    documents: { next: 'submit', nextRefund: 'look', sale: false, refund: false, isOverdue: false },
+    documents: { next: 'submit', nextRefund: 'fetch', sale: false, refund: false, isOverdue: false },
     state: 'created',
     receipt: 'awaiting_payment',
     fiscalRefund: 'none',
@@ -77,7 +77,7 @@ function byTheWorld(now: World): World[] {
       after.push({ ...now, state: 'captured', receipt: now.fiscalisedBy === 'provider' ? now.receipt : 'accepted' });
     if (now.state === 'captured') after.push({ ...now, state: 'refunded', refundRequested: false });
   }
-  // One that is over is refused at the question where nobody could refuse it afterwards.
+  // A payment that is over is refused at the question if no later refusal is possible.
   const isOver = now.cancelRequested || now.outOfTime;
   if (now.flow === 'veto' && now.state === 'pending' && !(isOver && now.fiscalisedBy === 'provider'))
     after.push({ ...now, state: 'reserved' });
@@ -95,7 +95,7 @@ function byTheWorld(now: World): World[] {
 function byTheProvidersRegister(now: World): World[] {
   const { documents } = now;
   const after: World[] = [];
-  if (documents.next === 'look') after.push({ ...now, documents: { ...documents, next: 'await' } });
+  if (documents.next === 'fetch') after.push({ ...now, documents: { ...documents, next: 'await' } });
   if (!documents.sale && (now.state === 'captured' || now.state === 'refunded'))
     after.push({ ...now, documents: { ...documents, sale: true } });
   if (!documents.refund && documents.sale && now.state === 'refunded')
@@ -148,7 +148,7 @@ function called(
     state,
     isPrepared: now.isPrepared || (name === 'prepare' && outcome.kind === 'status'),
     documents:
-      name === 'submit_lines' && outcome.kind === 'status' ? { ...now.documents, next: 'look' } : now.documents,
+      name === 'submit_lines' && outcome.kind === 'status' ? { ...now.documents, next: 'fetch' } : now.documents,
     link: name === 'attach_link' && outcome.kind === 'status' ? 'attached' : now.link,
     code: name === 'authorize' && outcome.kind === 'status' ? 'none' : now.code,
     refundRequested: state === 'refunded' ? false : now.refundRequested,
@@ -262,8 +262,8 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
         link: fc.constantFrom('none', 'missing', 'attached'),
         fiscalisedBy: fc.constantFrom('register', 'provider'),
         documents: fc.record({
-          next: fc.constantFrom('submit', 'look', 'await'),
-          nextRefund: fc.constantFrom('look', 'await'),
+          next: fc.constantFrom('submit', 'fetch', 'await'),
+          nextRefund: fc.constantFrom('fetch', 'await'),
           ...{ sale: fc.boolean(), refund: fc.boolean(), isOverdue: fc.boolean() },
         }),
         code: fc.constantFrom('none', 'awaited', 'given'),
