@@ -124,6 +124,22 @@ export class InboundRepository {
     return row?.id ?? null;
   }
 
+  /** Without a lock, for hints that may be anyone's. Where both are named they must belong together. */
+  async findHinted(
+    accountId: string,
+    { ourRef, providerRef }: { ourRef: string | null; providerRef: string | null },
+  ): Promise<{ id: string; state: PaymentState } | null> {
+    const [row] = await this.prisma.$queryRaw<{ id: string; state: PaymentState }[]>`
+      SELECT id, state FROM payments WHERE account_id = ${accountId} AND provider_ref = ${providerRef}`;
+    return row && (ourRef === null || ourRef === row.id) ? row : null;
+  }
+
+  /** Not later than so: a worker reads it then, if none is at it. */
+  async dueWithin(paymentId: string, ms: number): Promise<void> {
+    await this.prisma.$executeRaw`
+      UPDATE payments SET due_at = LEAST(due_at, now() + make_interval(secs => ${ms / 1_000}::float8)) WHERE id = ${paymentId}`;
+  }
+
   async hasLive(tx: Tx, paymentId: string): Promise<boolean> {
     const rows = await tx.$queryRaw<unknown[]>`
       SELECT FROM provider_transactions WHERE payment_id = ${paymentId} AND is_live`;
