@@ -13,7 +13,7 @@ import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
-import { keepDocument, makeDue, makeDueAt } from '../repository/payment-writes.js';
+import { keepDocument, makeDue, makeDueAt, makeDueWithin } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
@@ -135,9 +135,8 @@ export class InboundRepository {
   }
 
   /** Not later than so: a worker reads it then, if none is at it. */
-  async dueWithin(paymentId: string, ms: number): Promise<void> {
-    await this.prisma.$executeRaw`
-      UPDATE payments SET due_at = LEAST(due_at, now() + make_interval(secs => ${ms / 1_000}::float8)) WHERE id = ${paymentId}`;
+  dueWithin(paymentId: string, ms: number): Promise<void> {
+    return makeDueWithin(this.prisma, paymentId, ms);
   }
 
   async hasLive(tx: Tx, paymentId: string): Promise<boolean> {
