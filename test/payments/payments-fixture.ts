@@ -39,7 +39,7 @@ const SCOPES = [
   'operator:resolve',
 ];
 const UZUM_ACCOUNT = {
-  ...{ merchant_service_id: '101202', merchant_login: 'uzum', merchant_password: 'uzum-password' },
+  ...{ merchant_service_id: '101202', merchant_login: 'uzum', merchant_password: 'uzum-password-0001' },
   ...{ terminal_id: '5f0b2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4', api_key: 'uzum-key', tin: '300000000' },
   ...{ fastpay_service_id: '77', fastpay_user_id: '8461', fastpay_secret: 'fast-secret', cashbox_code: 'till-1' },
 };
@@ -158,9 +158,9 @@ export class PaymentsFixture {
     const multicardUrl = await make('multicard', { ...multicard, api_url: `${simulatorUrl}/multicard` });
     this.accounts.multicard = { secret: 'multi-secret', store_id: '6', url: multicardUrl };
     const uzumUrl = await make('uzum', { ...UZUM_ACCOUNT, ...uzumAddresses(simulatorUrl) });
-    const uzum = { service_id: '101202', login: 'uzum', password: 'uzum-password', account_param: 'order_id' };
+    const uzum = { service_id: '101202', login: 'uzum', password: 'uzum-password-0001', account_param: 'order_id' };
     this.accounts.uzum = { url: uzumUrl, ...uzum };
-    const paynet = { service_id: '7', login: 'paynet', password: 'paynet-password' };
+    const paynet = { service_id: '7', login: 'paynet', password: 'paynet-password-0001' };
     this.accounts.paynet = { url: await make('paynet', paynet), ...paynet };
     const octo = { shop_id: '10000', secret: 'octo-secret', api_url: `${simulatorUrl}/octo/api` };
     const atmos = { consumer_key: 'key', consumer_secret: 'consumer', store_id: '1', api_key: 'atmos-key' };

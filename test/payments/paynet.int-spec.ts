@@ -4,7 +4,7 @@ import { post } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
-const AUTHORIZATION = basicAuthorization('paynet', 'paynet-password');
+const AUTHORIZATION = basicAuthorization('paynet', 'paynet-password-0001');
 let lastId = 5_000;
 
 async function rpc(method: string, params: object, authorization = AUTHORIZATION) {

@@ -1,7 +1,10 @@
 // A provider is answered within two seconds even if the database is not, and what it hears when it asks again is what the first call did: once.
+import { randomUUID } from 'node:crypto';
+import { uzumMerchantAuth } from '#payments';
 import { sql } from '../system/database.js';
 import { until } from '../system/until.js';
 import { anId, click, multicard, payme, verdictOf } from './provider-callers.js';
+import { post } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -126,4 +129,25 @@ it('an account that does not exist is unknown, and no database is to blame', asy
   const url = (fixture.accounts.payme?.url ?? '').replace(/pac_.*/, 'pac_01hzzzzzzzzzzzzzzzzzzzzzzz');
   const response = await fetch(url, { method: 'POST', body: '{}' });
   expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([404, 'not_found']);
+});
+
+it('Uzum is not answered FAILED to a confirmation that is late, and hears when it asks that it was done', async () => {
+  await fixture.choose('uzum', { page: 'merchant' });
+  const { body } = await fixture.pay({ provider: 'uzum' });
+  const transId = randomUUID();
+  const uzum = (operation: string, more: object) =>
+    post(
+      `${fixture.accounts.uzum?.url ?? ''}/${operation}`,
+      { serviceId: 101_202, timestamp: Date.now(), transId, ...more },
+      { authorization: uzumMerchantAuth('uzum', fixture.accounts.uzum?.password ?? '') },
+    )();
+  expect((await uzum('create', { params: { order_id: body.id }, amount: PRICE })).status).toBe(200);
+  const late = await answeredBefore(
+    () => uzum('confirm', { paymentSource: 'UZCARD', phone: '998901234567' }),
+    'provider_transactions',
+    `id = '${transId}' AND state = 2`,
+  );
+  expect(late).toMatchObject({ status: 503, body: { transId, errorCode: '99999' } });
+  expect(late.body).not.toHaveProperty('status');
+  expect((await uzum('status', {})).body).toMatchObject({ status: 'CONFIRMED' });
 });

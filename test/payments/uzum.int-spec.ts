@@ -4,7 +4,7 @@ import { uzumMerchantAuth } from '#payments';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
-const AUTHORIZATION = uzumMerchantAuth('uzum', 'uzum-password');
+const AUTHORIZATION = uzumMerchantAuth('uzum', 'uzum-password-0001');
 
 interface Answer {
   status: number;

@@ -61,6 +61,11 @@ export function optional(more: Partial<AccountField> = {}): AccountField {
 export const SECRET = field({ secret: true });
 export const OPTIONAL_SECRET = optional({ secret: true });
 
+/** A password that alone proves who calls, and so that money was paid: chosen by the merchant, and not to be guessed. */
+const PASSWORD_PATTERN = /^[\x21-\x7e]{16,200}$/;
+export const PASSWORD = field({ secret: true, pattern: PASSWORD_PATTERN });
+export const OPTIONAL_PASSWORD = optional({ secret: true, pattern: PASSWORD_PATTERN });
+
 export function address(fallback: string): AccountField {
   return optional({ pattern: URL_PATTERN, fallback });
 }

@@ -127,6 +127,8 @@ export type HintReading =
   | { kind: 'fault'; answer: InboundAnswer };
 
 export interface HintProtocol {
+  /** False: a call proves nothing of its caller. It is not kept, and how often it has a status read is bounded. */
+  readonly isSigned: boolean;
   read(request: InboundRequest, read: ReadValue): HintReading;
   /** Our fault: the provider is to call again. */
   failure: InboundAnswer;

@@ -27,6 +27,7 @@ export {
   type WantedDocument,
 } from './fiscal.js';
 export type {
+  Hint,
   HintProtocol,
   InboundAnswer,
   InboundChange,

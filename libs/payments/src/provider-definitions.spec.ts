@@ -86,3 +86,11 @@ it('an operation id is the same for the same parts, another for others, and a UU
   expect(operationId('pay_1', 'refund', '7')).not.toBe(operationId('pay_1', 'refund', '8'));
   expect(operationId('pay_1')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
+
+it.each([
+  ['uzum', 'merchant_password'],
+  ['paynet', 'password'],
+] as const)('what alone proves that %s calls is no short word (%s)', (provider, name) => {
+  const { pattern } = DEFINITIONS[provider].fields[name] ?? {};
+  expect(['fifteen-letters', 'sixteen-letters-'].map((password) => pattern?.test(password))).toEqual([false, true]);
+});

@@ -37,7 +37,7 @@ export function post(url: string, body: unknown, headers: Record<string, string>
   };
 }
 
-const UZUM_AUTH = uzumMerchantAuth('uzum', 'uzum-password');
+const UZUM_AUTH = uzumMerchantAuth('uzum', 'uzum-password-0001');
 const uzumUrl = ({ accounts }: PaymentsFixture): string => accounts.uzum?.url ?? '';
 const uzumBody = (more: object): object => ({ serviceId: 101202, timestamp: Date.now(), ...more });
 

@@ -27,6 +27,7 @@ import { ProviderBodies } from './inbound/provider-bodies.js';
 import { ProviderCallsController } from './inbound/provider-calls.controller.js';
 import { ProviderProtocols } from './inbound/provider-protocols.js';
 import { TransactionCalls } from './inbound/transaction-calls.js';
+import { UnsignedHints } from './inbound/unsigned-hints.js';
 import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
@@ -93,6 +94,7 @@ import { SagaWork } from './saga-work.js';
     ClickCalls,
     MulticardCalls,
     TransactionCalls,
+    UnsignedHints,
     HintCalls,
     ProviderProtocols,
   ],

@@ -7,6 +7,7 @@ const answer = (status: 0 | 1, message: string): InboundAnswer => ({ status: 200
 
 /** The Callback API: notified of a payment, we read its status; the answer never takes money back. */
 export const ATMOS_CALLBACKS: HintProtocol = {
+  isSigned: true,
   read: (request, read) => {
     const body = objectBody(request.body);
     const refused = { kind: 'fault', answer: { ...answer(0, 'refused'), status: 403 } } as const;

@@ -94,6 +94,8 @@ export class AtmosClient implements PaymentProvider {
   }
 
   async authorize(_order: PaymentOrder, { otp }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
+    // Whatever its answer before was: where the customer is asked for a code, no other one is sent.
+    if (otp === null && this.options.asksCode) return this.asked(statusOf('pending', { providerRef: ref.providerRef }));
     const code = otp ?? FIXED_CODE;
     const answer =
       ref.flow === 'hold'

@@ -15,6 +15,21 @@ it('reads sums exactly, and what went back by its sum', () => {
   });
 });
 
+it('a part that went back is not the whole, whatever the payment is called', () => {
+  const refunded = { ...PAYMENT, status: 'refunded' };
+  expect(octoPaymentStatus({ ...refunded, refunded_sum: 500 })).toMatchObject({
+    ...{ status: 'captured', refundedTiyin: 50_000 },
+  });
+  expect(octoPaymentStatus({ ...refunded, refunded_sum: 1500.5 })).toMatchObject({ status: 'refunded' });
+  expect(octoPaymentStatus({ ...refunded, refunded_sum: undefined })).toMatchObject({ status: 'refunded' });
+});
+
+it('a sum that cannot be read is a person’s', () => {
+  expect(octoPaymentStatus({ ...PAYMENT, total_sum: '1 500,50' })).toMatchObject({ status: 'manual' });
+  expect(octoPaymentStatus({ ...PAYMENT, total_sum: 1500.505 })).toMatchObject({ status: 'manual' });
+  expect(octoPaymentStatus({ ...PAYMENT, refunded_sum: {} })).toMatchObject({ status: 'manual' });
+});
+
 it('money in another currency is a person’s, a word that no document has is under way', () => {
   expect(octoPaymentStatus({ ...PAYMENT, currency: 'USD' })).toMatchObject({ status: 'manual' });
   expect(octoPaymentStatus({ ...PAYMENT, status: 'new_word' })).toMatchObject({ status: 'in_flight' });

@@ -9,6 +9,7 @@ const REFUSED = { status: 403, body: {} };
  * money: so each is a reason to read the status, and is answered with nothing.
  */
 export const OCTO_NOTIFICATIONS: HintProtocol = {
+  isSigned: true,
   read: (request, read) => {
     const body = objectBody(request.body);
     if (!body || !request.isKnownSource) return { kind: 'fault', answer: REFUSED };

@@ -21,14 +21,25 @@ export function octoPaymentStatus(payment: WireObject): StatusFacts {
   const refundedTiyin = tiyinAt(payment, 'refunded_sum');
   const currency = textAt(payment, 'currency');
   const isOther = currency !== null && currency !== 'UZS';
-  // Some shops are shown what went back only by its sum.
-  const isAllBack = said === 'captured' && amountTiyin !== null && refundedTiyin === amountTiyin && amountTiyin > 0;
-  return statusOf(isOther ? 'manual' : isAllBack ? 'refunded' : said, {
+  const isOdd = isOther || isUnreadable(payment, 'total_sum') || isUnreadable(payment, 'refunded_sum');
+  return statusOf(isOdd ? 'manual' : moneyOf(said, amountTiyin, refundedTiyin), {
     providerRef: textAt(payment, 'octo_payment_UUID'),
     amountTiyin,
     refundedTiyin,
     evidence: { rrn: digits(textAt(payment, 'rrn')), phone: null, cardType: null },
   });
+}
+
+/** Some shops are shown what went back only by its sum; a part that went back is never the whole, whatever it is called. */
+function moneyOf(said: MoneyStatus, amountTiyin: number | null, refundedTiyin: number | null): MoneyStatus {
+  if (amountTiyin === null || refundedTiyin === null) return said;
+  if (said === 'captured' && refundedTiyin === amountTiyin && amountTiyin > 0) return 'refunded';
+  return said === 'refunded' && refundedTiyin < amountTiyin ? 'captured' : said;
+}
+
+/** A sum that is named and cannot be read: what it is of, people decide. */
+function isUnreadable(payment: WireObject, key: string): boolean {
+  return payment[key] !== undefined && payment[key] !== null && tiyinAt(payment, key) === null;
 }
 
 function tiyinAt(payment: WireObject, key: string): number | null {

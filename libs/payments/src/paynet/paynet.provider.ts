@@ -1,4 +1,4 @@
-import { field, optional, SECRET, type ProviderDefinition } from '../definition.js';
+import { field, optional, PASSWORD, type ProviderDefinition } from '../definition.js';
 import type { LineForm } from '../fiscal.js';
 import type { PaymentProvider, ProviderCapabilities } from '../port.js';
 import { PAYNET_PROTOCOL } from './paynet.decision.js';
@@ -29,7 +29,7 @@ export const PAYNET: ProviderDefinition = {
   fields: {
     service_id: field({ pattern: /^\d{1,12}$/ }),
     login: field(),
-    password: SECRET,
+    password: PASSWORD,
     account_field: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
   },
   hosts: [],

@@ -206,6 +206,8 @@ const READ: Readonly<Record<Group, (status: MoneyStatus, after: AfterCall) => Pa
     }
   },
   refunding: (status, { isWholeRefund, isRefundSeen, isSettled }) => {
+    // "Given back" beside a sum that says otherwise: neither is taken for true, and the money is not sent twice.
+    if (isRefundSeen === false && status === 'refunded') return isSettled ? 'manual' : null;
     // Some providers report what was given back as failed. All of it gone where a part was asked for: a person decides.
     if (status === 'refunded' || status === 'voided' || status === 'declined')
       return isWholeRefund ? 'refunded' : 'manual';

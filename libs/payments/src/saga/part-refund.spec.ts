@@ -32,6 +32,8 @@ it.each<[string, Reading, string]>([
   ['called failed by its provider', ['declined', null, false], 'refunded'],
   ['the sum shows it', ['captured', true, false], 'refunded'],
   ['still taken, long after', ['captured', false, true], 'captured'],
+  ['called given back, and no sum of it yet', ['refunded', false, false], 'refund_unknown'],
+  ['called given back, and no sum of it, long after: people', ['refunded', false, true], 'manual'],
   ['some of it gone before, and no sum', ['captured', null, true], 'manual'],
 ])('the rest: %s', (_name, reading, state) => {
   expect(read(true, reading)).toBe(state);

@@ -1,6 +1,7 @@
 // Uzum's answers are read as its published documents have them: what was taken is not called done, what cannot be found is a person's.
 import type { HttpAnswer, HttpRequest } from '../http-exchange.js';
 import type { PaymentRef } from '../port.js';
+import { UzumCheckoutClient } from './uzum-checkout.client.js';
 import { uzumOrderStatus } from './uzum-checkout.transform.js';
 import { UzumFastPayClient } from './uzum-fastpay.client.js';
 
@@ -40,6 +41,8 @@ describe('Fast Pay', () => {
     ['order.id.duplicated', 'unknown'],
     ['operation.is.inProcess', 'unknown'],
     ['operation.failed', 'refused'],
+    ['a.text.of.no.list', 'unknown'],
+    [null, 'unknown'],
   ])('an error %s is %s', async (error_message, kind) => {
     const { client } = fastPay([{ error_code: 400, error_message }]);
     const order = { ourRef: 'pay_1', amountTiyin: 100, description: '', callbackUrl: null, returnUrl: null };
@@ -61,5 +64,24 @@ describe('Checkout', () => {
     const part = { ...order, status: 'REFUNDED', refundedAmount: 40 };
     expect(uzumOrderStatus(part)).toMatchObject({ status: 'captured', refundedTiyin: 40 });
     expect(uzumOrderStatus({ ...part, refundedAmount: 100 })).toMatchObject({ status: 'refunded' });
+    expect(uzumOrderStatus({ ...part, completedAmount: undefined })).toMatchObject({ status: 'captured' });
+  });
+
+  it('another sum than the order’s that was completed is a person’s', () => {
+    expect(uzumOrderStatus({ ...order, status: 'COMPLETED' })).toMatchObject({ status: 'captured' });
+    expect(uzumOrderStatus({ ...order, status: 'COMPLETED', completedAmount: 60 })).toMatchObject({ status: 'manual' });
+  });
+
+  it('sends a browser to the shop’s page or to none, never to the address of callbacks', async () => {
+    const sent: HttpRequest[] = [];
+    const where = { apiUrl: 'https://c', terminalId: 't', apiKey: 'k', sellerTin: '' };
+    const client = new UzumCheckoutClient(where, (request) => {
+      sent.push(request);
+      return Promise.resolve<HttpAnswer>({ kind: 'unsent', detail: '' });
+    });
+    const sale = { ourRef: 'pay_1', amountTiyin: 100, description: '', callbackUrl: 'https://gw/cb', returnUrl: null };
+    const instrument = { token: 'binding', phone: null, qr: null, otp: null };
+    await client.authorize({ ...sale, lines: null, saleLines: [] }, instrument, { ...REF, providerRef: ID });
+    expect(sent[0]?.body).toMatchObject({ returnUrl: '' });
   });
 });

@@ -10,6 +10,7 @@ const REFUSED = { status: 403, body: {} };
  * a reason to read the order's status, and only one that names an order of ours with its id there is one.
  */
 export const UZUM_CALLBACKS: HintProtocol = {
+  isSigned: false,
   read: (request) => {
     const body = objectBody(request.body);
     const providerRef = body ? textAt(body, 'orderId') : null;

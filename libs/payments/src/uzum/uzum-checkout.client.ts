@@ -79,9 +79,10 @@ export class UzumCheckoutClient {
   /** Without a token the customer pays on the page, which `prepare` has given. */
   async authorize(order: PaymentOrder, { token }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
     if (token === null) return statusOf('pending', { providerRef: ref.providerRef });
+    // Asked for by the documents; our own address for callbacks is no page of a browser's.
     const body = {
       processData: { type: 'bind', bindingId: bindingOf(token) },
-      ...{ orderId: ref.providerRef, returnUrl: order.returnUrl ?? order.callbackUrl ?? '' },
+      ...{ orderId: ref.providerRef, returnUrl: order.returnUrl ?? '' },
     };
     const answer = await this.call('payment/merchantPay', body, operationId(ref.ourRef, 'pay'));
     if (answer.kind !== 'result') return answer.kind === 'refused' ? answer : this.readInstead(ref, answer);

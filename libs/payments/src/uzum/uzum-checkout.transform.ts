@@ -19,11 +19,16 @@ export function uzumOrderStatus(order: WireObject): StatusFacts {
   const said = STATUS[textAt(order, 'status') ?? ''] ?? 'in_flight';
   const refundedTiyin = integerAt(order, 'refundedAmount');
   const completedTiyin = integerAt(order, 'completedAmount');
-  const isPartBack = said === 'refunded' && refundedTiyin !== null && refundedTiyin < (completedTiyin ?? 0);
+  const amountTiyin = integerAt(order, 'amount');
+  const takenTiyin = completedTiyin ?? amountTiyin;
+  const isPartBack = said === 'refunded' && refundedTiyin !== null && takenTiyin !== null && refundedTiyin < takenTiyin;
+  // A sum that is another than the order's was taken: people decide.
+  const isOtherSum = said === 'captured' && completedTiyin !== null && completedTiyin !== amountTiyin;
+  const money = isOtherSum ? 'manual' : isPartBack ? 'captured' : said;
   const isAtWork = uzumOperations(order).some(({ state }) => state === 'IN_PROGRESS');
-  return statusOf(isAtWork ? 'in_flight' : isPartBack ? 'captured' : said, {
+  return statusOf(isAtWork ? 'in_flight' : money, {
     providerRef: textAt(order, 'orderId'),
-    amountTiyin: integerAt(order, 'amount'),
+    amountTiyin,
     refundedTiyin,
     evidence: evidenceOf(order),
   });

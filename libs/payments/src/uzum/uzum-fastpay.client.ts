@@ -34,10 +34,12 @@ const STATUS: Readonly<Record<string, MoneyStatus>> = {
   PARTIAL_CANCELLED: 'manual',
 };
 
-/** Errors after which the same payment may exist all the same, or may yet come to be. */
-const UNDECIDED: ReadonlySet<string> = new Set([
-  ...['order.id.duplicated', 'transaction.duplicated', 'qr.duplicated'],
-  ...['operation.is.inProcess', 'external.service.unavailable'],
+/** Errors that say for sure that this call moved nothing. After any other the same payment may exist, or may yet come to be. */
+const DEFINITIVE: ReadonlySet<string> = new Set([
+  ...['apelsin.pay.authorization.error', 'apelsin.pay.unsupported.operation', 'apelsin.pay.reverse.not.allowed'],
+  ...['apelsin.pay.wrong.prefix.otp.data', 'apelsin.pay.user.otp.data.expired', 'apelsin.pay.safe.mode.on'],
+  ...['device.not.registered', 'receipt.qr.only.yours', 'user.card.not.found', 'user.does.not.exist'],
+  ...['limit.was.set', 'operation.failed', 'operation.forbidden', 'operation.not.found', 'unsupported.fiscal.url'],
 ]);
 
 /** As long a code as the documents ask for, and no customer's: no money can come of it. */
@@ -125,7 +127,7 @@ export class UzumFastPayClient {
     const code = integerAt(answer.body, 'error_code');
     if (code === 0) return { kind: 'body', body: answer.body };
     const detail = textAt(answer.body, 'error_message') ?? 'no message';
-    if (code === null || UNDECIDED.has(detail))
+    if (code === null || !DEFINITIVE.has(detail))
       return { kind: 'unknown', detail: `error_code ${String(code)}: ${detail}` };
     return { kind: 'refused', code: String(code), detail };
   }

@@ -10,7 +10,7 @@ import {
   type ReadValue,
   type TransactionProtocol,
 } from '../inbound.js';
-import { aboutCall, readUzumCall, uzumFailed, type UzumFault } from './uzum-merchant.wire.js';
+import { aboutCall, readUzumCall, uzumFailed, uzumUnanswered, type UzumFault } from './uzum-merchant.wire.js';
 
 /** What was not confirmed by then has failed, for Uzum as for us. */
 export const UZUM_LIFETIME_MS = 30 * 60_000;
@@ -40,8 +40,8 @@ export const UZUM_MERCHANT: TransactionProtocol = {
         return status(at);
     }
   },
-  // 99999 and HTTP 400: the list has no other word for it, and asking for the status is what Uzum does next.
-  failure: (request, read) => uzumFailed('internal', aboutCall(request, read)),
+  // What the call did is not known here, so it is not called FAILED: what was late may be confirmed a moment later.
+  failure: (request, read) => uzumUnanswered(aboutCall(request, read)),
 };
 
 function orderFault(at: At): InboundDecision | null {

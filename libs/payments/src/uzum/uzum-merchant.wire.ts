@@ -47,6 +47,13 @@ export function uzumFailed(
   return { status: 400, body };
 }
 
+/** Neither done nor failed: Uzum asks for the status of what was not answered. */
+export function uzumUnanswered(about: { serviceId: number; transId: string | null; nowMs: number }): InboundAnswer {
+  const { serviceId, transId, nowMs } = about;
+  const named = { serviceId, ...(transId !== null && { transId }) };
+  return { status: 503, body: { ...named, timestamp: nowMs, errorCode: CODES.internal } };
+}
+
 /** What Uzum calls with; a test's call is made the same way. */
 export function uzumMerchantAuth(login: string, password: string): string {
   return basicAuthorization(login, password);

@@ -3,6 +3,7 @@ import {
   choice,
   FISCAL_MODE,
   optional,
+  OPTIONAL_PASSWORD,
   OPTIONAL_SECRET,
   SELLER_TIN,
   type FieldFault,
@@ -124,7 +125,7 @@ export const UZUM: ProviderDefinition = {
     page: choice('checkout', 'merchant'),
     merchant_service_id: optional({ pattern: /^\d{1,15}$/ }),
     merchant_login: optional(),
-    merchant_password: OPTIONAL_SECRET,
+    merchant_password: OPTIONAL_PASSWORD,
     /** The name of the order in `params`. */
     account_param: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
     /** The HTTP status of 10001: the documents name 400 alone, other clients were seen to expect 401. */

@@ -6,6 +6,7 @@ import { ComparePayments } from '../compare-payments.js';
 import { PaymentWorker } from '../payment-worker.js';
 import { InboundRepository, type LockedPayment, type Tx } from './inbound.repository.js';
 import type { ProviderRequest } from './transaction-calls.js';
+import { UnsignedHints } from './unsigned-hints.js';
 
 /**
  * Calls of providers that only say that something changed there. However well one is signed, what it says of the money is not
@@ -17,12 +18,15 @@ export class HintCalls {
     private readonly rows: InboundRepository,
     private readonly worker: PaymentWorker,
     private readonly comparing: ComparePayments,
+    private readonly unsigned: UnsignedHints,
   ) {}
 
   async answer(protocol: HintProtocol, { account, address, request }: ProviderRequest): Promise<InboundAnswer> {
     const reading = protocol.read(request, reader(account));
     if (reading.kind === 'fault') return reading.answer;
     const { hint, answer } = reading;
+    if (!protocol.isSigned)
+      return this.unsigned.answer(account, { hint, body: request.body }, { taken: answer, failure: protocol.failure });
     const payment = await this.rows.inTransaction(async (tx) => {
       const found = await this.find(tx, account.id, hint);
       if (!found) return null;

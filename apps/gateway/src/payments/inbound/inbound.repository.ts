@@ -13,7 +13,7 @@ import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
-import { keepDocument, makeDue, makeDueAt } from '../repository/payment-writes.js';
+import { keepDocument, makeDue, makeDueAt, makeDueWithin } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
@@ -122,6 +122,21 @@ export class InboundRepository {
     const [row] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM payments WHERE account_id = ${accountId} AND provider_ref = ${providerRef}`;
     return row?.id ?? null;
+  }
+
+  /** Without a lock, for hints that may be anyone's. Where both are named they must belong together. */
+  async findHinted(
+    accountId: string,
+    { ourRef, providerRef }: { ourRef: string | null; providerRef: string | null },
+  ): Promise<{ id: string; state: PaymentState } | null> {
+    const [row] = await this.prisma.$queryRaw<{ id: string; state: PaymentState }[]>`
+      SELECT id, state FROM payments WHERE account_id = ${accountId} AND provider_ref = ${providerRef}`;
+    return row && (ourRef === null || ourRef === row.id) ? row : null;
+  }
+
+  /** Not later than so: a worker reads it then, if none is at it. */
+  dueWithin(paymentId: string, ms: number): Promise<void> {
+    return makeDueWithin(this.prisma, paymentId, ms);
   }
 
   async hasLive(tx: Tx, paymentId: string): Promise<boolean> {

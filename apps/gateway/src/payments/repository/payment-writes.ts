@@ -18,6 +18,12 @@ export async function makeDueAt(tx: Statements, paymentId: string, at: Date): Pr
   await tx.$executeRaw`UPDATE payments SET due_at = ${at}::timestamptz, news = news + 1 WHERE id = ${paymentId}`;
 }
 
+/** Not later than so. No news: where a worker is at it now, what it reads is enough. */
+export async function makeDueWithin(tx: Statements, paymentId: string, ms: number): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET due_at = LEAST(due_at, now() + make_interval(secs => ${ms / 1_000}::float8)) WHERE id = ${paymentId}`;
+}
+
 /** What is there already stays: a document comes again and again. */
 export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
   return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)
