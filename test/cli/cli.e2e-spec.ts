@@ -50,6 +50,11 @@ afterAll(async () => {
   await system?.stop();
 });
 
+/** For addresses that are not the profile's. */
+const credentials = () => ({
+  FGW_CLIENT_ID: system.merchant.clientId,
+  FGW_CLIENT_SECRET: system.merchant.clientSecret,
+});
 const config = () => join(fgw.folder, '.config', 'fgw', 'config.json');
 
 describe('login', () => {
@@ -156,7 +161,7 @@ describe('receipts', () => {
     expect(await fgw.json([...sale, '--key', 'cli-async', '--wait', '90'])).toMatchObject({ code: 0 });
     const port = await freePorts(1);
     const away = ['receipts', 'list', '--url', `http://127.0.0.1:${port}`];
-    const { code, stderr } = await fgw.run(away);
+    const { code, stderr } = await fgw.run(away, { env: credentials() });
     expect([code, stderr]).toEqual([5, expect.stringContaining('no answer')]);
   });
 
@@ -263,7 +268,7 @@ describe('doctor', () => {
   });
 
   test('says what to do about an address, a secret, and a file that others read', async () => {
-    const away = await findings(['--url', `http://127.0.0.1:${await freePorts(1)}`]);
+    const away = await findings(['--url', `http://127.0.0.1:${await freePorts(1)}`], credentials());
     expect(away).toMatchObject({ code: 9, found: { network: { found: 'ECONNREFUSED', todo: expect.any(String) } } });
     expect(Object.keys(away.found)).not.toContain('token');
     const wrong = await findings([], { FGW_CLIENT_SECRET: 'wrong' });
@@ -286,7 +291,7 @@ describe('doctor', () => {
     });
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     try {
-      const { code, found } = await findings(['--url', `http://127.0.0.1:${port}`]);
+      const { code, found } = await findings(['--url', `http://127.0.0.1:${port}`], credentials());
       expect(code).toBe(9);
       expect(found['clock']).toMatchObject({ state: 'fault', found: expect.stringMatching(/^4(19|20|21) s behind/) });
     } finally {

@@ -200,3 +200,30 @@ test('an event that the receiver refuses holds the others up for a while, not fo
   expect(of('/refuses').filter(({ event }) => event.id === refused)).toHaveLength(5);
   await staying.end('SIGTERM');
 });
+
+test('the secret is shown when it is drawn, and later only with --print-secret', async () => {
+  const fresh = new Fgw({
+    FGW_URL: system.gatewayUrls[0]!,
+    FGW_CLIENT_ID: system.merchant.clientId,
+    FGW_CLIENT_SECRET: system.merchant.clientSecret,
+  });
+  const startedWith = async (address: string): Promise<string> => {
+    const staying = fresh.start(['listen', '--forward-to', address]);
+    await isListening(staying);
+    await staying.end('SIGTERM');
+    return staying.stdout() + staying.stderr();
+  };
+  try {
+    const first = await startedWith(`http://127.0.0.1:${port}/secret`);
+    expect(first).toMatch(/whsec_/);
+    expect(first).not.toContain('another machine');
+    const later = await startedWith(`http://receiver.example.uz:${port}/secret`);
+    expect(later).not.toMatch(/whsec_/);
+    expect(later).toContain('is http to another machine: the events can be read on the way');
+    const printed = (await fresh.run(['listen', '--print-secret'])).stdout.trim();
+    expect(printed).toMatch(/^whsec_/);
+    expect(first).toContain(printed);
+  } finally {
+    await fresh.stop();
+  }
+});

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { UsageError, type ClientOptions, type SigningOptions } from '#sdk';
+import { isReadableOnTheWay, isSameOrigin } from './addresses.js';
 import { readJsonFile, writePrivateJson } from './private-file.js';
 import type { Environment } from './settings.js';
 
@@ -52,10 +53,20 @@ export class Profiles {
   }
 }
 
-/** The profile with what the environment and the command line say instead. */
+/**
+ * The profile with what the environment and the command line say instead.
+ * @throws NoProfileError
+ * @throws UsageError when the profile's secret would go to another gateway than its own
+ */
 export function effectiveProfile(kept: Profile | null, environment: Environment, url: string | null): Profile {
+  const address = url ?? environment.url;
+  if (kept !== null && address !== null && !isSameOrigin(address, kept.url)) {
+    if (environment.clientId === null || environment.clientSecret === null) throw foreignOrigin(address, kept.url);
+    // Another gateway: neither the client nor the key of the profile is known there.
+    return effectiveProfile(null, environment, url);
+  }
   const merged = {
-    url: url ?? environment.url ?? kept?.url,
+    url: address ?? kept?.url,
     client_id: environment.clientId ?? kept?.client_id,
     client_secret: environment.clientSecret ?? kept?.client_secret,
   };
@@ -76,7 +87,23 @@ export function effectiveProfile(kept: Profile | null, environment: Environment,
   };
 }
 
-export async function clientOptionsOf(profile: Profile): Promise<ClientOptions> {
+/** A secret goes to the gateway that it was given for, and to no other. */
+export function foreignOrigin(address: string, own: string): UsageError {
+  return new UsageError(
+    `${address} is not the gateway of these credentials (${own}): set FGW_CLIENT_ID and FGW_CLIENT_SECRET for it, or log in there.`,
+  );
+}
+
+/** @throws UsageError for http to another machine, unless that is allowed */
+export async function clientOptionsOf(
+  profile: Profile,
+  { isInsecure }: { isInsecure: boolean },
+): Promise<ClientOptions> {
+  if (!isInsecure && isReadableOnTheWay(profile.url)) {
+    throw new UsageError(
+      `${profile.url} is http to another machine: secret and token can be read on the way. Use https, or --insecure.`,
+    );
+  }
   const signing = await signingOf(profile);
   return {
     baseUrl: profile.url,

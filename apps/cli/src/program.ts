@@ -19,6 +19,7 @@ export function createProgram(world: World): Command {
     .option('--json', 'JSON for programs, one value per line')
     .option('--profile <name>', 'the profile that `fgw login` kept ("default")')
     .option('--url <address>', 'the gateway, in place of that of the profile')
+    .option('--insecure', 'allow http to a gateway on another machine: credentials can be read on the way')
     .option('--no-color', 'no colours; they are also off when standard output is no terminal')
     .showHelpAfterError('(fgw --help lists the commands)')
     .exitOverride()

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { FiscalGateway, type ResponseInfo, type RetryInfo } from '#sdk';
+import { FiscalGateway, type ClientOptions, type ResponseInfo, type RetryInfo } from '#sdk';
 import type { ExitCode } from './exit-codes.js';
 import { Colours } from './output/colours.js';
 import { Output, type Streams } from './output/output.js';
@@ -24,6 +24,7 @@ export interface GlobalOptions {
   json?: boolean;
   profile?: string;
   url?: string;
+  insecure?: boolean;
   color?: boolean;
 }
 
@@ -60,18 +61,23 @@ export class Session {
     return this.world.stopping;
   }
 
-  /** @throws NoProfileError */
+  /** Credentials may go by http to another machine. */
+  get isInsecure(): boolean {
+    return this.globals.insecure === true;
+  }
+
+  /** @throws NoProfileError @throws UsageError */
   async profile(): Promise<Profile> {
     const kept = await this.profiles.find(this.profileName);
     return effectiveProfile(kept, this.world.environment, this.globals.url ?? null);
   }
 
-  /** @throws NoProfileError */
+  /** @throws NoProfileError @throws UsageError */
   async client(): Promise<FiscalGateway> {
-    return new FiscalGateway(await clientOptionsOf(await this.profile()));
+    return new FiscalGateway(await this.clientOptions());
   }
 
-  /** For commands that stay: it waits for a gateway that is away, and says so. @throws NoProfileError */
+  /** For commands that stay: it waits for a gateway that is away, and says so. @throws NoProfileError @throws UsageError */
   async patientClient(): Promise<FiscalGateway> {
     let isAway = false;
     const hooks = {
@@ -84,7 +90,11 @@ export class Session {
         if (status !== null && status < 400) isAway = false;
       },
     };
-    return new FiscalGateway({ ...(await clientOptionsOf(await this.profile())), retry: PATIENT, hooks });
+    return new FiscalGateway({ ...(await this.clientOptions()), retry: PATIENT, hooks });
+  }
+
+  private async clientOptions(): Promise<ClientOptions> {
+    return clientOptionsOf(await this.profile(), this);
   }
 }
 

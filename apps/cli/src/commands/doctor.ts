@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { isReadableOnTheWay } from '../addresses.js';
 import { checkAccess, checkRegisters, checkSignature, checkToken } from '../doctor/check-client.js';
 import { checkGateway } from '../doctor/check-gateway.js';
 import { fault, ok, warning, type Finding } from '../doctor/finding.js';
@@ -38,6 +39,14 @@ async function* examine(session: Session): AsyncGenerator<Finding, void, undefin
   const found = await readProfile(session);
   yield found.finding;
   if (found.profile === null) return;
+  if (!session.isInsecure && isReadableOnTheWay(found.profile.url)) {
+    yield fault(
+      'network',
+      'the gateway is called by http',
+      'Secret and token can be read on the way: use https, or --insecure.',
+    );
+    return;
+  }
   const { findings, isReachable } = await checkGateway(found.profile.url, signal);
   yield* findings;
   if (!isReachable) return;

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ProblemError, type FiscalEvent, type FiscalGateway } from '#sdk';
+import { isReadableOnTheWay } from '../addresses.js';
 import { CommandError } from '../errors.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import { forwardEvent, type Receiver, type Try } from '../listen/forward-event.js';
@@ -31,18 +32,26 @@ export function addListen(program: Command, world: World): void {
 async function listen(session: Session, options: ListenOptions): Promise<ExitCode> {
   const { output, world } = session;
   const profile = await session.profile();
-  const secret = await listenSecret(world.environment.configFile, profile);
+  const { configFile } = world.environment;
   if (options.printSecret === true) {
+    const { secret } = await listenSecret(configFile, profile);
     if (output.isJson) output.json({ secret });
     else output.line(secret);
     return EXIT.done;
   }
   const url = addressOf(options.forwardTo);
   const names = [profile.url, profile.client_id, url, options.events];
-  const kept = new ListenPlace(world.environment.configFile, names);
+  const kept = new ListenPlace(configFile, names);
   const fgw = await session.patientClient();
+  if (isReadableOnTheWay(url)) {
+    output.note(
+      output.paint('yellow', `${url} is http to another machine: the events can be read on the way. Use https.`),
+    );
+  }
+  const { secret, isNew } = await listenSecret(configFile, profile);
+  if (isNew) output.note(`The secret of the receiver: ${secret} (\`fgw listen --print-secret\` shows it again)`);
   const place = await beginAt(fgw, kept, options, session.stopping);
-  output.note(`Forwarding ${options.events} to ${url}; Ctrl-C ends it. The secret of the receiver: ${secret}`);
+  output.note(`Forwarding ${options.events} to ${url}; Ctrl-C ends it.`);
   const types = typesOf(options.events);
   try {
     await forwardAll(session, fgw, { types, kept, place, receiver: { url, secret } });

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import { FiscalGateway } from '#sdk';
 import { CommandError } from '../errors.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
-import { clientOptionsOf, type Profile } from '../profiles.js';
+import { isSameOrigin } from '../addresses.js';
+import { clientOptionsOf, foreignOrigin, type Profile } from '../profiles.js';
 import { readInput, readJsonInput } from '../read-input.js';
 import { inSession, type Session, type World } from '../session.js';
 
@@ -36,7 +37,7 @@ export function addLogin(program: Command, world: World): void {
 async function login(session: Session, options: LoginOptions): Promise<ExitCode> {
   const profile = { ...(await given(session, options)), ...keyOf(options) };
   // Nothing is kept that does not work.
-  const { scopes = [] } = await new FiscalGateway(await clientOptionsOf(profile)).accessToken();
+  const { scopes = [] } = await new FiscalGateway(await clientOptionsOf(profile, session)).accessToken();
   await session.profiles.keep(session.profileName, profile);
   const { url, client_id: clientId } = profile;
   session.output.record({ profile: session.profileName, url, client_id: clientId, scopes }, [
@@ -62,6 +63,10 @@ async function given(session: Session, options: LoginOptions): Promise<Profile> 
   const file = options.from === undefined ? {} : await readJsonInput(options.from, world.stdin);
   const fromFile = (name: string): string | null => (typeof file[name] === 'string' ? file[name] : null);
   const url = globals.url ?? environment.url ?? fromFile('gateway_url') ?? (await ask(world, 'Gateway: '));
+  const own = fromFile('gateway_url');
+  const isGiven =
+    (options.clientId ?? environment.clientId) !== null && (options.secretStdin ?? environment.clientSecret !== null);
+  if (own !== null && !isGiven && !isSameOrigin(url, own)) throw foreignOrigin(url, own);
   const clientId = options.clientId ?? environment.clientId ?? fromFile('client_id') ?? (await ask(world, 'Client: '));
   const secret =
     options.secretStdin === true

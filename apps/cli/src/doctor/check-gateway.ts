@@ -1,3 +1,4 @@
+import { isReadableOnTheWay } from '../addresses.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 
 const TIMEOUT_MS = 10_000;
@@ -61,9 +62,7 @@ function networkFinding(status: number, baseUrl: string, tookMs: number): Findin
 
 /** A token that travels in the clear is anybody's. */
 function plainHttp(baseUrl: string): Finding | null {
-  const { protocol, hostname } = new URL(baseUrl);
-  if (protocol === 'https:' || hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.'))
-    return null;
+  if (!isReadableOnTheWay(baseUrl)) return null;
   return warning('network', 'the gateway answers, by http', 'Secret and token can be read on the way: use https.');
 }
 

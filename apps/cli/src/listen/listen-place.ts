@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { readJsonFile, writePrivateJson } from '../private-file.js';
+import { createPrivateJson, readJsonFile, writePrivateJson } from '../private-file.js';
 
 /** How far one receiver has been given the feed. */
 export interface Place {
@@ -11,19 +10,38 @@ export interface Place {
   done: string[];
 }
 
-/** @returns the secret with which everything for this client is signed: drawn once, kept, so that a receiver is set up once */
-export async function listenSecret(configFile: string, client: { url: string; client_id: string }): Promise<string> {
+export interface ListenSecret {
+  secret: string;
+  /** Drawn by this call. */
+  isNew: boolean;
+}
+
+/** The secret with which everything for this client is signed: drawn once, kept, so that a receiver is set up once. */
+export async function listenSecret(
+  configFile: string,
+  client: { url: string; client_id: string },
+): Promise<ListenSecret> {
   const file = fileOf(configFile, 'secret', [client.url, client.client_id]);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const kept = await readSecret(file);
+  if (kept !== null) return { secret: kept, isNew: false };
   const drawn = `whsec_${randomBytes(32).toString('base64')}`;
+  if (await createPrivateJson(file, { secret: drawn })) return { secret: drawn, isNew: true };
+  // Two that begin at the same time: the first one's stays.
+  const theirs = await readSecret(file);
+  if (theirs !== null) return { secret: theirs, isNew: false };
+  // A file without a secret: a version that wrote it in place was interrupted.
+  await writePrivateJson(file, { secret: drawn });
+  return { secret: drawn, isNew: true };
+}
+
+/** @returns null when there is no file, or none with a secret */
+async function readSecret(file: string): Promise<string | null> {
   try {
-    // Two that begin at the same time: the first one's stays.
-    await writeFile(file, `${JSON.stringify({ secret: drawn })}\n`, { mode: 0o600, flag: 'wx' });
-    return drawn;
+    const content = (await readJsonFile(file)) as { secret?: string } | null;
+    return content?.secret ?? null;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const { secret } = (await readJsonFile(file)) as { secret: string };
-    return secret;
+    if (error instanceof SyntaxError) return null;
+    throw error;
   }
 }
 
