@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { startOwnServer } from './own-server.js';
 import type { TestDatabase } from './test-database.js';
 
