@@ -100,7 +100,10 @@ async function standAt(
   ]);
 }
 
-/** A drain that outlives its deadlines by far has hung. */
+/**
+ * A drain that outlives its deadlines by far has hung. On a machine that stood still for a second the send guard stops the bytes, and the
+ * relay reads the lane again: so does this.
+ */
 async function drain(): Promise<Drained> {
   await rows.sql.query('UPDATE lanes SET due_at = NULL');
   const hung = new AbortController();
@@ -108,7 +111,11 @@ async function drain(): Promise<Drained> {
     () => Promise.reject(new Error('the drain hangs')),
     () => ({ kind: 'idle' as const }),
   );
-  const drained = await Promise.race([lane.drain(rows.deviceId), deadline]);
+  const untilNoMore = async (): Promise<Drained> => {
+    const drained = await lane.drain(rows.deviceId);
+    return drained.kind === 'more' ? untilNoMore() : drained;
+  };
+  const drained = await Promise.race([untilNoMore(), deadline]);
   hung.abort();
   return drained;
 }
