@@ -11,7 +11,8 @@ export interface DueShares {
   held: ReadonlyMap<string, number>;
 }
 
-export function keptOf(places: number): number {
+/** How many of so many places only a merchant without one is given. Those of lanes (places.ts) keep fewer: there a silent register holds none. */
+export function keptForNewcomers(places: number): number {
   return Math.floor(places / PLACES_FOR_EACH_KEPT);
 }
 
@@ -34,7 +35,7 @@ export class WorkInHand {
   shares(): DueShares {
     const held = new Map<string, number>();
     for (const merchantId of this.running.values()) held.set(merchantId, (held.get(merchantId) ?? 0) + 1);
-    return { free: this.places - this.running.size, kept: keptOf(this.places), held };
+    return { free: this.places - this.running.size, kept: keptForNewcomers(this.places), held };
   }
 }
 

@@ -8,7 +8,7 @@ const BEHIND_S = 300;
 const NOTICEABLE_S = 5;
 
 /** The causes that people meet, and what to do about each. */
-const TODO: Readonly<Record<string, string>> = {
+const REMEDIES: Readonly<Record<string, string>> = {
   ENOTFOUND: 'The name does not resolve: compare the address, then the DNS of this machine.',
   EAI_AGAIN: 'The DNS does not answer: check the network of this machine.',
   ECONNREFUSED: 'Nothing listens there: start the gateway, and compare host and port.',
@@ -70,8 +70,8 @@ function unreachable(error: unknown): Finding {
   const { cause, message, name } = error as Error;
   const { code = null } = (cause ?? {}) as { code?: string };
   if (name === 'TimeoutError')
-    return fault('network', `no answer within ${TIMEOUT_MS / 1000} s`, TODO['ETIMEDOUT'] ?? '');
-  const todo = (code !== null && TODO[code]) || 'Compare the address, then the network of this machine.';
+    return fault('network', `no answer within ${TIMEOUT_MS / 1000} s`, REMEDIES['ETIMEDOUT'] ?? '');
+  const todo = (code !== null && REMEDIES[code]) || 'Compare the address, then the network of this machine.';
   return fault('network', code ?? message, todo);
 }
 

@@ -8,7 +8,7 @@ import {
 } from '#fiscal-domain';
 import type { LocalApiClient } from '#local-api';
 import type { Logger } from '#runtime';
-import { keptOf, type DueShares } from '../due-by-merchant.js';
+import { keptForNewcomers, type DueShares } from '../due-by-merchant.js';
 import { pollRegister } from '../health/poll-register.js';
 import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
 import type { LaneDevice, LaneSnapshot, LaneStore, Register, SettledNotices } from '../lanes/ports.js';
@@ -78,7 +78,7 @@ export class CompareRegisters {
   private shares(): DueShares {
     const merchants = new Set([...this.running.values()].map(({ merchantId }) => merchantId));
     const held = new Map([...merchants].map((merchantId) => [merchantId, this.places.loadOf(merchantId)]));
-    return { free: this.places.free, kept: keptOf(REGISTERS), held };
+    return { free: this.places.free, kept: keptForNewcomers(REGISTERS), held };
   }
 
   private begin(checks: readonly ClaimedCheck[]): void {
