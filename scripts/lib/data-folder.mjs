@@ -14,6 +14,7 @@ const KNOWN = new Set([
   'payments-sim',
   'secrets.json',
   'demo.json',
+  'sandbox.json',
   MARKER,
 ]);
 

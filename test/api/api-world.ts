@@ -49,6 +49,8 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
       VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
     return id;
   },
+  /** Of the platform alone. */
+  merchants: (gateway) => Promise.resolve(gateway.merchantId),
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),

@@ -84,7 +84,7 @@ test('another merchant’s id answers like one that does not exist, and nothing 
   const stranger = await world.token(SCOPES, merchantId);
   const before = await world.gateway.world();
   const wrong: string[] = [];
-  const naming = closed.filter(({ path }) => path.includes('{'));
+  const naming = closed.filter(({ path }) => path.includes('{') && !path.startsWith('/v1/platform/'));
   for (const endpoint of naming) {
     const more = { token: stranger, body: world.bodyOf(endpoint) };
     const foreign = await world.send(endpoint.method, world.pathOf(endpoint, 'own'), more);

@@ -209,7 +209,7 @@ export class LinkRig {
       ...{ DATABASE_URL: this.database.url, QUEUE_URL: undefined, SECRETS_KEY: this.keyring, RELAY_PORT: port },
       ...{ RELAY_URL: url, LINK_PUBLIC_URL: linkPublicUrl, LOG_LEVEL: 'info' as const },
       DEVICE_ALLOWED_CIDRS: loopback.kind === 'ok' ? [loopback.cidr] : [],
-      ...{ LANE_POOL_SIZE: 12, WATCH_POOL_SIZE: 6, LINK_POOL_SIZE: 4 },
+      ...{ LANE_POOL_SIZE: 12, WATCH_POOL_SIZE: 6, LINK_POOL_SIZE: 4, SANDBOX_POOL_SIZE: 1 },
       // The watch polls a register when it is asked to, not while a test cuts its link.
       ...{ HEALTH_POLL_MS: 3_600_000, HEALTH_POLL_CONCURRENCY: 1, OFD_RESEND_MS: 900_000, SHIFT_CLOSE_AT: '23:50' },
       ...{ DEVICE_METRICS_MAX: 100, TRUSTED_PROXIES: trustedProxies, RELAY_LANE_PLACES: 200, RELAY_LANES_ASIDE: 4_000 },

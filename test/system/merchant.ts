@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
 import { nameKey, type ClassifierEntry } from '#fiscal-domain';
-import { newId } from '#runtime';
+import { newId, newIdOf } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
 import { hashClientSecret, newClientSecret } from '../../apps/gateway/src/access/oauth/client-secret.js';
 
@@ -31,6 +31,7 @@ export interface MerchantOptions {
   /** Overrides of the device profile. */
   profile?: Record<string, unknown>;
   scopes?: readonly string[];
+  mode?: 'live' | 'sandbox';
 }
 
 /** A merchant with its registers, set up in the database as the fleet's API will do it. */
@@ -46,8 +47,10 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
   try {
     const entries = readEntries();
     await prisma.classifierEntry.createMany({ data: entries.map(classifierRow), skipDuplicates: true });
-    const merchantId = newId('mer');
-    await prisma.merchant.create({ data: { id: merchantId, code: merchantId, name: 'Test savdo', tin: '300000000' } });
+    const { mode = 'live' } = options;
+    const merchantId = newId(mode === 'sandbox' ? 'mer_test' : 'mer');
+    const merchant = { id: merchantId, code: merchantId, mode, name: 'Test savdo', tin: '300000000' };
+    await prisma.merchant.create({ data: merchant });
     const branchId = newId('brn');
     await prisma.branch.create({ data: { id: branchId, merchantId, code: 'main', name: 'Main' } });
     const goods = entries.filter((entry) => entry.active && !entry.marked && entry.cash_allowed).slice(0, 10);
@@ -58,8 +61,8 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
         await createTill(prisma, options, { merchantId, branchId, registerUrl, code: `cashier-${index + 1}` }),
       );
     }
-    const clientId = newId('cli');
-    const clientSecret = newClientSecret();
+    const clientId = newIdOf('cli', merchantId);
+    const clientSecret = newClientSecret(merchantId);
     const secretHash = new Uint8Array(hashClientSecret(clientSecret, parseKeyring(options.secretsKey)));
     const scopes = [...(options.scopes ?? ['receipts:write', 'receipts:read'])];
     await prisma.oauthClient.create({ data: { id: clientId, merchantId, name: 'test', secretHash, scopes } });

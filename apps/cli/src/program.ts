@@ -9,6 +9,7 @@ import { addListen } from './commands/listen.js';
 import { addLogin } from './commands/login.js';
 import { addOperator } from './commands/operator.js';
 import { addReceipts } from './commands/receipts.js';
+import { addTrigger } from './commands/trigger.js';
 import type { World } from './session.js';
 
 /** All commands. Nothing is done before one of them is parsed. */
@@ -31,6 +32,7 @@ export function createProgram(world: World): Command {
   addReceipts(program, world);
   addEvents(program, world);
   addListen(program, world);
+  addTrigger(program, world);
   addDevices(program, world);
   addImport(program, world);
   addDoctor(program, world);

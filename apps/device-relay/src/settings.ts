@@ -21,6 +21,7 @@ export const SETTINGS = {
   LANE_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(12),
   WATCH_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
   LINK_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(4),
+  SANDBOX_POOL_SIZE: integer({ min: 1, max: 100 }).default(2),
   QUEUE_URL: url(['redis', 'rediss']).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   RELAY_PORT: port().default(8081),

@@ -38,7 +38,7 @@ class FaultSwitch {
 }
 
 /**
- * An OFD to test against: takes documents and Z-reports (protocol: ofd/ofd-document.ts), checks sequence and digest
+ * An OFD to test against: takes documents and Z-reports (protocol: libs/fiscal-module/src/ofd-document.ts), checks sequence and digest
  * chain, lists what it holds and misbehaves on demand. It keeps everything in memory.
  */
 export function ofdSimulatorServer(): FastifyInstance {

@@ -27,3 +27,4 @@ export * from './device-profile.js';
 export * from './shift-schedule.js';
 export * from './legal-limits.js';
 export * from './z-report-comparison.js';
+export * from './sandbox-outcomes.js';

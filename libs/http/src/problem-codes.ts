@@ -47,6 +47,7 @@ export const PROBLEMS = {
   digest_mismatch: never(401, 'The body is not what was signed'),
   nonce_replayed: never(401, 'The signature was used before'),
   insufficient_scope: never(403, 'The access token lacks the scope'),
+  merchant_suspended: never(403, 'The merchant is suspended'),
   forbidden: never(403, 'Not allowed'),
   ip_not_allowed: never(403, 'The address is not allowed for this client'),
 
@@ -59,6 +60,7 @@ export const PROBLEMS = {
   payload_too_large: never(413, 'The body is too large'),
   uri_too_long: never(414, 'The path is too long'),
   unsupported_media_type: never(415, 'The media type is not supported'),
+  quota_exceeded: later(429, 'The quota of the merchant is used up', 3_600),
   too_many_requests: later(429, 'Too many requests', 1),
   headers_too_large: never(431, 'The headers are too large'),
 
@@ -137,6 +139,8 @@ export const PROBLEMS = {
   in_use: never(409, 'Something still depends on it'),
   archived: never(409, 'It is archived'),
   device_limit_reached: never(422, 'No more registers can be registered'),
+  client_limit_reached: never(422, 'No more clients can be made'),
+  storage_limit_reached: never(422, 'The quota of stored receipts is used up'),
   device_key_refused: never(422, 'The cash register refused the API key'),
   device_not_activated: never(422, 'The cash register is not activated'),
   device_module_not_ready: never(422, 'The fiscal module of the cash register is not initialised'),

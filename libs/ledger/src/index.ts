@@ -27,6 +27,7 @@ export {
   isNotHeldElsewhere,
   type TerminalClaim,
 } from './terminal-claims.js';
+export { announceQuotas, TASHKENT_DAY, type QuotaUse } from './quota-notices.js';
 export { findIdentities } from './accept/identities.js';
 export { insertReceipts } from './accept/insert-receipts.js';
 export { insertRefund, type NewRefund } from './accept/insert-refund.js';

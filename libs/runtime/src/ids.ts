@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
+import { prefixOf, type IdPrefix } from '#fiscal-domain';
 
 const POOL_BYTES = 4_096;
 const BYTES_PER_NUMBER = 4;
@@ -26,4 +27,9 @@ const nextUlid = monotonicFactory(random);
  */
 export function newId(prefix: string): string {
   return `${prefix}_${nextUlid().toLowerCase()}`;
+}
+
+/** A new id of something that belongs to a merchant: one of a sandbox says so. */
+export function newIdOf(prefix: IdPrefix, merchantId: string): string {
+  return newId(prefixOf(prefix, merchantId));
 }

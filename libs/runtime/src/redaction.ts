@@ -50,7 +50,7 @@ export function redact(value: unknown, depth = 0): unknown {
 export function scrubText(text: string): string {
   return text
     .replace(/\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${REDACTED}`)
-    .replace(/\bfgw_[a-z]+_[A-Za-z0-9]{8,}/g, REDACTED)
+    .replace(/\bfgw_(?:test_)?[a-z]+_[A-Za-z0-9]{8,}/g, REDACTED)
     .replace(/\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):[^\s/@]+@/gi, `$1:${REDACTED}@`)
     .replace(/\b(access_token|client_secret|api_key|password)=[^\s&"']+/gi, `$1=${REDACTED}`);
 }

@@ -30,6 +30,8 @@ export class FiscalGateway {
   declare readonly clients: Resource<typeof RESOURCES.clients>;
   declare readonly audit: Resource<typeof RESOURCES.audit>;
   declare readonly reports: Resource<typeof RESOURCES.reports>;
+  declare readonly onboarding: Resource<typeof RESOURCES.onboarding>;
+  declare readonly platform: Resource<typeof RESOURCES.platform>;
   declare readonly operator: Resource<typeof RESOURCES.operator>;
   declare readonly providerAccounts: Resource<typeof RESOURCES.providerAccounts>;
   readonly request: Api['request'];

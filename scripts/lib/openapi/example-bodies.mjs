@@ -53,6 +53,10 @@ const WRITTEN = {
   groups_create: { code: 'upstairs', name: 'Upstairs' },
   groups_change: { name: 'Upstairs' },
   merchant_change: { name: 'Savdo' },
+  platformMerchants_create: { code: 'savdo', name: 'Savdo MChJ', tin: '301234567', mode: 'sandbox' },
+  platformMerchants_change: { quotas: { receipts_per_day: 10000 } },
+  platformMerchants_suspend: { reason: 'the contract has ended' },
+  platformMerchants_client: { name: 'erp', scopes: ['receipts:write', 'receipts:read'], ip_policy: 'any' },
   devices_register: {
     branch_id: '{{branch_id}}',
     name: 'Till 1',

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { errorBody } from '../local-api/refusal.js';
+import { errorBody } from '#fiscal-module';
 import { readFaults, showRule, type FaultBoard } from './faults.js';
 
 /** POST /emulator/faults replaces the rules in force, GET lists them. Only on an emulator. */

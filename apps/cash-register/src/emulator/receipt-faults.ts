@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { errorBody, httpStatusOf } from '../local-api/refusal.js';
+import { errorBody, httpStatusOf } from '#fiscal-module';
 import { refusalCode, type FaultBoard } from './faults.js';
 
 export interface Answer {

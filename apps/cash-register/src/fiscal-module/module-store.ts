@@ -1,7 +1,5 @@
 import type { Sqlite } from '../journal/database.js';
-import { NO_DIGEST } from './sign.js';
-import type { Shift, Sums, ZReport } from './fiscal-module.js';
-import { NO_SUMS } from './sums.js';
+import { NO_DIGEST, NO_SUMS, type Shift, type Sums, type ZReport } from '#fiscal-module';
 
 /** The module's lifetime state, replaced as a whole with each operation. */
 export interface ModuleState {

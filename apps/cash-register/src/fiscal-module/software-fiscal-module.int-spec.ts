@@ -12,8 +12,13 @@ import {
   type ModuleLimits,
   type ModuleUnderTest,
 } from '../testing/fiscal-module.contract.js';
-import type { FiscalDocument, FiscalModule, Registration, RegisterOutcome } from './fiscal-module.js';
-import { digestOf } from './sign.js';
+import {
+  digestOf,
+  type FiscalDocument,
+  type FiscalModule,
+  type RegisterOutcome,
+  type Registration,
+} from '#fiscal-module';
 import { SoftwareFiscalModule, type SoftwareModuleOptions } from './software-fiscal-module.js';
 
 /** The module writes its own journal rows here, as the register does. */

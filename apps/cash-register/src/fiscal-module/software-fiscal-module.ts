@@ -4,12 +4,21 @@ import { compactToIsoBasic, OFD_FUSE_MS, paymentGap, SHIFT_DOCUMENT_LIMIT, tashk
 import type { Clock } from '#runtime';
 import { inTransaction, type Sqlite } from '../journal/database.js';
 import type { Journal } from '../journal/journal.js';
-import { documentPayload, parseDocument, zReportPayload } from '../ofd/ofd-document.js';
-import type * as port from './fiscal-module.js';
+import {
+  addSums,
+  areExact,
+  covers,
+  digestOf,
+  documentPayload,
+  NO_DIGEST,
+  NO_SUMS,
+  parseDocument,
+  refusal,
+  signOf,
+  zReportPayload,
+} from '#fiscal-module';
+import type * as port from '#fiscal-module';
 import { ModuleStore, type ModuleState } from './module-store.js';
-import { refusal } from './refusals.js';
-import { digestOf, NO_DIGEST, signOf } from './sign.js';
-import { addSums, areExact, covers, NO_SUMS } from './sums.js';
 import { isSigned, verifyChain, type ChainBreak } from './verify-chain.js';
 
 export interface SoftwareModuleOptions {

@@ -1,11 +1,20 @@
 import type { KeyObject } from 'node:crypto';
 import { tashkentCompact } from '#fiscal-domain';
 import type { JournalEntry } from '../journal/journal.js';
-import { parseDocument, type OfdDocument } from '../ofd/ofd-document.js';
-import type { Shift, Sums, ZReport } from './fiscal-module.js';
+import {
+  addSums,
+  digestOf,
+  NO_DIGEST,
+  NO_SUMS,
+  type OfdDocument,
+  parseDocument,
+  sameSums,
+  type Shift,
+  signOf,
+  type Sums,
+  type ZReport,
+} from '#fiscal-module';
 import type { ModuleState } from './module-store.js';
-import { digestOf, NO_DIGEST, signOf } from './sign.js';
-import { addSums, NO_SUMS, sameSums } from './sums.js';
 
 /** Where the journal stops agreeing with itself or with the module's state. */
 export interface ChainBreak {

@@ -1,4 +1,4 @@
-import type { Registration } from '../fiscal-module/fiscal-module.js';
+import type { Registration } from '#fiscal-module';
 import type { Sqlite } from './database.js';
 
 /** A registered document as the journal keeps it. `payload` is the canonical JSON that the digest covers. */

@@ -13,7 +13,7 @@ import type { ResendOutcome } from '../ofd/receipt-courier.js';
 import type { Register } from '../register.js';
 import { closeShift } from '../shifts/close-shift.js';
 import { currentZReport, zReportStats } from '../shifts/z-report-answers.js';
-import { errorBody, httpStatusOf, refusedByModule, type Refusal } from './refusal.js';
+import { errorBody, httpStatusOf, refusedByModule, type Refusal } from '#fiscal-module';
 
 export const APP_NAME = 'Fiscal cash register';
 export const APP_VERSION = '1.0.2';

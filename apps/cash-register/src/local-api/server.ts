@@ -7,7 +7,7 @@ import type { Register } from '../register.js';
 import { addScreen, isScreenRequest } from '../screen/screen-routes.js';
 import { subscriptionHeaders } from '../subscription.js';
 import { addRoutes, METHODS_BY_PATH } from './routes.js';
-import { errorBody, httpStatusOf, type Refusal } from './refusal.js';
+import { errorBody, httpStatusOf, type Refusal } from '#fiscal-module';
 
 /** Longer than the idle time of common clients and proxies, so that it is they who close. */
 const KEEP_ALIVE_MS = 72_000;

@@ -1,7 +1,7 @@
 // Breaks if the register and an OFD would compute different digests of the same document.
 import { canonicalJson } from '#runtime';
 import { documentOf } from '../testing/fiscal-module.contract.js';
-import { documentPayload, zReportPayload } from './ofd-document.js';
+import { documentPayload, zReportPayload } from '#fiscal-module';
 
 const place = { terminalId: 'ZZ000000000001', seq: 7, time: '20261120163138', prevDigest: '0'.repeat(64) };
 const sums = { cash: 1, card: 2, vat: 3 };

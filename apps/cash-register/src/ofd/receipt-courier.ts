@@ -1,8 +1,7 @@
 import type { Logger } from '#runtime';
-import type { FiscalModule } from '../fiscal-module/fiscal-module.js';
+import { type FiscalModule, OFD_BATCH } from '#fiscal-module';
 import type { Journal } from '../journal/journal.js';
 import type { OfdClient, OfdResult } from './ofd-client.js';
-import { OFD_BATCH } from './ofd-document.js';
 
 export type Delivery = { readonly kind: 'sent' } | { readonly kind: 'unsent'; readonly error: string };
 

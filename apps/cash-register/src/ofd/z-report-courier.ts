@@ -1,6 +1,5 @@
-import type { FiscalModule } from '../fiscal-module/fiscal-module.js';
+import { type FiscalModule, OFD_BATCH } from '#fiscal-module';
 import type { OfdClient } from './ofd-client.js';
-import { OFD_BATCH } from './ofd-document.js';
 import { OFD_FAILED, rejectionText, type Delivery, type ResendOutcome } from './receipt-courier.js';
 
 const CALL_MS = 5_000;

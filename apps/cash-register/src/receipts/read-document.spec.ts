@@ -1,6 +1,6 @@
 // A register keeps the payment details that it receives; they do not make the sale a different one.
 import { item, sale } from '../testing/samples.js';
-import { readDocument, requestHash } from './read-document.js';
+import { readDocument, requestHash } from '#fiscal-module';
 
 const extraInfo = { paymentId: '6551f0b8a1', paymentProvider: 141, phone: '998901234567' };
 

@@ -1,7 +1,7 @@
 // Breaks if the printed receipt misses what the law wants on it, or lets a name run as code.
 import type { LocalReceipt } from '#fiscal-domain';
 import { RECEIPT_LANGUAGES, RECEIPT_WORDS } from '#paper';
-import type { OfdDocument } from '../ofd/ofd-document.js';
+import type { OfdDocument } from '#fiscal-module';
 import { receiptHtml, type ReceiptIssuer } from './receipt-html.js';
 
 const issuer: ReceiptIssuer = {

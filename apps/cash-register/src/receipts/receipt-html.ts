@@ -10,8 +10,7 @@ import {
   type ReceiptLanguage,
   type ReceiptWords,
 } from '#paper';
-import type { FiscalItem, Taxpayer } from '../fiscal-module/fiscal-module.js';
-import type { OfdDocument } from '../ofd/ofd-document.js';
+import type { FiscalItem, OfdDocument, Taxpayer } from '#fiscal-module';
 
 /** Who issues the receipt: what its head says. */
 export interface ReceiptIssuer {

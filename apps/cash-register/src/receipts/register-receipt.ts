@@ -7,11 +7,16 @@ import {
   type ShapeProblem,
 } from '#fiscal-domain';
 import type { GoodsLookup, VatRule } from '#fiscal-domain';
-import type { FiscalModule, Registration } from '../fiscal-module/fiscal-module.js';
+import {
+  type FiscalModule,
+  readDocument,
+  type Refusal,
+  refusedByModule,
+  type Registration,
+  requestHash,
+} from '#fiscal-module';
 import type { Journal, JournalEntry } from '../journal/journal.js';
-import { refusedByModule, type Refusal } from '../local-api/refusal.js';
 import type { Delivery, ReceiptCourier } from '../ofd/receipt-courier.js';
-import { readDocument, requestHash } from './read-document.js';
 import type { ReceiptIssuer } from './receipt-html.js';
 import { AWAITS_RESEND, saleResponse, type SignedDocument } from './sale-response.js';
 

@@ -1,6 +1,6 @@
 import { buildVerificationLink, type LocalReceipt, type SaleResponse } from '#fiscal-domain';
 import type { JournalEntry } from '../journal/journal.js';
-import { parseDocument, recordedFields, type OfdDocument } from '../ofd/ofd-document.js';
+import { parseDocument, recordedFields, type OfdDocument } from '#fiscal-module';
 import type { Delivery } from '../ofd/receipt-courier.js';
 import { receiptHtml, type ReceiptIssuer } from './receipt-html.js';
 

@@ -1,4 +1,4 @@
-import { refusedByModule } from '../local-api/refusal.js';
+import { refusedByModule } from '#fiscal-module';
 import { closeShift } from '../shifts/close-shift.js';
 import type { Action, Answer } from './answer.js';
 import { duration } from './format.js';

@@ -1,4 +1,4 @@
-import type { Refusal } from '../local-api/refusal.js';
+import type { Refusal } from '#fiscal-module';
 import { WORD_TABLE } from './word-table.js';
 import type { WordKey } from './words.js';
 

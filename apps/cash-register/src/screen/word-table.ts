@@ -1,4 +1,4 @@
-import type { ModuleRefusalReason } from '../fiscal-module/fiscal-module.js';
+import type { ModuleRefusalReason } from '#fiscal-module';
 
 /** One text: Russian, Uzbek (Latin), English. */
 type Row = readonly [ru: string, uz: string, en: string];

@@ -1,6 +1,5 @@
 import { tashkentIsoBasic, type CloseShiftResponse } from '#fiscal-domain';
-import type { FiscalModule } from '../fiscal-module/fiscal-module.js';
-import { refusedByModule, type Refusal } from '../local-api/refusal.js';
+import { type FiscalModule, type Refusal, refusedByModule } from '#fiscal-module';
 import type { ZReportCourier } from '../ofd/z-report-courier.js';
 
 export type CloseShiftResult = { readonly kind: 'closed'; readonly response: CloseShiftResponse } | Refusal;

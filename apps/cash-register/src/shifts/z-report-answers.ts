@@ -1,5 +1,5 @@
 import { tashkentDateTime, type CurrentZReport, type ZReportStats } from '#fiscal-domain';
-import type { FiscalModule } from '../fiscal-module/fiscal-module.js';
+import type { FiscalModule } from '#fiscal-module';
 
 /** The open shift, else the last closed one; `null` if there never was one. */
 export function currentZReport(module: FiscalModule): CurrentZReport | null {

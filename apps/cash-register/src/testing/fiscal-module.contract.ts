@@ -1,4 +1,4 @@
-import type { FiscalDocument, FiscalModule, Registration } from '../fiscal-module/fiscal-module.js';
+import type { FiscalDocument, FiscalModule, Registration } from '#fiscal-module';
 
 /** One module to test, with the hands that a test needs on its surroundings. */
 export interface ModuleUnderTest {

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { apiKeyOwner } from '#database';
+import { isTestId } from '#fiscal-domain';
 import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, type TransportRequest } from '#local-api';
 import { type OutgoingGuard } from '#outgoing';
 import { open, type Keyring } from '#secrets';
+import type { EmulatedRegisters } from '../emulated/emulated-register.js';
+import { EmulatedTransport } from '../emulated/emulated-transport.js';
 import type { LaneDevice, Registers } from '../lanes/ports.js';
 
 /** Clients kept: all devices that one relay polls. An idle one holds no socket; one pushed out is made anew. */
@@ -32,6 +35,8 @@ export class RegisterConnections implements Registers {
     private readonly keyring: Keyring,
     private readonly guard: OutgoingGuard,
     private readonly links: LinkTransports,
+    /** Null: this program has none, and a sandbox's calls are not sent. */
+    private readonly emulated: EmulatedRegisters | null = null,
   ) {}
 
   of(device: LaneDevice): LocalApiClient {
@@ -51,10 +56,20 @@ export class RegisterConnections implements Registers {
     this.connections.clear();
   }
 
-  private transportTo({ id, baseUrl, linkKeyId }: LaneDevice): LocalApiTransport {
+  /** What a sandbox calls is decided by its merchant alone: no address and no link of its devices counts. */
+  private transportTo({ id, merchantId, baseUrl, linkKeyId, profile }: LaneDevice): LocalApiTransport {
+    if (isTestId(merchantId)) {
+      return this.emulated ? new EmulatedTransport(this.emulated, { id, vatRule: profile.vatRule }) : NO_REGISTER;
+    }
     return baseUrl === null ? this.links.transportTo(id, linkKeyId) : new GuardedTransport(baseUrl, this.guard);
   }
 }
+
+const NO_REGISTER: LocalApiTransport = {
+  open: () => Promise.resolve({ kind: 'not_sent', reason: 'this program has no emulated registers' }),
+  close: () => undefined,
+  retire: () => undefined,
+};
 
 /** HTTP to addresses that the guard allows. Names are asked for anew at every connection, because they move. */
 class GuardedTransport implements LocalApiTransport {
@@ -84,7 +99,7 @@ class GuardedTransport implements LocalApiTransport {
 function fingerprintOf(device: LaneDevice): string {
   const { sendTimeoutMs, callTimeoutMs } = device.profile;
   return createHash('sha256')
-    .update(JSON.stringify([device.baseUrl, device.linkKeyId, sendTimeoutMs, callTimeoutMs]))
+    .update(JSON.stringify([device.baseUrl, device.linkKeyId, sendTimeoutMs, callTimeoutMs, device.profile.vatRule]))
     .update(device.apiKeySealed)
     .digest('base64');
 }

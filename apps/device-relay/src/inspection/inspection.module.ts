@@ -3,6 +3,7 @@ import { PrismaService, type DeviceTaskResult, type InspectParams } from '#datab
 import { OutgoingGuard } from '#outgoing';
 import { type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
+import { EmulatedRegisters } from '../emulated/emulated-register.js';
 import { Links } from '../links/links.js';
 import { LanesModule } from '../lanes/lanes.module.js';
 import type { RelaySettings } from '../settings.js';
@@ -15,6 +16,8 @@ import { AdmitWhenLinked } from './admit-when-linked.js';
 import { InspectDevice, type OpenInspectionLine } from './inspect-device.js';
 import { InspectionRepository } from './inspection.repository.js';
 
+type InspectDependencies = [InspectionRepository, RelaySettings, Links, EmulatedRegisters];
+
 /** Finds out who a register is before it may take receipts. */
 @Module({
   imports: [LanesModule, TasksModule],
@@ -26,9 +29,9 @@ import { InspectionRepository } from './inspection.repository.js';
     },
     {
       provide: InspectDevice,
-      inject: [InspectionRepository, SETTINGS_TOKEN, Links],
-      useFactory: (rows: InspectionRepository, settings: RelaySettings, links: Links) =>
-        new InspectDevice(rows, linesOf(settings, links)),
+      inject: [InspectionRepository, SETTINGS_TOKEN, Links, EmulatedRegisters],
+      useFactory: (...[rows, settings, links, emulated]: InspectDependencies) =>
+        new InspectDevice(rows, linesOf(settings, links, emulated)),
     },
     {
       provide: AdmitLinkedDevice,
@@ -56,10 +59,14 @@ export class InspectionModule implements OnModuleInit {
   }
 }
 
-function linesOf({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings, links: Links): OpenInspectionLine {
+function linesOf(
+  { SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings,
+  links: Links,
+  emulated: EmulatedRegisters,
+): OpenInspectionLine {
   const guard = OutgoingGuard.forDevices(DEVICE_ALLOWED_CIDRS);
   return (device) => {
-    const connections = new RegisterConnections(SECRETS_KEY, guard, links);
+    const connections = new RegisterConnections(SECRETS_KEY, guard, links, emulated);
     return { register: connections.of(device), close: () => connections.close() };
   };
 }

@@ -6,6 +6,8 @@ import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters }
 import { OutgoingGuard } from '#outgoing';
 import { Metrics, newId, systemClock, type Logger } from '#runtime';
 import { RegisterConnections } from '../devices/register-connections.js';
+import { EmulatedModule } from '../emulated/emulated.module.js';
+import { EmulatedRegisters } from '../emulated/emulated-register.js';
 import { LinkedLanes } from '../links/linked-lanes.js';
 import { LinksModule } from '../links/links.module.js';
 import { Links } from '../links/links.js';
@@ -40,7 +42,7 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
 
 /** Where the lane's parts are chosen and joined. */
 @Module({
-  imports: [LinksModule],
+  imports: [LinksModule, EmulatedModule],
   providers: [
     {
       provide: SalesDatabase,
@@ -89,9 +91,11 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
     },
     {
       provide: RegisterConnections,
-      inject: [SETTINGS_TOKEN, Links],
-      useFactory: ({ SECRETS_KEY, DEVICE_ALLOWED_CIDRS }: RelaySettings, links: Links) =>
-        new RegisterConnections(SECRETS_KEY, OutgoingGuard.forDevices(DEVICE_ALLOWED_CIDRS), links),
+      inject: [SETTINGS_TOKEN, Links, EmulatedRegisters],
+      useFactory: (settings: RelaySettings, links: Links, emulated: EmulatedRegisters) => {
+        const guard = OutgoingGuard.forDevices(settings.DEVICE_ALLOWED_CIDRS);
+        return new RegisterConnections(settings.SECRETS_KEY, guard, links, emulated);
+      },
     },
     {
       provide: PostgresSettledNotices,
@@ -152,6 +156,7 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
   ],
   exports: [
     LinksModule,
+    EmulatedModule,
     SalesDatabase,
     PrismaService,
     LaneBell,

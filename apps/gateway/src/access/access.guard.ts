@@ -5,7 +5,8 @@ import { SignatureGate } from './signing/signature-gate.js';
 import { hasAccessToken, TOKEN_ELSEWHERE } from '../http/bearer-credentials.js';
 import { malformedCredentials } from '../http/bearer-problems.js';
 import { clientOf } from '../http/current-client.js';
-import { neededScopes } from '../http/scopes.js';
+import { isOpenToSuspended, neededScopes } from '../http/scopes.js';
+import { SuspendedMerchants } from './suspended-merchants.js';
 
 /**
  * Stands before every handler, behind the request gate: a route that needs scopes needs the client that the gate has left on
@@ -16,6 +17,7 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly signatures: SignatureGate,
     private readonly limit: ClientLimit,
+    private readonly suspended: SuspendedMerchants,
   ) {}
 
   /** The checks, in this order; each throws its own refusal (docs/access.md). */
@@ -28,6 +30,7 @@ export class AccessGuard implements CanActivate {
     if (hasAccessToken(request.body)) throw malformedCredentials(TOKEN_ELSEWHERE);
     await this.signatures.check(request, client);
     await this.limit.check(client.clientId, http.getResponse<FastifyReply>());
+    if (!isOpenToSuspended(request)) this.suspended.check(client.merchantId);
     return true;
   }
 }

@@ -9,10 +9,17 @@ import { LimitsModule } from './limits/limits.module.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { RequestGate } from './request-gate.js';
 import { SigningModule } from './signing/signing.module.js';
+import { SuspendedMerchants } from './suspended-merchants.js';
 
 /** Authentication and authorisation: clients, their keys and tokens, allow lists, limits, and the guard of every route. */
 @Module({
   imports: [OauthModule, LimitsModule, SigningModule, ClientsModule, ClientKeysModule],
-  providers: [BearerStrategy, Authenticate, RequestGate, { provide: APP_GUARD, useClass: AccessGuard }],
+  providers: [
+    BearerStrategy,
+    Authenticate,
+    RequestGate,
+    SuspendedMerchants,
+    { provide: APP_GUARD, useClass: AccessGuard },
+  ],
 })
 export class AccessModule {}

@@ -13,13 +13,28 @@ export const SCOPES = [
   'operator:resolve',
   'webhooks:admin',
   'clients:admin',
+  'platform:admin',
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
+/** What a merchant's client may have: everything but the whole installation. */
+export const MERCHANT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !scope.startsWith('platform:'));
+
 /** On a handler or controller: a valid token with all of these scopes is needed. Every route below /v1 has it. */
 export function Scopes(...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator {
   return onHandlers({ scopes });
+}
+
+/** On a handler that also a suspended merchant may call: it makes nothing new, and ends what is under way. */
+export function AlsoWhenSuspended(): MethodDecorator & ClassDecorator {
+  return onHandlers({ alsoWhenSuspended: true });
+}
+
+/** Whether a suspended merchant may make this request: it reads, decides about what was accepted, or ends it. */
+export function isOpenToSuspended({ method, routeOptions }: FastifyRequest): boolean {
+  const { scopes = [], alsoWhenSuspended = false } = routeOptions.config;
+  return alsoWhenSuspended || method === 'GET' || method === 'HEAD' || scopes.includes('operator:resolve');
 }
 
 /** On a handler below /v1 whose caller is authenticated otherwise than by a token: payment providers, by their own protocols. */
@@ -43,6 +58,7 @@ export function neededScopes({ method, routeOptions }: FastifyRequest): readonly
 interface RouteAccess {
   scopes?: readonly Scope[];
   ownAuthentication?: boolean;
+  alsoWhenSuspended?: boolean;
 }
 
 declare module 'fastify' {

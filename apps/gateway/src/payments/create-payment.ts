@@ -3,8 +3,9 @@ import { instrumentOwner, type StoredReceiptDocument } from '#database';
 import type { StoredIdentity } from '#ledger';
 import { DEFINITIONS, type Instrument, type NextAction } from '#payments';
 import { Problem } from '#http';
-import { newId } from '#runtime';
+import { newIdOf } from '#runtime';
 import { seal } from '#secrets';
+import { MerchantUsage } from '../fleet/usage/merchant-usage.js';
 import { callerGone } from '../http/caller-gone.js';
 import { judgeConflict } from '../receipts/accept-receipts.js';
 import { identityOf, newReceipt, storedOrThrow, type CreateReceiptCommand } from '../receipts/create-receipt.js';
@@ -36,6 +37,7 @@ export class CreatePayment {
     private readonly preparing: PreparePayment,
     private readonly receipts: ReceiptRepository,
     private readonly payments: PaymentRows,
+    private readonly usage: MerchantUsage,
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}
 
@@ -50,9 +52,13 @@ export class CreatePayment {
     const payment = this.newPayment(prepared, command.body.payment);
     const receipt = newReceipt(identity, prepared.route, prepared.document);
     if (command.isCallerGone?.() === true) throw callerGone();
+    const place = await this.usage.admit(command.merchantId);
     const isNew = await this.payments.insert(receipt, payment).catch((error: unknown) => {
+      place.release();
       throw isLost(error) ? outcomeUnclear(error) : error;
     });
+    if (isNew) place.keep(Buffer.byteLength(JSON.stringify(prepared.document)));
+    place.release();
     if (!isNew) {
       const taken = await this.findReplay(identity);
       if (taken) return taken;
@@ -74,7 +80,7 @@ export class CreatePayment {
   }
 
   private newPayment({ account, flow, fiscalMode, document }: PreparedPayment, body: PaymentBody): NewPayment {
-    const id = newId('pay');
+    const id = newIdOf('pay', account.merchantId);
     const { token = null, phone = null, qr_code: qr = null, otp = null, return_url: returnUrl = null } = body;
     const instrument: Instrument = { token, phone, qr, otp };
     const hasInstrument = token !== null || phone !== null || qr !== null;

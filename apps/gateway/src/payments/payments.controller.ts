@@ -1,12 +1,13 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { IsBoolean, Matches } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import { Problem } from '#http';
+import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { pageOf, PageQuery, pageRequest, type Page } from '../http/paging.js';
-import { Scopes } from '../http/scopes.js';
+import { AlsoWhenSuspended, Scopes } from '../http/scopes.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
 import { waitSeconds } from '../receipts/prefer-header.js';
 import { ReceiptBody } from '../receipts/receipt-body.js';
@@ -45,6 +46,7 @@ export class PaymentsController {
   ) {}
 
   @Post()
+  @UseInterceptors(QuotaHeaders)
   @Scopes('payments:write')
   async create(
     @CurrentClient() client: AuthenticatedClient,
@@ -97,6 +99,7 @@ export class PaymentsController {
   }
 
   @Post(':id/cancel')
+  @AlsoWhenSuspended()
   @HttpCode(200)
   @Scopes('payments:write')
   async cancel(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
@@ -105,6 +108,7 @@ export class PaymentsController {
   }
 
   @Post(':id/capture')
+  @AlsoWhenSuspended()
   @HttpCode(200)
   @Scopes('payments:write')
   async capture(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
@@ -113,6 +117,7 @@ export class PaymentsController {
   }
 
   @Post(':id/confirm')
+  @AlsoWhenSuspended()
   @HttpCode(200)
   @Scopes('payments:write')
   async confirm(
@@ -125,6 +130,7 @@ export class PaymentsController {
   }
 
   @Post(':id/delivered')
+  @AlsoWhenSuspended()
   @HttpCode(200)
   @Scopes('payments:write')
   async deliver(

@@ -10,6 +10,7 @@ import {
   type PaymentProvider,
   type ProviderCapabilities,
 } from '#payments';
+import { isTestId } from '#fiscal-domain';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import type { ProviderHosts } from '#payments';
@@ -24,6 +25,9 @@ export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>
 export function lineFormOf(account: Pick<OpenAccount, 'provider' | 'values'>): LineForm {
   return DEFINITIONS[account.provider].lineForm(reader(account));
 }
+
+/** Nothing of a sandbox reaches a provider, whatever its rows say. */
+const OF_A_SANDBOX: HttpAnswer = { kind: 'unsent', detail: 'a sandbox calls no provider' };
 
 /** The client of an account at its provider; one per account, for the tokens that some of them keep. */
 @Injectable()
@@ -42,7 +46,9 @@ export class ProviderClients {
   of(account: OpenAccount): PaymentProvider {
     const known = this.clients.get(account.id);
     if (known?.account === account) return known.client;
-    const client = DEFINITIONS[account.provider].client(reader(account), (request) => this.exchange(request));
+    const client = DEFINITIONS[account.provider].client(reader(account), (request) =>
+      isTestId(account.merchantId) ? Promise.resolve(OF_A_SANDBOX) : this.exchange(request),
+    );
     this.clients.set(account.id, { account, client });
     return client;
   }

@@ -1,6 +1,7 @@
-import { Body, Controller, Headers, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Controller, Headers, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { BodyLimit, preferredLanguage, type ProblemDocument } from '#http';
+import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { insufficientScope } from '../http/bearer-problems.js';
@@ -79,6 +80,7 @@ export class ReceiptDraftsController {
   }
 
   @Post('batch')
+  @UseInterceptors(QuotaHeaders)
   @HttpCode(200)
   @BodyLimit(BATCH_LIMIT_BYTES)
   async batch(

@@ -1,12 +1,13 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Res, UseInterceptors } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ReceiptRow } from '#ledger';
 import { Answers } from '#runtime';
+import { QuotaHeaders } from '../fleet/usage/quota-headers.js';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';
 import { insufficientScope } from '../http/bearer-problems.js';
-import { Scopes } from '../http/scopes.js';
+import { AlsoWhenSuspended, Scopes } from '../http/scopes.js';
 import { CollectPayment } from './collect-payment.js';
 import { CancelReceipt } from '../receipts/cancel-receipt.js';
 import { CreateReceipt, type CreatedReceipt, type CreateReceiptCommand } from '../receipts/create-receipt.js';
@@ -29,6 +30,7 @@ export class ReceiptsController {
   ) {}
 
   @Post()
+  @UseInterceptors(QuotaHeaders)
   @HttpCode(201)
   @Answers({ statuses: [200, 201, 202] })
   @Scopes('receipts:write')
@@ -65,6 +67,7 @@ export class ReceiptsController {
   }
 
   @Post(':id/cancel')
+  @AlsoWhenSuspended()
   @HttpCode(200)
   @Scopes('receipts:write')
   async cancel(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<ReceiptView> {

@@ -3,11 +3,13 @@ import { LaneBell } from '#queue';
 import { Metrics, type Logger } from '#runtime';
 import { deriveKey } from '#secrets';
 import { DevicesModule } from '../fleet/devices/devices.module.js';
+import { UsageModule } from '../fleet/usage/usage.module.js';
 import { CatalogModule } from '../goods/catalog/catalog.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { observeAccepting } from './accept-metrics.js';
 import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
+import { AdmitReceipts } from './admit-receipts.js';
 import { CancelReceipt } from './cancel-receipt.js';
 import { ComposeDocument } from './compose-document.js';
 import { CreateBatch } from './create-batch.js';
@@ -22,7 +24,7 @@ import { SettledReceipts } from './settled-receipts.js';
 
 /** A sale becomes a stored receipt, and its caller waits for the register. */
 @Module({
-  imports: [CatalogModule, DevicesModule],
+  imports: [CatalogModule, DevicesModule, UsageModule],
   providers: [
     ReceiptRepository,
     ComposeDocument,
@@ -32,6 +34,7 @@ import { SettledReceipts } from './settled-receipts.js';
       useFactory: ({ ACCEPT_MAX_WAITING: maxWaiting }: GatewaySettings) => ({ maxWaiting }),
     },
     AcceptReceipts,
+    AdmitReceipts,
     PrepareReceipt,
     RecentRequests,
     CreateReceipt,
@@ -56,6 +59,7 @@ import { SettledReceipts } from './settled-receipts.js';
     },
   ],
   exports: [
+    UsageModule,
     AcceptReceipts,
     ReceiptRepository,
     ReceiptUrls,

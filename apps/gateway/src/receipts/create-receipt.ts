@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
 import { Problem } from '#http';
-import { canonicalJson, newId, sha256 } from '#runtime';
+import { canonicalJson, newIdOf, sha256 } from '#runtime';
 import type { Route } from '../fleet/devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';
-import { AcceptReceipts, judgeConflict, type Acceptance } from './accept-receipts.js';
+import { judgeConflict, type Acceptance } from './accept-receipts.js';
+import { AdmitReceipts } from './admit-receipts.js';
 import { PrepareReceipt } from './prepare-receipt.js';
 import type { ReceiptBody } from './receipt-body.js';
 import { RecentRequests } from './recent-requests.js';
@@ -40,14 +41,14 @@ const OPERATION = 'receipts';
 export class CreateReceipt {
   constructor(
     private readonly preparer: PrepareReceipt,
-    private readonly acceptor: AcceptReceipts,
+    private readonly acceptor: AdmitReceipts,
     private readonly receipts: ReceiptRepository,
     private readonly lanes: RingLanes,
     private readonly settled: SettledReceipts,
     private readonly recent: RecentRequests,
   ) {}
 
-  /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 503 (no device, database away) */
+  /** @throws Problem 422 (rules, mismatch), 409 (same key being written), 429 (quota), 503 (no device, database away) */
   async execute(command: CreateReceiptCommand): Promise<CreatedReceipt> {
     const identity = identityOf(command);
     const repeated = await this.findRepeated(identity);
@@ -108,7 +109,7 @@ export function identityOf(
   operation: string = OPERATION,
 ): StoredIdentity {
   return {
-    id: newId('rcp'),
+    id: newIdOf('rcp', merchantId),
     merchantId,
     clientId,
     operation,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
-import type { VatRule } from '#fiscal-domain';
+import { isTestId, readSandboxOutcome, type VatRule } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#http';
 import {
   ChooseDevice,
@@ -33,6 +33,7 @@ export class PrepareReceipt {
     if (body.payment.method === 'online' && !options.collects) return { kind: 'refused', problem: notCollected() };
     const { routing, composed } = await this.routeAndCompose(merchantId, body);
     const faults: ProblemError[] = composed.kind === 'refused' ? [...composed.faults] : [];
+    faults.push(...sandboxFaults(merchantId, body.metadata));
     if (routing.kind === 'unknown') faults.push(unknownPlace(routing.field, routing.detail));
     if (routing.kind === 'routed' && composed.stated.areRequired) {
       const lost = lostFields(composed.stated, routing.route.takesFields);
@@ -103,6 +104,17 @@ function unknownPlace(field: 'cashier_id' | 'branch_id' | 'device_id', detail: s
     field
   ];
   return { pointer: `/${field}`, code, detail };
+}
+
+/** In a sandbox a mistyped value would pass for a sale without one. */
+export function sandboxFaults(
+  merchantId: string,
+  metadata: Readonly<Record<string, string>> | undefined,
+): ProblemError[] {
+  const said = isTestId(merchantId) ? metadata?.['sandbox'] : undefined;
+  if (said === undefined || readSandboxOutcome(said) !== null) return [];
+  const detail = 'metadata.sandbox is none of the values that force an outcome (docs/sandbox.md).';
+  return [{ pointer: '/metadata/sandbox', code: 'invalid_value', detail }];
 }
 
 function notCollected(): Problem {

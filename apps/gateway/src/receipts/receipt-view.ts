@@ -1,6 +1,7 @@
 import type { StoredReceiptDocument } from '#database';
 import {
   formatQuantity,
+  isTestId,
   type FiscalField,
   type PaymentMethod,
   type ReceiptCustomer,
@@ -27,6 +28,8 @@ type CustomerView = Record<keyof ReceiptCustomer, string | null>;
 /** The receipt as the API shows it. Money in tiyin, times in RFC 3339 UTC. */
 export interface ReceiptView extends DocumentView {
   id: string;
+  /** Of a sandbox: a test receipt, whatever its status. */
+  sandbox: boolean;
   status: ReceiptStatus;
   external_id: string | null;
   device_id: string | null;
@@ -81,6 +84,7 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
   const { customer, items, metadata, payment, total, vat_total, callback_url } = documentView(row.document);
   return {
     id: row.id,
+    sandbox: isTestId(row.id),
     status: row.status,
     type: row.type,
     external_id: row.external_id,

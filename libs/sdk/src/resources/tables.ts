@@ -177,6 +177,23 @@ export const WEBHOOKS = {
   rotateCallbackSecret: 'POST webhooks/callbacks/rotate-secret',
 } as const;
 
+/** What is missing before the first receipt. */
+export const ONBOARDING = { get: 'GET onboarding' } as const;
+
+/** All merchants of the installation (scope platform:admin). */
+export const PLATFORM = {
+  merchants: 'LIST platform/merchants',
+  createMerchant: 'POST platform/merchants',
+  merchant: 'GET platform/merchants/{id}',
+  changeMerchant: 'PATCH platform/merchants/{id}',
+  /** It accepts nothing; what it has accepted is finished. */
+  suspendMerchant: 'POST platform/merchants/{id}/suspend',
+  resumeMerchant: 'DO platform/merchants/{id}/resume',
+  usage: 'GET platform/merchants/{id}/usage',
+  /** The answer shows the secret, once. */
+  createClient: 'POST platform/merchants/{id}/clients',
+} as const;
+
 /** By the name that each has in `FiscalGateway`. */
 export const RESOURCES = {
   audit: AUDIT,
@@ -187,7 +204,9 @@ export const RESOURCES = {
   devices: DEVICES,
   groups: GROUPS,
   merchant: MERCHANT,
+  onboarding: ONBOARDING,
   operator: OPERATOR,
+  platform: PLATFORM,
   products: PRODUCTS,
   providerAccounts: PROVIDER_ACCOUNTS,
   reports: REPORTS,

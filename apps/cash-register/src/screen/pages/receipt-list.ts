@@ -2,7 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { buildVerificationLink } from '#fiscal-domain';
 import { markup, qrSvg, RECEIPT_WORDS, trusted, type Markup } from '#paper';
 import type { JournalEntry } from '../../journal/journal.js';
-import { parseDocument, type OfdDocument } from '../../ofd/ofd-document.js';
+import { parseDocument, type OfdDocument } from '#fiscal-module';
 import { moment, money } from '../format.js';
 import { card, facts } from '../layout.js';
 import type { Screen } from '../screen.js';

@@ -1,5 +1,5 @@
 import { markup, type Markup } from '#paper';
-import type { Shift } from '../../fiscal-module/fiscal-module.js';
+import type { Shift } from '#fiscal-module';
 import { moment, plainMoney } from '../format.js';
 import { asked, card, facts, form } from '../layout.js';
 import type { Screen } from '../screen.js';

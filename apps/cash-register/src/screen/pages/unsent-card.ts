@@ -1,7 +1,6 @@
 import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, parseTashkentCompact } from '#fiscal-domain';
 import { markup, trusted, type Markup } from '#paper';
-import type { FiscalModule } from '../../fiscal-module/fiscal-module.js';
-import type { OfdZReport } from '../../ofd/ofd-document.js';
+import type { FiscalModule, OfdZReport } from '#fiscal-module';
 import { age } from '../format.js';
 import { card, facts, form } from '../layout.js';
 import type { Screen } from '../screen.js';

@@ -1,3 +1,4 @@
+import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#http';
 import { CidrSet, parseCidr } from '#outgoing';
 import type { Caller } from '../../audit/caller.js';
@@ -24,6 +25,10 @@ export function refuseForeignScopes(
   before: readonly string[] = [],
 ): void {
   const errors = scopes.flatMap((scope, at): ProblemError[] => {
+    if (scope.startsWith('platform:') && isTestId(administrator.merchantId)) {
+      const detail = 'A client of a sandbox has no power over the platform.';
+      return [{ pointer: `/scopes/${String(at)}`, code: 'scope_not_held', detail }];
+    }
     if (administrator.scopes.includes(scope) || before.includes(scope)) return [];
     const detail = `The calling token has not the scope ${scope} itself.`;
     return [{ pointer: `/scopes/${String(at)}`, code: 'scope_not_held', detail }];

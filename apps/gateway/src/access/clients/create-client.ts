@@ -1,5 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { newId } from '#runtime';
+import type { Prisma } from '#database';
+import { announceQuotas } from '#ledger';
+import { Problem } from '#http';
+import { newIdOf } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { AUTH_METHODS, needsKey } from '../oauth/auth-methods.js';
 import { hashClientSecret, newClientSecret } from '../oauth/client-secret.js';
@@ -29,9 +32,9 @@ export class CreateClient {
     const { token_endpoint_auth_methods: authMethods = AUTH_METHODS } = body;
     // Keys belong to a client, so a new one has none yet.
     if (needsKey(authMethods)) throw noAuthenticationKey();
-    const secret = newClientSecret();
+    const secret = newClientSecret(administrator.merchantId);
     const data = {
-      id: newId('cli'),
+      id: newIdOf('cli', administrator.merchantId),
       merchantId: administrator.merchantId,
       name: body.name,
       secretHash: new Uint8Array(hashClientSecret(secret, this.settings.SECRETS_KEY)),
@@ -43,9 +46,27 @@ export class CreateClient {
       authMethods: [...authMethods],
     };
     const view = await this.changes.execute(callerOf(administrator), async (tx) => {
+      await countClient(tx, administrator.merchantId);
       const created = clientView(await tx.oauthClient.create({ data }));
       return { result: created, action: 'client.create', targetId: created.id, before: null, after: created };
     });
     return { ...view, client_secret: secret };
   }
+}
+
+/** First key of the advisory lock under which a merchant's clients are counted. */
+const COUNT_LOCK_SPACE = 0x434c; // "CL"
+
+/** Serialised per merchant: the count must hold until the commit. @throws Problem 422 client_limit_reached */
+async function countClient(tx: Prisma.TransactionClient, merchantId: string): Promise<void> {
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(${COUNT_LOCK_SPACE}::int4, hashtext(${merchantId}))`;
+  const [row] = await tx.$queryRaw<{ quota: number | null; count: number }[]>`
+    SELECT (quotas->>'clients')::int4 AS quota,
+           (SELECT count(*)::int4 FROM oauth_clients WHERE merchant_id = m.id AND disabled_at IS NULL) AS count
+      FROM merchants m WHERE id = ${merchantId}`;
+  const quota = row?.quota ?? null;
+  if (quota === null || !row) return;
+  if (row.count >= quota)
+    throw new Problem('client_limit_reached', `The merchant may have ${quota} clients that are not disabled.`);
+  await announceQuotas(tx, [{ merchantId, quota: 'clients', limit: quota, used: row.count + 1 }]);
 }

@@ -26,7 +26,7 @@ export class RotateSecret {
     if (id === administrator.actor && revokeTokens && overlapSeconds === 0) {
       throw ownClient('The calling client would be left without any credentials if the answer were lost.');
     }
-    const secret = newClientSecret();
+    const secret = newClientSecret(id);
     const hash = hashClientSecret(secret, this.settings.SECRETS_KEY);
     const view = await this.changes.execute(callerOf(administrator), async (tx) => {
       const row = await lockClient(tx, administrator, id);

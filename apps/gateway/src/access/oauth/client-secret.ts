@@ -1,13 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isTestId } from '#fiscal-domain';
 import { deriveKey, type Keyring } from '#secrets';
 import { newOpaqueSecret } from './base62.js';
 
 /** Stands in for the hash of a client that does not exist, so that its refusal costs the same. */
 export const NO_SECRET_HASH: Uint8Array = new Uint8Array(32);
 
-/** A new secret of 256 random bits, shown once to its owner. */
-export function newClientSecret(): string {
-  return newOpaqueSecret('fgw_cs_');
+/** A new secret of 256 random bits, shown once to its owner. @param ownerId client or merchant; one of a sandbox shows in the secret */
+export function newClientSecret(ownerId = ''): string {
+  return newOpaqueSecret(isTestId(ownerId) ? 'fgw_test_cs_' : 'fgw_cs_');
 }
 
 /**

@@ -35,7 +35,7 @@ export class IssueToken {
     }
     const scopes = grantedScopes(client, request.scopes);
     await this.refuseTooMany(client, origin);
-    const token = newAccessToken();
+    const token = newAccessToken(client.id);
     await this.repository.insertToken({
       hash: hashAccessToken(token),
       clientId: client.id,

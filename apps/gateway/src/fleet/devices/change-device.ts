@@ -9,7 +9,7 @@ import type { Caller } from '../../audit/caller.js';
 import { Places } from '../places/places.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
-import type { DevicePatch } from './device-bodies.js';
+import type { DevicePatch, Transport } from './device-bodies.js';
 import { DeviceAddress } from './device-address.js';
 import { patchedProfile } from './device-profile.js';
 import { auditedDevice, lockDeviceRow, saveIntroduction, type LockedDeviceRow } from './device-rows.js';
@@ -30,7 +30,7 @@ interface TriedWay {
 /** As the caller found it. */
 interface KnownDevice {
   id: string;
-  transport: 'http' | 'link';
+  transport: Transport;
   terminal_id: string | null;
   base_url: string | null;
 }
@@ -85,6 +85,12 @@ export class ChangeDevice {
     { base_url: baseUrl, api_key: apiKey }: DevicePatch,
   ): Promise<TriedWay | null> {
     if (baseUrl === undefined && apiKey === undefined) return null;
+    if (transport === 'emulated') {
+      const detail = 'an emulated register has neither address nor key';
+      throw Problem.fromErrors([
+        { pointer: baseUrl === undefined ? '/api_key' : '/base_url', code: 'invalid_value', detail },
+      ]);
+    }
     if (baseUrl !== undefined && transport === 'link') {
       const detail = 'base_url has no meaning with transport link';
       throw Problem.fromErrors([{ pointer: '/base_url', code: 'invalid_value', detail }]);

@@ -28,6 +28,10 @@ export const DEVICE_STATES = [
   'claimed_elsewhere',
 ] as const;
 
+/** How a register is reached. */
+export const TRANSPORTS = ['http', 'link', 'emulated'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
 const DAY_MS = 86_400_000;
 
 function IsMilliseconds(min: number, max: number): PropertyDecorator {
@@ -101,18 +105,20 @@ export class DeviceBody {
   @IsCleanText()
   model?: string;
 
-  /** `http`: the relay calls it. `link`: it dials in. */
+  /** `http`: the relay calls it. `link`: it dials in. `emulated`: every register of a sandbox, and no other. */
   @IsGivenOrAbsent()
-  @IsIn(['http', 'link'])
-  transport?: 'http' | 'link';
+  @IsIn(TRANSPORTS)
+  transport?: Transport;
 
-  /** Needed for http, refused for link. */
+  /** Needed for http, refused for the others. */
   @IsOptional()
   @IsBaseUrl()
   base_url?: string | null;
 
+  /** Of the register; an emulated one has none. */
+  @IsGivenOrAbsent()
   @IsApiKey()
-  api_key!: string;
+  api_key?: string;
 
   @IsGivenOrAbsent()
   @IsObject()

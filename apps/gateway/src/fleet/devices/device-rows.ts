@@ -2,6 +2,7 @@ import type { DeviceIntroduction, Prisma } from '#database';
 import { claimedElsewhereReason, claimTerminal, contestTerminal } from '#ledger';
 import { newId } from '#runtime';
 import { notFound } from '../../http/own-id.js';
+import type { Transport } from './device-bodies.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -12,7 +13,7 @@ export interface LockedDeviceRow {
   group_id: string | null;
   name: string;
   model: string;
-  transport: 'http' | 'link';
+  transport: Transport;
   base_url: string | null;
   state: string;
   state_reason: string | null;

@@ -2,6 +2,7 @@ import type { DeviceBusiness } from '#database';
 import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_DOCUMENT_LIMIT } from '#fiscal-domain';
 import { profileView, type ProfileView } from './device-profile.js';
 import type { DeviceRow } from './device.repository.js';
+import type { Transport } from './device-bodies.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -13,7 +14,7 @@ export interface DeviceView {
   model: string;
   branch_id: string;
   group_id: string | null;
-  transport: 'http' | 'link';
+  transport: Transport;
   base_url: string | null;
   state: string;
   state_reason: string | null;

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type DeviceIntroduction } from '#database';
 import { createLane, writeDeviceEvent } from '#ledger';
-import { Problem } from '#http';
-import { newId } from '#runtime';
+import { isTestId } from '#fiscal-domain';
+import { Problem, type ProblemError } from '#http';
+import { newIdOf } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { Places } from '../places/places.js';
+import type { DeviceBody, Transport } from './device-bodies.js';
 import { DeviceAddress } from './device-address.js';
-import type { DeviceBody } from './device-bodies.js';
 import { auditedDevice, claimedState, lockDeviceRow, saveIntroduction } from './device-rows.js';
 import { DeviceTasks } from './device-tasks.js';
 import { pendingProblem, taskProblem } from './task-problems.js';
@@ -46,7 +47,7 @@ export class RegisterDevice {
     this.underWay.set(merchantId, underWay + 1);
     try {
       const device = await this.prepare(merchantId, body);
-      return await (device.baseUrl === null
+      return await (device.transport === 'link'
         ? this.registerLinked(caller, device)
         : this.registerCalled(caller, device));
     } finally {
@@ -68,18 +69,14 @@ export class RegisterDevice {
   }
 
   private async prepare(merchantId: string, body: DeviceBody): Promise<NewDevice> {
-    const isLink = body.transport === 'link';
+    const transport = body.transport ?? (isTestId(merchantId) ? 'emulated' : 'http');
+    const faults = wayFaults(merchantId, transport, body);
+    if (faults.length > 0) throw Problem.fromErrors(faults);
     const given = body.base_url ?? null;
-    if (isLink === (given !== null)) {
-      const detail = isLink
-        ? 'base_url has no meaning with transport link'
-        : 'base_url is required with transport http';
-      throw Problem.fromErrors([{ pointer: '/base_url', code: isLink ? 'invalid_value' : 'required', detail }]);
-    }
     const branchId = await this.places.branchId(merchantId, body.branch_id);
     const groupId = body.group_id ? await this.places.groupId(merchantId, body.group_id) : null;
     const baseUrl = given === null ? null : await this.address.check(given);
-    return { id: newId('dev'), branchId, groupId, baseUrl, body };
+    return { id: newIdOf('dev', merchantId), branchId, groupId, transport, baseUrl, body };
   }
 
   private async registerLinked(caller: Caller, device: NewDevice): Promise<string> {
@@ -126,4 +123,32 @@ export class RegisterDevice {
       throw taskProblem({ kind: 'failed', code: 'terminal_taken', detail }, true);
     }
   }
+}
+
+/** A sandbox has emulated registers and no others; address and key belong to what is called. */
+function wayFaults(
+  merchantId: string,
+  transport: Transport,
+  { base_url: baseUrl, api_key: apiKey }: DeviceBody,
+): ProblemError[] {
+  const isEmulated = transport === 'emulated';
+  if (isEmulated !== isTestId(merchantId)) {
+    const detail = isEmulated
+      ? 'only a sandbox has emulated registers'
+      : 'a sandbox has emulated registers and no others';
+    return [{ pointer: '/transport', code: 'invalid_value', detail }];
+  }
+  const isCalled = transport === 'http';
+  const faults: ProblemError[] = [];
+  if (isCalled !== (typeof baseUrl === 'string')) {
+    const detail = isCalled
+      ? 'base_url is required with transport http'
+      : `base_url has no meaning with transport ${transport}`;
+    faults.push({ pointer: '/base_url', code: isCalled ? 'required' : 'invalid_value', detail });
+  }
+  if (isEmulated !== (apiKey === undefined)) {
+    const detail = isEmulated ? 'an emulated register has no key' : 'api_key is required';
+    faults.push({ pointer: '/api_key', code: isEmulated ? 'invalid_value' : 'required', detail });
+  }
+  return faults;
 }

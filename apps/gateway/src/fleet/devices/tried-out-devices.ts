@@ -1,18 +1,20 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { apiKeyOwner, Prisma, PrismaService } from '#database';
+import { announceQuotas } from '#ledger';
 import { Problem } from '#http';
 import { type Logger } from '#runtime';
 import { seal } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
-import type { DeviceBody } from './device-bodies.js';
+import type { DeviceBody, Transport } from './device-bodies.js';
 import { patchedProfile } from './device-profile.js';
 
 export interface NewDevice {
   id: string;
   branchId: string;
   groupId: string | null;
-  /** Null: it dials in. */
+  transport: Transport;
+  /** Null: it is not called at an address. */
   baseUrl: string | null;
   body: DeviceBody;
 }
@@ -68,20 +70,23 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
   /** The row, while the merchant may have one more. Serialised per merchant: the count must hold until the commit. */
   async insert(tx: Prisma.TransactionClient, merchantId: string, device: NewDevice): Promise<void> {
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${COUNT_LOCK_SPACE}::int4, hashtext(${merchantId}))`;
-    const [counts] = await tx.$queryRaw<{ all: number; tried: number }[]>`
-      SELECT count(*)::int4 AS all, count(*) FILTER (WHERE registered_at IS NULL)::int4 AS tried
+    const [counts] = await tx.$queryRaw<{ all: number; tried: number; quota: number | null }[]>`
+      SELECT count(*)::int4 AS all, count(*) FILTER (WHERE registered_at IS NULL)::int4 AS tried,
+             (SELECT (quotas->>'devices')::int4 FROM merchants WHERE id = ${merchantId}) AS quota
         FROM devices WHERE merchant_id = ${merchantId} AND deleted_at IS NULL`;
-    this.refuseTooMany(counts ?? { all: 0, tried: 0 });
-    const { id, branchId, groupId, baseUrl, body } = device;
+    this.refuseTooMany(counts ?? { all: 0, tried: 0, quota: null });
+    const { id, branchId, groupId, transport, baseUrl, body } = device;
     // Not polled while it is tried out: its state would be published before it has an owner.
-    const apiKeySealed = seal(body.api_key, apiKeyOwner(id), this.settings.SECRETS_KEY);
+    const apiKeySealed = seal(body.api_key ?? '', apiKeyOwner(id), this.settings.SECRETS_KEY);
     await tx.$executeRaw`
       INSERT INTO devices (id, merchant_id, branch_id, group_id, name, model, transport, base_url, api_key_sealed, profile,
                            close_at, registered_at, state, poll_due_at)
       VALUES (${id}, ${merchantId}, ${branchId}, ${groupId}, ${body.name}, ${body.model ?? ''},
-              ${baseUrl === null ? 'link' : 'http'}::device_transport, ${baseUrl}, ${apiKeySealed},
+              ${transport}::device_transport, ${baseUrl}, ${apiKeySealed},
               ${JSON.stringify(patchedProfile({}, body.profile ?? {}))}::jsonb, ${body.close_at ?? null}, NULL,
               'unreachable', now() + make_interval(mins => ${LEFT_AFTER_MINUTES}::int4))`;
+    const { all = 0, quota = null } = counts ?? {};
+    if (quota !== null) await announceQuotas(tx, [{ merchantId, quota: 'devices', limit: quota, used: all + 1 }]);
   }
 
   /** The register was refused; a row that is registered stays. */
@@ -112,9 +117,9 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
     return cleared;
   }
 
-  private refuseTooMany({ all, tried }: { all: number; tried: number }): void {
+  private refuseTooMany({ all, tried, quota }: { all: number; tried: number; quota: number | null }): void {
     if (tried >= MAX_TRIED_AT_ONCE) throw tooManyAtOnce();
-    const { MAX_DEVICES_PER_MERCHANT: most } = this.settings;
+    const most = Math.min(quota ?? Number.MAX_SAFE_INTEGER, this.settings.MAX_DEVICES_PER_MERCHANT);
     if (all >= most) throw new Problem('device_limit_reached', `A merchant can have ${most} registers here.`);
   }
 

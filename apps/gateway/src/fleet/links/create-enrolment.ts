@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { apiKeyOwner, type Prisma } from '#database';
 import { hashEnrolmentCode, newEnrolmentCode } from '#link';
+import { qrSvg } from '#paper';
 import { Problem } from '#http';
 import { seal } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -18,6 +19,8 @@ export interface EnrolmentView {
   expires_at: string;
   /** What the register dials: LINK_URL. */
   link_url: string;
+  /** Address and code in one, for a register that reads it with its camera: SVG of a QR code. */
+  qr_svg: string;
 }
 
 /**
@@ -62,7 +65,8 @@ export class CreateEnrolment {
     });
     const url = new URL(this.settings.LINK_PUBLIC_URL);
     url.searchParams.set('device', deviceId);
-    return { code, expires_at: expiresAt, link_url: url.href };
+    // In the fragment: no server that is asked for the address sees the code.
+    return { code, expires_at: expiresAt, link_url: url.href, qr_svg: qrSvg(`${url.href}#code=${code}`, 'QR') };
   }
 }
 

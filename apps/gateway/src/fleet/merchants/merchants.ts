@@ -19,6 +19,8 @@ export interface MerchantView {
   code: string;
   name: string;
   tin: string;
+  /** For ever: a sandbox's receipts are test receipts, and nothing of it reaches a real register or provider. */
+  mode: MerchantMode;
   default_goods: { spic: string; package_code: string; units: number; vat_percent: number } | null;
   time_of_close: string | null;
   requirements: { external_id: boolean };
@@ -31,7 +33,12 @@ export interface NewMerchant {
   name: string;
   /** Nine digits. */
   tin: string;
+  /** `live` unless it is said. */
+  mode?: MerchantMode | undefined;
 }
+
+export const MERCHANT_MODES = ['live', 'sandbox'] as const;
+export type MerchantMode = (typeof MERCHANT_MODES)[number];
 
 type MerchantRow = Prisma.MerchantGetPayload<object>;
 
@@ -62,12 +69,12 @@ export class Merchants {
   }
 
   /** @throws Problem 409 code_taken */
-  async create(caller: Omit<Caller, 'merchantId'>, merchant: NewMerchant): Promise<MerchantView> {
-    const id = newId('mer');
+  async create(caller: Omit<Caller, 'merchantId'>, { mode = 'live', ...merchant }: NewMerchant): Promise<MerchantView> {
+    const id = newId(mode === 'sandbox' ? 'mer_test' : 'mer');
     const settings = { ...storedSettings(readMerchantSettings({})) };
     return refuseTakenCode(
       this.changes.execute({ ...caller, merchantId: id }, async (tx) => {
-        const view = merchantView(await tx.merchant.create({ data: { id, ...merchant, settings } }));
+        const view = merchantView(await tx.merchant.create({ data: { id, mode, ...merchant, settings } }));
         return { result: view, action: 'merchant.create', targetId: id, before: null, after: view };
       }),
     );
@@ -112,6 +119,7 @@ function merchantView(row: MerchantRow): MerchantView {
     code: row.code,
     name: row.name,
     tin: row.tin,
+    mode: row.mode,
     ...storedSettings(readMerchantSettings(row.settings)),
     created_at: row.createdAt.toISOString(),
   };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { isId } from '#fiscal-domain';
+import { isId, ulidOf } from '#fiscal-domain';
 import { insertEvents } from '#ledger';
 import { Problem } from '#http';
 import { newId } from '#runtime';
@@ -126,7 +126,7 @@ function rangeOf(body: ReplayBody): Range {
   if (eventId !== undefined) {
     if (isSpan) throw fault('/event_id', 'give either event_id, or from and to');
     if (!isId('evt', eventId)) throw fault('/event_id', 'no event has this id');
-    const madeAt = new Date(decodeTime(eventId.slice('evt_'.length).toUpperCase()));
+    const madeAt = new Date(decodeTime(ulidOf(eventId)));
     return { from: madeAt, to: madeAt, eventId };
   }
   const from = readTimestamp(body.from ?? '');

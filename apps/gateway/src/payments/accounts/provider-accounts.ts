@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
+import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#http';
 import { OutgoingGuard, parseCidr } from '#outgoing';
-import { newId } from '#runtime';
+import { newIdOf } from '#runtime';
 import { open, seal } from '#secrets';
 import { DEFINITIONS, isProvider, type ProviderCode } from '#payments';
 import { AuditedChange } from '../../audit/audited-change.js';
@@ -102,7 +103,9 @@ export class ProviderAccounts {
   /** @throws Problem 422; 409 code_taken when the provider has a live account already */
   async create(caller: Caller, provider: string, input: AccountInput): Promise<AccountView> {
     if (!isProvider(provider)) throw fault('/provider', 'invalid_value', 'There is no such payment provider.');
-    const id = newId('pac');
+    if (isTestId(caller.merchantId))
+      throw fault('/provider', 'invalid_value', 'A sandbox has no accounts at payment providers.');
+    const id = newIdOf('pac', caller.merchantId);
     const given = input.settings ?? {};
     await this.check(provider, given, input.sources ?? [], true);
     const row = split(provider, given, input.sources ?? []);

@@ -5,7 +5,7 @@ import { RESTORE_USAGE } from './restore-commands.js';
 import { UsageError } from './usage-error.js';
 
 export const USAGE = `Usage:
-  merchant create --code CODE --name NAME --tin NINE_DIGITS
+  merchant create --code CODE --name NAME --tin NINE_DIGITS [--mode live|sandbox]
   merchant list
   merchant set CODE_OR_ID [--name NAME] [--time-of-close HH:MM|none] [--require-external-id true|false]
                           [--default-goods none|SPIC,PACKAGE_CODE,UNITS,VAT_PERCENT] [--unsupported-fields refuse|omit]
@@ -29,6 +29,7 @@ const OPTIONS = {
   code: { type: 'string' },
   name: { type: 'string' },
   tin: { type: 'string' },
+  mode: { type: 'string' },
   merchant: { type: 'string' },
   scopes: { type: 'string' },
   ip: { type: 'string' },
@@ -47,7 +48,7 @@ const OPTIONS = {
 export type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  'merchant create': ['code', 'name', 'tin'],
+  'merchant create': ['code', 'name', 'tin', 'mode'],
   'merchant list': [],
   'merchant set': ['name', 'time-of-close', 'require-external-id', 'default-goods', 'unsupported-fields'],
   'client create': ['merchant', 'name', 'scopes', 'ip', 'require-idempotency-key'],

@@ -54,8 +54,8 @@ export class Cli {
     }
   }
 
-  private createMerchant({ code, name, tin }: Given): Promise<MerchantView> {
-    const merchant = checked(NewMerchantInput, { code, name, tin });
+  private createMerchant({ code, name, tin, mode }: Given): Promise<MerchantView> {
+    const merchant = checked(NewMerchantInput, { code, name, tin, ...(mode !== undefined && { mode }) });
     return this.merchants.create(callerOf(), { ...merchant });
   }
 

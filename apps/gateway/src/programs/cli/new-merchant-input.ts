@@ -1,4 +1,6 @@
-import { Matches } from 'class-validator';
+import { IsIn, Matches } from 'class-validator';
+import { MERCHANT_MODES, type MerchantMode } from '../../fleet/merchants/merchants.js';
+import { IsGivenOrAbsent } from '../../http/body-rules.js';
 import { IsName, IsOwnCode } from '../../http/body-rules.js';
 
 export class NewMerchantInput {
@@ -10,4 +12,8 @@ export class NewMerchantInput {
 
   @Matches(/^\d{9}$/, { message: 'tin must have nine digits' })
   tin!: string;
+
+  @IsGivenOrAbsent()
+  @IsIn(MERCHANT_MODES)
+  mode?: MerchantMode;
 }

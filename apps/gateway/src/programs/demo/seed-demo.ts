@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { apiKeyOwner, PrismaService } from '#database';
 import { toGoodsEntry, type ClassifierEntry } from '#fiscal-domain';
 import { createLane } from '#ledger';
-import { newId, runProgram } from '#runtime';
+import { newId, newIdOf, runProgram } from '#runtime';
 import { seal } from '#secrets';
 import { CatalogWords } from '../../goods/catalog/catalog-words.js';
 import { checkProduct } from '../../goods/catalog/check-product.js';
 import { CLASSIFIER_SCOPE, wordKey, wordsOf } from '../../goods/catalog/words.js';
 import { writeProducts } from '../../goods/catalog/write-products.js';
 import { hashClientSecret, newClientSecret } from '../../access/oauth/client-secret.js';
-import { SCOPES } from '../../http/scopes.js';
+import { MERCHANT_SCOPES } from '../../http/scopes.js';
 import { storeProviderAccounts, simulatorUrl } from './demo-providers.js';
 import { loadDemoSettings, type DemoSettings } from './settings.js';
 
@@ -33,9 +33,21 @@ interface DemoFacts {
   payments_sim_url: string;
   /** The demo merchant's inbound account at Payme. */
   payme: { url: string; key: string; account_field: string };
+  /** A merchant to try outcomes with (docs/sandbox.md); also in sandbox.json, for `fgw login --from`. */
+  sandbox: SandboxFacts;
 }
 
-const MERCHANT_CODE = 'demo';
+interface SandboxFacts {
+  gateway_url: string;
+  client_id: string;
+  client_secret: string;
+  device_id: string;
+  cashier_id: string;
+  product_name: string;
+}
+
+const DEMO = { code: 'demo', name: 'Demo savdo MChJ', mode: 'live' } as const;
+const SANDBOX = { code: 'sandbox', name: 'Sinov savdo MChJ', mode: 'sandbox' } as const;
 const DEVICE_NAME = 'Demo register';
 /** Goods of the demo catalogue: unmarked entries of the sample, so that name, price and qty are enough. */
 const CATALOGUE_SIZE = 20;
@@ -50,17 +62,19 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
   try {
     const entries = readSample(settings);
     await storeClassifier(prisma, entries);
-    const place = await storeMerchant(prisma);
+    const place = await storeMerchant(prisma, DEMO);
     const goods = entries
       .filter((entry) => entry.active && !entry.marked && entry.cash_allowed)
       .slice(0, CATALOGUE_SIZE);
     await storeProducts(prisma, place.merchantId, goods);
     const deviceId = await storeDevice(prisma, settings, place);
-    const client = await storeClient(prisma, settings, place.merchantId);
+    const before = readFacts(settings);
+    const client = await storeClient(prisma, settings, { merchantId: place.merchantId, before });
     const payme = await storeProviderAccounts(prisma, settings, place.merchantId);
     const [first] = goods;
     if (!first) throw new Error('The classification sample has no plain goods.');
     const gatewayUrl = `http://127.0.0.1:${settings.GATEWAY_PORT}`;
+    const sandbox = await storeSandbox(prisma, settings, { goods, before: before?.sandbox ?? null });
     return {
       gateway_url: gatewayUrl,
       token_url: `${gatewayUrl}/oauth/token`,
@@ -74,6 +88,7 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
       ofd_url: `http://127.0.0.1:${settings.OFD_PORT}`,
       payments_sim_url: simulatorUrl(settings),
       payme,
+      sandbox: { gateway_url: gatewayUrl, ...sandbox, product_name: first.name.ru },
     };
   } finally {
     await prisma.$disconnect();
@@ -110,14 +125,33 @@ interface Place {
   cashierId: string;
 }
 
-async function storeMerchant(prisma: PrismaService): Promise<Place> {
+/** Its register is in the relay: there is no address to it. */
+async function storeSandbox(
+  prisma: PrismaService,
+  settings: DemoSettings,
+  { goods, before }: { goods: readonly ClassifierEntry[]; before: SandboxFacts | null },
+): Promise<Omit<SandboxFacts, 'gateway_url' | 'product_name'>> {
+  const { merchantId, branchId, cashierId } = await storeMerchant(prisma, SANDBOX);
+  await storeProducts(prisma, merchantId, goods);
+  const known = await prisma.device.findFirst({ where: { merchantId, deletedAt: null } });
+  const id = known?.id ?? newIdOf('dev', merchantId);
+  if (!known) {
+    const apiKeySealed = new Uint8Array(seal('', apiKeyOwner(id), settings.SECRETS_KEY));
+    const profile = { pacingMs: 0, sharing: 'exclusive', settleMs: 2_000 };
+    const place = { merchantId, branchId, name: 'Emulated register', transport: 'emulated' } as const;
+    await prisma.device.create({ data: { id, ...place, profile, apiKeySealed } });
+    await createLane(prisma, id);
+  }
+  return { ...(await storeClient(prisma, settings, { merchantId, before })), device_id: id, cashier_id: cashierId };
+}
+
+async function storeMerchant(prisma: PrismaService, made: typeof DEMO | typeof SANDBOX): Promise<Place> {
   const merchant = await prisma.merchant.upsert({
-    where: { code: MERCHANT_CODE },
+    where: { code: made.code },
     update: {},
     create: {
-      id: newId('mer'),
-      code: MERCHANT_CODE,
-      name: 'Demo savdo MChJ',
+      id: newId(made.mode === 'sandbox' ? 'mer_test' : 'mer'),
+      ...made,
       tin: '300000000',
       settings: { default_goods: null },
     },
@@ -181,17 +215,19 @@ async function storeDevice(prisma: PrismaService, settings: DemoSettings, place:
 async function storeClient(
   prisma: PrismaService,
   settings: DemoSettings,
-  merchantId: string,
+  {
+    merchantId,
+    before,
+  }: { merchantId: string; before: Partial<Pick<DemoFacts, 'client_id' | 'client_secret'>> | null },
 ): Promise<{ client_id: string; client_secret: string }> {
   const known = await prisma.oauthClient.findFirst({ where: { merchantId, name: 'demo' } });
-  const before = readFacts(settings);
   if (known && before?.client_id === known.id && before.client_secret) {
     return { client_id: known.id, client_secret: before.client_secret };
   }
-  const id = known?.id ?? newId('cli');
-  const secret = newClientSecret();
+  const id = known?.id ?? newIdOf('cli', merchantId);
+  const secret = newClientSecret(merchantId);
   const secretHash = new Uint8Array(hashClientSecret(secret, settings.SECRETS_KEY));
-  const scopes = [...SCOPES];
+  const scopes = [...MERCHANT_SCOPES];
   await prisma.oauthClient.upsert({
     where: { id },
     update: { secretHash, scopes },
@@ -237,4 +273,6 @@ runProgram(async () => {
   const settings = loadDemoSettings();
   const facts = await seed(settings);
   writeFileSync(factsFile(settings), `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 });
+  const sandboxFile = join(settings.DATA_DIR, 'sandbox.json');
+  writeFileSync(sandboxFile, `${JSON.stringify(facts.sandbox, null, 2)}\n`, { mode: 0o600 });
 });

@@ -1,5 +1,6 @@
 import {
   formatQuantity,
+  isTestId,
   tashkentDayFirst,
   type FiscalField,
   type ReceiptLine,
@@ -100,8 +101,9 @@ function webAddress(url: string | null): string | null {
   return url !== null && /^https?:\/\//i.test(url) ? url : null;
 }
 
-function warningOf({ status, registration }: ShownReceipt, { paper, page }: Words): string | null {
-  if (status !== 'registered') return page.notFiscalYet;
+function warningOf({ id, status, registration }: ShownReceipt, { paper, page }: Words): string | null {
+  if (status !== 'registered')
+    return isTestId(id) ? `${page.test.title.toLocaleUpperCase()}. ${page.notFiscalYet}` : page.notFiscalYet;
   return registration?.isTest === true ? paper.notFiscal : null;
 }
 

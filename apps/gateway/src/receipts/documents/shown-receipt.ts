@@ -1,4 +1,4 @@
-import type { FiscalField, ReceiptDocument, ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import { isTestId, type FiscalField, type ReceiptDocument, type ReceiptStatus, type ReceiptType } from '#fiscal-domain';
 import type { ReceiptRow } from '#ledger';
 import { isTestModule } from '#paper';
 
@@ -93,7 +93,7 @@ function registrationOf(row: ReceiptRow, observedShift: number | null): ShownReg
     fiscalSign: row.fiscal_sign,
     verificationUrl: row.verification_url,
     registeredAt: row.registered_at,
-    isTest: isTestModule(row.terminal_id ?? ''),
+    isTest: isTestModule(row.terminal_id ?? '') || isTestId(row.id),
     shiftNumber: row.shift_number ?? observedShift,
     recordedFields: row.recorded_fields ?? [],
   };

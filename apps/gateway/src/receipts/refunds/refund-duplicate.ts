@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SURPLUS_OPERATION, WITHDRAWAL_OPERATION, type Prisma, type StoredReceiptDocument } from '#database';
 import { allThatIsLeft, leftOf, parseVerificationLink, type ReceiptType } from '#fiscal-domain';
 import { insertRefund } from '#ledger';
-import { canonicalJson, newId, sha256 } from '#runtime';
+import { canonicalJson, newIdOf, sha256 } from '#runtime';
 import { RefundRepository } from './refund.repository.js';
 import { refundTime } from './refundable-sale.js';
 
@@ -50,7 +50,7 @@ export class RefundDuplicate {
     if (device === null) return null;
     // What a register no longer takes must not keep a document there that is one too many.
     const { requiredFields: _required, ...document } = receipt.document;
-    const id = newId('rcp');
+    const id = newIdOf('rcp', one.merchantId);
     const dateTime = refundTime(link.compactTime);
     const createdAt = await insertRefund(tx, {
       ...{ id, merchantId: one.merchantId, clientId: one.actor, saleId: one.receiptId, deviceId: device.deviceId },

@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { insertRefund, refundsOf, type NewRefund, type ReceiptRow, type StoredIdentity } from '#ledger';
 import { Problem } from '#http';
-import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, sha256 } from '#runtime';
+import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newIdOf, sha256 } from '#runtime';
+import { MerchantUsage } from '../../fleet/usage/merchant-usage.js';
 import { GoodsCatalog, type ClassifiedGoods } from '../../goods/catalog/goods-catalog.js';
 import { callerGone, type IsCallerGone } from '../../http/caller-gone.js';
 import { CALLBACK_SECRET_MISSING } from '../callback-fault.js';
@@ -71,6 +72,7 @@ export class RefundReceipt {
     private readonly receipts: ReceiptRepository,
     private readonly catalog: GoodsCatalog,
     private readonly wait: ReceiptWait,
+    private readonly usage: MerchantUsage,
   ) {}
 
   /** @throws Problem 404; 409 (not refundable, nothing left, same key being written); 422 (more than is left, rules); 503 */
@@ -88,6 +90,8 @@ export class RefundReceipt {
       this.turns.run(saleId, () => this.store(command, identity, around)),
     );
     if (stored.kind === 'replay') return { row: await this.read(merchantId, stored.id), replayed: true };
+    // Counted, and never refused: money that is owed goes back.
+    this.usage.count(merchantId, Buffer.byteLength(JSON.stringify(sale.document)));
     // There was no wait, so nothing can have happened that the answer should show: no need to read it back.
     const row = waitSeconds === 0 ? stored.row : null;
     return { row: row ?? (await this.read(merchantId, identity.id)), replayed: false };
@@ -223,7 +227,7 @@ function openDevice(device: SellingDevice | null): SellingDevice {
 /** The sale is part of what is asked for: the same key with the same body on another sale is another request. */
 function identityOf({ merchantId, clientId, saleId, idempotencyKey, body }: RefundCommand): StoredIdentity {
   return {
-    id: newId('rcp'),
+    id: newIdOf('rcp', merchantId),
     merchantId,
     clientId,
     operation: REFUND_OPERATION,

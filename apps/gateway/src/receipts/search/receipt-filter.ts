@@ -1,6 +1,6 @@
 import { encodeTime } from 'ulid';
 import { Prisma } from '#database';
-import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import { prefixOf, type ReceiptStatus, type ReceiptType } from '#fiscal-domain';
 
 /** What receipts are searched by, read and resolved; null = whatever it is. Sums in tiyin. */
 export interface ReceiptFilter {
@@ -83,15 +83,21 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   add(filter.cashierId, (value) => Prisma.sql`cashier_id = ${value}`);
   add(filter.totalMin, (value) => Prisma.sql`total_tiyin >= ${value}::bigint`);
   add(filter.totalMax, (value) => Prisma.sql`total_tiyin <= ${value}::bigint`);
-  add(filter.createdFrom, (value) => Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(value, -1)}`);
-  add(filter.createdTo, (value) => Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(value, 1)}`);
+  add(
+    filter.createdFrom,
+    (value) => Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(filter.merchantId, value, -1)}`,
+  );
+  add(
+    filter.createdTo,
+    (value) => Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(filter.merchantId, value, 1)}`,
+  );
   add(filter.registeredFrom, (value) => Prisma.sql`registered_at >= ${value}::timestamptz`);
   add(filter.registeredTo, (value) => Prisma.sql`registered_at < ${value}::timestamptz`);
   return conditions;
 }
 
 /** The first id that could be made at a time, the slack before (-1) or after (1) it. */
-function idAt(time: Date, direction: -1 | 1): string {
+function idAt(merchantId: string, time: Date, direction: -1 | 1): string {
   const ms = Math.min(Math.max(time.getTime() + direction * ID_SLACK_MS, 0), MAX_ULID_MS);
-  return `rcp_${encodeTime(ms, 10).toLowerCase()}${'0'.repeat(16)}`;
+  return `${prefixOf('rcp', merchantId)}_${encodeTime(ms, 10).toLowerCase()}${'0'.repeat(16)}`;
 }

@@ -1,5 +1,5 @@
 import { knownFiscalFields, type FiscalField, type LocalExtraInfo, type LocalTaxpayer } from '#fiscal-domain';
-import type { FiscalDocument, FiscalItem, Shift, Taxpayer } from '../fiscal-module/fiscal-module.js';
+import type { FiscalDocument, FiscalItem, Shift, Taxpayer } from './fiscal-module.js';
 
 /**
  * What the register and the OFD exchange (our own protocol; the national one is not public):

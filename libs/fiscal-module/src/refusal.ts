@@ -1,5 +1,5 @@
 import type { LocalError, LocalErrorCode } from '#fiscal-domain';
-import type { ModuleRefusal } from '../fiscal-module/fiscal-module.js';
+import type { ModuleRefusal } from './fiscal-module.js';
 
 /** A call that was refused; nothing has changed. */
 export interface Refusal {

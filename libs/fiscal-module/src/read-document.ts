@@ -8,8 +8,8 @@ import {
   type LocalReceiptRequest,
 } from '#fiscal-domain';
 import { sha256 } from '#runtime';
-import type { FiscalDocument, FiscalItem } from '../fiscal-module/fiscal-module.js';
-import { taxpayerPayload } from '../ofd/ofd-document.js';
+import type { FiscalDocument, FiscalItem } from './fiscal-module.js';
+import { taxpayerPayload } from './ofd-document.js';
 
 /** The module's limit; a longer name is cut, never refused. */
 const MAX_NAME_BYTES = 63;

@@ -1,0 +1,92 @@
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import { IsGivenOrAbsent, IsName, IsOwnCode } from '../../http/body-rules.js';
+import { PageQuery } from '../../http/paging.js';
+import { MERCHANT_MODES, type MerchantMode } from '../merchants/merchants.js';
+
+const MOST = 1_000_000_000;
+const MOST_BYTES = Number.MAX_SAFE_INTEGER;
+
+function IsQuota(most: number): PropertyDecorator {
+  const rules = [IsOptional(), IsInt(), Min(0), Max(most)];
+  return (target, property) => rules.forEach((rule) => rule(target, property));
+}
+
+/** What a merchant may use; null takes a quota away. */
+export class QuotasBody {
+  /** Sales that are accepted by day of Tashkent. */
+  @IsQuota(MOST)
+  receipts_per_day?: number | null;
+
+  @IsQuota(MOST)
+  devices?: number | null;
+
+  @IsQuota(MOST)
+  clients?: number | null;
+
+  /** Documents of receipts that are kept. */
+  @IsQuota(MOST_BYTES)
+  storage_bytes?: number | null;
+}
+
+export class PlatformMerchantBody {
+  @IsOwnCode()
+  code!: string;
+
+  @IsName()
+  name!: string;
+
+  @Matches(/^\d{9}$/, { message: 'tin must have nine digits' })
+  tin!: string;
+
+  /** For ever; `live` unless it is said. */
+  @IsGivenOrAbsent()
+  @IsIn(MERCHANT_MODES)
+  mode?: MerchantMode;
+
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => QuotasBody)
+  quotas?: QuotasBody;
+}
+
+export class PlatformMerchantPatch {
+  @IsGivenOrAbsent()
+  @IsName()
+  name?: string;
+
+  /** What is named is changed. */
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => QuotasBody)
+  quotas?: QuotasBody;
+}
+
+export class SuspendBody {
+  /** The merchant's clients read it. */
+  @IsName(256)
+  reason!: string;
+}
+
+export class PlatformMerchantsQuery extends PageQuery {
+  @IsOptional()
+  @IsIn(MERCHANT_MODES)
+  mode?: MerchantMode;
+
+  @IsOptional()
+  @IsIn(['true', 'false'])
+  suspended?: 'true' | 'false';
+}
+
+export class UsageQuery {
+  /** `YYYY-MM`; the newest month unless it is said. */
+  @IsOptional()
+  @Matches(/^20\d{2}-(0[1-9]|1[0-2])$/, { message: 'month must be YYYY-MM' })
+  from?: string;
+
+  @IsOptional()
+  @Matches(/^20\d{2}-(0[1-9]|1[0-2])$/, { message: 'month must be YYYY-MM' })
+  to?: string;
+}

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { ClientsModule } from '../../access/clients/clients.module.js';
+import { AuditModule } from '../../audit/audit.module.js';
+import { Onboarding } from '../onboarding/onboarding.js';
+import { OnboardingController } from '../onboarding/onboarding.controller.js';
+import { PlatformMerchantsController } from './platform-merchants.controller.js';
+import { PlatformMerchants } from './platform-merchants.js';
+
+/** The merchants of the installation, and a merchant's way to its first receipt. */
+@Module({
+  imports: [AuditModule, ClientsModule],
+  controllers: [PlatformMerchantsController, OnboardingController],
+  providers: [PlatformMerchants, Onboarding],
+})
+export class PlatformModule {}

@@ -1,0 +1,178 @@
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { PrismaService } from '#database';
+import { announceQuotas, type QuotaUse } from '#ledger';
+import { Problem } from '#http';
+import { Periodic, type Logger } from '#runtime';
+import { LOGGER } from '../../tokens.js';
+import { UsageRepository, type Standing, type Used } from './usage.repository.js';
+
+const FLUSH_MS = 1_000;
+/** A changed quota, and what other gateways have accepted, is known here within this time. */
+const FRESH_MS = 5_000;
+/** After a midnight everything is read anew. */
+const ENTRIES = 100_000;
+
+interface Known {
+  standing: Standing;
+  /** `performance.now()`. */
+  readAtMs: number;
+}
+
+/** A place within the quota, until it is known whether the receipt was accepted. */
+export interface Place {
+  /** It was: with so many bytes. */
+  keep(bytes: number): void;
+  release(): void;
+}
+
+/**
+ * How much a merchant uses, and whether it may use more. Receipts are counted in memory, and added to the database once a second in
+ * one statement for all merchants: no receipt waits for it, and no row is written per receipt. A gateway that is killed forgets the last
+ * second; several gateways together may accept more than a quota by what they accept within one.
+ */
+@Injectable()
+export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly known = new LRUCache<string, Known>({ max: ENTRIES });
+  private readonly reading = new Map<string, Promise<Known | null>>();
+  /** Accepted here, and not in the database yet. */
+  private pending = new Map<string, Used>();
+  /** The same, in the statement under way. */
+  private flushing: ReadonlyMap<string, Used> = new Map();
+  /** Places that were given and are not decided. */
+  private readonly undecided = new Map<string, number>();
+  private readonly flushes: Periodic;
+
+  constructor(
+    private readonly repository: UsageRepository,
+    private readonly prisma: PrismaService,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.flushes = new Periodic({ name: 'counting receipts', everyMs: FLUSH_MS, run: () => this.flush() }, logger);
+  }
+
+  onApplicationBootstrap(): void {
+    this.flushes.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.flushes.stop();
+    await this.flush();
+  }
+
+  /** @throws Problem 429 quota_exceeded, 422 storage_limit_reached */
+  async admit(merchantId: string): Promise<Place> {
+    const known = await this.standingOf(merchantId);
+    if (known) this.refuseBeyond(known.standing);
+    this.undecided.set(merchantId, (this.undecided.get(merchantId) ?? 0) + 1);
+    let isOpen = true;
+    const close = (): void => {
+      if (!isOpen) return;
+      isOpen = false;
+      const left = (this.undecided.get(merchantId) ?? 1) - 1;
+      if (left > 0) this.undecided.set(merchantId, left);
+      else this.undecided.delete(merchantId);
+    };
+    return {
+      release: close,
+      keep: (bytes) => {
+        close();
+        this.count(merchantId, bytes);
+      },
+    };
+  }
+
+  /** What was accepted and is never refused: refunds. */
+  count(merchantId: string, bytes: number): void {
+    const { receipts, bytes: before } = this.pending.get(merchantId) ?? { receipts: 0, bytes: 0 };
+    this.pending.set(merchantId, { receipts: receipts + 1, bytes: before + bytes });
+  }
+
+  /** What is left of today's receipts, as far as it is known here; null: there is no quota. */
+  leftToday(merchantId: string): { limit: number; left: number; resetMs: number } | null {
+    const standing = this.known.get(merchantId)?.standing;
+    const limit = standing?.quotas.receipts_per_day ?? null;
+    if (!standing || limit === null) return null;
+    return { limit, left: Math.max(0, limit - this.usedToday(standing)), resetMs: standing.dayEndsInMs };
+  }
+
+  /** Adds what is counted here to the database. @returns false: there is no more */
+  async flush(): Promise<boolean> {
+    if (this.pending.size === 0) return false;
+    const taken = this.pending;
+    this.pending = new Map();
+    this.flushing = taken;
+    try {
+      const standings = await this.repository.add(taken);
+      const readAtMs = performance.now();
+      for (const standing of standings) this.known.set(standing.merchantId, { standing, readAtMs });
+      this.flushing = new Map();
+      await announceQuotas(this.prisma, standings.flatMap(usesOf));
+      return false;
+    } catch (error) {
+      for (const [merchantId, { receipts, bytes }] of this.flushing) {
+        const more = this.pending.get(merchantId) ?? { receipts: 0, bytes: 0 };
+        this.pending.set(merchantId, { receipts: more.receipts + receipts, bytes: more.bytes + bytes });
+      }
+      this.flushing = new Map();
+      throw error;
+    }
+  }
+
+  private refuseBeyond(standing: Standing): void {
+    const { quotas, merchantId, dayEndsInMs } = standing;
+    if (quotas.receipts_per_day !== null && this.usedToday(standing) >= quotas.receipts_per_day) {
+      const detail = `The quota of ${quotas.receipts_per_day} receipts a day is used up; it is new at midnight in Tashkent.`;
+      const headers = { 'retry-after': String(Math.max(1, Math.ceil(dayEndsInMs / 1_000))) };
+      throw new Problem('quota_exceeded', detail, { headers });
+    }
+    const bytes = standing.storageBytes + (this.pending.get(merchantId)?.bytes ?? 0);
+    if (quotas.storage_bytes !== null && bytes >= quotas.storage_bytes)
+      throw new Problem('storage_limit_reached', `The quota of ${quotas.storage_bytes} bytes of receipts is used up.`);
+  }
+
+  private usedToday({ merchantId, receiptsToday }: Standing): number {
+    const here = (this.pending.get(merchantId)?.receipts ?? 0) + (this.flushing.get(merchantId)?.receipts ?? 0);
+    return receiptsToday + here + (this.undecided.get(merchantId) ?? 0);
+  }
+
+  /** Null: the database cannot say; the sale finds out by itself. */
+  private async standingOf(merchantId: string): Promise<Known | null> {
+    const known = this.known.get(merchantId);
+    if (!known) return this.read(merchantId);
+    const ageMs = performance.now() - known.readAtMs;
+    if (ageMs >= known.standing.dayEndsInMs) return this.read(merchantId);
+    // A sale does not wait for what is a little old.
+    if (ageMs >= FRESH_MS) void this.read(merchantId);
+    return known;
+  }
+
+  private read(merchantId: string): Promise<Known | null> {
+    const under = this.reading.get(merchantId);
+    if (under) return under;
+    const reading = this.repository
+      .read(merchantId)
+      .then((standing) => {
+        if (!standing) return null;
+        const known = { standing, readAtMs: performance.now() };
+        this.known.set(merchantId, known);
+        return known;
+      })
+      .catch((error: unknown) => {
+        // A database that is away refuses the sale itself, with its own answer.
+        this.logger.warn({ err: error, merchant_id: merchantId }, 'the quota of a merchant could not be read');
+        return null;
+      })
+      .finally(() => this.reading.delete(merchantId));
+    this.reading.set(merchantId, reading);
+    return reading;
+  }
+}
+
+function usesOf({ merchantId, quotas, receiptsToday, storageBytes }: Standing): QuotaUse[] {
+  const uses: QuotaUse[] = [];
+  const { receipts_per_day: perDay, storage_bytes: bytes } = quotas;
+  if (perDay !== null) uses.push({ merchantId, quota: 'receipts_per_day', limit: perDay, used: receiptsToday });
+  if (bytes !== null) uses.push({ merchantId, quota: 'storage_bytes', limit: bytes, used: storageBytes });
+  return uses;
+}

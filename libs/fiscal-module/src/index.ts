@@ -1,0 +1,34 @@
+/** What a fiscal module makes of a document: shared by the register and by the emulated registers of sandboxes. */
+export type {
+  CloseShiftOutcome,
+  FiscalDocument,
+  FiscalItem,
+  FiscalModule,
+  ModuleInfo,
+  ModuleRefusal,
+  ModuleRefusalReason,
+  OpenShiftOutcome,
+  RegisterOutcome,
+  Registration,
+  Shift,
+  Sums,
+  Taxpayer,
+  ZReport,
+} from './fiscal-module.js';
+export {
+  documentPayload,
+  OFD_BATCH,
+  parseDocument,
+  recordedFields,
+  taxpayerPayload,
+  zReportPayload,
+  type OfdDocument,
+  type OfdExtraInfo,
+  type OfdZReport,
+  type Place,
+} from './ofd-document.js';
+export { readDocument, requestHash } from './read-document.js';
+export { errorBody, httpStatusOf, refusedByModule, type Refusal } from './refusal.js';
+export { refusal } from './refusals.js';
+export { digestOf, NO_DIGEST, signOf } from './sign.js';
+export { addSums, areExact, covers, NO_SUMS, sameSums } from './sums.js';
