@@ -28,8 +28,6 @@ type CustomerView = Record<keyof ReceiptCustomer, string | null>;
 /** The receipt as the API shows it. Money in tiyin, times in RFC 3339 UTC. */
 export interface ReceiptView extends DocumentView {
   id: string;
-  /** Of a sandbox: a test receipt, whatever its status. */
-  sandbox: boolean;
   status: ReceiptStatus;
   external_id: string | null;
   device_id: string | null;
@@ -44,6 +42,8 @@ export interface ReceiptView extends DocumentView {
   /** What refunds hold of it, also those on their way; complete: no money is left to refund. */
   refunded: { total: number; complete: boolean };
   payment_id: string | null;
+  /** Of a sandbox: a test receipt, whatever its status. */
+  sandbox: boolean;
 }
 
 interface LineView {
@@ -84,7 +84,6 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
   const { customer, items, metadata, payment, total, vat_total, callback_url } = documentView(row.document);
   return {
     id: row.id,
-    sandbox: isTestId(row.id),
     status: row.status,
     type: row.type,
     external_id: row.external_id,
@@ -106,6 +105,7 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
     refunded: refundedOf(row),
     payment_id: row.payment_id,
     ...{ callback_url, metadata },
+    sandbox: isTestId(row.id),
   };
 }
 

@@ -189,7 +189,8 @@ export const PLATFORM = {
   /** It accepts nothing; what it has accepted is finished. */
   suspendMerchant: 'POST platform/merchants/{id}/suspend',
   resumeMerchant: 'DO platform/merchants/{id}/resume',
-  usage: 'GET platform/merchants/{id}/usage',
+  /** By month. */
+  usage: 'LIST platform/merchants/{id}/usage',
   /** The answer shows the secret, once. */
   createClient: 'POST platform/merchants/{id}/clients',
 } as const;

@@ -54,6 +54,7 @@ test('a code, its end and where to dial; only its hash is kept, and never on the
     code: expect.stringMatching(/^([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/),
     expires_at: expect.any(String),
     link_url: `wss://links.test/link?device=${deviceId}`,
+    qr_svg: expect.stringMatching(/^<svg .*<\/svg>$/),
   });
   const minutes = (Date.parse(body.expires_at) - Date.now()) / 60_000;
   expect(minutes).toBeGreaterThan(50);

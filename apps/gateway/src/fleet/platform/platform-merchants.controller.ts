@@ -67,8 +67,8 @@ export class PlatformMerchantsController {
 
   /** What the merchant used, by month of Tashkent. */
   @Get(':id/usage')
-  async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<{ data: UsageView[] }> {
-    return { data: await this.merchants.usage(merchantId(id), query) };
+  async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<Page<UsageView>> {
+    return { data: await this.merchants.usage(merchantId(id), query), next_cursor: null };
   }
 
   /** The merchant's first client, or one for it when it has shut itself out. Its secret is shown once. */
