@@ -7,7 +7,7 @@ import { type OutgoingGuard } from '#outgoing';
 import { open, type Keyring } from '#secrets';
 import type { EmulatedRegisters } from '../emulated/emulated-register.js';
 import { EmulatedTransport } from '../emulated/emulated-transport.js';
-import type { LaneDevice, Registers } from '../lanes/ports.js';
+import type { LaneDevice, Registers } from './register.js';
 
 /** Clients kept: all devices that one relay polls. An idle one holds no socket; one pushed out is made anew. */
 const MAX_CLIENTS = 12_000;

@@ -39,7 +39,11 @@ type InspectDependencies = [InspectionRepository, RelaySettings, Links, Emulated
       useFactory: (inspector: InspectDevice, rows: InspectionRepository, logger: Logger) =>
         new AdmitLinkedDevice(inspector, rows, logger),
     },
-    AdmitWhenLinked,
+    {
+      provide: AdmitWhenLinked,
+      inject: [Links, AdmitLinkedDevice, LOGGER],
+      useFactory: (links: Links, admit: AdmitLinkedDevice, logger: Logger) => new AdmitWhenLinked(links, admit, logger),
+    },
   ],
   exports: [AdmitLinkedDevice],
 })

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../tokens.js';
 

@@ -1,5 +1,5 @@
 import { isTestId } from '#fiscal-domain';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { CidrSet, parseCidr } from '#outgoing';
 import type { Caller } from '../../audit/caller.js';
 import type { IpPolicy, SigningPolicy } from './client-bodies.js';

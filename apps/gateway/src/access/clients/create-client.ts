@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { announceQuotas } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newIdOf } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { AUTH_METHODS, needsKey } from '../oauth/auth-methods.js';

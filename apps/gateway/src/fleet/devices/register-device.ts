@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type DeviceIntroduction } from '#database';
 import { createLane, writeDeviceEvent } from '#ledger';
 import { isTestId } from '#fiscal-domain';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { newIdOf } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import { LRUCache } from 'lru-cache';
 import { PrismaService } from '#database';
 import { announceQuotas, type QuotaUse } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { UsageRepository, type Standing, type Used } from './usage.repository.js';
@@ -123,8 +123,7 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     const { quotas, merchantId, dayEndsInMs } = standing;
     if (quotas.receipts_per_day !== null && this.usedToday(standing) >= quotas.receipts_per_day) {
       const detail = `The quota of ${quotas.receipts_per_day} receipts a day is used up; it is new at midnight in Tashkent.`;
-      const headers = { 'retry-after': String(Math.max(1, Math.ceil(dayEndsInMs / 1_000))) };
-      throw new Problem('quota_exceeded', detail, { headers });
+      throw new Problem('quota_exceeded', detail, { retryAfterSeconds: Math.max(1, Math.ceil(dayEndsInMs / 1_000)) });
     }
     const bytes = standing.storageBytes + (this.pending.get(merchantId)?.bytes ?? 0);
     if (quotas.storage_bytes !== null && bytes >= quotas.storage_bytes)

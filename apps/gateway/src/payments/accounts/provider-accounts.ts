@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
 import { isTestId } from '#fiscal-domain';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { newIdOf } from '#runtime';
 import { open, seal } from '#secrets';

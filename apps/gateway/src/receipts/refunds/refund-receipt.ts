@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { insertRefund, refundsOf, type NewRefund, type ReceiptRow, type StoredIdentity } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newIdOf, sha256 } from '#runtime';
 import { MerchantUsage } from '../../fleet/usage/merchant-usage.js';
 import { GoodsCatalog, type ClassifiedGoods } from '../../goods/catalog/goods-catalog.js';
