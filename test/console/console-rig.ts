@@ -25,9 +25,10 @@ export class ConsoleRig {
     readonly client: GatewayClient,
   ) {}
 
-  static async start(): Promise<ConsoleRig> {
+  static async start(env: Record<string, string> = {}): Promise<ConsoleRig> {
     const system = await startSystem({
       registers: 2,
+      env,
       scopes: SCOPES,
       // A register that does not answer becomes a case for a person within seconds.
       profile: { settleMs: 500, parkAfterMs: 4_000, callTimeoutMs: 2_000 },
@@ -47,7 +48,18 @@ export class ConsoleRig {
     return url;
   }
 
-  /** A browser of its own for one person. */
+  /** Where people log in: browsers give an address no passkey. */
+  get consoleUrl(): string {
+    return `${this.url.replace('127.0.0.1', 'localhost')}/console`;
+  }
+
+  /** A browser of its own for one person who is not logged in. */
+  async person(): Promise<Visitor> {
+    const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US' });
+    return new Visitor(context, await context.newPage(), this.consoleUrl.replace('/console', ''));
+  }
+
+  /** A browser of its own for one client of the API, whose token every request carries. */
   async visitor({ language = 'en', theme = 'light', width = 1440, height = 900, scopes }: View = {}): Promise<Visitor> {
     const token = await this.client.fetchToken(scopes?.join(' '));
     const context = await this.browser.newContext({

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { projectFolder } from '../http/project-folder.js';
 
 const compress = promisify(gzip);

@@ -4,6 +4,7 @@ import type { Receipt } from '../../api/api.js';
 import { fillPath, send } from '../../api/call.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { saveBlob } from '../../ui/save-blob.js';
 import { Card } from '../../ui/shown.js';
 import { Loading, ProblemNote } from '../../ui/states.js';
 import { isWebAddress } from './fiscal-card.js';
@@ -24,16 +25,9 @@ export function ReceiptDocument({ receipt }: { receipt: Receipt }): ReactElement
   const words = useWords();
   const { language } = useLanguage();
   const pdf = useMutation({
-    mutationFn: async (mode: 'open' | 'print') => {
-      // Opened before the call: a window that opens after it would be taken for an advertisement.
-      const view = window.open('', '_blank');
-      const url = URL.createObjectURL(await (await documentOf(receipt.id, 'pdf', language)).blob());
-      if (view) {
-        view.opener = null;
-        view.location.href = url;
-        if (mode === 'print') setTimeout(() => view.print(), 1_000);
-      }
-      setTimeout(() => URL.revokeObjectURL(url), 120_000);
+    mutationFn: async () => {
+      const response = await documentOf(receipt.id, 'pdf', language);
+      saveBlob(await response.blob(), `${receipt.id}.pdf`);
     },
   });
   return (
@@ -45,16 +39,21 @@ export function ReceiptDocument({ receipt }: { receipt: Receipt }): ReactElement
             {words.receipts.document.page}
           </a>
         )}
-        <Button onClick={() => pdf.mutate('open')} busy={pdf.isPending}>
+        <Button onClick={() => pdf.mutate()} busy={pdf.isPending}>
           {words.receipts.document.pdf}
         </Button>
-        <Button onClick={() => pdf.mutate('print')} busy={pdf.isPending}>
-          {words.action.print}
-        </Button>
+        <Button onClick={printPaper}>{words.action.print}</Button>
       </div>
       <ProblemNote problem={pdf.error} />
     </Card>
   );
+}
+
+/** Of the page only the paper is printed (styles/screens.css). */
+function printPaper(): void {
+  document.body.dataset['print'] = 'paper';
+  addEventListener('afterprint', () => delete document.body.dataset['print'], { once: true });
+  print();
 }
 
 function Picture({ receipt }: { receipt: Receipt }): ReactElement {
