@@ -214,7 +214,7 @@ function limited(schema) {
   const { type, items, anyOf, pattern } = schema;
   if (type === 'integer' && !('enum' in schema)) return { minimum: -MAX_SAFE, maximum: MAX_SAFE, ...schema };
   if (type === 'string' && !('enum' in schema)) {
-    const digits = /^\^\\d\{(?:\d+,)?(\d+)\}\$$/.exec(String(pattern))?.[1];
+    const digits = /^\^(?:\\d|\[[^\]]*\])\{(?:\d+,)?(\d+)\}\$$/.exec(String(pattern))?.[1];
     return { maxLength: digits === undefined ? MAX_BODY : Number(digits), ...schema };
   }
   if (type === 'array') return { maxItems: MAX_BODY, ...schema, items: limited(/** @type {Schema} */ (items ?? {})) };

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
 import type { Logger } from '#runtime';
+import type { LatencyMinutes } from './latency-minutes.js';
 import type { SettledNotices } from './ports.js';
 
 /**
@@ -15,9 +16,11 @@ export class PostgresSettledNotices implements SettledNotices {
   constructor(
     private readonly prisma: PrismaService,
     private readonly logger: Logger,
+    private readonly latency: Pick<LatencyMinutes, 'note'>,
   ) {}
 
   notify(receiptId: string): void {
+    this.latency.note(receiptId);
     this.waiting.push(receiptId);
     if (!this.sending) void this.send();
   }
