@@ -211,7 +211,10 @@ function merged(schema, declared) {
 
 /** What no rule limits is limited by the size of a body, or of a number that JSON carries exactly. @param {Schema} schema @returns {Schema} */
 function limited(schema) {
-  const { type, items, anyOf, pattern } = schema;
+  const { type, items, anyOf, pattern, additionalProperties: others } = schema;
+  if (type === 'object' && typeof others === 'object' && others !== null) {
+    return { ...schema, additionalProperties: limited(/** @type {Schema} */ (others)) };
+  }
   if (type === 'integer' && !('enum' in schema)) return { minimum: -MAX_SAFE, maximum: MAX_SAFE, ...schema };
   if (type === 'string' && !('enum' in schema)) {
     const digits = /^\^(?:\\d|\[[^\]]*\])\{(?:\d+,)?(\d+)\}\$$/.exec(String(pattern))?.[1];

@@ -116,7 +116,7 @@ const NUMBERS = /** @type {Record<string, number>} */ ({
 });
 
 /**
- * An answer as it may look: everything that the schema has, with values that a reader knows, and within the schema.
+ * An answer as it may be: everything that the schema has, with values that a reader knows, and within the schema.
  * @param {Schema} schema
  * @param {(schema: Schema) => Schema} resolve follows `$ref`
  * @returns {unknown}

@@ -49,7 +49,7 @@ export interface DeliveryRequest {
   method: 'POST';
   url: string;
   /** Of the last attempt; the signature is left out. */
-  headers: Record<string, string>;
+  sent_headers: Record<string, string>;
   /** The event as it is sent alone; of a batch it is one entry. */
   body: string;
   /** Only the beginning is shown. */
@@ -128,7 +128,7 @@ function requestOf(row: DeliveryRow, event: EventRow): DeliveryRequest {
   return {
     method: 'POST',
     url: row.url,
-    headers: {
+    sent_headers: {
       'content-type': 'application/json',
       'webhook-id': id,
       ...(sentAt && { 'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)) }),

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000;
 /** Tashkent has no summer time. */
 const OFFSET_MS = 5 * 3_600_000;
 export const DAYS = 30;
-/** Places of one merchant that are told apart; of more only those that sold most. */
+/** Places of one merchant that have sums of their own; of more only those that sold most. */
 const MAX_PLACES = 2_000;
 
 /** One group: of a day, or of a branch or device over all of the time. */

@@ -80,7 +80,7 @@ async function event(
 async function endpoint(of = merchantId): Promise<string> {
   const id = newId('whk');
   await fixture.prisma.webhookEndpoint.create({
-    data: { id, merchantId: of, url: 'https://8.8.8.8/hook/secret-path', events: ['*'] },
+    data: { id, merchantId: of, url: 'https://8.8.8.8/hook/secret-path', events: ['nothing.at_all'] },
   });
   return id;
 }
@@ -263,7 +263,7 @@ describe('deliveries', () => {
     expect(body).toMatchObject({
       last_http_status: 503,
       attempts: [{ answer: 'no' }],
-      request: { method: 'POST', body_truncated: false, headers: { 'webhook-signature': 'v1,…' } },
+      request: { method: 'POST', body_truncated: false, sent_headers: { 'webhook-signature': 'v1,…' } },
     });
     expect(JSON.parse((body['request'] as { body: string }).body)).toMatchObject({ type: 'receipt.registered' });
     const other = await endpoint();
