@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AddressLimit } from './limits/address-limit.js';
 import { AddressGate, originOf } from './limits/address-gate.js';
 import { Authenticate } from './authenticate.js';

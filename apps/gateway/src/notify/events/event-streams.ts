@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { FairSlots, Periodic, type Logger } from '#runtime';
 import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -77,7 +77,7 @@ export class EventStreams implements OnApplicationBootstrap, OnModuleDestroy {
     const release = mine < this.perClient ? this.slots.tryTake(merchantId) : null;
     if (!release) {
       throw new Problem('too_many_requests', 'Too many streams of events are open; close one first.', {
-        headers: { 'Retry-After': '5' },
+        retryAfterSeconds: 5,
       });
     }
     this.ofClient.set(clientId, mine + 1);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsPlainText } from '../../http/query-rules.js';
 import { BEGINNING, cursorOf, readEventCursor, type EventPlace } from './event-cursor.js';
