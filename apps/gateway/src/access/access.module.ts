@@ -6,6 +6,7 @@ import { BearerStrategy } from './bearer.strategy.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClientsModule } from './clients/clients.module.js';
 import { LimitsModule } from './limits/limits.module.js';
+import { MerchantScopes } from './merchant-scopes.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { RequestGate } from './request-gate.js';
 import { SigningModule } from './signing/signing.module.js';
@@ -19,7 +20,9 @@ import { SuspendedMerchants } from './suspended-merchants.js';
     Authenticate,
     RequestGate,
     SuspendedMerchants,
+    MerchantScopes,
     { provide: APP_GUARD, useClass: AccessGuard },
   ],
+  exports: [RequestGate],
 })
 export class AccessModule {}
