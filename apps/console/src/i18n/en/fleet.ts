@@ -20,7 +20,7 @@ export const fleet = {
     group: 'Group',
     terminal: 'Terminal',
     transport: 'Reached by',
-    transports: { http: 'its address', link: 'a link that it opens' },
+    transports: { http: 'its address', link: 'a link that it opens', emulated: 'none: it is emulated' },
     address: 'Address',
     since: 'Since',
     seen: 'Last answer',

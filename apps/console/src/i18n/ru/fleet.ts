@@ -22,7 +22,7 @@ export const fleet: FleetWords = {
     group: 'Группа',
     terminal: 'Терминал',
     transport: 'Связь',
-    transports: { http: 'по её адресу', link: 'по каналу, который открывает она' },
+    transports: { http: 'по её адресу', link: 'по каналу, который открывает она', emulated: 'нет: касса эмулируется' },
     address: 'Адрес',
     since: 'С',
     seen: 'Последний ответ',

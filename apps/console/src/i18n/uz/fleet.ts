@@ -20,7 +20,11 @@ export const fleet: FleetWords = {
     group: 'Guruh',
     terminal: 'Terminal',
     transport: 'Aloqa',
-    transports: { http: 'manzili orqali', link: 'o‘zi ochadigan kanal orqali' },
+    transports: {
+      http: 'manzili orqali',
+      link: 'o‘zi ochadigan kanal orqali',
+      emulated: 'yo‘q: kassa emulyatsiya qilinadi',
+    },
     address: 'Manzil',
     since: 'Qachondan',
     seen: 'Oxirgi javob',
