@@ -72,7 +72,7 @@ export class PaymentsController {
   }
 
   @Get()
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async list(@CurrentClient() client: AuthenticatedClient, @Query() query: PageQuery): Promise<Page<PaymentSummary>> {
     const request = pageRequest(query, 'pay');
     const rows = await this.payments.list(client.merchantId, request);
@@ -80,7 +80,7 @@ export class PaymentsController {
   }
 
   @Get('reconciliation')
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async reconcile(
     @CurrentClient() client: AuthenticatedClient,
     @Query() query: PageQuery,
@@ -91,7 +91,7 @@ export class PaymentsController {
   }
 
   @Get(':id')
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
     return this.find(client, ownId('pay', id, 'payment'));
   }
