@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { setClient, type KnownClient } from '../http/current-client.js';
 import { PLATFORM } from '../http/roles.js';

@@ -2,7 +2,7 @@ import { Injectable, Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { PrismaService } from '#database';
 import { isId } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { KnownClient } from '../../http/current-client.js';
 import { PLATFORM, platformScopesOf, scopesOfRoles, type Role } from '../../http/roles.js';
 import type { RouteAccess, Scope } from '../../http/scopes.js';

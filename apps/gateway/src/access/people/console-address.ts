@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { GatewaySettings } from '../../settings.js';
 
 /** Where people reach the console: the one origin from which their sessions may be used. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../../audit/audited-change.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../../http/paging.js';
@@ -26,7 +26,7 @@ export interface ApprovalView {
 
 type ApprovalRow = Prisma.ApprovalGetPayload<object>;
 
-/** Who looks, and with what scopes. */
+/** Who reads or decides them, and with what scopes. */
 type Viewer = Pick<RoleGiver, 'merchantId' | 'actor' | 'scopes'>;
 
 /** Requests that wait for a second user. A user sees those that it could decide, and its own. */

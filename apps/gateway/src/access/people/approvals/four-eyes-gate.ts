@@ -3,7 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PrismaService, type Prisma } from '#database';
 import { isId } from '#fiscal-domain';
-import { Problem } from '#http';
+import { HttpProblem } from '#http';
+import { Problem } from '#problems';
 import { canonicalJson, newId, redact, sha256 } from '#runtime';
 import { AuditedChange } from '../../../audit/audited-change.js';
 import { callerOfRequest } from '../../../audit/caller.js';
@@ -141,7 +142,7 @@ function shownRequest(rule: FourEyesRule, body: unknown): unknown {
 
 function approvalNeeded(id: string): Problem {
   const detail = `A second user has to approve this (${id}). Then send the same request again.`;
-  return new Problem('approval_needed', detail, { headers: { location: `/v1/approvals/${id}` } });
+  return new HttpProblem('approval_needed', detail, { location: `/v1/approvals/${id}` });
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { hash, verify } from '@node-rs/argon2';
 import { Injectable } from '@nestjs/common';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { addressGroup } from '#outgoing';
 import { FairSlots } from '#runtime';
 
@@ -40,8 +40,8 @@ export class Passwords {
 
   private inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.slots.run(key, work, () => {
-      const headers = { 'retry-after': '2' };
-      return new Problem('too_many_requests', 'Too many logins at this moment.', { headers });
+      const detail = 'Too many logins at this moment.';
+      return new Problem('too_many_requests', detail, { retryAfterSeconds: 2 });
     });
   }
 }

@@ -1,6 +1,7 @@
 import { Body, Controller, Header, HttpCode, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BodyLimit, Problem } from '#http';
+import { BodyLimit } from '#http';
+import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { Origin } from '../../limits/address-gate.js';
 import { Passkeys } from '../credentials/passkeys.js';
 import { Passwords } from '../credentials/passwords.js';

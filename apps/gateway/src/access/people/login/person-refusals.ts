@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { Refusals } from '../../../audit/refusals.js';
 import { PLATFORM } from '../../../http/roles.js';
 import type { Origin } from '../../limits/address-gate.js';
@@ -45,6 +45,6 @@ function attemptOf({ account, isWithinSession = false }: Omit<Claim, 'userId'>, 
 }
 
 function tooMany(retryInMs: number): Problem {
-  const headers = { 'retry-after': String(secondsToWait(retryInMs)) };
-  return new Problem('too_many_requests', 'Too many attempts were wrong. Wait as Retry-After says.', { headers });
+  const detail = 'Too many attempts were wrong. Wait as Retry-After says.';
+  return new Problem('too_many_requests', detail, { retryAfterSeconds: secondsToWait(retryInMs) });
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, PrismaService, type Prisma } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';

@@ -1,6 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { BodyLimit, Problem } from '#http';
+import { BodyLimit } from '#http';
+import { Problem } from '#problems';
 import { callerOfRequest, CurrentCaller, type Caller } from '../../../audit/caller.js';
 import { clientOf } from '../../../http/current-client.js';
 import { ForPeople, SignedIn, StepUp } from '../../../http/scopes.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { Invitations, type InvitationRow } from '../invitations/invitations.js';
 import { LoginCookie, type LoginTransaction } from '../login-cookie.js';
 import { OpenSession, userCaller } from '../sessions/open-session.js';

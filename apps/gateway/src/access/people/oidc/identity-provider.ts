@@ -13,7 +13,7 @@ import {
   randomState,
   type Configuration,
 } from 'openid-client';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { Logger } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';

@@ -189,7 +189,7 @@ test('a second factor is a fresh login of the same person; then logging out at t
   const start = await begin(browser, { step_up: true, return_to: '/console/clients' });
   expect(Object.fromEntries(start.searchParams)).toMatchObject({ prompt: 'login', max_age: '0' });
   // Another person's login is no factor of this one.
-  account('somebody', { groups: ['owners'] });
+  account('another', { groups: ['owners'] });
   expect(whereTo(await callBack(browser, await throughProvider(start.href)))).toEqual(failed('login_refused'));
   expect((await browser.post('/v1/clients', body)).code).toBe('step_up_needed');
   account('fresh', { groups: ['owners'] });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuthenticatePerson } from '../authenticate-person.js';
 import { Invitations } from '../invitations/invitations.js';
 import type { OidcStartBody } from '../login/login-bodies.js';

@@ -1,6 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BodyLimit, Problem } from '#http';
+import { BodyLimit } from '#http';
+import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import { callerOfRequest } from '../../../audit/caller.js';
 import { clientOf, CurrentPerson, type Person } from '../../../http/current-client.js';
