@@ -34,7 +34,21 @@ export class RequestGate implements OnModuleInit {
   private async check(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     this.addressLimit.check(request, reply);
     const needed = neededScopes(request);
-    if (!needed) return;
+    if (needed) await this.admit(needed, request, reply);
+  }
+
+  /** Whether a request whose answer goes on for long would still be let in: its token lives, from its address, with its scopes. */
+  async stillAdmits(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    try {
+      await this.admit(neededScopes(request) ?? [], request, reply);
+      return true;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  }
+
+  private async admit(needed: readonly Scope[], request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const client = await this.callerOf(request, reply);
     await this.addresses.check(client, originOf(request));
     refuseWithout(needed, client, request.routeOptions.config);
