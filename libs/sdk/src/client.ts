@@ -32,6 +32,9 @@ export class FiscalGateway {
   declare readonly reports: Resource<typeof RESOURCES.reports>;
   declare readonly onboarding: Resource<typeof RESOURCES.onboarding>;
   declare readonly platform: Resource<typeof RESOURCES.platform>;
+  declare readonly users: Resource<typeof RESOURCES.users>;
+  declare readonly invitations: Resource<typeof RESOURCES.invitations>;
+  declare readonly me: Resource<typeof RESOURCES.me>;
   declare readonly operator: Resource<typeof RESOURCES.operator>;
   declare readonly providerAccounts: Resource<typeof RESOURCES.providerAccounts>;
   readonly request: Api['request'];

@@ -47,6 +47,8 @@ function scopeOf(request: FastifyRequest): string | null {
   if (!client || !isId('mer', client.merchantId)) return null;
   // The platform's routes are about all merchants; only its own clients come there.
   if (neededScopes(request)?.some((scope) => scope.startsWith('platform:')) === true) return null;
+  // About the caller itself: a person's roles at all its merchants, and the trail of the platform.
+  if (request.routeOptions.config.merchantOptional === true) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  return isRead || 'person' in client ? client.merchantId : null;
+  return isRead || client.person ? client.merchantId : null;
 }

@@ -5,7 +5,7 @@ import { Onboarding, type OnboardingView } from './onboarding.js';
 
 /** From a merchant without anything to its first receipt, step by step. */
 @Controller('v1/onboarding')
-@Scopes('devices:admin')
+@Scopes('devices:read')
 export class OnboardingController {
   constructor(private readonly onboarding: Onboarding) {}
 

@@ -5,7 +5,7 @@ import { CreateClient } from '../../access/clients/create-client.js';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import type { Page } from '../../http/paging.js';
-import { MERCHANT_SCOPES, Scopes } from '../../http/scopes.js';
+import { MERCHANT_SCOPES, OverMerchants, Scopes } from '../../http/scopes.js';
 import {
   PlatformMerchantBody,
   PlatformMerchantPatch,
@@ -18,6 +18,7 @@ import { PlatformMerchants, type PlatformMerchantView, type UsageView } from './
 /** All merchants of this installation, for who runs it. */
 @Controller('v1/platform/merchants')
 @Scopes('platform:admin')
+@OverMerchants()
 export class PlatformMerchantsController {
   constructor(
     private readonly merchants: PlatformMerchants,
@@ -25,6 +26,7 @@ export class PlatformMerchantsController {
   ) {}
 
   @Get()
+  @Scopes('platform:read')
   list(@Query() query: PlatformMerchantsQuery): Promise<Page<PlatformMerchantView>> {
     return this.merchants.list(query);
   }
@@ -35,6 +37,7 @@ export class PlatformMerchantsController {
   }
 
   @Get(':id')
+  @Scopes('platform:read')
   get(@Param('id') id: string): Promise<PlatformMerchantView> {
     return this.merchants.get(merchantId(id));
   }
@@ -67,6 +70,7 @@ export class PlatformMerchantsController {
 
   /** What the merchant used, by month of Tashkent. */
   @Get(':id/usage')
+  @Scopes('platform:read')
   async usage(@Param('id') id: string, @Query() query: UsageQuery): Promise<Page<UsageView>> {
     return { data: await this.merchants.usage(merchantId(id), query), next_cursor: null };
   }
