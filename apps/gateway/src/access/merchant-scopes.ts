@@ -5,7 +5,6 @@ import { PrismaService, TENANT_SUFFIX, withinMerchant } from '#database';
 import { isId } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { clientOf } from '../http/current-client.js';
-import { neededScopes } from '../http/scopes.js';
 import { LOGGER } from '../tokens.js';
 
 /**
@@ -44,11 +43,14 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
 /** Null: for no merchant, or a program that writes. The grouped accept and the lanes work for many merchants in one statement. */
 function scopeOf(request: FastifyRequest): string | null {
   const client = clientOf(request);
-  if (!client || !isId('mer', client.merchantId)) return null;
-  // The platform's routes are about all merchants; only its own clients come there.
-  if (neededScopes(request)?.some((scope) => scope.startsWith('platform:')) === true) return null;
+  if (!client || !isId('mer', client.merchantId) || isOverMerchants(request)) return null;
   // About the caller itself: a person's roles at all its merchants, and the trail of the platform.
   if (request.routeOptions.config.merchantOptional === true) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   return isRead || client.person ? client.merchantId : null;
+}
+
+/** What the platform asks of all merchants. */
+function isOverMerchants({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config.scopes ?? []).some((scope: string) => scope.startsWith('platform:'));
 }
