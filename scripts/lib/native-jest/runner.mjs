@@ -47,6 +47,7 @@ export default class NativeRunner {
       let shared = null;
       for (let test = waiting.shift(); test && !watcher.isInterrupted(); test = waiting.shift()) {
         const isSharing = test.context.config.displayName?.name === SHARING;
+        /** @type {ChildProcess} */
         const child = (isSharing ? shared : null) ?? start();
         await onStart(test);
         const begin = Date.now();
