@@ -35,7 +35,12 @@ async function runFile({ file, testTimeout, testNamePattern }) {
   await import(pathToFileURL(file).href);
   const loadMs = performance.now() - beganMs;
   const { testResults, unhandledErrors } = await run();
-  return { kind: 'run', testResults, unhandledErrors: [...unhandledErrors, ...[...rejected.values()].map(stackOf)], loadMs };
+  return {
+    kind: 'run',
+    testResults,
+    unhandledErrors: [...unhandledErrors, ...[...rejected.values()].map(stackOf)],
+    loadMs,
+  };
 }
 
 /** @param {unknown} error */
