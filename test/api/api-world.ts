@@ -50,6 +50,8 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
       VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
     return id;
   },
+  /** A screen of the console: the same page for all. */
+  console: () => Promise.resolve('receipts'),
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
   users: async (gateway) => {
