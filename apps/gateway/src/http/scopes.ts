@@ -12,6 +12,7 @@ export const SCOPES = [
   'devices:admin',
   'operator:resolve',
   'webhooks:admin',
+  'messages:write',
   'clients:admin',
 ] as const;
 

@@ -1,3 +1,5 @@
+import type { MessageChannel, MessageLanguage } from '#messages';
+
 /** What `merchants.settings` holds. */
 export interface MerchantSettings {
   /** What a sale's line is when the catalogue knows nothing of it; null = such a line is refused. */
@@ -10,6 +12,15 @@ export interface MerchantSettings {
   };
   /** What becomes of a receipt that says something which its register does not take into the fiscal document. */
   unsupportedFields: UnsupportedFields;
+  /** How buyers get receipts of sales that say nothing of it. */
+  notify: NotifyDefault;
+}
+
+export interface NotifyDefault {
+  /** None: receipts are not sent unless a sale asks for it. */
+  channels: readonly MessageChannel[];
+  /** Null: Uzbek. */
+  language: MessageLanguage | null;
 }
 
 /** `refuse`: it is not made. `omit`: it is made without, and does not pass it off as fiscal. */
@@ -29,6 +40,7 @@ interface StoredSettings {
   time_of_close: string | null;
   requirements: { external_id: boolean };
   unsupported_fields: UnsupportedFields;
+  notify: { channels: MessageChannel[]; language: MessageLanguage | null };
 }
 
 /** Whatever is missing is at its default: rows of older versions have less. */
@@ -45,11 +57,12 @@ export function readMerchantSettings(stored: unknown): MerchantSettings {
     timeOfClose: json.time_of_close ?? null,
     requirements: { externalId: json.requirements?.external_id === true },
     unsupportedFields: json.unsupported_fields ?? 'refuse',
+    notify: { channels: json.notify?.channels ?? [], language: json.notify?.language ?? null },
   };
 }
 
 export function storedSettings(settings: MerchantSettings): StoredSettings {
-  const { defaultGoods, timeOfClose, requirements, unsupportedFields } = settings;
+  const { defaultGoods, timeOfClose, requirements, unsupportedFields, notify } = settings;
   return {
     default_goods: defaultGoods && {
       spic: defaultGoods.spic,
@@ -60,5 +73,6 @@ export function storedSettings(settings: MerchantSettings): StoredSettings {
     time_of_close: timeOfClose,
     requirements: { external_id: requirements.externalId },
     unsupported_fields: unsupportedFields,
+    notify: { channels: [...notify.channels], language: notify.language },
   };
 }
