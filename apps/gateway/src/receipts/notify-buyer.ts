@@ -1,5 +1,5 @@
 import type { StoredNotify } from '#database';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import { readEmail, readPhone, type MessageChannel } from '#messages';
 import type { NotifyDefault } from '../fleet/merchants/merchant-settings.js';
 import type { CustomerBody, ReceiptBody } from './receipt-body.js';

@@ -1,5 +1,5 @@
 import type { Prisma } from '#database';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import { MESSAGE_DEFINITIONS, type MessageProviderCode, type ReadValue } from '#messages';
 
 export type AccountRow = Prisma.MessageAccountGetPayload<object>;

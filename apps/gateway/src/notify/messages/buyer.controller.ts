@@ -1,6 +1,7 @@
 import { Controller, Get, Headers, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AcceptsForm, BodyLimit, preferredLanguage, Problem } from '#http';
+import { Problem } from '#problems';
+import { AcceptsForm, BodyLimit, preferredLanguage } from '#http';
 import type { ReceiptLanguage } from '#paper';
 import { Answers } from '#runtime';
 import { MessageTokens } from './message-tokens.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isUniqueViolation, messageCredentialsOwner, PrismaService, type Prisma } from '#database';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { isMessageProvider, MESSAGE_DEFINITIONS, type MessageChannel, type MessageProviderCode } from '#messages';
 import { newId } from '#runtime';
 import { open, seal } from '#secrets';

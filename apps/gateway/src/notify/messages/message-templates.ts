@@ -9,7 +9,7 @@ import {
   type MessageLanguage,
   type MessageTemplate,
 } from '#messages';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 

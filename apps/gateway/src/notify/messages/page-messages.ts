@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { readEmail, readPhone } from '#messages';
 import { AddressBook } from './address-book.js';
 import { ReceiptMessages } from './receipt-messages.js';
@@ -49,7 +49,7 @@ export class PageMessages {
       ofMerchant >= MAX_OF_MERCHANT_AN_HOUR
     ) {
       throw new Problem('too_many_requests', 'It has been sent often enough; the link above stays.', {
-        headers: { 'retry-after': '3600' },
+        retryAfterSeconds: 3_600,
       });
     }
     const sent = await this.messages.send(merchantId, receiptId, { channel, to: reading.address, language }, 'page');

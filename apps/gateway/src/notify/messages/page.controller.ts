@@ -1,6 +1,7 @@
 import { Controller, Headers, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AcceptsForm, preferredLanguage, Problem } from '#http';
+import { Problem } from '#problems';
+import { AcceptsForm, preferredLanguage, statusOf } from '#http';
 import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '#paper';
 import { Answers } from '#runtime';
 import { ReceiptUrls } from '../../receipts/receipt-url.js';
@@ -44,7 +45,8 @@ export class PageController {
     } catch (error) {
       // The reader is a person: the refusal is a page, with the status of the problem.
       if (!(error instanceof Problem) || error.code === 'not_found') throw error;
-      void reply.status(error.status);
+      void reply.status(statusOf(error));
+      if (error.retryAfterSeconds !== null) void reply.header('retry-after', String(error.retryAfterSeconds));
       await sendNotice(reply, language, { title: words.notSent, lines: [error.detail], button: null, back });
     }
   }

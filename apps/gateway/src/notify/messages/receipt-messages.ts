@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type StoredReceiptDocument } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { readAddress, readEmail, readPhone, type MessageChannel, type MessageLanguage } from '#messages';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
