@@ -125,7 +125,7 @@ export class MessageRepository {
   async end(message: Pick<DueMessage, 'id'>, attempt: AttemptEnd, change: MessageChange): Promise<void> {
     const { number, durationMs, outcome, code, detail } = attempt;
     await this.prisma.$executeRaw`
-      WITH moved AS (${this.moved(message.id, change, ['sending'], Prisma.sql`AND attempt_count = ${number}`)}),
+      WITH moved AS (${this.moved(message.id, change, ['sending'], { condition: Prisma.sql`AND attempt_count = ${number}` })}),
       tried AS (
         UPDATE message_attempts SET duration_ms = ${durationMs}::int4, outcome = ${outcome}, code = ${code}, detail = ${detail}
          WHERE message_id = ${message.id} AND number = ${number} AND outcome IS NULL
@@ -141,15 +141,14 @@ export class MessageRepository {
   ): Promise<void> {
     const more = asked ? Prisma.sql`, ask_count = ask_count + 1` : Prisma.empty;
     await this.prisma.$executeRaw`
-      WITH moved AS (${this.moved(messageId, change, from, Prisma.empty, more)}) ${announced(change)}`;
+      WITH moved AS (${this.moved(messageId, change, from, { more })}) ${announced(change)}`;
   }
 
   private moved(
     id: string,
     change: MessageChange,
     from: readonly StateBefore[],
-    condition: Prisma.Sql,
-    more: Prisma.Sql = Prisma.empty,
+    { condition = Prisma.empty, more = Prisma.empty }: { condition?: Prisma.Sql; more?: Prisma.Sql },
   ): Prisma.Sql {
     const { state, reason, delayMs, providerRef, providerWord, parts, costTiyin } = change;
     const isOpen = state === 'pending' || state === 'unclear';

@@ -28,12 +28,11 @@ export class PageController {
   async send(
     @Param('receipt') token: string,
     @Query('lang') lang: unknown,
-    @Headers('accept-language') languages: string | undefined,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const receiptId = this.receiptId(token);
-    const language = languageOf(lang, languages);
+    const language = languageOf(lang, request.headers['accept-language']);
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams();
     const channel: PageChannel = form.get('channel') === 'sms' ? 'sms' : 'email';
     const to = (form.get('to') ?? '').trim();
