@@ -94,12 +94,12 @@ describe('the bot', () => {
   const contact = (user: number, phone: string): object => ({
     contact: { phone_number: phone, first_name: 'A', user_id: user },
   });
-  const saidTo = (chat: number): string[] =>
+  const sentTo = (chat: number): string[] =>
     telegram.taken.filter(({ to }) => to === String(chat)).map(({ text }) => text);
 
   test('an update without the secret, or with another one, does nothing', async () => {
     for (const secret of ['', 'x'.repeat(32)]) expect((await say(11, { text: '/start' }, secret)).status).toBe(404);
-    expect(saidTo(11)).toEqual([]);
+    expect(sentTo(11)).toEqual([]);
   });
 
   test('the link of a receipt brings that receipt; a later one of the phone comes only after proof of the number', async () => {
@@ -111,8 +111,8 @@ describe('the bot', () => {
     const start = new RegExp(`https://t\\.me/${ACCOUNT.bot}\\?start=([A-Za-z0-9_-]+)`).exec(html)?.[1] ?? '';
     expect(start.length).toBe(43);
     expect((await say(21, { text: `/start ${start}` })).status).toBe(200);
-    await eventually(() => saidTo(21).some((text) => text.includes(new URL(page).pathname)));
-    expect(saidTo(21).some((text) => text.includes('confirm your phone number'))).toBe(true);
+    await eventually(() => sentTo(21).some((text) => text.includes(new URL(page).pathname)));
+    expect(sentTo(21).some((text) => text.includes('confirm your phone number'))).toBe(true);
     // A chat that has proven nothing gets nothing of the phone.
     const unproven = await rig.sold(sale);
     await say(21, contact(22, phone));
@@ -131,8 +131,8 @@ describe('the bot', () => {
     await rig.until(moved, ['sent']);
     const movedPath = new URL(await pageOf(moved)).pathname;
     expect([
-      saidTo(23).some((text) => text.includes(movedPath)),
-      saidTo(21).some((text) => text.includes(movedPath)),
+      sentTo(23).some((text) => text.includes(movedPath)),
+      sentTo(21).some((text) => text.includes(movedPath)),
     ]).toEqual([true, false]);
     expect(telegram.violations).toEqual([]);
   });
@@ -164,7 +164,7 @@ describe('the bot', () => {
     const { ReceiptUrls } = await import('../../apps/gateway/src/receipts/receipt-url.js');
     const url = rig.sales.gateway.app.get(ReceiptUrls, { strict: false }).urlOf(id);
     await say(41, { text: `/start ${(url.split('/').pop() ?? '').replace('.', '_')}` });
-    expect(saidTo(41)).toEqual([expect.stringContaining('not registered yet')]);
+    expect(sentTo(41)).toEqual([expect.stringContaining('not registered yet')]);
     expect(await rig.prisma.message.count({ where: { receiptId: id } })).toBe(0);
   });
 });

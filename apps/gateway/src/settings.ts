@@ -42,6 +42,8 @@ export const SETTINGS = {
   MESSAGE_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
   MESSAGE_ADDRESS_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
   MESSAGE_KEEP_DAYS: integer({ min: 31, max: 3_650 }).default(180),
+  EVENT_STREAMS: integer({ min: 4, max: 10_000 }).default(256),
+  EVENT_STREAMS_PER_CLIENT: integer({ min: 1, max: 1_000 }).default(8),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   CLASSIFIER_FULL_URL: url(['http', 'https']).optional(),
   CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),

@@ -23,12 +23,12 @@ export class BuyerController {
   ) {}
 
   /** Reports of an account's provider, in its own form. */
-  @Post('m/:token')
+  @Post('m/:account')
   @HttpCode(200)
   @BodyLimit(REPORT_LIMIT_BYTES)
   @Answers({ statuses: [200], mediaTypes: ['text/plain'] })
   async report(
-    @Param('token') token: string,
+    @Param('account') token: string,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
@@ -39,10 +39,10 @@ export class BuyerController {
   }
 
   /** Asks whether messages are to end: opening an address alone ends nothing, programs open it too. */
-  @Get('u/:token')
+  @Get('u/:message')
   @Answers({ statuses: [200], mediaTypes: ['text/html'] })
   async ask(
-    @Param('token') token: string,
+    @Param('message') token: string,
     @Headers('accept-language') languages: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
@@ -53,12 +53,12 @@ export class BuyerController {
   }
 
   /** One request ends messages over this channel to this address (RFC 8058). */
-  @Post('u/:token')
+  @Post('u/:message')
   @HttpCode(200)
   @AcceptsForm()
   @Answers({ statuses: [200], mediaTypes: ['text/html'] })
   async end(
-    @Param('token') token: string,
+    @Param('message') token: string,
     @Headers('accept-language') languages: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
