@@ -24,10 +24,10 @@ export interface MessageProviderDefinition {
   /** Fields that say where its secrets are sent. Another value needs the secrets again. */
   readonly places: readonly string[];
   /** @returns what is wrong with the fields together */
-  faults?(read: ReadValue): readonly FieldFault[];
-  sender(read: ReadValue, reach: Reach): MessageSender;
+  readonly faults?: (read: ReadValue) => readonly FieldFault[];
+  readonly sender: (read: ReadValue, reach: Reach) => MessageSender;
   /** What it says of its messages by calling us; null for a body that is none of its reports. */
-  reports?(body: unknown): readonly ProviderReport[] | null;
+  readonly reports?: (body: unknown) => readonly ProviderReport[] | null;
   /** What it expects to be answered to a report. */
   readonly reportAnswer?: string;
 }

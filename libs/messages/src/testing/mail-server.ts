@@ -47,7 +47,7 @@ export class MailServer {
   ) {}
 
   static async start(options: MailServerOptions = {}): Promise<MailServer> {
-    let self: MailServer | undefined;
+    const made: { self?: MailServer } = {};
     const server = new SMTPServer({
       ...{ secure: options.secure ?? false, logger: false, size: 20_000_000, disableReverseLookup: true },
       ...(options.key !== undefined && { key: options.key, cert: options.cert }),
@@ -60,20 +60,20 @@ export class MailServer {
         if (password === options.password) done(null, { user: username });
         else done(refusal(535, '5.7.8 Authentication credentials invalid'));
       },
-      onConnect: (session, done) => (self ? self.onConnect(session, done) : done()),
+      onConnect: (session, done) => (made.self ? made.self.onConnect(session, done) : done()),
       onMailFrom: (_address, session, done) => {
-        if (self?.chosen.get(session.id) === 'sender_refused')
+        if (made.self?.chosen.get(session.id) === 'sender_refused')
           done(refusal(553, '5.7.1 Sender address rejected: not owned by user'));
         else done();
       },
-      onRcptTo: ({ address }, session, done) => (self ? self.onRcptTo(address, session, done) : done()),
-      onData: (stream, session, done) => self?.onData(stream, session, done),
+      onRcptTo: ({ address }, session, done) => (made.self ? made.self.onRcptTo(address, session, done) : done()),
+      onData: (stream, session, done) => made.self?.onData(stream, session, done),
     });
     server.on('error', () => undefined);
     const listening = server.listen(0, '127.0.0.1');
     await once(listening, 'listening');
-    self = new MailServer(server, (listening.address() as AddressInfo).port);
-    return self;
+    made.self = new MailServer(server, (listening.address() as AddressInfo).port);
+    return made.self;
   }
 
   async stop(): Promise<void> {

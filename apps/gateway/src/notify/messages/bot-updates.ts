@@ -111,7 +111,7 @@ export class BotUpdates {
       await tx.suppression.deleteMany({
         where: { merchantId, channel: 'telegram', addressHash: chatHash, reason: { in: ['stopped', 'bounce'] } },
       });
-      return known?.phoneHash != null;
+      return (known?.phoneHash ?? null) !== null;
     });
   }
 

@@ -1,7 +1,7 @@
 import type { Prisma } from '#database';
 import { maskedAddress, type MessageChannel } from '#messages';
 import { newId } from '#runtime';
-import { AddressBook } from './address-book.js';
+import type { AddressBook } from './address-book.js';
 
 type Tx = Pick<Prisma.TransactionClient, '$executeRaw' | '$queryRaw'>;
 

@@ -28,7 +28,7 @@ export async function stopAddress(tx: Tx, address: StoppedAddress): Promise<stri
     ON CONFLICT DO NOTHING`;
   if (made === 0) return null;
   const data = { suppression_id: id, channel, address: addressHint, reason, message_id: messageId };
-  await writeEvent(tx as Prisma.TransactionClient, {
+  await writeEvent(tx, {
     merchantId,
     type: 'message.address_stopped',
     subjectId: id,
