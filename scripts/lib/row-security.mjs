@@ -54,6 +54,8 @@ export const OWNERS = {
 export const SHARED = [
   ...['_prisma_migrations', 'classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'],
   ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys'],
+  // People belong to no merchant; what they may do at one stands in `memberships`.
+  ...['users', 'user_sessions', 'passkeys', 'used_challenges'],
 ];
 
 /** @param {string} appRole */

@@ -1,6 +1,6 @@
 import { chatOwner, messageAddressOwner, messageCredentialsOwner, messageKeyOwner } from './message-columns.js';
 import { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
-import { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
+import { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
@@ -27,4 +27,6 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'messages', idColumn: 'id', column: 'address_sealed', ownerOf: messageAddressOwner },
   { table: 'message_keys', idColumn: 'id', column: 'key_sealed', ownerOf: messageKeyOwner },
   { table: 'bot_chats', idColumn: 'id', column: 'chat_sealed', ownerOf: chatOwner },
+  { table: 'users', idColumn: 'id', column: 'totp_sealed', ownerOf: totpOwner },
+  { table: 'user_sessions', idColumn: 'id', column: 'id_token_sealed', ownerOf: idTokenOwner },
 ];

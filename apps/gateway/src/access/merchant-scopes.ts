@@ -44,6 +44,8 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
 function scopeOf(request: FastifyRequest): string | null {
   const client = clientOf(request);
   if (!client || !isId('mer', client.merchantId)) return null;
+  // About the caller itself: a person's roles at all its merchants, and the trail of the platform.
+  if (request.routeOptions.config.merchantOptional === true) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  return isRead || 'person' in client ? client.merchantId : null;
+  return isRead || client.person ? client.merchantId : null;
 }

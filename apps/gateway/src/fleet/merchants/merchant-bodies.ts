@@ -15,7 +15,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { MAX_UNITS } from '#fiscal-domain';
+import { MAX_TIYIN, MAX_UNITS } from '#fiscal-domain';
 import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
 import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../../http/body-rules.js';
 import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
@@ -91,6 +91,20 @@ function IsFewLines(): PropertyDecorator {
   return Matches(/^[^\n]*(\n[^\n]*){0,3}$/, { message: ({ property }) => `${property} must have at most four lines` });
 }
 
+export class FourEyesBody {
+  /** Decisions about unknown receipts of more than this, in tiyin, need a second user; null: none do. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_TIYIN)
+  unknown_above?: number | null;
+
+  /** Changes of accounts at payment providers need a second user. */
+  @IsGivenOrAbsent()
+  @IsBoolean()
+  provider_accounts?: boolean;
+}
+
 export class MerchantPatch {
   @IsGivenOrAbsent()
   @IsName()
@@ -125,4 +139,11 @@ export class MerchantPatch {
   @ValidateNested()
   @Type(() => NotifyDefaultBody)
   notify?: NotifyDefaultBody;
+
+  /** What a second user has to approve. While anything of it is set, changing it needs one too. */
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => FourEyesBody)
+  four_eyes?: FourEyesBody;
 }

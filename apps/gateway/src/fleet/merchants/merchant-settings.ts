@@ -14,6 +14,13 @@ export interface MerchantSettings {
   unsupportedFields: UnsupportedFields;
   /** How buyers get receipts of sales that say nothing of it. */
   notify: NotifyDefault;
+  /** What a second user must approve (access/people/approvals). */
+  fourEyes: {
+    /** Decisions about unknown receipts of more than this, tiyin; null: about none. */
+    unknownAbove: number | null;
+    /** Changes of accounts at payment providers. */
+    providerAccounts: boolean;
+  };
 }
 
 export interface NotifyDefault {
@@ -41,6 +48,7 @@ interface StoredSettings {
   requirements: { external_id: boolean };
   unsupported_fields: UnsupportedFields;
   notify: { channels: MessageChannel[]; language: MessageLanguage | null };
+  four_eyes: { unknown_above: number | null; provider_accounts: boolean };
 }
 
 /** Whatever is missing is at its default: rows of older versions have less. */
@@ -58,11 +66,15 @@ export function readMerchantSettings(stored: unknown): MerchantSettings {
     requirements: { externalId: json.requirements?.external_id === true },
     unsupportedFields: json.unsupported_fields ?? 'refuse',
     notify: { channels: json.notify?.channels ?? [], language: json.notify?.language ?? null },
+    fourEyes: {
+      unknownAbove: json.four_eyes?.unknown_above ?? null,
+      providerAccounts: json.four_eyes?.provider_accounts === true,
+    },
   };
 }
 
 export function storedSettings(settings: MerchantSettings): StoredSettings {
-  const { defaultGoods, timeOfClose, requirements, unsupportedFields, notify } = settings;
+  const { defaultGoods, timeOfClose, requirements, unsupportedFields, notify, fourEyes } = settings;
   return {
     default_goods: defaultGoods && {
       spic: defaultGoods.spic,
@@ -74,5 +86,6 @@ export function storedSettings(settings: MerchantSettings): StoredSettings {
     requirements: { external_id: requirements.externalId },
     unsupported_fields: unsupportedFields,
     notify: { channels: [...notify.channels], language: notify.language },
+    four_eyes: { unknown_above: fourEyes.unknownAbove, provider_accounts: fourEyes.providerAccounts },
   };
 }

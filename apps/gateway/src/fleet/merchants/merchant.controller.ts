@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Patch, Put } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
-import { Scopes } from '../../http/scopes.js';
+import { FourEyes, Scopes } from '../../http/scopes.js';
 import { Brands, type BrandView } from './brands.js';
 import { BrandBody, MerchantPatch } from './merchant-bodies.js';
 import { Merchants, type MerchantView } from './merchants.js';
@@ -15,11 +15,13 @@ export class MerchantController {
   ) {}
 
   @Get()
+  @Scopes('devices:read')
   get(@CurrentCaller() { merchantId }: Caller): Promise<MerchantView> {
     return this.merchants.get(merchantId);
   }
 
   @Patch()
+  @FourEyes('four_eyes')
   change(@CurrentCaller() caller: Caller, @Body() patch: MerchantPatch): Promise<MerchantView> {
     return this.merchants.change(caller, patch);
   }

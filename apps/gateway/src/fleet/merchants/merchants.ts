@@ -26,6 +26,7 @@ export interface MerchantView {
   unsupported_fields: UnsupportedFields;
   /** How buyers get receipts of sales that say nothing of it. */
   notify: { channels: MessageChannel[]; language: MessageLanguage | null };
+  four_eyes: { unknown_above: number | null; provider_accounts: boolean };
   created_at: string;
 }
 
@@ -110,6 +111,11 @@ function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSett
     notify: {
       channels: patch.notify?.channels ?? settings.notify.channels,
       language: patch.notify?.language === undefined ? settings.notify.language : patch.notify.language,
+    },
+    fourEyes: {
+      unknownAbove:
+        patch.four_eyes?.unknown_above === undefined ? settings.fourEyes.unknownAbove : patch.four_eyes.unknown_above,
+      providerAccounts: patch.four_eyes?.provider_accounts ?? settings.fourEyes.providerAccounts,
     },
   };
 }
