@@ -50,6 +50,8 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
       VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
     return id;
   },
+  /** A screen of the console: the same page for all. */
+  console: () => Promise.resolve('receipts'),
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
   users: async (gateway) => {
@@ -67,6 +69,15 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
   deliveries: aDelivery,
   'provider-accounts': anAccount,
+  'message-accounts': (gateway) =>
+    created(gateway, '/v1/message-accounts', {
+      provider: 'playmobile',
+      settings: { login: 'shop', password: 'secret-of-the-shop', originator: '3700' },
+    }),
+  suppressions: (gateway) => created(gateway, '/v1/suppressions', { channel: 'sms', address: '+998901234567' }),
+  /** Tokens of what no message and no account is. */
+  m: () => Promise.resolve('x'),
+  u: () => Promise.resolve('x'),
   payments: async (gateway) => {
     const id = newId('pay');
     const receiptId = await gateway.createReceipt(gateway.merchantId, await gateway.createDevice(), {
@@ -148,7 +159,7 @@ export class ApiWorld {
   /** The path with this merchant's ids, or with such that no merchant has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'missing'): string {
     const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
-    const named = account.replace('{operation}', 'check');
+    const named = account.replace('{operation}', 'check').replace('{screen}', 'receipts');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);
       if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);
