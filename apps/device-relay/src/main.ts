@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { createFastifyNestApp } from '#http';
-import { createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
+import { createLogger, Metrics, runProgram, serveMetrics, STOP_GRACE_MS, stopOnSignals } from '#runtime';
 import { RelayModule } from './relay.module.js';
 import { loadSettings } from './settings.js';
 import { stopRelay } from './stop-relay.js';
@@ -15,6 +15,7 @@ runProgram(async () => {
     stop: () => stopRelay(app, settings),
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
+  await serveMetrics(() => metrics.read(), settings, logger);
   await app.listen(settings.RELAY_PORT, '0.0.0.0');
   logger.info({ port: settings.RELAY_PORT }, 'device-relay is ready');
 });

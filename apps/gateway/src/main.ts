@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { createFastifyNestApp } from '#http';
-import { createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
+import { createLogger, Metrics, runProgram, serveMetrics, STOP_GRACE_MS, stopOnSignals } from '#runtime';
 import { GatewayModule } from './gateway.module.js';
 import { loadSettings } from './settings.js';
 import { stopGateway } from './stop-gateway.js';
@@ -20,6 +20,7 @@ runProgram(async () => {
     stop: () => stopGateway(app, settings),
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
+  await serveMetrics(() => metrics.read(), settings, logger);
   await app.listen(settings.GATEWAY_PORT, '0.0.0.0');
   logger.info({ port: settings.GATEWAY_PORT }, 'gateway is ready');
 });

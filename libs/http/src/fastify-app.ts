@@ -7,6 +7,7 @@ import type { Cidr } from '#outgoing';
 import { answerClientError } from './client-error.js';
 import { NestLogger, type Logger } from '#runtime';
 import type { Metrics } from '#runtime';
+import { observeRequests } from './observe-requests.js';
 import { noRouteProblem, ProblemFilter, sendProblem } from './problem-filter.js';
 import { problemOf } from './problem-of.js';
 import { Problem } from './problem.js';
@@ -131,13 +132,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     else done(null, payload);
   });
   leaveUnreadBodies(fastify);
-  if (!metrics) return;
-  fastify.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const labels = { method: request.method, route, status: String(reply.statusCode) };
-    metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
-    done();
-  });
+  if (metrics) observeRequests(fastify, metrics);
 }
 
 /** A compressed body would not parse and could hide its size: refused by name instead of as broken JSON. */

@@ -2,6 +2,7 @@ export { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions, type Roo
 export { closePromptly } from './prompt-closing.js';
 export { preferredLanguage, type Language } from './language.js';
 export { inNfc } from './nfc.js';
+export { observeRequests } from './observe-requests.js';
 export { isProblemCode, PROBLEMS, type ProblemCode, type ProblemKind } from './problem-codes.js';
 export { ProblemFilter, sendProblem } from './problem-filter.js';
 export { problemOf } from './problem-of.js';

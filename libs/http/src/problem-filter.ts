@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { preferredLanguage } from './language.js';
 import type { Logger } from '#runtime';
 import { problemOf } from './problem-of.js';
+import type { ProblemCode } from './problem-codes.js';
 import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 
@@ -50,8 +51,16 @@ export function noRouteProblem(methods: readonly string[]): Problem {
   return new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
 }
 
+const PROBLEM_CODES = new WeakMap<FastifyReply, ProblemCode>();
+
+/** The code that a reply was answered with; undefined where it was no problem document. */
+export function problemCodeOf(reply: FastifyReply): ProblemCode | undefined {
+  return PROBLEM_CODES.get(reply);
+}
+
 /** Answers with the problem; also for places that run before Nest's filters. */
 export function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): void {
+  PROBLEM_CODES.set(reply, problem.code);
   void reply
     .status(problem.status)
     .headers({ ...problem.headers, [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })

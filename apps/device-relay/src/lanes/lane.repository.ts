@@ -16,6 +16,7 @@ export class LaneRepository implements LaneStore {
   constructor(
     private readonly prisma: PrismaService,
     private readonly relayId: string,
+    private readonly observeRegistered: (seconds: number) => void = () => undefined,
   ) {
     this.reading = new ReadLanes(prisma, relayId);
     this.devices = new LaneDevices(prisma);
@@ -26,7 +27,8 @@ export class LaneRepository implements LaneStore {
   unprovenRequest: LaneStore['unprovenRequest'] = (receiptId) => this.reading.unprovenRequest(receiptId);
 
   openAttempt: LaneStore['openAttempt'] = (intent) => ledger.openAttempt(this.prisma, this.relayId, intent);
-  closeRegistered: LaneStore['closeRegistered'] = (close) => ledger.closeRegistered(this.prisma, close);
+  closeRegistered: LaneStore['closeRegistered'] = (close) =>
+    ledger.closeRegistered(this.prisma, close, this.observeRegistered);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, laneLock) =>
     ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, laneLock);

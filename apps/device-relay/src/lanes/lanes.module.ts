@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { PrismaService, SalesDatabase } from '#database';
+import { observePools, PrismaService, SalesDatabase } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { OutgoingGuard } from '#outgoing';
 import { Metrics, newId, systemClock, type Logger } from '#runtime';
@@ -19,6 +19,7 @@ import { holdAfterRestore } from './hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneMerchants } from './lane-merchants.js';
+import { observeRegistered } from './lane-metrics.js';
 import { LaneRepository } from './lane.repository.js';
 import { LaneWork } from './lane-work.js';
 import { readBacklog } from './read-backlog.js';
@@ -68,7 +69,8 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
       inject: [SalesDatabase, PrismaService, LOGGER, Metrics],
       useFactory: (...[lanes, watch, logger, metrics]: [SalesDatabase, PrismaService, Logger, Metrics]) => {
         observeBacklog(metrics, () => readBacklog(watch), { clock: systemClock, logger });
-        return new LaneRepository(lanes, newId('rly'));
+        observePools(metrics, { lanes, watch });
+        return new LaneRepository(lanes, newId('rly'), observeRegistered(metrics));
       },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },

@@ -23,6 +23,8 @@ export interface CreateReceiptCommand {
   waitSeconds: number;
   /** Absent where a program of ours asks. */
   isCallerGone?: IsCallerGone;
+  /** Called when the receipt is on disk; not for one that was stored before. */
+  onStored?: () => void;
 }
 
 export interface CreatedReceipt {
@@ -67,6 +69,7 @@ export class CreateReceipt {
       this.recent.store(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
       this.lanes.ring(route.deviceId, row.id);
+      command.onStored?.();
       await waiter.settledWithin(command.waitSeconds);
       // There was no wait, so nothing can have happened that the answer should show: no need to read it back.
       const { createdAt } = stored;

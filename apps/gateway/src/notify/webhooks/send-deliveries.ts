@@ -9,6 +9,7 @@ import { RequestPlaces } from './request-places.js';
 import { SendingWindow } from './sending-window.js';
 import { signatureHeaders } from './sign-webhook.js';
 import { batchMessage, eventMessage } from './webhook-message.js';
+import { WebhookMetrics } from './webhook-metrics.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
 const TIMEOUT_MS = 10_000;
@@ -53,6 +54,7 @@ export class SendDeliveries {
     private readonly fetch: GuardedFetch,
     private readonly disable: DisableEndpoint,
     private readonly places: RequestPlaces,
+    private readonly metrics: WebhookMetrics,
   ) {}
 
   async execute(endpoint: ClaimedEndpoint, limits: TurnLimits): Promise<void> {
@@ -165,6 +167,7 @@ export class SendDeliveries {
     const durationMs = Math.round(systemClock.monotonicMs() - begunMs);
     const result = resultOf(answer);
     note(turn, result);
+    this.metrics.sent(result, durationMs);
     if (isTooMuch(answer, durationMs)) window.wasTooMuch(ticket);
     else if (result === 'delivered') window.wentWell();
     await this.record(endpoint, due, { answer, result, durationMs });
