@@ -52,26 +52,36 @@ test('there are rules, each with a name of its own', () => {
   expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
 });
 
-test.each(rules.map((rule) => [rule.alert, rule] as const))('%s: a section for it, and both of its tests', (name, rule) => {
-  expect(rule.for ?? '0m').toMatch(/^\d+[mh]$/);
-  expect(['warning', 'critical']).toContain(rule.labels.severity);
-  expect(rule.annotations.runbook).toBe(`docs/alarms.md#${name.toLowerCase()}`);
-  expect(sectionsOf('docs/alarms.md').get(name.toLowerCase())).toMatch(/^Decides: \S/m);
-  const expected = tests.flatMap((each) => each.alert_rule_test.filter(({ alertname }) => alertname === name));
-  expect(expected.map(({ exp_alerts: alerts }) => alerts.length)).toEqual([1, 0]);
-});
+test.each(rules.map((rule) => [rule.alert, rule] as const))(
+  '%s: a section for it, and both of its tests',
+  (name, rule) => {
+    expect(rule.for ?? '0m').toMatch(/^\d+[mh]$/);
+    expect(['warning', 'critical']).toContain(rule.labels.severity);
+    expect(rule.annotations.runbook).toBe(`docs/alarms.md#${name.toLowerCase()}`);
+    expect(sectionsOf('docs/alarms.md').get(name.toLowerCase())).toMatch(/^Decides: \S/m);
+    const expected = tests.flatMap((each) => each.alert_rule_test.filter(({ alertname }) => alertname === name));
+    expect(expected.map(({ exp_alerts: alerts }) => alerts.length)).toEqual([1, 0]);
+  },
+);
 
 test('promtool accepts the rules, and every test of them succeeds', () => {
   const checked = promtool('check', 'rules', join(RULES, 'alerts.yml'), join(RULES, 'slo.yml'));
   if (checked === null) return;
   expect(checked).toMatchObject({ status: 0 });
-  const tested = promtool('test', 'rules', ...['alerts', 'slo'].map((name) => join(RULES, 'tests', `${name}.test.yml`)));
+  const tested = promtool(
+    'test',
+    'rules',
+    ...['alerts', 'slo'].map((name) => join(RULES, 'tests', `${name}.test.yml`)),
+  );
   expect(tested).toMatchObject({ status: 0, said: expect.not.stringContaining('FAILED') });
 });
 
 test('promtool refuses an expression that cannot be read', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rules-'));
-  const broken = readFileSync(join(RULES, 'alerts.yml'), 'utf8').replace('max(receipts_ofd_warned) > 0', 'max(receipts_ofd_warned');
+  const broken = readFileSync(join(RULES, 'alerts.yml'), 'utf8').replace(
+    'max(receipts_ofd_warned) > 0',
+    'max(receipts_ofd_warned',
+  );
   writeFileSync(join(folder, 'broken.yml'), broken);
   const checked = promtool('check', 'rules', join(folder, 'broken.yml'));
   rmSync(folder, { recursive: true });

@@ -11,6 +11,7 @@ import {
   port,
   proxyList,
   readSettings,
+  TRACING_SETTINGS,
   url,
   type Settings,
 } from '#runtime';
@@ -40,6 +41,7 @@ export const SETTINGS = {
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
   ...METRICS_SETTINGS,
+  ...TRACING_SETTINGS,
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

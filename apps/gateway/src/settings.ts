@@ -9,6 +9,7 @@ import {
   port,
   proxyList,
   readSettings,
+  TRACING_SETTINGS,
   url,
   type Settings,
 } from '#runtime';
@@ -57,6 +58,7 @@ export const SETTINGS = {
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   ...METRICS_SETTINGS,
+  ...TRACING_SETTINGS,
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

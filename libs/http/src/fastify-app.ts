@@ -17,6 +17,7 @@ import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
 import { refuseTinyChunks } from './tiny-chunks.js';
+import { traceRequests } from './trace-requests.js';
 import { leaveUnreadBodies } from './unread-bodies.js';
 import { BodyValidationPipe } from './validation-problem.js';
 
@@ -108,6 +109,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
       route.bodyLimit = config.bodyLimitBytes;
     else if ('acceptsForm' in config) route.bodyLimit = FORM_LIMIT_BYTES;
   });
+  traceRequests(fastify);
   const stopping = closePromptly(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     refuseTinyChunks(request.raw);

@@ -20,4 +20,5 @@ export { textOfProblem } from './problem-texts.js';
 export { hasSeveralHosts } from './raw-headers.js';
 export { AcceptsFile, AcceptsForm, addToRouteConfig, BodyLimit, FILE_MEDIA_TYPES } from './route-config.js';
 export { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
+export { traceRequests } from './trace-requests.js';
 export { BodyValidationPipe, validationProblem } from './validation-problem.js';

@@ -6,6 +6,7 @@ import { problemOf } from './problem-of.js';
 import type { ProblemCode } from './problem-codes.js';
 import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
+import { traceIdOf } from './trace-requests.js';
 
 /** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
 @Catch()
@@ -61,9 +62,11 @@ export function problemCodeOf(reply: FastifyReply): ProblemCode | undefined {
 /** Answers with the problem; also for places that run before Nest's filters. */
 export function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): void {
   PROBLEM_CODES.set(reply, problem.code);
+  const traceId = traceIdOf(reply.request);
+  const document = problem.toDocument(requestId, preferredLanguage(reply.request.headers['accept-language']));
   void reply
     .status(problem.status)
     .headers({ ...problem.headers, [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })
     .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(problem.toDocument(requestId, preferredLanguage(reply.request.headers['accept-language']))));
+    .send(JSON.stringify(traceId === undefined ? document : { ...document, trace_id: traceId }));
 }

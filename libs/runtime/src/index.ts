@@ -33,6 +33,23 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { readTraceParent, writeTraceParent, type TraceContext } from './tracing/trace-context.js';
+export { TRACING_SETTINGS } from './tracing/tracing-settings.js';
+export {
+  beginRequestTrace,
+  currentTrace,
+  inSpan,
+  isTracing,
+  sampledTraceParent,
+  startSpan,
+  startTracing,
+  stopTracing,
+  withoutTrace,
+  withTrace,
+  type Span,
+  type SpanAttributes,
+  type SpanOptions,
+} from './tracing/tracing.js';
 export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';

@@ -16,7 +16,7 @@ const MAX_CONNECTIONS = 16;
 const TIMEOUT_MS = 10_000;
 
 /**
- * `GET /metrics` on a port of its own, so that a network policy can tell scrapers from callers. Nothing where METRICS_PORT is not set.
+ * `GET /metrics` on a port of its own, so that a network policy can admit scrapers and no caller. Nothing where METRICS_PORT is not set.
  * @param read what a scrape is answered with
  */
 export async function serveMetrics(

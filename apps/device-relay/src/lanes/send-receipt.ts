@@ -9,7 +9,7 @@ import {
   type Rejection,
 } from '#fiscal-domain';
 import type { CloseRegistered, LateAnswer } from '#ledger';
-import { newId, type Clock, type Logger } from '#runtime';
+import { inSpan, newId, readTraceParent, withoutTrace, type Clock, type Logger } from '#runtime';
 import { takenBy } from '../devices/lane-device.js';
 import { checkKeys } from './check-keys.js';
 import { checkRegister } from './check-register.js';
@@ -18,7 +18,7 @@ import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
 import { openShift } from './open-shift.js';
-import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { LaneStore, OpenAttempt, PreparedReceipt, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { TakeBaseline } from './take-baseline.js';
@@ -51,7 +51,18 @@ export class SendReceipt {
     private readonly tools: { clock: Clock; logger: Logger },
   ) {}
 
-  async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+  /** In the trace of the request that the receipt came with. */
+  send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+    const parent = readTraceParent(receipt.traceParent);
+    const attributes = { 'receipt.id': receipt.id, 'device.id': lane.device.id };
+    return inSpan('lane send', { kind: 'consumer', parent, attributes }, async (span) => {
+      const step = await this.sendNow(lane, receipt);
+      span.set({ step: step.kind });
+      return step;
+    });
+  }
+
+  private async sendNow(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
@@ -67,7 +78,9 @@ export class SendReceipt {
       if (setback) return setback;
     }
     // The connection first: a register that is away costs no attempt, and a slow connect does not eat into the guard.
-    const prepared = await lane.register.prepareReceipt(request, receipt.id);
+    const prepare = (): Promise<PreparedReceipt> => lane.register.prepareReceipt(request, receipt.id);
+    // A register that knows the specification alone is sent no header beyond it.
+    const prepared = await (lane.baseline.journalId === null ? withoutTrace(prepare) : prepare());
     if (prepared.kind === 'not_sent') return this.parts.setbacks.unreachable(lane, prepared.reason);
     const areKeysFresh = beginRepeatGuard(this.tools.clock);
     if (receipt.mayBeRegistered && lane.baseline.journalId !== null) {
@@ -104,7 +117,7 @@ export class SendReceipt {
     }
     const attempt: OpenAttempt = {
       ...{ id: attemptId, receiptId: receipt.id, baseline, request, document },
-      ...{ createdAt: this.tools.clock.now(), ageMs: 0, refusedAgoMs: null },
+      ...{ createdAt: this.tools.clock.now(), ageMs: 0, refusedAgoMs: null, traceParent: receipt.traceParent ?? null },
     };
     const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.laneLock.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);

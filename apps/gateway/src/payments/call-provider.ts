@@ -17,7 +17,7 @@ import {
   type StatusFacts,
   type WantedDocument,
 } from '#payments';
-import { systemClock, type Clock, type Logger } from '#runtime';
+import { inSpan, systemClock, type Clock, type Logger } from '#runtime';
 import { open } from '#secrets';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
@@ -104,8 +104,13 @@ export class CallProvider {
 
   private async askMeasured(call: ProviderCall, context: CallContext): Promise<CallOutcome> {
     const begunMs = systemClock.monotonicMs();
-    const outcome = await this.ask(call, context);
-    const { provider } = context.facts;
+    const { provider, id } = context.facts;
+    const attributes = { 'payment.id': id, 'payment.provider': provider };
+    const outcome = await inSpan(`provider ${call}`, { kind: 'client', attributes }, async (span) => {
+      const answer = await this.ask(call, context);
+      span.set({ outcome: answer.kind });
+      return answer;
+    });
     this.metrics.called({ provider, call, outcome }, (systemClock.monotonicMs() - begunMs) / 1_000);
     return outcome;
   }

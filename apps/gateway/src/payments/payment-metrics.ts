@@ -35,7 +35,11 @@ export class PaymentMetrics {
 }
 
 /** Each protocol has its own words for a key that is wrong. */
-export function inboundOutcomeOf(provider: ProviderCode, isKnownSource: boolean, answer: InboundAnswer): InboundOutcome {
+export function inboundOutcomeOf(
+  provider: ProviderCode,
+  isKnownSource: boolean,
+  answer: InboundAnswer,
+): InboundOutcome {
   if (!isKnownSource) return 'unknown_source';
   return isRefusedKey(provider, answer) ? 'wrong_key' : 'answered';
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
 import { Problem } from '#http';
-import { canonicalJson, newId, sha256 } from '#runtime';
+import { canonicalJson, newId, sampledTraceParent, sha256 } from '#runtime';
 import type { Route } from '../fleet/devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';
@@ -157,5 +157,6 @@ export function newReceipt<Device extends string | null>(
     branchId: route.branchId,
     cashierId: route.cashierId,
     document,
+    traceParent: sampledTraceParent(),
   };
 }

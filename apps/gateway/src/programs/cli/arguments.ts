@@ -1,5 +1,6 @@
 import { CATALOG_USAGE } from './catalog-commands.js';
 import { CLASSIFIER_USAGE } from './classifier-commands.js';
+import { DOCTOR_USAGE } from './doctor/operator-doctor.js';
 import { readArguments, refuseForeignOptions } from './read-arguments.js';
 import { RESTORE_USAGE } from './restore-commands.js';
 import { UsageError } from './usage-error.js';
@@ -22,6 +23,7 @@ export const USAGE = `Usage:
 ${CATALOG_USAGE}
 ${CLASSIFIER_USAGE}
 ${RESTORE_USAGE}
+${DOCTOR_USAGE}
 
 Answers are JSON. A client's secret is shown once.`;
 

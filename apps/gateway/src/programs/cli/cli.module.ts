@@ -22,6 +22,7 @@ import { CatalogCommands } from './catalog-commands.js';
 import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
+import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { RestoreCommands } from './restore-commands.js';
 import { TerminalCommands } from './terminal-commands.js';
 
@@ -50,6 +51,7 @@ export class CliModule {
         ...[OperatorRepository, AdoptDevice, ResolveAttempt, RefundRepository, RefundDuplicate],
         ...[HoldLanes, HeldReceipts, NothingLost, RestoreCommands],
         Cli,
+        OperatorDoctor,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService, SalesDatabase, JobDatabase],
     };

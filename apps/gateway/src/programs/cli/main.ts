@@ -6,10 +6,13 @@ import { createLogger, NestLogger, runProgram } from '#runtime';
 import { loadSettings } from '../../settings.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';
+import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { UsageError } from './usage-error.js';
 
 /** Something in the command, or something that it met, not a failure of the program. */
 const EXIT_REFUSED = 2;
+/** `doctor` found something bad; the same as that of `fgw doctor`. */
+const EXIT_UNWELL = 9;
 
 // Files of any size pass through here, and latency does not matter: the heap grows slowly and is swept often.
 setFlagsFromString('--optimize-for-size');
@@ -23,8 +26,11 @@ runProgram(async () => {
     abortOnError: false,
   });
   try {
-    const answer = await app.get(Cli).run(process.argv.slice(2));
+    const args = process.argv.slice(2);
+    const diagnosis = OperatorDoctor.knows(args) ? await app.get(OperatorDoctor).run() : null;
+    const answer = diagnosis ?? (await app.get(Cli).run(args));
     process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+    if (diagnosis?.state === 'bad') process.exitCode = EXIT_UNWELL;
   } catch (error) {
     const sentence = sentenceOf(error);
     if (sentence === null) throw error;
