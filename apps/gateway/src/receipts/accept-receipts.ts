@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, StatementPump } from '#database';
 import type { NewReceipt, StoredIdentity } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import {
   inSpan,
   isDatabaseBusy,
@@ -114,7 +114,7 @@ export class AcceptReceipts {
   private refusal(): Problem {
     this.counts.refused += 1;
     return new Problem('service_unavailable', 'Too many receipts wait to be written; nothing was stored.', {
-      headers: { 'retry-after': '1' },
+      retryAfterSeconds: 1,
     });
   }
 

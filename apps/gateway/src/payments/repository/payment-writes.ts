@@ -109,7 +109,7 @@ export async function finishParts(tx: Statements, paymentId: string): Promise<bi
 
 /** Of a grouped statement (inbound/payme-groups.ts): made once, from a pair that the table of moves has. */
 function moved(from: PaymentState, to: PaymentState): Prisma.Sql {
-  assertPaymentMove(from, to);
+  assertPaymentMove(from, to, 'provider');
   return Prisma.raw(`state = '${to}', state_since = now(), updated_at = now(), news = news + 1, failures = 0`);
 }
 
