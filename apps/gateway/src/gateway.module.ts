@@ -3,6 +3,7 @@ import { JobDatabase, observePools, PrismaService, ReportDatabase, SalesDatabase
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AccessModule } from './access/access.module.js';
+import { ConsoleModule } from './console/console.module.js';
 import { DATABASES, databaseProviders } from './databases.js';
 import { DocsModule } from './docs/docs.module.js';
 import { FleetModule } from './fleet/fleet.module.js';
@@ -43,6 +44,7 @@ export class GatewayModule implements OnModuleInit, OnApplicationShutdown {
         PaymentsModule,
         NotifyModule,
         OperatorModule,
+        ConsoleModule,
         DocsModule,
         HealthModule.register({
           imports: [ReceiptsModule],
