@@ -23,11 +23,12 @@ export interface Schema {
   maxItems?: number;
 }
 
-interface Media {
+export interface Media {
   schema?: Schema;
+  example?: unknown;
 }
 
-interface Response {
+export interface Response {
   $ref?: string;
   content?: Record<string, Media>;
 }
@@ -136,6 +137,19 @@ export class ApiDescriptionJudge {
     throw new Error(
       `${method} ${path} answered ${status} as docs/openapi.json does not say: ${fault}\n${text.slice(0, 2_000)}`,
     );
+  }
+
+  /** What of an example is not as its schema says; null when all is well. @param at JSON pointer of the media type */
+  faultOfExample(at: readonly string[], { schema, example }: Media): string | null {
+    if (example === undefined) return 'there is none';
+    if (!schema) return null;
+    const validate = this.validatorOf(`#/${[...at, 'schema'].map(escaped).join('/')}`);
+    return validate(example) ? null : this.ajv.errorsText(validate.errors);
+  }
+
+  /** Every answer that several operations share. */
+  sharedAnswers(): [name: string, answer: Response][] {
+    return Object.entries(this.document.components.responses);
   }
 
   private faultOfUnknown(exchange: Exchange, isPathKnown: boolean): string | null {

@@ -52,6 +52,7 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
+  deliveries: aDelivery,
   'provider-accounts': anAccount,
   payments: async (gateway) => {
     const id = newId('pay');
@@ -84,6 +85,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'POST /v1/clients': { name: 'C', scopes: ['clients:admin'], ip_policy: 'any' },
   'POST /v1/receipts': CASH_SALE,
   'POST /v1/receipts/validate': CASH_SALE,
+  'POST /v1/webhooks/{id}/recover': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/webhooks/{id}/replay': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
@@ -162,14 +164,35 @@ export class ApiWorld {
       ...init,
       ...(content !== undefined && { body: content }),
     });
-    const text = await response.text();
     const contentType = response.headers.get('content-type');
+    const text = await textOf(response);
     if (method !== 'HEAD')
       apiDescription().assertDescribed({ method, path, status: response.status, contentType, text });
     const isProblem = contentType?.startsWith('application/problem+json') ?? false;
     const code = isProblem ? (JSON.parse(text) as { code: string }).code : null;
     return { status: response.status, headers: response.headers, text, code };
   }
+}
+
+/** A stream has no end: its head alone counts here. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
+  await response.body?.cancel();
+  return '';
+}
+
+/** Of the webhook that was made before. */
+async function aDelivery({ prisma, merchantId }: OperatorFixture): Promise<string> {
+  const id = newId('dlv');
+  await prisma.$executeRaw`
+    WITH its AS (
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      VALUES (${newId('evt')}, ${merchantId}, 'device.online', 'dev_1', '{}') RETURNING *
+    )
+    INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, state, finished_at)
+    SELECT ${id}, w.merchant_id, w.id, its.position, its.id, its.type, its.subject_id, w.url, 'delivered', now()
+      FROM its, webhook_endpoints w WHERE w.merchant_id = ${merchantId} LIMIT 1`;
+  return id;
 }
 
 /** An id of the same form that no object has. */

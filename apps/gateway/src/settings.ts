@@ -40,6 +40,8 @@ export const SETTINGS = {
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
+  EVENT_STREAMS: integer({ min: 4, max: 10_000 }).default(256),
+  EVENT_STREAMS_PER_CLIENT: integer({ min: 1, max: 1_000 }).default(8),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   CLASSIFIER_FULL_URL: url(['http', 'https']).optional(),
   CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),

@@ -1,3 +1,5 @@
+export { acrossMerchants, scopedMerchant, withinMerchant } from './merchant-scope.js';
+export { TENANT_SUFFIX } from './scoped-query.js';
 export {
   ACCESS_CHANGED_CHANNEL,
   CATALOG_CHANGED_CHANNEL,
@@ -40,5 +42,6 @@ export { isNotAllowed, isRefusedByServer, isUniqueViolation } from './sql-errors
 export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
+export { LATENCY_BOUNDS_MS, LATENCY_KEPT_HOURS } from './latency-buckets.js';
 export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
 export { StatementGroup } from './statement-group.js';

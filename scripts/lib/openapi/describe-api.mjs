@@ -1,4 +1,6 @@
 import { BodySchemas } from './body-schemas.mjs';
+import { exampleAnswer } from './example-answers.mjs';
+import { exampleBody, withoutVariables } from './example-bodies.mjs';
 import { exploreRoutes } from './explore.mjs';
 import { readPackage, readProblemCodes, readScopes } from './facts.mjs';
 import { SUMMARIES, TAGS } from './operation-words.mjs';
@@ -45,7 +47,7 @@ export async function describeApi() {
   }
   refuseStaleWords(routes);
   const { version, license } = readPackage();
-  return {
+  const description = {
     openapi: '3.1.0',
     info: {
       title: 'Fiscal receipt gateway',
@@ -67,6 +69,41 @@ export async function describeApi() {
       schemas: sorted({ ...problemSchemas(codes), ...book.schemas, ...bodies.components }),
     },
   };
+  addExamples(description);
+  return description;
+}
+
+/**
+ * An example for every request and every answer that is JSON. `test/api/examples.int-spec.ts` holds each against its schema, and sends the
+ * requests to a gateway that runs.
+ * @param {Schema} description
+ */
+function addExamples(description) {
+  const schemas = /** @type {Record<string, Schema>} */ (Object(description['components'])['schemas']);
+  /** @param {Schema} schema @returns {Schema} */
+  const resolve = (schema) =>
+    typeof schema['$ref'] === 'string' ? resolve(schemas[schema['$ref'].split('/').at(-1) ?? ''] ?? {}) : schema;
+  const refusals = /** @type {Record<string, Schema>} */ (Object(description['components'])['responses']);
+  for (const answer of Object.values(refusals)) addAnswers(answer, resolve);
+  for (const item of Object.values(/** @type {Record<string, Record<string, Schema>>} */ (description['paths']))) {
+    for (const operation of Object.values(item)) {
+      const content = /** @type {Record<string, Schema>} */ (Object(operation['requestBody'])['content'] ?? {});
+      for (const [type, media] of Object.entries(content)) {
+        if (/json$|urlencoded$/.test(type))
+          media['example'] = withoutVariables(exampleBody(String(operation['operationId']), media, resolve));
+      }
+      const answers = /** @type {Record<string, Schema>} */ (operation['responses']);
+      for (const answer of Object.values(answers)) addAnswers(answer, resolve);
+    }
+  }
+}
+
+/** @param {Schema} answer @param {(schema: Schema) => Schema} resolve */
+function addAnswers(answer, resolve) {
+  for (const [type, media] of Object.entries(/** @type {Record<string, Schema>} */ (answer['content'] ?? {}))) {
+    if (/json$/.test(type) && media['schema'])
+      media['example'] = exampleAnswer(/** @type {Schema} */ (media['schema']), resolve);
+  }
 }
 
 /** @param {readonly Route[]} routes */
@@ -95,7 +132,9 @@ class OperationWriter {
   }
 
   tags() {
-    return [...this.#tags].map((name) => ({ name, description: TAGS[name] })).sort(byName);
+    return Object.entries(TAGS)
+      .filter(([name]) => this.#tags.has(name))
+      .map(([name, description]) => ({ name, description }));
   }
 
   /** @param {Route} route @returns {Schema} */
@@ -129,7 +168,8 @@ class OperationWriter {
     const isCreate =
       route.method === 'post' &&
       (route.scopes ?? []).some((scope) => /^(receipts|refunds|payments):write$/.test(scope));
-    return [...inPath, ...inQuery, ...(isCreate ? CREATE_HEADERS : [])];
+    const isStream = route.answers?.mediaTypes?.includes('text/event-stream') === true;
+    return [...inPath, ...inQuery, ...(isCreate ? CREATE_HEADERS : []), ...(isStream ? STREAM_HEADERS : [])];
   }
 
   /** @param {Route} route @returns {Schema} */
@@ -199,6 +239,14 @@ const CREATE_HEADERS = [
   },
 ];
 
+const STREAM_HEADERS = [
+  {
+    ...{ name: 'Last-Event-ID', in: 'header', required: false },
+    description: 'The `id` of the last frame that came: the stream goes on behind it. Browsers send it by themselves.',
+    schema: { type: 'string', maxLength: 100, pattern: String.raw`^[\x21-\x7E]+$` },
+  },
+];
+
 /** @param {Route} route */
 function securityOf({ scopes, method }) {
   if (scopes !== null) return [{ [BEARER]: scopes }];
@@ -242,11 +290,6 @@ function wordsOf(name) {
 /** @param {string} name */
 function camel(name) {
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
-}
-
-/** @param {{ name: string }} one @param {{ name: string }} other */
-function byName(one, other) {
-  return one.name < other.name ? -1 : 1;
 }
 
 /** @param {Record<string, Schema>} schemas */

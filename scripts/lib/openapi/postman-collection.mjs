@@ -114,6 +114,10 @@ function operationsOf({ paths }) {
  */
 function bareDescription(description) {
   const bare = structuredClone(description);
+  // A request that has no end: Postman would wait for it.
+  for (const [path, { get }] of Object.entries(bare['paths'])) {
+    if (get?.responses?.[200]?.content?.['text/event-stream']) delete bare['paths'][path];
+  }
   for (const { operation } of operationsOf(bare)) {
     operation['responses'] = { 200: { description: 'See docs/openapi.json.' } };
     for (const content of Object.values(operation['requestBody']?.content ?? {})) content.schema = { type: 'object' };

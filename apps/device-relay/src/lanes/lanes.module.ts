@@ -18,6 +18,7 @@ import { observeBacklog } from './backlog-metrics.js';
 import { holdAfterRestore } from '../copies/hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
+import { LatencyMinutes } from './latency-minutes.js';
 import { LaneMerchants } from './lane-merchants.js';
 import { observeRegistered } from './lane-metrics.js';
 import { LaneRepository } from './lane.repository.js';
@@ -86,8 +87,14 @@ import { Sweeper } from './sweeper.js';
     },
     {
       provide: PostgresSettledNotices,
-      inject: [SalesDatabase, LOGGER],
-      useFactory: (lanes: SalesDatabase, logger: Logger) => new PostgresSettledNotices(lanes, logger),
+      inject: [SalesDatabase, LOGGER, LatencyMinutes],
+      useFactory: (lanes: SalesDatabase, logger: Logger, latency: LatencyMinutes) =>
+        new PostgresSettledNotices(lanes, logger, latency),
+    },
+    {
+      provide: LatencyMinutes,
+      inject: [PrismaService, LOGGER],
+      useFactory: (prisma: PrismaService, logger: Logger) => new LatencyMinutes(prisma, logger),
     },
     {
       provide: AnswerFiles,

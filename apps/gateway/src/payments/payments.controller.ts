@@ -18,8 +18,7 @@ import { CollectPayment } from './collect-payment.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
 import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
 import { Reconciliation, type Disagreement } from './reconciliation.js';
-
-type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+import { PaymentsQuery, SearchPayments, type PaymentSummary } from './search-payments.js';
 
 class DeliveredBody {
   /** False: it was not, or came back. */
@@ -42,6 +41,7 @@ export class PaymentsController {
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
     private readonly reconciliation: Reconciliation,
+    private readonly searching: SearchPayments,
   ) {}
 
   @Post()
@@ -71,12 +71,11 @@ export class PaymentsController {
     return view;
   }
 
+  /** Newest first. With a filter a page may hold fewer than `limit` although more follow: go by `next_cursor`. */
   @Get()
   @Scopes('payments:write')
-  async list(@CurrentClient() client: AuthenticatedClient, @Query() query: PageQuery): Promise<Page<PaymentSummary>> {
-    const request = pageRequest(query, 'pay');
-    const rows = await this.payments.list(client.merchantId, request);
-    return pageOf(rows, request.limit, summaryOf);
+  list(@CurrentClient() client: AuthenticatedClient, @Query() query: PaymentsQuery): Promise<Page<PaymentSummary>> {
+    return this.searching.page(client.merchantId, query);
   }
 
   @Get('reconciliation')
@@ -147,11 +146,6 @@ export class PaymentsController {
     if (!receipt) throw new Error(`receipt ${row.receipt_id} of payment ${row.id} cannot be read`);
     return paymentView(row, receiptView(receipt, this.urls.urlOf(receipt.id)));
   }
-}
-
-function summaryOf(row: PaymentRow): PaymentSummary {
-  const { receipt: _receipt, ...summary } = paymentView(row, {} as PaymentView['receipt']);
-  return { ...summary, receipt_id: row.receipt_id };
 }
 
 /** 201: money and receipt are there. 202: on the way. 200: it ended without money. */

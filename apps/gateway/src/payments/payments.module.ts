@@ -46,6 +46,7 @@ import { RefundSale } from './refund-sale.js';
 import { RefundsController } from './refunds.controller.js';
 import { ResolvePayment } from './resolve-payment.js';
 import { SagaWork } from './saga-work.js';
+import { SearchPayments } from './search-payments.js';
 
 @Module({
   imports: [AuditModule, ReceiptsModule],
@@ -80,6 +81,7 @@ import { SagaWork } from './saga-work.js';
     CollectPayment,
     ChangePayment,
     Reconciliation,
+    SearchPayments,
     ComparePayments,
     ResolvePayment,
     NoCardData,

@@ -40,6 +40,8 @@ export const CATALOG = {
 /** The national classification register (SPIC codes). */
 export const CLASSIFIER = {
   search: 'LIST classifier',
+  /** Each load of the register, the newest first. */
+  imports: 'LIST classifier/imports',
   get: 'GET classifier/{spic}',
   export: 'FILE classifier/export',
 } as const;
@@ -84,6 +86,9 @@ export const DEVICES = {
   challengeTerminal: 'DO devices/{id}/terminal-challenge',
   proveTerminal: 'POST devices/{id}/terminal-proof',
 } as const;
+
+/** Sums of today and the last 30 days, how long registering takes, and what runs out next. */
+export const OVERVIEW = { get: 'GET overview' } as const;
 
 export const MERCHANT = { get: 'GET merchant', change: 'PATCH merchant' } as const;
 
@@ -136,6 +141,8 @@ export const PAYMENTS = {
 export const RECEIPTS = {
   /** The refunds of a sale; each page says under `left` what can still be refunded. */
   refunds: 'LIST receipts/{id}/refunds',
+  /** What has happened to it, oldest first. */
+  timeline: 'LIST receipts/{id}/timeline',
   /** The customer's receipt as page, PDF, picture or text. */
   document: 'FILE receipts/{id}/document',
   /** NDJSON, CSV or XLSX, as a stream. */
@@ -169,6 +176,10 @@ export const WEBHOOKS = {
   /** A new secret; the one before signs too for a while: verify with both. */
   rotateSecret: 'POST webhooks/{id}/rotate-secret',
   deliveries: 'LIST webhooks/{id}/deliveries',
+  /** One delivery with the request that carries it. */
+  delivery: 'GET webhooks/{id}/deliveries/{deliveryId}',
+  /** Sends again what was given up between two times, and nothing else. */
+  recover: 'POST webhooks/{id}/recover',
   /** Sends one event again, or all of a time. */
   replay: 'POST webhooks/{id}/replay',
   /** What was sent to the `callback_url` of a receipt. */
@@ -188,6 +199,7 @@ export const RESOURCES = {
   groups: GROUPS,
   merchant: MERCHANT,
   operator: OPERATOR,
+  overview: OVERVIEW,
   products: PRODUCTS,
   providerAccounts: PROVIDER_ACCOUNTS,
   reports: REPORTS,

@@ -50,7 +50,8 @@ export class Merchants {
 
   /** @throws Problem 404 */
   async get(merchantId: string): Promise<MerchantView> {
-    const row = await this.prisma.merchant.findUnique({ where: { id: merchantId } });
+    // Not findUnique: Prisma would join those of several merchants into one statement, which runs for one of them.
+    const row = await this.prisma.merchant.findFirst({ where: { id: merchantId } });
     if (!row) throw notFound('merchant');
     return merchantView(row);
   }

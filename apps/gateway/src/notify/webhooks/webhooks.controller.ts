@@ -3,10 +3,12 @@ import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
+import { RecoverDeliveries } from './recover-deliveries.js';
 import { ReplayEvents } from './replay-events.js';
 import {
   CallbacksQuery,
   DeliveriesQuery,
+  RecoverBody,
   ReplayBody,
   RotateSecretBody,
   WebhookBody,
@@ -19,7 +21,7 @@ import {
   type NewWebhookView,
   type WebhookView,
 } from './webhook-endpoints.js';
-import { WebhookHistory, type DeliveryView } from './webhook-history.js';
+import { WebhookHistory, type DeliveryView, type DeliveryWithRequest } from './webhook-history.js';
 
 @Controller('v1/webhooks')
 @Scopes('webhooks:admin')
@@ -28,6 +30,7 @@ export class WebhooksController {
     private readonly webhooks: WebhookEndpoints,
     private readonly history: WebhookHistory,
     private readonly replays: ReplayEvents,
+    private readonly recovery: RecoverDeliveries,
   ) {}
 
   @Get()
@@ -98,6 +101,18 @@ export class WebhooksController {
     return this.replays.replay(caller, ownId('whk', id, 'webhook'), body);
   }
 
+  /** Sends again what was given up in that time and has not been delivered since; what a receiver has stays as it is. */
+  @Post(':id/recover')
+  @HttpCode(202)
+  recover(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: RecoverBody,
+  ): Promise<{ deliveries: number }> {
+    return this.recovery.execute(caller, ownId('whk', id, 'webhook'), body);
+  }
+
+  /** Newest first. With a filter a page may hold fewer than `limit` although more follow: go by `next_cursor`. */
   @Get(':id/deliveries')
   deliveries(
     @CurrentCaller() { merchantId }: Caller,
@@ -105,5 +120,15 @@ export class WebhooksController {
     @Query() query: DeliveriesQuery,
   ): Promise<Page<DeliveryView>> {
     return this.history.deliveries(merchantId, ownId('whk', id, 'webhook'), query);
+  }
+
+  @Get(':id/deliveries/:deliveryId')
+  delivery(
+    @CurrentCaller() { merchantId }: Caller,
+    @Param('id') id: string,
+    @Param('deliveryId') deliveryId: string,
+  ): Promise<DeliveryWithRequest> {
+    const webhookId = ownId('whk', id, 'webhook');
+    return this.history.delivery(merchantId, webhookId, ownId('dlv', deliveryId, 'delivery'));
   }
 }

@@ -9,6 +9,7 @@ import { DeliveryLoop } from './delivery-loop.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { DisableEndpoint } from './disable-endpoint.js';
 import { PlanDeliveries } from './plan-deliveries.js';
+import { RecoverDeliveries } from './recover-deliveries.js';
 import { ReplayEvents } from './replay-events.js';
 import { RequestPlaces } from './request-places.js';
 import { SendDeliveries } from './send-deliveries.js';
@@ -28,6 +29,7 @@ import { WebhooksController } from './webhooks.controller.js';
     WebhookHistory,
     WebhookMetrics,
     ReplayEvents,
+    RecoverDeliveries,
     DisableEndpoint,
     PlanDeliveries,
     DeliveryRepository,
