@@ -45,6 +45,10 @@ export const OWNERS = {
   extra_charges: through('payments', 'payment_id'),
   provider_transactions: through('provider_accounts', 'account_id'),
   provider_callbacks: through('provider_accounts', 'account_id'),
+  message_attempts: through('messages', 'message_id'),
+  emulated_registers: through('devices', 'device_id'),
+  emulated_documents: through('devices', 'device_id'),
+  emulated_forced: through('devices', 'device_id'),
   webhook_attempts: through('webhook_deliveries', 'delivery_id'),
   webhook_secrets: `owner_id = ${MERCHANT} OR ${through('webhook_endpoints', 'owner_id')}`,
 };
@@ -52,7 +56,9 @@ export const OWNERS = {
 /** The same for all merchants, or of none: every program reads them as they are. */
 export const SHARED = [
   ...['_prisma_migrations', 'classifier_entries', 'classifier_history', 'classifier_imports', 'classifier_drafts'],
-  ...['catalog_words', 'database_identity', 'event_renumberings'],
+  ...['catalog_words', 'database_identity', 'event_renumberings', 'message_keys'],
+  // People belong to no merchant; what they may do at one stands in `memberships`.
+  ...['users', 'user_sessions', 'passkeys', 'used_challenges'],
 ];
 
 /** @param {string} appRole */

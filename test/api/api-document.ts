@@ -39,6 +39,8 @@ export interface Operation {
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, Response>;
   security: Record<string, string[]>[];
+  /** For the whole installation: no merchant is named. */
+  'x-over-merchants'?: boolean;
 }
 
 interface ApiDocument {
@@ -52,8 +54,11 @@ export interface Endpoint {
   /** With `{name}` for parameters. */
   path: string;
   operation: Operation;
-  /** All of them are needed; null: public. */
+  /** All of them are needed; null: public, or for people alone. */
   scopes: string[] | null;
+  /** A token or a session is needed. */
+  isClosed: boolean;
+  isOverMerchants: boolean;
 }
 
 export interface Exchange {
@@ -97,7 +102,9 @@ export class ApiDescriptionJudge {
     return Object.entries(this.document.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, operation]) => {
         const scopes = operation.security[0]?.['oauth2'] ?? null;
-        return { method: method.toUpperCase(), path, operation, scopes };
+        const isClosed = operation.security.some((way) => 'oauth2' in way || 'session' in way);
+        const isOverMerchants = operation['x-over-merchants'] === true;
+        return { method: method.toUpperCase(), path, operation, scopes, isClosed, isOverMerchants };
       }),
     );
   }

@@ -1,5 +1,6 @@
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
+import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { ReceiptUrls } from '../../apps/gateway/src/receipts/receipt-url.js';
 import { apiDescription, type Endpoint } from './api-document.js';
@@ -51,6 +52,18 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   },
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
+  users: async (gateway) => {
+    const userId = newId('usr');
+    await gateway.prisma.user.create({ data: { id: userId, email: `${userId}@shop.uz`, name: 'U' } });
+    const membership = { id: newId('mem'), userId, merchantId: gateway.merchantId };
+    await gateway.prisma.membership.create({ data: { ...membership, role: 'owner' } });
+    return userId;
+  },
+  invitations: (gateway) => created(gateway, '/v1/invitations', { email: 'invited@shop.uz', roles: ['support'] }),
+  /** Of no user: a client of the API has none of them. */
+  sessions: () => Promise.resolve(newId('ses')),
+  approvals: () => Promise.resolve(newId('apr')),
+  passkeys: () => Promise.resolve(newId('psk')),
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
   deliveries: aDelivery,
   'provider-accounts': anAccount,
@@ -82,6 +95,7 @@ const CASH_SALE = { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { metho
 const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /v1/catalog/products': { products: [{}] },
   'PUT /v1/catalog/syncs/{id}/products': { products: [{}] },
+  'PATCH /v1/users/{id}': { roles: ['support'] },
   'POST /v1/clients': { name: 'C', scopes: ['clients:admin'], ip_policy: 'any' },
   'POST /v1/receipts': CASH_SALE,
   'POST /v1/receipts/validate': CASH_SALE,
@@ -106,8 +120,8 @@ export class ApiWorld {
     readonly allScopes: string,
   ) {}
 
-  static async start(): Promise<ApiWorld> {
-    const gateway = await OperatorFixture.start();
+  static async start(settings: Partial<GatewaySettings> = {}): Promise<ApiWorld> {
+    const gateway = await OperatorFixture.start(settings);
     const world = new ApiWorld(gateway, await gateway.createToken(gateway.merchantId, [...SCOPES]));
     gateway.token = world.allScopes;
     try {

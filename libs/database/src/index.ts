@@ -39,7 +39,7 @@ export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, REST
 export { FROM_COPY } from './from-copy.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isNotAllowed, isRefusedByServer, isUniqueViolation } from './sql-errors.js';
-export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
+export { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
 export { LATENCY_BOUNDS_MS, LATENCY_KEPT_HOURS } from './latency-buckets.js';

@@ -1,5 +1,5 @@
 import { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
-import { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
+import { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
@@ -22,4 +22,6 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'provider_callbacks', idColumn: 'reference', column: 'body_sealed', ownerOf: callbackOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'secret_sealed', ownerOf: webhookSecretOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'previous_sealed', ownerOf: webhookSecretOwner },
+  { table: 'users', idColumn: 'id', column: 'totp_sealed', ownerOf: totpOwner },
+  { table: 'user_sessions', idColumn: 'id', column: 'id_token_sealed', ownerOf: idTokenOwner },
 ];

@@ -30,6 +30,9 @@ export class FiscalGateway {
   declare readonly clients: Resource<typeof RESOURCES.clients>;
   declare readonly audit: Resource<typeof RESOURCES.audit>;
   declare readonly reports: Resource<typeof RESOURCES.reports>;
+  declare readonly users: Resource<typeof RESOURCES.users>;
+  declare readonly invitations: Resource<typeof RESOURCES.invitations>;
+  declare readonly me: Resource<typeof RESOURCES.me>;
   declare readonly operator: Resource<typeof RESOURCES.operator>;
   declare readonly providerAccounts: Resource<typeof RESOURCES.providerAccounts>;
   readonly request: Api['request'];

@@ -15,6 +15,15 @@ credentials) with the scopes named at it. Money is integer tiyin, times are RFC 
 problem documents; \`code\` is stable, \`detail\` is for people (docs/errors.md). Lists answer \`{data, next_cursor}\`.
 Ids of others answer like missing ones: 404.`;
 const BEARER = 'oauth2';
+const SESSION = 'session';
+const SESSION_SCHEME = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: '__Host-fgw_session',
+  description:
+    "The session of a person who has logged in (docs/users.md). What changes something also needs the console's own Origin and " +
+    'the header `Fgw-Console: 1`; `Fgw-Merchant` names the merchant.',
+};
 const OWN_PROOF = 'ownProof';
 const OWN_PROOF_SCHEME = {
   type: 'apiKey',
@@ -63,7 +72,11 @@ export async function describeApi() {
     tags: writer.tags(),
     paths,
     components: {
-      securitySchemes: { [BEARER]: oauthScheme(scopes), [OWN_PROOF]: OWN_PROOF_SCHEME },
+      securitySchemes: {
+        [BEARER]: oauthScheme(scopes),
+        [SESSION]: SESSION_SCHEME,
+        [OWN_PROOF]: OWN_PROOF_SCHEME,
+      },
       headers: HEADERS,
       responses: PROBLEM_RESPONSES,
       schemas: sorted({ ...problemSchemas(codes), ...book.schemas, ...bodies.components }),
@@ -155,6 +168,7 @@ class OperationWriter {
       ...this.#requestBody(route),
       responses: { ...this.#ownAnswers(route), ...errorAnswers(route) },
       security: securityOf(route),
+      ...(route.overMerchants ? { 'x-over-merchants': true } : {}),
     };
   }
 
@@ -248,8 +262,9 @@ const STREAM_HEADERS = [
 ];
 
 /** @param {Route} route */
-function securityOf({ scopes, method }) {
-  if (scopes !== null) return [{ [BEARER]: scopes }];
+function securityOf({ scopes, forPeople, method }) {
+  if (scopes !== null && forPeople) return [{ [SESSION]: scopes }];
+  if (scopes !== null) return [{ [BEARER]: scopes }, { [SESSION]: scopes }];
   return method === 'get' ? [] : [{ [OWN_PROOF]: [] }];
 }
 
@@ -271,10 +286,18 @@ function oauthScheme(scopes) {
   };
 }
 
+/** Routes about the person who calls. */
+const TAG_OF_PEOPLE = /** @type {Readonly<Record<string, string>>} */ ({
+  me: 'people',
+  session: 'people',
+  sessions: 'people',
+});
+
 /** @param {string} path */
 function tagOf(path) {
   const [first = '', second] = path.split('/').slice(1);
-  if (first === 'v1') return second ?? 'v1';
+  if (first === 'v1') return TAG_OF_PEOPLE[second ?? ''] ?? second ?? 'v1';
+  if (first === 'auth') return 'people';
   return first === 'oauth' || first === '.well-known' ? 'oauth' : 'operations';
 }
 

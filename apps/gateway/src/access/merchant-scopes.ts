@@ -43,7 +43,14 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
 /** Null: for no merchant, or a program that writes. The grouped accept and the lanes work for many merchants in one statement. */
 function scopeOf(request: FastifyRequest): string | null {
   const client = clientOf(request);
-  if (!client || !isId('mer', client.merchantId)) return null;
+  if (!client || !isId('mer', client.merchantId) || isOverMerchants(request)) return null;
+  // About the caller itself: a person's roles at all its merchants, and the trail of the platform.
+  if (request.routeOptions.config.merchantOptional === true) return null;
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  return isRead || 'person' in client ? client.merchantId : null;
+  return isRead || client.person ? client.merchantId : null;
+}
+
+/** What the platform asks of all merchants. */
+function isOverMerchants({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config.scopes ?? []).some((scope: string) => scope.startsWith('platform:'));
 }

@@ -73,13 +73,13 @@ export class PaymentsController {
 
   /** Newest first. With a filter a page may hold fewer than `limit` although more follow: go by `next_cursor`. */
   @Get()
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   list(@CurrentClient() client: AuthenticatedClient, @Query() query: PaymentsQuery): Promise<Page<PaymentSummary>> {
     return this.searching.page(client.merchantId, query);
   }
 
   @Get('reconciliation')
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async reconcile(
     @CurrentClient() client: AuthenticatedClient,
     @Query() query: PageQuery,
@@ -90,7 +90,7 @@ export class PaymentsController {
   }
 
   @Get(':id')
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
     return this.find(client, ownId('pay', id, 'payment'));
   }

@@ -87,6 +87,16 @@ export const DEVICES = {
   proveTerminal: 'POST devices/{id}/terminal-proof',
 } as const;
 
+export const INVITATIONS = {
+  list: 'LIST invitations',
+  /** The answer shows the link, once. */
+  create: 'POST invitations',
+  withdraw: 'DELETE invitations/{id}',
+} as const;
+
+/** Who calls, and what it may do. */
+export const ME = { get: 'GET me' } as const;
+
 /** Sums of today and the last 30 days, how long registering takes, and what runs out next. */
 export const OVERVIEW = { get: 'GET overview' } as const;
 
@@ -188,6 +198,15 @@ export const WEBHOOKS = {
   rotateCallbackSecret: 'POST webhooks/callbacks/rotate-secret',
 } as const;
 
+/** People who work for the merchant. */
+export const USERS = {
+  list: 'LIST users',
+  get: 'GET users/{id}',
+  /** The roles that it has from now on. */
+  change: 'PATCH users/{id}',
+  remove: 'DELETE users/{id}',
+} as const;
+
 /** By the name that each has in `FiscalGateway`. */
 export const RESOURCES = {
   audit: AUDIT,
@@ -197,10 +216,13 @@ export const RESOURCES = {
   clients: CLIENTS,
   devices: DEVICES,
   groups: GROUPS,
+  invitations: INVITATIONS,
+  me: ME,
   merchant: MERCHANT,
   operator: OPERATOR,
   overview: OVERVIEW,
   products: PRODUCTS,
   providerAccounts: PROVIDER_ACCOUNTS,
   reports: REPORTS,
+  users: USERS,
 } as const;

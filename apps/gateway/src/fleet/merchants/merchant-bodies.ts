@@ -1,6 +1,6 @@
 import { Type } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
-import { MAX_UNITS } from '#fiscal-domain';
+import { MAX_TIYIN, MAX_UNITS } from '#fiscal-domain';
 import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../../http/body-rules.js';
 import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
 
@@ -25,6 +25,20 @@ export class RequirementsBody {
   @IsGivenOrAbsent()
   @IsBoolean()
   external_id?: boolean;
+}
+
+export class FourEyesBody {
+  /** Decisions about unknown receipts of more than this, in tiyin, need a second user; null: none do. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_TIYIN)
+  unknown_above?: number | null;
+
+  /** Changes of accounts at payment providers need a second user. */
+  @IsGivenOrAbsent()
+  @IsBoolean()
+  provider_accounts?: boolean;
 }
 
 export class MerchantPatch {
@@ -54,4 +68,11 @@ export class MerchantPatch {
   @IsGivenOrAbsent()
   @IsIn(UNSUPPORTED_FIELDS)
   unsupported_fields?: UnsupportedFields;
+
+  /** What a second user has to approve. While anything of it is set, changing it needs one too. */
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => FourEyesBody)
+  four_eyes?: FourEyesBody;
 }

@@ -10,6 +10,13 @@ export interface MerchantSettings {
   };
   /** What becomes of a receipt that says something which its register does not take into the fiscal document. */
   unsupportedFields: UnsupportedFields;
+  /** What a second user must approve (access/people/approvals). */
+  fourEyes: {
+    /** Decisions about unknown receipts of more than this, tiyin; null: about none. */
+    unknownAbove: number | null;
+    /** Changes of accounts at payment providers. */
+    providerAccounts: boolean;
+  };
 }
 
 /** `refuse`: it is not made. `omit`: it is made without, and does not pass it off as fiscal. */
@@ -29,6 +36,7 @@ interface StoredSettings {
   time_of_close: string | null;
   requirements: { external_id: boolean };
   unsupported_fields: UnsupportedFields;
+  four_eyes: { unknown_above: number | null; provider_accounts: boolean };
 }
 
 /** Whatever is missing is at its default: rows of older versions have less. */
@@ -45,11 +53,15 @@ export function readMerchantSettings(stored: unknown): MerchantSettings {
     timeOfClose: json.time_of_close ?? null,
     requirements: { externalId: json.requirements?.external_id === true },
     unsupportedFields: json.unsupported_fields ?? 'refuse',
+    fourEyes: {
+      unknownAbove: json.four_eyes?.unknown_above ?? null,
+      providerAccounts: json.four_eyes?.provider_accounts === true,
+    },
   };
 }
 
 export function storedSettings(settings: MerchantSettings): StoredSettings {
-  const { defaultGoods, timeOfClose, requirements, unsupportedFields } = settings;
+  const { defaultGoods, timeOfClose, requirements, unsupportedFields, fourEyes } = settings;
   return {
     default_goods: defaultGoods && {
       spic: defaultGoods.spic,
@@ -60,5 +72,6 @@ export function storedSettings(settings: MerchantSettings): StoredSettings {
     time_of_close: timeOfClose,
     requirements: { external_id: requirements.externalId },
     unsupported_fields: unsupportedFields,
+    four_eyes: { unknown_above: fourEyes.unknownAbove, provider_accounts: fourEyes.providerAccounts },
   };
 }

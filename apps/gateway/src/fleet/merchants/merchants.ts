@@ -23,6 +23,7 @@ export interface MerchantView {
   time_of_close: string | null;
   requirements: { external_id: boolean };
   unsupported_fields: UnsupportedFields;
+  four_eyes: { unknown_above: number | null; provider_accounts: boolean };
   created_at: string;
 }
 
@@ -104,6 +105,11 @@ function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSett
     timeOfClose: timeOfClose === undefined ? settings.timeOfClose : timeOfClose,
     requirements: { externalId: requirements?.external_id ?? settings.requirements.externalId },
     unsupportedFields: patch.unsupported_fields ?? settings.unsupportedFields,
+    fourEyes: {
+      unknownAbove:
+        patch.four_eyes?.unknown_above === undefined ? settings.fourEyes.unknownAbove : patch.four_eyes.unknown_above,
+      providerAccounts: patch.four_eyes?.provider_accounts ?? settings.fourEyes.providerAccounts,
+    },
   };
 }
 

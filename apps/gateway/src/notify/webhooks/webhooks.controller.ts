@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } fr
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { Scopes, StepUp } from '../../http/scopes.js';
 import { RecoverDeliveries } from './recover-deliveries.js';
 import { ReplayEvents } from './replay-events.js';
 import {
@@ -34,6 +34,7 @@ export class WebhooksController {
   ) {}
 
   @Get()
+  @Scopes('webhooks:read')
   list(@CurrentCaller() { merchantId }: Caller, @Query() query: PageQuery): Promise<Page<WebhookView>> {
     return this.webhooks.list(merchantId, query);
   }
@@ -45,17 +46,20 @@ export class WebhooksController {
   }
 
   @Get('callbacks')
+  @Scopes('webhooks:read')
   callbacks(@CurrentCaller() { merchantId }: Caller, @Query() query: CallbacksQuery): Promise<Page<DeliveryView>> {
     return this.history.callbacks(merchantId, query);
   }
 
   @Post('callbacks/rotate-secret')
+  @StepUp()
   @HttpCode(200)
   rotateCallbackSecret(@CurrentCaller() caller: Caller, @Body() body: RotateSecretBody): Promise<NewSecretView> {
     return this.webhooks.rotateCallbackSecret(caller, body);
   }
 
   @Get(':id')
+  @Scopes('webhooks:read')
   get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<WebhookView> {
     return this.webhooks.get(merchantId, ownId('whk', id, 'webhook'));
   }
@@ -76,6 +80,7 @@ export class WebhooksController {
   }
 
   @Post(':id/rotate-secret')
+  @StepUp()
   @HttpCode(200)
   rotateSecret(
     @CurrentCaller() caller: Caller,
@@ -114,6 +119,7 @@ export class WebhooksController {
 
   /** Newest first. With a filter a page may hold fewer than `limit` although more follow: go by `next_cursor`. */
   @Get(':id/deliveries')
+  @Scopes('webhooks:read')
   deliveries(
     @CurrentCaller() { merchantId }: Caller,
     @Param('id') id: string,
@@ -123,6 +129,7 @@ export class WebhooksController {
   }
 
   @Get(':id/deliveries/:deliveryId')
+  @Scopes('webhooks:read')
   delivery(
     @CurrentCaller() { merchantId }: Caller,
     @Param('id') id: string,
