@@ -50,6 +50,8 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
       VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
     return id;
   },
+  /** A screen of the console: the same page for all. */
+  console: () => Promise.resolve('receipts'),
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
   users: async (gateway) => {
@@ -148,7 +150,7 @@ export class ApiWorld {
   /** The path with this merchant's ids, or with such that no merchant has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'missing'): string {
     const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
-    const named = account.replace('{operation}', 'check');
+    const named = account.replace('{operation}', 'check').replace('{screen}', 'receipts');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);
       if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);

@@ -1,4 +1,4 @@
-import { Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
+import { Prisma, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE, type PrismaService } from '#database';
 import type { Logger } from '#runtime';
 import type { LatencyMinutes } from './latency-minutes.js';
 import type { SettledNotices } from './ports.js';

@@ -15,7 +15,6 @@ import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { ChangePayment } from './change-payment.js';
 import { CollectPayment } from './collect-payment.js';
-import { PaymentRows } from './repository/payment-rows.repository.js';
 import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
 import { Reconciliation, type Disagreement } from './reconciliation.js';
 import { PaymentsQuery, SearchPayments, type PaymentSummary } from './search-payments.js';
@@ -37,11 +36,10 @@ export class PaymentsController {
   constructor(
     private readonly collecting: CollectPayment,
     private readonly changing: ChangePayment,
-    private readonly payments: PaymentRows,
+    private readonly payments: SearchPayments,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
     private readonly reconciliation: Reconciliation,
-    private readonly searching: SearchPayments,
   ) {}
 
   @Post()
@@ -75,7 +73,7 @@ export class PaymentsController {
   @Get()
   @Scopes('payments:read')
   list(@CurrentClient() client: AuthenticatedClient, @Query() query: PaymentsQuery): Promise<Page<PaymentSummary>> {
-    return this.searching.page(client.merchantId, query);
+    return this.payments.page(client.merchantId, query);
   }
 
   @Get('reconciliation')

@@ -5,7 +5,7 @@ import { PAYMENT_STATES, PROVIDERS, type PaymentState, type ProviderCode } from 
 import { idAt } from '../http/id-times.js';
 import { pageOf, PageQuery, pageRequest, type Page, type PageRequest } from '../http/paging.js';
 import { IsPlainText, IsTimestamp, IsTiyinText, readTimestamp } from '../http/query-rules.js';
-import { PAYMENT_COLUMNS } from './repository/payment-rows.repository.js';
+import { PAYMENT_COLUMNS, PaymentRows } from './repository/payment-rows.repository.js';
 import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
 
 export type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
@@ -75,7 +75,15 @@ const STATE_IS: ReadonlyMap<PaymentState, Prisma.Sql> = new Map(
 /** GET /v1/payments: the merchant's own, newest first. */
 @Injectable()
 export class SearchPayments {
-  constructor(private readonly prisma: PrismaService) {}
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly rows: PaymentRows,
+  ) {}
+
+  /** One of them; null: it is not the merchant's. */
+  find(merchantId: string, id: string): Promise<PaymentRow | null> {
+    return this.rows.find(merchantId, id);
+  }
 
   /** @throws Problem 422 for a cursor that is none of this list */
   async page(merchantId: string, query: PaymentsQuery): Promise<Page<PaymentSummary>> {

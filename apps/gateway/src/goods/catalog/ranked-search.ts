@@ -68,5 +68,6 @@ export async function walkThenGather<Row>(
   if (rows.length >= limit) return rows;
   // PostgreSQL does not use the index of words behind row-level security, because its operator is not leakproof. The words of a
   // merchant's products are keyed by the merchant (words.ts), and its id stands in the statement.
-  return acrossMerchants(async () => await gather());
+  // `then` within: a statement of Prisma's begins when it is waited for.
+  return acrossMerchants(() => gather().then((found) => found));
 }

@@ -1,4 +1,4 @@
-import { Controller, Get, Headers, Query, Req, Res } from '@nestjs/common';
+import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answers } from '#runtime';
 import { RequestGate } from '../../access/request-gate.js';
@@ -29,7 +29,6 @@ export class EventsController {
   @Answers({ statuses: [200], mediaTypes: ['text/event-stream'] })
   async stream(
     @CurrentClient() client: AuthenticatedClient,
-    @Headers('last-event-id') lastEventId: string | undefined,
     @Query() query: EventStreamQuery,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
@@ -42,6 +41,7 @@ export class EventsController {
     });
     if (request.method === 'HEAD') return void (await reply.send(''));
     const mayGoOn = (): Promise<boolean> => this.gate.stillAdmits(request, reply);
-    await reply.send(await this.streams.open(client, { query, lastEventId: lastEventId ?? '', mayGoOn }));
+    const lastEventId = String(request.headers['last-event-id'] ?? '');
+    await reply.send(await this.streams.open(client, { query, lastEventId, mayGoOn }));
   }
 }
