@@ -175,7 +175,7 @@ module.exports = {
     {
       name: 'payments-is-framework-free',
       severity: 'error',
-      from: { path: '^libs/payments/', pathNot: TESTS },
+      from: { path: '^libs/(payments|messages)/', pathNot: TESTS },
       to: { path: ['^libs/database/', 'node_modules/(@nestjs|@prisma)/'] },
     },
     {

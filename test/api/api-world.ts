@@ -69,6 +69,15 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
   deliveries: aDelivery,
   'provider-accounts': anAccount,
+  'message-accounts': (gateway) =>
+    created(gateway, '/v1/message-accounts', {
+      provider: 'playmobile',
+      settings: { login: 'shop', password: 'secret-of-the-shop', originator: '3700' },
+    }),
+  suppressions: (gateway) => created(gateway, '/v1/suppressions', { channel: 'sms', address: '+998901234567' }),
+  /** Tokens of what no message and no account is. */
+  m: () => Promise.resolve('x'),
+  u: () => Promise.resolve('x'),
   payments: async (gateway) => {
     const id = newId('pay');
     const receiptId = await gateway.createReceipt(gateway.merchantId, await gateway.createDevice(), {

@@ -33,7 +33,7 @@ export { PageReader, type PageReaderOptions, type PageStatement } from './page-r
 export { sessionConfig, type SessionSettings } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';
-export type { StoredReceiptDocument } from './stored-receipt.js';
+export type { StoredNotify, StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
@@ -42,6 +42,7 @@ export { isNotAllowed, isRefusedByServer, isUniqueViolation } from './sql-errors
 export { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
+export { chatOwner, messageAddressOwner, messageCredentialsOwner, messageKeyOwner } from './message-columns.js';
 export { LATENCY_BOUNDS_MS, LATENCY_KEPT_HOURS } from './latency-buckets.js';
 export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
 export { StatementGroup } from './statement-group.js';

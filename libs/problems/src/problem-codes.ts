@@ -184,6 +184,12 @@ export const PROBLEMS = {
   webhook_limit_reached: never(422, 'No more webhooks can be registered'),
   webhook_disabled: never(409, 'The webhook is disabled'),
 
+  // Messages to buyers.
+  channel_not_configured: never(422, 'The merchant has no account for this channel'),
+  account_disabled: never(409, 'The account is disabled'),
+  address_suppressed: never(409, 'No messages go to this address'),
+  message_limit_reached: never(409, 'No more messages can be sent for this receipt'),
+
   // Clients of the API.
   scope_not_held: never(403, 'The calling token lacks a scope that this needs'),
   own_client: never(409, 'The change would shut the calling client out'),

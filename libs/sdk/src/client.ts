@@ -66,7 +66,7 @@ export class FiscalGateway {
   /** The customer's receipt behind `receipt_url`, without a token. The address must be one of this gateway. */
   async publicReceipt(
     receiptUrl: string,
-    { format = 'text', lang }: { format?: 'html' | 'pdf' | 'png' | 'text'; lang?: 'ru' | 'uz' | 'en' } = {},
+    { format = 'text', lang }: { format?: 'html' | 'pdf' | 'png' | 'text' | 'escpos'; lang?: 'ru' | 'uz' | 'en' } = {},
     options?: CallOptions,
   ): Promise<Response> {
     const url = new URL(receiptUrl, `${this.baseUrl}/`);

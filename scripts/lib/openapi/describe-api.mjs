@@ -189,7 +189,7 @@ class OperationWriter {
   /** @param {Route} route @returns {Schema} */
   #requestBody(route) {
     if (route.takesForm) {
-      const schema = { $ref: '#/components/schemas/OauthForm' };
+      const schema = route.path.startsWith('/oauth/') ? { $ref: '#/components/schemas/OauthForm' } : ONE_CLICK_FORM;
       return { requestBody: { required: true, content: { 'application/x-www-form-urlencoded': { schema } } } };
     }
     if (route.body) {
@@ -236,6 +236,14 @@ function contentOf(answer, mediaType) {
   // JSON that is written as a text is of any shape.
   return isJson && answer['type'] === 'string' ? {} : { schema: answer };
 }
+
+/** What a mail program sends for its reader (RFC 8058), or a page's button. */
+const ONE_CLICK_FORM = {
+  type: 'object',
+  properties: { 'List-Unsubscribe': { type: 'string', maxLength: 100 } },
+  maxProperties: 10,
+  additionalProperties: { type: 'string', maxLength: 1_000 },
+};
 
 /** A file or a page, of which no more is known here. */
 const ANY_BYTES = { type: 'string', maxLength: 1_073_741_824 };

@@ -29,6 +29,7 @@ const VARIABLES = {
   sku: 'non-1',
   webhook_url: 'https://shop.example/hook',
   register_api_key: '',
+  sms_password: '',
 };
 
 /**
@@ -59,6 +60,8 @@ const PATH_VARIABLES = {
   '/v1/catalog/syncs/{id}': 'sync_id',
   '/v1/catalog/imports/{id}': 'import_id',
   '/v1/operator/attempts/{id}': 'attempt_id',
+  '/v1/message-accounts/{id}': 'message_account_id',
+  '/v1/suppressions/{id}': 'suppression_id',
 };
 /** Queries without which there is no answer. */
 const QUERY_VALUES = { by: 'day', receipt_id: '{{receipt_id}}' };

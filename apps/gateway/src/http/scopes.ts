@@ -15,6 +15,7 @@ export const SCOPES = [
   'operator:resolve',
   'operator:read',
   'webhooks:admin',
+  'messages:write',
   'webhooks:read',
   'clients:admin',
   'clients:read',

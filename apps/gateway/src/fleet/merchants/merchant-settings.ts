@@ -1,3 +1,5 @@
+import type { MessageChannel, MessageLanguage } from '#messages';
+
 /** What `merchants.settings` holds. */
 export interface MerchantSettings {
   /** What a sale's line is when the catalogue knows nothing of it; null = such a line is refused. */
@@ -10,6 +12,8 @@ export interface MerchantSettings {
   };
   /** What becomes of a receipt that says something which its register does not take into the fiscal document. */
   unsupportedFields: UnsupportedFields;
+  /** How buyers get receipts of sales that say nothing of it. */
+  notify: NotifyDefault;
   /** What a second user must approve (access/people/approvals). */
   fourEyes: {
     /** Decisions about unknown receipts of more than this, tiyin; null: about none. */
@@ -17,6 +21,13 @@ export interface MerchantSettings {
     /** Changes of accounts at payment providers. */
     providerAccounts: boolean;
   };
+}
+
+export interface NotifyDefault {
+  /** None: receipts are not sent unless a sale asks for it. */
+  channels: readonly MessageChannel[];
+  /** Null: Uzbek. */
+  language: MessageLanguage | null;
 }
 
 /** `refuse`: it is not made. `omit`: it is made without, and does not pass it off as fiscal. */
@@ -36,6 +47,7 @@ interface StoredSettings {
   time_of_close: string | null;
   requirements: { external_id: boolean };
   unsupported_fields: UnsupportedFields;
+  notify: { channels: MessageChannel[]; language: MessageLanguage | null };
   four_eyes: { unknown_above: number | null; provider_accounts: boolean };
 }
 
@@ -53,6 +65,7 @@ export function readMerchantSettings(stored: unknown): MerchantSettings {
     timeOfClose: json.time_of_close ?? null,
     requirements: { externalId: json.requirements?.external_id === true },
     unsupportedFields: json.unsupported_fields ?? 'refuse',
+    notify: { channels: json.notify?.channels ?? [], language: json.notify?.language ?? null },
     fourEyes: {
       unknownAbove: json.four_eyes?.unknown_above ?? null,
       providerAccounts: json.four_eyes?.provider_accounts === true,
@@ -61,7 +74,7 @@ export function readMerchantSettings(stored: unknown): MerchantSettings {
 }
 
 export function storedSettings(settings: MerchantSettings): StoredSettings {
-  const { defaultGoods, timeOfClose, requirements, unsupportedFields, fourEyes } = settings;
+  const { defaultGoods, timeOfClose, requirements, unsupportedFields, notify, fourEyes } = settings;
   return {
     default_goods: defaultGoods && {
       spic: defaultGoods.spic,
@@ -72,6 +85,7 @@ export function storedSettings(settings: MerchantSettings): StoredSettings {
     time_of_close: timeOfClose,
     requirements: { external_id: requirements.externalId },
     unsupported_fields: unsupportedFields,
+    notify: { channels: [...notify.channels], language: notify.language },
     four_eyes: { unknown_above: fourEyes.unknownAbove, provider_accounts: fourEyes.providerAccounts },
   };
 }

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { GuardedFetch, OutgoingGuard } from '#outgoing';
 import { AuditModule } from '../../audit/audit.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { MessagesModule } from '../messages/messages.module.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN, WEBHOOK_GUARD } from '../../tokens.js';
 import { ClearDeliveries } from './clear-deliveries.js';
@@ -21,7 +22,7 @@ import { WebhooksController } from './webhooks.controller.js';
 
 /** Notifies other systems of events: endpoints, deliveries, callbacks (docs/webhooks.md). */
 @Module({
-  imports: [AuditModule, EventsModule],
+  imports: [AuditModule, EventsModule, MessagesModule],
   controllers: [WebhooksController],
   providers: [
     WebhookSecrets,
