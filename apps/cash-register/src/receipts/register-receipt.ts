@@ -15,6 +15,7 @@ import {
   type Registration,
   requestHash,
 } from '#fiscal-module';
+import { inSpan } from '#runtime';
 import type { Journal, JournalEntry } from '../journal/journal.js';
 import type { Delivery, ReceiptCourier } from '../ofd/receipt-courier.js';
 import type { ReceiptIssuer } from './receipt-html.js';
@@ -104,7 +105,11 @@ export class RegisterReceipt {
     if (outcome.kind === 'refused') return refusedByModule(outcome);
     const { registration } = outcome;
     // Crash from here on: the document is registered and unsent; a call with the same key finds it in the journal.
-    const delivery = await courier.deliver(registration.seq);
+    const delivery = await inSpan('ofd deliver', { kind: 'client' }, async (span) => {
+      const delivered = await courier.deliver(registration.seq);
+      span.set({ delivery: delivered.kind });
+      return delivered;
+    });
     return { kind: 'registered', response: this.responseOf(registration, delivery), replayed: false };
   }
 

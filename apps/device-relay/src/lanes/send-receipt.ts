@@ -1,7 +1,8 @@
 import { decideAnswer } from '#fiscal-domain';
-import { newId, type Clock } from '#runtime';
+import { inSpan, newId, readTraceParent, withoutTrace, type Clock } from '#runtime';
 import { checkRegister } from '../devices/check-register.js';
 import { takenBy } from '../devices/lane-device.js';
+import type { PreparedReceipt } from '../devices/register.js';
 import { checkKeys } from './check-keys.js';
 import { composeRequest, type ComposedRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
@@ -28,7 +29,18 @@ export class SendReceipt {
     private readonly clock: Clock,
   ) {}
 
-  async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+  /** In the trace of the request that the receipt came with. */
+  send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+    const parent = readTraceParent(receipt.traceParent);
+    const attributes = { 'receipt.id': receipt.id, 'device.id': lane.device.id };
+    return inSpan('lane send', { kind: 'consumer', parent, attributes }, async (span) => {
+      const step = await this.sendNow(lane, receipt);
+      span.set({ step: step.kind });
+      return step;
+    });
+  }
+
+  private async sendNow(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     const { document } = receipt;
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
@@ -44,7 +56,9 @@ export class SendReceipt {
       if (setback) return setback;
     }
     // The connection first: a register that is away costs no attempt, and a slow connect does not eat into the guard.
-    const prepared = await lane.register.prepareReceipt(request, receipt.id);
+    const prepare = (): Promise<PreparedReceipt> => lane.register.prepareReceipt(request, receipt.id);
+    // A register that knows the specification alone is sent no header beyond it.
+    const prepared = await (lane.baseline.journalId === null ? withoutTrace(prepare) : prepare());
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
     const areKeysFresh = beginRepeatGuard(this.clock);
     if (receipt.mayBeRegistered && lane.baseline.journalId !== null) {
@@ -88,6 +102,7 @@ export class SendReceipt {
       createdAt: this.clock.now(),
       ageMs: 0,
       refusedAgoMs: null,
+      traceParent: receipt.traceParent ?? null,
     };
     const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.laneLock.isHeld());
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);

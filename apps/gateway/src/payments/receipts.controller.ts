@@ -9,6 +9,7 @@ import { notFound, ownId } from '../http/own-id.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { AlsoWhenSuspended, Scopes } from '../http/scopes.js';
 import { CollectPayment } from './collect-payment.js';
+import { AcceptTimes } from '../receipts/accept-metrics.js';
 import { CancelReceipt } from '../receipts/cancel-receipt.js';
 import { CreateReceipt, type CreatedReceipt, type CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
@@ -27,6 +28,7 @@ export class ReceiptsController {
     private readonly cancelReceipt: CancelReceipt,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
+    private readonly times: AcceptTimes,
   ) {}
 
   @Post()
@@ -47,6 +49,7 @@ export class ReceiptsController {
       body,
       waitSeconds: waitSeconds(headers['prefer']),
       isCallerGone: callerOf(reply.request),
+      onStored: () => this.times.stored(reply),
     };
     const isOnline = body.payment.method === 'online';
     const created = isOnline ? await this.collect(client, command) : await this.createReceipt.execute(command);

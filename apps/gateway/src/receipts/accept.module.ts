@@ -7,7 +7,7 @@ import { UsageModule } from '../fleet/usage/usage.module.js';
 import { CatalogModule } from '../goods/catalog/catalog.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { observeAccepting } from './accept-metrics.js';
+import { AcceptTimes, observeAccepting } from './accept-metrics.js';
 import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
 import { AdmitReceipts } from './admit-receipts.js';
 import { CancelReceipt } from './cancel-receipt.js';
@@ -35,6 +35,7 @@ import { SettledReceipts } from './settled-receipts.js';
     },
     AcceptReceipts,
     AdmitReceipts,
+    AcceptTimes,
     PrepareReceipt,
     RecentRequests,
     CreateReceipt,
@@ -61,6 +62,7 @@ import { SettledReceipts } from './settled-receipts.js';
   exports: [
     UsageModule,
     AcceptReceipts,
+    AcceptTimes,
     ReceiptRepository,
     ReceiptUrls,
     ReceiptWait,

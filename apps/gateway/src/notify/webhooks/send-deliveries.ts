@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { GuardedFetch, type GuardedAnswer } from '#outgoing';
-import { systemClock } from '#runtime';
+import { inSpan, readTraceParent, sampledTraceParent, systemClock, type SpanOptions } from '#runtime';
 import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delivery-outcome.js';
 import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
 import { pauseMs } from './delivery-schedule.js';
@@ -9,6 +9,7 @@ import { RequestPlaces } from './request-places.js';
 import { SendingWindow } from './sending-window.js';
 import { signatureHeaders } from './sign-webhook.js';
 import { batchMessage, eventMessage } from './webhook-message.js';
+import { WebhookMetrics } from './webhook-metrics.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
 const TIMEOUT_MS = 10_000;
@@ -53,6 +54,7 @@ export class SendDeliveries {
     private readonly fetch: GuardedFetch,
     private readonly disable: DisableEndpoint,
     private readonly places: RequestPlaces,
+    private readonly metrics: WebhookMetrics,
   ) {}
 
   async execute(endpoint: ClaimedEndpoint, limits: TurnLimits): Promise<void> {
@@ -145,26 +147,34 @@ export class SendDeliveries {
    * One request. Crash windows: before it nothing has happened; between the request and the record the receiver has it
    * and gets it again, with the same id, when the lease has ended: at least once.
    */
-  private async send(turn: Turn, due: readonly DueDelivery[]): Promise<void> {
+  private send(turn: Turn, due: readonly DueDelivery[]): Promise<void> {
+    return inSpan('webhook send', spanOf(due), (span) => this.sendNow(turn, due, (result) => span.set({ result })));
+  }
+
+  private async sendNow(turn: Turn, due: readonly DueDelivery[], note: (result: Result) => void): Promise<void> {
     const { endpoint, window, secrets } = turn;
     const { id, body } =
       endpoint.batch_size > 1 || due.length !== 1 ? batchMessage(due) : eventMessage(due[0] as DueDelivery);
     const timestampSeconds = Math.floor(systemClock.now().getTime() / 1_000);
     const begunMs = systemClock.monotonicMs();
     const ticket = window.begin();
+    const traceParent = sampledTraceParent();
     const answer = await this.fetch.send({
       url: endpoint.kind === 'endpoint' ? endpoint.url : (due[0]?.url ?? endpoint.url),
       headers: {
         'content-type': 'application/json',
         'user-agent': 'fiscal-receipt-gateway',
         ...signatureHeaders({ id, timestampSeconds, body }, secrets),
+        ...(traceParent !== null && { traceparent: traceParent }),
       },
       body,
       ...{ timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
     });
     const durationMs = Math.round(systemClock.monotonicMs() - begunMs);
     const result = resultOf(answer);
-    note(turn, result);
+    noteInTurn(turn, result);
+    note(result);
+    this.metrics.sent(result, durationMs);
     if (isTooMuch(answer, durationMs)) window.wasTooMuch(ticket);
     else if (result === 'delivered') window.wentWell();
     await this.record(endpoint, due, { answer, result, durationMs });
@@ -184,7 +194,22 @@ export class SendDeliveries {
   }
 }
 
-function note(turn: Turn, result: Result): void {
+/** One event is in its receipt's trace; several together are in none, and linked to each. */
+function spanOf(due: readonly DueDelivery[]): SpanOptions {
+  const traces = due.map(({ trace_parent: text }) => readTraceParent(text));
+  const attributes = {
+    'events.count': due.length,
+    'event.type': due[0]?.type ?? '',
+    'receipt.id': due[0]?.subject_id ?? '',
+  };
+  return {
+    kind: 'client',
+    attributes,
+    ...(due.length === 1 ? { parent: traces[0] ?? null } : { parent: null, links: traces }),
+  };
+}
+
+function noteInTurn(turn: Turn, result: Result): void {
   if (result === 'delivered') {
     turn.hasDelivered = true;
     turn.failuresInARow = 0;
