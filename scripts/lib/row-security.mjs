@@ -49,9 +49,6 @@ export const OWNERS = {
   provider_transactions: through('provider_accounts', 'account_id'),
   provider_callbacks: through('provider_accounts', 'account_id'),
   message_attempts: through('messages', 'message_id'),
-  emulated_registers: through('devices', 'device_id'),
-  emulated_documents: through('devices', 'device_id'),
-  emulated_forced: through('devices', 'device_id'),
   webhook_attempts: through('webhook_deliveries', 'delivery_id'),
   webhook_secrets: `owner_id = ${MERCHANT} OR ${through('webhook_endpoints', 'owner_id')}`,
 };

@@ -1,7 +1,10 @@
 // Promise: in a sandbox every outcome can be forced through the whole system, its receipts cannot pass for real ones, and no way leads from it to a real register.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageCredentialsOwner } from '#database';
 import { SANDBOX_PRICES } from '#fiscal-domain';
+import { parseKeyring, seal } from '#secrets';
+import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import type { ReceiptView } from '../../apps/gateway/src/receipts/receipt-view.js';
 import { Fgw } from '../cli/fgw.js';
 import { sql } from './database.js';
@@ -254,6 +257,38 @@ describe('nothing leads to a real register', () => {
     expect(receipt).toMatchObject({ status: 'registered', fiscal: { terminal_id: expect.stringMatching(/^ZZ/) } });
     expect(await documents()).toEqual(before);
   });
+});
+
+test('nothing leads to a buyer: no message account, and a message that is there nevertheless ends', async () => {
+  const settings = { host: '127.0.0.1', port: '2525', security: 'none', from_address: 'chek@shop.example' };
+  const { status, body } = await client.post('/v1/message-accounts', { provider: 'smtp', settings });
+  expect([status, body.errors?.[0]]).toEqual([422, expect.objectContaining({ pointer: '/provider' })]);
+  const { merchantId } = sandbox;
+  const mail = await MailServer.start();
+  try {
+    const sealed = seal('{}', messageCredentialsOwner('mac_x'), parseKeyring(system.secretsKey));
+    const values = { values: { ...settings, port: String(mail.port) }, secrets: [] };
+    await sql(
+      system.database,
+      `INSERT INTO message_accounts (id, merchant_id, channel, provider, name, settings, credentials_sealed)
+       VALUES ('mac_x', $1, 'email', 'smtp', 'x', $2, $3)`,
+      [merchantId, JSON.stringify(values), sealed],
+    );
+    const customer = { email: 'buyer@example.uz' };
+    const sale = saleOf(tills.late, { customer, notify: { channels: ['email'] } });
+    const { body: receipt } = await client.post('/v1/receipts', sale, { prefer: 'wait=60' });
+    expect(receipt).toMatchObject({ status: 'registered' });
+    const rows = await until(
+      'the message has ended',
+      () =>
+        sql(system.database, 'SELECT state, reason, attempt_count FROM messages WHERE merchant_id = $1', [merchantId]),
+      ([row]) => row?.['state'] === 'failed',
+    );
+    expect(rows).toEqual([{ state: 'failed', reason: 'sandbox', attempt_count: 0 }]);
+    expect(mail.letters).toEqual([]);
+  } finally {
+    await mail.stop();
+  }
 });
 
 test('fgw trigger makes the event, in a sandbox alone', async () => {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isUniqueViolation, messageCredentialsOwner, PrismaService, type Prisma } from '#database';
+import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#problems';
 import { isMessageProvider, MESSAGE_DEFINITIONS, type MessageChannel, type MessageProviderCode } from '#messages';
 import { newId } from '#runtime';
@@ -85,8 +86,8 @@ export class MessageAccounts {
   /** @throws Problem 422; 409 code_taken when the channel has an account already */
   async create(caller: Caller, provider: string, input: AccountChangeBody): Promise<MessageAccountView> {
     const { merchantId } = caller;
-    if (!isMessageProvider(provider))
-      throw Problem.fromErrors([{ pointer: '/provider', code: 'invalid_value', detail: 'There is no such provider.' }]);
+    if (!isMessageProvider(provider)) throw providerFault('There is no such provider.');
+    if (isTestId(merchantId)) throw providerFault('A sandbox sends no messages to buyers.');
     const values = input.settings ?? {};
     await this.check(provider, values, input);
     const id = newId('mac');
@@ -208,6 +209,10 @@ export class MessageAccounts {
       created_at: row.createdAt.toISOString(),
     };
   }
+}
+
+function providerFault(detail: string): Problem {
+  return Problem.fromErrors([{ pointer: '/provider', code: 'invalid_value', detail }]);
 }
 
 /** @throws Problem 404 */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { isTestId } from '#fiscal-domain';
 import { MESSAGE_DEFINITIONS, type MessageSender } from '#messages';
 import { reader } from './account-rows.js';
 import { MessageAccounts } from './message-accounts.js';
@@ -21,10 +22,10 @@ export class MessageSenders {
     private readonly reach: MessageReach,
   ) {}
 
-  /** Null: the account has been removed. */
+  /** Null: the account has been removed, or is of a sandbox, which has none. */
   async of(accountId: string): Promise<MessageSender | null> {
     const account = await this.accounts.open(accountId);
-    if (!account) return null;
+    if (!account || isTestId(account.merchantId)) return null;
     const fingerprint = JSON.stringify([account.provider, account.values]);
     const known = this.senders.get(accountId);
     if (known?.fingerprint === fingerprint) return known.sender;

@@ -13,7 +13,7 @@ export interface MessageView {
   state: 'pending' | 'sending' | 'unclear' | 'sent' | 'delivered' | 'failed';
   /**
    * Why it failed: `refused`, `address_refused`, `address_suppressed`, `address_erased`, `not_delivered`, `not_registered`,
-   * `gave_up`, or `unclear` (it may have been sent, and is not sent again).
+   * `gave_up`, `sandbox` (nothing is sent there), or `unclear` (it may have been sent, and is not sent again).
    */
   reason: string | null;
   provider_ref: string | null;

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import { isTestId } from '#fiscal-domain';
 import type { MessageSender, SendOutcome } from '#messages';
 import { systemClock, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
@@ -17,6 +18,8 @@ const TURN_MS = 5_000;
 const MINUTE_MS = 60_000;
 /** Messages under way at the same time through one account. */
 const AT_ONCE = 6;
+/** Messages of a sandbox that end in one turn. */
+const ENDED_AT_ONCE = 100;
 /** So many failures of the way there, one after the other, end the turn. */
 const FAILURES = 3;
 
@@ -70,6 +73,7 @@ export class SendMessages {
   ) {}
 
   async execute(account: ClaimedAccount, stopping: AbortSignal): Promise<void> {
+    if (isTestId(account.merchant_id)) return this.endAll(account);
     const sender = await this.senders.of(account.id);
     if (!sender) return;
     const quiet = quietMs(systemClock.now(), account.quiet_from, account.quiet_until);
@@ -82,6 +86,14 @@ export class SendMessages {
     const result = turn.failuresInARow > 0 ? 'failed' : turn.succeeded > 0 ? 'succeeded' : 'nothing';
     const blockMs = result === 'failed' ? pauseMs(account.failures + 1, Math.random()) : paceMs(turn);
     await this.messages.release(account, result, { blockMs, quietMs: quiet });
+  }
+
+  /** Nothing of a sandbox reaches a buyer, whatever its rows say. What is left of a turn's group is due at once again. */
+  private async endAll(account: ClaimedAccount): Promise<void> {
+    const change = { ...NO_CHANGE_BESIDE, state: 'failed', reason: 'sandbox' } as const;
+    for (const { id } of await this.messages.due(account.id, ENDED_AT_ONCE, false))
+      await this.messages.settle(id, change, { from: ['pending', 'sending', 'unclear'] });
+    await this.messages.release(account, 'nothing', { blockMs: 0, quietMs: 0 });
   }
 
   private async sendDue(turn: Turn, stopping: AbortSignal): Promise<void> {
