@@ -90,6 +90,7 @@ const TEXTS = /** @type {Record<string, string>} */ ({
   outcome: 'delivered',
   method: 'cash',
   address_line: 'Amir Temur 1',
+  trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
 });
 
 const NUMBERS = /** @type {Record<string, number>} */ ({

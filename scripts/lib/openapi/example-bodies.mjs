@@ -130,6 +130,7 @@ const VALUES = /** @type {Record<string, string>} */ ({
   webhook_url: 'https://shop.example/hook',
   register_api_key: 'the-key-of-the-register',
   event_id: 'evt_01kaey3m5v8q2w7r4t6y9z1b3d',
+  receipt_id: 'rcp_01kaey3m5v8q2w7r4t6y9z1b3d',
   access_token: 'a token',
   $guid: '1001',
 });

@@ -132,8 +132,12 @@ function indexed(merchantId: string, query: PaymentsQuery, afterId: string | nul
        WHERE a.merchant_id = ${merchantId})`);
   }
   if (query.status !== undefined && !ENDED.has(query.status)) conditions.push(stateIs(query.status));
-  if (from) conditions.push(Prisma.sql`created_at >= ${from}::timestamptz AND id >= ${idAt(prefixOf('pay', merchantId), from, -1)}`);
-  if (to) conditions.push(Prisma.sql`created_at < ${to}::timestamptz AND id < ${idAt(prefixOf('pay', merchantId), to, 1)}`);
+  if (from)
+    conditions.push(
+      Prisma.sql`created_at >= ${from}::timestamptz AND id >= ${idAt(prefixOf('pay', merchantId), from, -1)}`,
+    );
+  if (to)
+    conditions.push(Prisma.sql`created_at < ${to}::timestamptz AND id < ${idAt(prefixOf('pay', merchantId), to, 1)}`);
   return conditions;
 }
 

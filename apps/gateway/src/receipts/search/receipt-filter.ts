@@ -77,9 +77,14 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   add(filter.totalMax, (value) => Prisma.sql`total_tiyin <= ${value}::bigint`);
   add(
     filter.createdFrom,
-    (value) => Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(prefixOf('rcp', filter.merchantId), value, -1)}`,
+    (value) =>
+      Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(prefixOf('rcp', filter.merchantId), value, -1)}`,
   );
-  add(filter.createdTo, (value) => Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(prefixOf('rcp', filter.merchantId), value, 1)}`);
+  add(
+    filter.createdTo,
+    (value) =>
+      Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(prefixOf('rcp', filter.merchantId), value, 1)}`,
+  );
   add(filter.registeredFrom, (value) => Prisma.sql`registered_at >= ${value}::timestamptz`);
   add(filter.registeredTo, (value) => Prisma.sql`registered_at < ${value}::timestamptz`);
   return conditions;
