@@ -5,51 +5,103 @@
 const TESTS = '(\\.(spec|int-spec|e2e-spec)\\.ts$|/testing/)';
 
 /**
- * The gateway's contexts, ground floor first. Each knows those before it and none after it; `operator` and `notify` do not know
- * each other, nor do `docs` and `programs`.
+ * The folders of an app, ground floor first. Each knows those before it and none after it, nor those beside it. `together`: the files
+ * that put the app together, which no folder knows. `below`: files that only the floors from the named one on may know.
+ * @typedef {{ app: string, name: string, floors: string[][], together: string, below?: { floor: string, files: string } }} House
+ * @type {House[]}
  */
-const CONTEXTS = [
-  ['http'],
-  ['audit'],
-  ['access'],
-  ['fleet'],
-  ['goods'],
-  ['receipts'],
-  ['payments'],
-  ['notify', 'operator'],
-  ['docs', 'programs'],
+const HOUSES = [
+  {
+    app: 'gateway',
+    name: 'gateway-context',
+    floors: [
+      ['http'],
+      ['audit'],
+      ['access'],
+      ['fleet'],
+      ['goods'],
+      ['receipts'],
+      ['payments'],
+      ['notify', 'operator'],
+      ['docs', 'programs'],
+    ],
+    together: 'main|gateway\\.module|databases|stop-gateway',
+  },
+  {
+    app: 'device-relay',
+    name: 'relay-folder',
+    floors: [
+      ['emulated', 'events', 'links', 'shares'],
+      ['devices'],
+      ['copies'],
+      ['lanes'],
+      ['tasks'],
+      ['shifts'],
+      ['ofd-watch'],
+      ['health'],
+      ['failover', 'inspection', 'restore'],
+    ],
+    together: 'main|relay\\.module|stop-relay|watch|watch\\.module',
+  },
 ];
 
-/** @returns what a context may not import: those above it, those beside it, and the files that put the gateway together */
-function contextRules() {
-  const inGateway = (names) => `^apps/gateway/src/(${names.join('|')})/`;
-  return CONTEXTS.flatMap((beside, floor) =>
-    beside.map((name) => {
-      const strangers = [...beside.filter((other) => other !== name), ...CONTEXTS.slice(floor + 1).flat()];
-      const together = '^apps/gateway/src/(main|gateway\\.module|databases|stop-gateway)\\.ts$';
+/**
+ * @param {House} house
+ * @returns what a folder may not import: those above it, those beside it, and the files that put the app together
+ */
+function folderRules({ app, name, floors, together, below }) {
+  const inApp = (names) => `^apps/${app}/src/(${names.join('|')})/`;
+  const rules = floors.flatMap((beside, floor) =>
+    beside.map((folder) => {
+      const strangers = [...beside.filter((other) => other !== folder), ...floors.slice(floor + 1).flat()];
+      const isBelow = below !== undefined && floor < floors.findIndex((names) => names.includes(below.floor));
+      const files = `^apps/${app}/src/(${isBelow ? `${together}|${below.files}` : together})\\.ts$`;
       return {
-        name: `gateway-context-${name}`,
-        comment: 'Arrows between contexts run one way (docs/architecture.md).',
+        name: `${name}-${folder}`,
+        comment: 'Arrows between folders run one way (docs/architecture.md).',
         severity: 'error',
-        from: { path: inGateway([name]), pathNot: TESTS },
-        to: { path: [...(strangers.length > 0 ? [inGateway(strangers)] : []), together] },
+        from: { path: inApp([folder]), pathNot: TESTS },
+        to: { path: [...(strangers.length > 0 ? [inApp(strangers)] : []), files] },
       };
     }),
   );
+  const all = {
+    name: `${app}-has-these-folders`,
+    comment: 'A new folder beside them belongs into one of them, or gets its floor.',
+    severity: 'error',
+    from: { path: `^apps/${app}/src/` },
+    to: { path: `^apps/${app}/src/[^/]+/`, pathNot: `^apps/${app}/src/(testing|${floors.flat().join('|')})/` },
+  };
+  return [...rules, all];
 }
+
+/** Where HTTP ends in the gateway: controllers, guards and gates of requests, the answers' own files, the program itself. */
+const HTTP_EDGES = [
+  '\\.controller\\.ts$',
+  '^apps/gateway/src/(http|docs)/',
+  '^apps/gateway/src/access/(signing|limits)/',
+  '^apps/gateway/src/receipts/(receipt-answer|documents/document-query)\\.ts$',
+  '^apps/[^/]+/src/(main|server|stop-(gateway|relay))\\.ts$',
+  '^apps/cash-register/src/local-api/server\\.ts$',
+  '^apps/device-relay/src/links/(link-endpoint|forward-desk)\\.ts$',
+];
 
 module.exports = {
   forbidden: [
-    ...contextRules(),
+    ...HOUSES.flatMap(folderRules),
     {
-      name: 'gateway-has-these-contexts',
-      comment: 'A new folder beside them belongs into one of them.',
+      name: 'only-edges-know-http',
+      comment:
+        'Use cases and workers return results or throw a Problem of libs/problems; what HTTP makes of it is not theirs.',
       severity: 'error',
-      from: { path: '^apps/gateway/src/' },
-      to: {
-        path: '^apps/gateway/src/[^/]+/',
-        pathNot: `^apps/gateway/src/(testing|${CONTEXTS.flat().join('|')})/`,
-      },
+      from: { path: '^apps/', pathNot: [TESTS, ...HTTP_EDGES] },
+      to: { path: '^libs/http/' },
+    },
+    {
+      name: 'libs-know-no-http',
+      severity: 'error',
+      from: { path: '^libs/', pathNot: [TESTS, '^libs/http/'] },
+      to: { path: '^libs/http/' },
     },
     {
       name: 'settings-know-no-context',

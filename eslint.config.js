@@ -20,14 +20,19 @@ const suppressionNeedsReason = {
 
 const counted = { skipBlankLines: true, skipComments: true };
 const inConstructor = 'MethodDefinition[kind="constructor"] > FunctionExpression';
+/** Its parameters are those of the constructor that it calls. */
+const inFactory = 'Property[key.name="useFactory"] > ArrowFunctionExpression';
 
 /** What the syntax alone can show; each entry is one budget or one habit of this repository. */
 const restrictedSyntax = [
   {
-    selector: `:matches(FunctionDeclaration, ArrowFunctionExpression, FunctionExpression)[params.length>4]:not(${inConstructor})`,
+    selector: `:matches(FunctionDeclaration, ArrowFunctionExpression, FunctionExpression)[params.length>4]:not(${inConstructor}, ${inFactory})`,
     message: 'At most four parameters: pass one object.',
   },
-  { selector: `${inConstructor}[params.length>6]`, message: 'At most six collaborators: split the class.' },
+  {
+    selector: `:matches(${inConstructor}, ${inFactory})[params.length>6]`,
+    message: 'At most six collaborators: split the class.',
+  },
   { selector: 'ExportDefaultDeclaration', message: 'No default exports: one name everywhere.' },
 ];
 /** Its cost grows with the square of a run of marks. */
@@ -47,11 +52,25 @@ const environment = {
   'no-restricted-imports': [
     'error',
     {
-      paths: ['process', 'node:process'].map((name) => ({
-        name,
-        importNames: ['env'],
-        message: 'Read it in settings.ts.',
-      })),
+      paths: [
+        ...['process', 'node:process'].map((name) => ({
+          name,
+          importNames: ['env'],
+          message: 'Read it in settings.ts.',
+        })),
+        {
+          name: '#problems',
+          importNames: ['PROBLEMS'],
+          message: 'What HTTP makes of a problem is said in libs/http; elsewhere ask the problem (code, isRefusal).',
+        },
+      ],
+      patterns: [
+        {
+          group: ['@nestjs/common'],
+          importNamePattern: 'Exception$',
+          message: 'Throw a Problem (libs/problems): one place makes the answer.',
+        },
+      ],
     },
   ],
 };
@@ -108,6 +127,8 @@ export default tseslint.config(
   },
   { files: ['**/index.ts'], rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax] } },
   { files: ['apps/*/src/**/settings.ts'], rules: { 'no-restricted-properties': 'off' } },
+  // The place that turns problems into answers.
+  { files: ['libs/http/src/**/*.ts'], rules: { 'no-restricted-imports': 'off' } },
   {
     // A `describe` is a chapter, not a function; answers of HTTP are compared, not typed.
     files: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**/*.ts', 'test/**/*.ts'],

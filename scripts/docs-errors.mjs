@@ -10,9 +10,9 @@ import { pathToFileURL } from 'node:url';
 
 const ROOT = path.join(import.meta.dirname, '..');
 const PAGE = path.join(ROOT, 'docs', 'errors.md');
-const CATALOGUE = path.join(ROOT, 'dist', 'libs', 'runtime', 'src', 'problem-codes.js');
+const CATALOGUE = path.join(ROOT, 'dist', 'libs', 'problems', 'src', 'problem-codes.js');
 
-const INTRODUCTION = `<!-- Generated from libs/http/src/problem-codes.ts by scripts/docs-errors.mjs. Change the catalogue, not this page. -->
+const INTRODUCTION = `<!-- Generated from libs/problems/src/problem-codes.ts by scripts/docs-errors.mjs. Change the catalogue, not this page. -->
 # Problem codes
 
 Every refusal of the API below \`/v1\` is an RFC 9457 document (\`application/problem+json\`):

@@ -1,7 +1,7 @@
 // Promise: what the documents name exists: files, links, sections, npm scripts and problem codes.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { PROBLEMS } from '#http';
+import { PROBLEMS } from '#problems';
 import { renderErrorsPage } from '../../scripts/docs-errors.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -54,6 +54,16 @@ const LINTED: [string, string, string][] = [
     'export const f = (p: { lane: { create: () => void } }): void => p.lane.create();',
     'local/owned-tables',
   ],
+  [
+    'framework-problem.ts',
+    "import { NotFoundException } from '@nestjs/common';\nexport const e = new NotFoundException();",
+    'no-restricted-imports',
+  ],
+  [
+    'status.ts',
+    "import { PROBLEMS } from '#problems';\nexport const s = PROBLEMS.conflict.status;",
+    'no-restricted-imports',
+  ],
   ['non-null.ts', 'export const f = (a?: string): string => a!;', '@typescript-eslint/no-non-null-assertion'],
 ];
 
@@ -145,7 +155,27 @@ const CROSSED: [string, string, string][] = [
     ['programs', 'docs'],
   ]),
   ['apps/gateway/src/http/x.ts', 'apps/gateway/src/gateway.module.ts', 'gateway-context-http'],
-  ['apps/gateway/src/goods/y.ts', 'apps/gateway/src/warehouse/y.ts', 'gateway-has-these-contexts'],
+  ['apps/gateway/src/goods/y.ts', 'apps/gateway/src/warehouse/y.ts', 'gateway-has-these-folders'],
+  ...upwardInRelay([
+    ['emulated', 'devices'],
+    ['events', 'devices'],
+    ['links', 'devices'],
+    ['shares', 'devices'],
+    ['devices', 'copies'],
+    ['copies', 'lanes'],
+    ['lanes', 'tasks'],
+    ['shifts', 'ofd-watch'],
+    ['ofd-watch', 'health'],
+    ['health', 'failover'],
+    ['failover', 'restore'],
+    ['inspection', 'restore'],
+    ['restore', 'failover'],
+  ]),
+  ['apps/device-relay/src/tasks/d.ts', 'apps/device-relay/src/relay.module.ts', 'relay-folder-tasks'],
+  ['apps/device-relay/src/e.ts', 'apps/device-relay/src/cellar/e.ts', 'device-relay-has-these-folders'],
+  ['apps/gateway/src/payments/http.ts', 'libs/http/src/index.ts', 'only-edges-know-http'],
+  ['apps/device-relay/src/lanes/http.ts', 'libs/http/src/index.ts', 'only-edges-know-http'],
+  ['libs/payments/src/http.ts', 'libs/http/src/index.ts', 'libs-know-no-http'],
   ['apps/gateway/src/tokens.ts', 'apps/gateway/src/access/z.ts', 'settings-know-no-context'],
 ];
 
@@ -153,6 +183,11 @@ const CROSSED: [string, string, string][] = [
 function upward(arrows: readonly [string, string][]): [string, string, string][] {
   const file = (context: string, name: string): string => `apps/gateway/src/${context}/${name}.ts`;
   return arrows.map(([from, to]) => [file(from, `to-${to}`), file(to, 'used'), `gateway-context-${from}`]);
+}
+
+function upwardInRelay(arrows: readonly [string, string][]): [string, string, string][] {
+  const file = (folder: string, name: string): string => `apps/device-relay/src/${folder}/${name}.ts`;
+  return arrows.map(([from, to]) => [file(from, `to-${to}`), file(to, 'used'), `relay-folder-${from}`]);
 }
 
 const KEPT: [string, string][] = [

@@ -13,7 +13,7 @@ import {
 } from '../../apps/cash-register/src/testing/register-fixture.js';
 import { sale } from '../../apps/cash-register/src/testing/samples.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
-import { holdAfterRestore } from '../../apps/device-relay/src/lanes/hold-after-restore.js';
+import { holdAfterRestore } from '../../apps/device-relay/src/copies/hold-after-restore.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { NO_LINKS } from '../../apps/device-relay/src/lanes/testing/register-answers.js';
 import { CompareRegisters } from '../../apps/device-relay/src/restore/compare-registers.js';
@@ -53,12 +53,10 @@ beforeEach(async () => {
   rung = [];
   compare = new CompareRegisters(
     new RestoreChecksRepository(rows.prisma),
-    {
-      lanes: rows.ours,
-      registers: connections,
-      notices: { notify: () => undefined },
-      ring: (id) => void rung.push(id),
-    },
+    rows.ours,
+    connections,
+    { notify: () => undefined },
+    (id) => void rung.push(id),
     logger,
   );
 });

@@ -8,7 +8,7 @@ import { NestFactory } from '@nestjs/core';
 import { buildVerificationLink, tashkentCompact } from '#fiscal-domain';
 import { createLogger, NestLogger, newId } from '#runtime';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
-import { holdAfterRestore } from '../../apps/device-relay/src/lanes/hold-after-restore.js';
+import { holdAfterRestore } from '../../apps/device-relay/src/copies/hold-after-restore.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
 import { VerifyAuditTrail } from '../../apps/gateway/src/audit/verify-audit-trail.js';
 import { Cli } from '../../apps/gateway/src/programs/cli/cli.js';

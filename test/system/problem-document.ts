@@ -1,4 +1,4 @@
-import { PROBLEMS, isProblemCode } from '#http';
+import { PROBLEMS, isProblemCode } from '#problems';
 import type { RawAnswer } from './raw-http.js';
 
 /** What a refusal must say; `faults` are its errors as "pointer code", all of them and no others. */

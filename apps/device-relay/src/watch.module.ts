@@ -26,8 +26,6 @@ import { joinWatch, type Watch } from './watch.js';
 
 const WATCH = Symbol('watch');
 const ROUNDS = Symbol('rounds');
-type HoldDependencies = [LaneRepository, AdvisoryLaneLocks, RegisterConnections, LaneBell];
-type WatchDependencies = [RelaySettings, PrismaService, HoldLane, RegisterConnections, LaneBell, Logger];
 
 /** The watch over the fleet: health, shifts, delivery to the OFD, failover (docs/watch.md). */
 @Module({
@@ -36,13 +34,20 @@ type WatchDependencies = [RelaySettings, PrismaService, HoldLane, RegisterConnec
     {
       provide: HoldLane,
       inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, LaneBell],
-      useFactory: (...[lanes, locks, registers, bell]: HoldDependencies) =>
+      useFactory: (lanes: LaneRepository, locks: AdvisoryLaneLocks, registers: RegisterConnections, bell: LaneBell) =>
         new HoldLane(lanes, locks, registers, (deviceId) => bell.ring(deviceId), delay),
     },
     {
       provide: WATCH,
       inject: [SETTINGS_TOKEN, PrismaService, HoldLane, RegisterConnections, LaneBell, LOGGER],
-      useFactory: (...[settings, prisma, lanes, registers, bell, logger]: WatchDependencies) => {
+      useFactory: (
+        settings: RelaySettings,
+        prisma: PrismaService,
+        lanes: HoldLane,
+        registers: RegisterConnections,
+        bell: LaneBell,
+        logger: Logger,
+      ) => {
         const ring = (deviceId: string): void => bell.ring(deviceId);
         const world = { prisma, now: databaseNow, lanes, registers, ring };
         return joinWatch(world, watchSettingsOf(settings), { clock: systemClock, logger, random: Math.random });

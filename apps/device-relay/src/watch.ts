@@ -7,7 +7,7 @@ import { HealthPoller } from './health/health-poller.js';
 import { HealthRepository } from './health/health.repository.js';
 import { PollDevice } from './health/poll-device.js';
 import type { HoldLane } from './lanes/hold-lane.js';
-import type { Registers } from './lanes/ports.js';
+import type { Registers } from './devices/register.js';
 import { OfdWatch } from './ofd-watch/ofd-watch.js';
 import { OfdRepository } from './ofd-watch/ofd.repository.js';
 import { ResendUnsent } from './ofd-watch/resend-unsent.js';
@@ -55,15 +55,15 @@ const RESENDS = 50;
 /** Joins the parts of the watch; the one place that knows them all. */
 export function joinWatch(world: WatchWorld, settings: WatchSettings, tools: WatchTools): Watch {
   const { prisma, now, lanes, registers, ring } = world;
-  const { logger, random } = tools;
+  const { clock, logger, random } = tools;
   const shifts = new ShiftRepository(prisma, now);
   const receipts = new OfdRepository(prisma, now);
   const pollSettings = { everyMs: settings.pollEveryMs, closeAt: settings.closeAt };
-  const pollDevice = new PollDevice(registers, shifts, receipts, pollSettings, tools);
+  const pollDevice = new PollDevice(registers, shifts, receipts, pollSettings, clock, random);
   const pollOptions = { concurrency: settings.pollConcurrency, ring };
   const poller = new HealthPoller(new HealthRepository(prisma, now), pollDevice, pollOptions, logger);
   const closer = new CloseShift(lanes, shifts, logger);
-  const resender = new ResendUnsent(lanes, receipts, shifts, { everyMs: settings.resendEveryMs }, { logger, random });
+  const resender = new ResendUnsent(lanes, receipts, shifts, { everyMs: settings.resendEveryMs }, random, logger);
   return {
     poller,
     keeper: new ShiftKeeper(shifts, closer, poller, { concurrency: CLOSES }, logger),

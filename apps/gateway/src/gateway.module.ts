@@ -19,8 +19,6 @@ import { LOGGER, SETTINGS_TOKEN } from './tokens.js';
 /** A receipt that is not written by then: the gateway does not accept, whatever else it can do. */
 const STUCK_MS = 5_000;
 
-type Readied = [SalesDatabase, LaneBell, AcceptReceipts, SettledReceipts];
-
 @Global()
 @Module({})
 export class GatewayModule implements OnApplicationShutdown {
@@ -42,7 +40,12 @@ export class GatewayModule implements OnApplicationShutdown {
         HealthModule.register({
           imports: [ReceiptsModule],
           inject: [SalesDatabase, LaneBell, AcceptReceipts, SettledReceipts],
-          useFactory: (...[database, bell, accepting, settled]: Readied) => [
+          useFactory: (
+            database: SalesDatabase,
+            bell: LaneBell,
+            accepting: AcceptReceipts,
+            settled: SettledReceipts,
+          ) => [
             { name: 'database', check: () => database.$queryRaw`SELECT 1` },
             {
               name: 'accepting',

@@ -11,6 +11,7 @@ export {
 } from './channels.js';
 export { ChannelListener, type ChannelListenerOptions } from './channel-listener.js';
 export { Freshness } from './freshness.js';
+export { NotifiedCache, type NotifiedCacheOptions } from './notified-cache.js';
 export { JobDatabase, ReportDatabase, SalesDatabase } from './databases.js';
 export type { DeviceReading, DeviceShiftReading } from './device-reading.js';
 export {

@@ -1,10 +1,10 @@
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { jsonFault, MAX_ENTRIES, MAX_FIELDS, MAX_JSON_DEPTH, type JsonFault } from './json-bounds.js';
-import { inNfc, mayNeedNfc } from './nfc.js';
-import { Problem } from './problem.js';
+import { Problem } from '#problems';
+import { inNfc, MAX_ENTRIES, MAX_FIELDS, mayNeedNfc } from '#shapes';
+import { jsonFault, MAX_JSON_DEPTH, type JsonFault } from './json-bounds.js';
 import { FILE_MEDIA_TYPES } from './route-config.js';
-import { EMPTY_BODY } from './validation-problem.js';
+import { EMPTY_BODY } from './body-validation.pipe.js';
 
 const FORM_MEDIA_TYPE = 'application/x-www-form-urlencoded';
 export const FORM_LIMIT_BYTES = 16 * 1024;

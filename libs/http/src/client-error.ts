@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { newId } from '#runtime';
-import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
+import { Problem } from '#problems';
+import { headersOf, PROBLEM_MEDIA_TYPE, problemDocument, statusOf } from './problem-answer.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 
 /**
@@ -15,15 +16,16 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   }
   const problem = problemOfClientError(error.code);
   const requestId = newId('req');
-  const body = JSON.stringify(problem.toDocument(requestId));
+  const body = JSON.stringify(problemDocument(problem, requestId));
+  const status = statusOf(problem);
   const head = [
-    `HTTP/1.1 ${String(problem.status)} ${REASONS[problem.status] ?? 'Error'}`,
+    `HTTP/1.1 ${String(status)} ${REASONS[status] ?? 'Error'}`,
     `content-type: ${PROBLEM_MEDIA_TYPE}`,
     `content-length: ${String(Buffer.byteLength(body))}`,
     `${REQUEST_ID_HEADER}: ${requestId}`,
     'cache-control: no-store',
     'connection: close',
-    ...Object.entries(problem.headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(headersOf(problem)).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
   // A peer that goes on sending must not keep the socket: end() alone waits for it.

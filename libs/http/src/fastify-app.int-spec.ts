@@ -10,7 +10,8 @@ import { createFastifyNestApp, stopFastifyNestApp, type HttpAppOptions } from '.
 import { HealthModule } from '#runtime';
 import { createLogger } from '#runtime';
 import { Metrics, MetricsModule } from '#runtime';
-import { Problem, type ProblemDocument } from './problem.js';
+import { Problem } from '#problems';
+import type { ProblemDocument } from './problem-answer.js';
 import { AcceptsForm } from './route-config.js';
 
 class Sum {

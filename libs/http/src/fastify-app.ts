@@ -4,12 +4,14 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addBodyParsers, FORM_LIMIT_BYTES } from './body-parsers.js';
 import type { Cidr } from '#outgoing';
+import { BodyValidationPipe } from './body-validation.pipe.js';
 import { answerClientError } from './client-error.js';
 import { NestLogger, type Logger } from '#runtime';
 import type { Metrics } from '#runtime';
 import { noRouteProblem, ProblemFilter, sendProblem } from './problem-filter.js';
-import { problemOf } from './problem-of.js';
-import { Problem } from './problem.js';
+import { httpProblemOf } from './problem-of.js';
+import { Problem } from '#problems';
+import { HttpProblem } from './problem-answer.js';
 import { closePromptly } from './prompt-closing.js';
 import { hasSeveralHosts } from './raw-headers.js';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
@@ -17,7 +19,6 @@ import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
 import { refuseTinyChunks } from './tiny-chunks.js';
 import { leaveUnreadBodies } from './unread-bodies.js';
-import { BodyValidationPipe } from './validation-problem.js';
 
 export interface HttpAppOptions {
   logger: Logger;
@@ -89,7 +90,7 @@ function createAdapter(options: HttpAppOptions): FastifyAdapter {
     // The router's own refusals (broken escape in the path) come before any hook or filter.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       void reply.headers(SECURITY_HEADERS);
-      sendProblem(reply, problemOf(error), request.id);
+      sendProblem(reply, httpProblemOf(error), request.id);
     },
     forceCloseConnections: 'idle',
     // Answered as a problem by our own hook.
@@ -142,8 +143,8 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
 
 /** A compressed body would not parse and could hide its size: refused by name instead of as broken JSON. */
 function refuseEncoding(request: FastifyRequest, reply: FastifyReply): void {
-  const problem = new Problem('unsupported_media_type', 'Send the body without Content-Encoding.', {
-    headers: { 'accept-encoding': 'identity' },
+  const problem = new HttpProblem('unsupported_media_type', 'Send the body without Content-Encoding.', {
+    'accept-encoding': 'identity',
   });
   sendProblem(reply, problem, request.id);
 }

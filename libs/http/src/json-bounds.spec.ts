@@ -1,6 +1,7 @@
 // Promise: a body that costs more to parse than its length says is refused before it is parsed, and no other.
 import fc from 'fast-check';
-import { jsonFault, MAX_ENTRIES, MAX_FIELDS, MAX_JSON_DEPTH } from './json-bounds.js';
+import { MAX_ENTRIES, MAX_FIELDS } from '#shapes';
+import { jsonFault, MAX_JSON_DEPTH } from './json-bounds.js';
 
 const faultOf = (json: string): string | null => jsonFault(Buffer.from(json))?.kind ?? null;
 const list = (count: number, entry: string): string => `[${Array<string>(count).fill(entry).join(',')}]`;

@@ -1,3 +1,4 @@
+import { MAX_ENTRIES, MAX_FIELDS } from '#shapes';
 import {
   CLOSING_BRACE,
   CLOSING_BRACKET,
@@ -11,10 +12,6 @@ import {
 
 /** Deeper than any body of this API; where a body's own rules are reached, they refuse from 16 levels on, with a pointer. */
 export const MAX_JSON_DEPTH = 64;
-/** More than any list of this API takes: each entry costs a check, and some checks compare all entries with each other. */
-export const MAX_ENTRIES = 1_000;
-/** More than any object of this API has. Beyond it the work of class-transformer grows with the square of their number. */
-export const MAX_FIELDS = 64;
 /** A value of a real body takes more bytes than this, with its name and its comma. */
 const BYTES_PER_VALUE = 4;
 /** So many values may stand in a small body, however short they are. */

@@ -1,8 +1,7 @@
 // Promise: a problem is described in the language that the caller asked for, and in English when it asked for none we have.
-import { LANGUAGES, preferredLanguage } from './language.js';
-import { PROBLEMS } from './problem-codes.js';
-import { textOfProblem } from './problem-texts.js';
-import { Problem } from './problem.js';
+import { LANGUAGES, Problem, PROBLEMS, textOfProblem } from '#problems';
+import { preferredLanguage } from './language.js';
+import { problemDocument } from './problem-answer.js';
 
 test.each([
   [undefined, 'en'],
@@ -32,7 +31,7 @@ test('details are translated, codes and pointers stay; what has no words of its 
     { pointer: '/items/0/spic', code: 'E-013', detail: 'spic is unknown' },
     { pointer: '/x', code: 'unknown_field', detail: 'x is not a known field' },
   ]);
-  expect(problem.toDocument('r', 'ru')).toMatchObject({
+  expect(problemDocument(problem, 'r', 'ru')).toMatchObject({
     code: 'E-013',
     detail: expect.stringMatching(/ИКПУ.*\(и ещё 1/),
     errors: [
@@ -40,7 +39,7 @@ test('details are translated, codes and pointers stay; what has no words of its 
       { detail: 'x is not a known field' },
     ],
   });
-  expect(problem.toDocument('r').detail).toBe('spic is unknown (and 1 more, see errors)');
+  expect(problemDocument(problem, 'r').detail).toBe('spic is unknown (and 1 more, see errors)');
   const named = new Problem('E-013', 'The cash register refused receipt rcp_1.', { errors: problem.errors });
-  expect(named.toDocument('r', 'uz').detail).toBe('The cash register refused receipt rcp_1.');
+  expect(problemDocument(named, 'r', 'uz').detail).toBe('The cash register refused receipt rcp_1.');
 });

@@ -1,5 +1,4 @@
-export const LANGUAGES = ['en', 'ru', 'uz'] as const;
-export type Language = (typeof LANGUAGES)[number];
+import { LANGUAGES, type Language } from '#problems';
 
 /** Longer headers are no real preference. */
 const MAX_LENGTH = 500;

@@ -2,8 +2,9 @@ import { Catch, NotFoundException, type ArgumentsHost, type ExceptionFilter } fr
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { preferredLanguage } from './language.js';
 import type { Logger } from '#runtime';
-import { problemOf } from './problem-of.js';
-import { PROBLEM_MEDIA_TYPE, Problem } from './problem.js';
+import { httpProblemOf } from './problem-of.js';
+import { Problem } from '#problems';
+import { headersOf, HttpProblem, PROBLEM_MEDIA_TYPE, problemDocument, statusOf } from './problem-answer.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
 
 /** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
@@ -27,7 +28,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   private problemFor(error: unknown, request: FastifyRequest): Problem {
     // Handlers throw Problem('not_found'); Nest's own exception means that no route fits.
-    if (!(error instanceof NotFoundException)) return problemOf(error);
+    if (!(error instanceof NotFoundException)) return httpProblemOf(error);
     return noRouteProblem(this.allowedMethods(request.url));
   }
 
@@ -38,7 +39,7 @@ export class ProblemFilter implements ExceptionFilter {
       route: request.routeOptions.url,
       code: problem.code,
     };
-    if (problem.status >= 500) this.logger.error({ ...fields, err: error }, 'request failed');
+    if (!problem.isRefusal) this.logger.error({ ...fields, err: error }, 'request failed');
     else this.logger.debug({ ...fields, detail: problem.detail }, 'request refused');
   }
 }
@@ -47,14 +48,16 @@ export class ProblemFilter implements ExceptionFilter {
 export function noRouteProblem(methods: readonly string[]): Problem {
   if (methods.length === 0) return new Problem('not_found', 'There is no such path.');
   const allow = methods.join(', ');
-  return new Problem('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } });
+  return new HttpProblem('method_not_allowed', `This path answers ${allow}.`, { allow });
 }
 
 /** Answers with the problem; also for places that run before Nest's filters. */
 export function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): void {
   void reply
-    .status(problem.status)
-    .headers({ ...problem.headers, [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })
+    .status(statusOf(problem))
+    .headers({ ...headersOf(problem), [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })
     .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(problem.toDocument(requestId, preferredLanguage(reply.request.headers['accept-language']))));
+    .send(
+      JSON.stringify(problemDocument(problem, requestId, preferredLanguage(reply.request.headers['accept-language']))),
+    );
 }

@@ -1,6 +1,7 @@
 // Promise: a lost PostgreSQL is distinguished from a fault of ours or of the caller, whichever layer reports it.
 import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from '#runtime';
-import { problemOf } from '#http';
+import { statusOf } from './problem-answer.js';
+import { httpProblemOf } from './problem-of.js';
 
 const withName = (name: string): Error => Object.assign(new Error('x'), { name });
 const withCode = (code: string, more: object = {}): Error => Object.assign(new Error('x'), { code, ...more });
@@ -62,8 +63,8 @@ test.each([
   ],
 ])('busy: %s, to be asked again, and no fault of ours', (_name, error) => {
   expect([isDatabaseBusy(error), isDatabaseUnavailable(error)]).toEqual([true, false]);
-  const { status, code } = problemOf(error);
-  expect([status, code]).toEqual([503, 'service_unavailable']);
+  const problem = httpProblemOf(error);
+  expect([statusOf(problem), problem.code]).toEqual([503, 'service_unavailable']);
 });
 
 test.each([

@@ -1,7 +1,5 @@
 import { HttpException } from '@nestjs/common';
-import { isDatabaseBusy, isDatabaseUnavailable } from '#runtime';
-import type { ProblemCode } from './problem-codes.js';
-import { Problem } from './problem.js';
+import { Problem, problemOf, type ProblemCode } from '#problems';
 import { isError } from '#runtime';
 
 /** The framework's errors by their own code: more exact than the status. */
@@ -39,28 +37,14 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
   503: 'service_unavailable',
 };
 
-/** Any thrown value as the problem that the caller sees. What is not recognised is `internal` and says nothing more. */
-export function problemOf(error: unknown): Problem {
+/** Any thrown value as the problem that is answered: the framework's errors by their own code, everything else by what it is. */
+export function httpProblemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (isDatabaseUnavailable(error)) {
-    return new Problem(
-      'database_unavailable',
-      'The database cannot be reached; nothing is known to have been stored.',
-      {
-        cause: error,
-      },
-    );
-  }
-  if (isDatabaseBusy(error)) {
-    return new Problem('service_unavailable', 'The database is busy; nothing is known to have been stored.', {
-      cause: error,
-    });
-  }
   const framework = frameworkCode(error) ?? frameworkCode(isError(error) ? error.cause : undefined);
   const known = framework === undefined ? undefined : BY_FASTIFY_CODE[framework];
   if (known) return new Problem(known.code, known.detail, { cause: error });
   const status = statusOf(error);
-  if (status === undefined) return new Problem('internal', undefined, { cause: error });
+  if (status === undefined) return problemOf(error);
   return new Problem(BY_STATUS[status] ?? (status < 500 ? 'malformed_request' : 'internal'), undefined, {
     cause: error,
   });

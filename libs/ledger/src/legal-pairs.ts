@@ -20,14 +20,10 @@ export interface LegalPairs {
 export const LEGAL_PAIRS: readonly LegalPairs[] = [
   { table: 'receipts', column: 'status', states: RECEIPT_STATUSES, pairs: pairsOf(RECEIPT_MOVES) },
   { table: 'attempts', column: 'state', states: ATTEMPT_STATES, pairs: pairsOf(ATTEMPT_MOVES) },
-  { table: 'payments', column: 'state', states: PAYMENT_STATES, pairs: pairsOfPayments() },
+  { table: 'payments', column: 'state', states: PAYMENT_STATES, pairs: pairsOf(PAYMENT_MOVES) },
   { table: 'payment_refunds', column: 'state', states: PAYMENT_REFUND_STATES, pairs: pairsOf(PAYMENT_REFUND_MOVES) },
 ];
 
-function pairsOf(moves: readonly Move<string>[]): (readonly [string, string])[] {
+function pairsOf(moves: readonly Pick<Move<string>, 'from' | 'to'>[]): (readonly [string, string])[] {
   return moves.map(({ from, to }) => [from, to] as const);
-}
-
-function pairsOfPayments(): (readonly [string, string])[] {
-  return PAYMENT_STATES.flatMap((from) => PAYMENT_MOVES[from].map((to) => [from, to] as const));
 }

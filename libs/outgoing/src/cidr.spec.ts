@@ -1,5 +1,4 @@
 // Promise: an address list lets in exactly the networks that it names, for IPv4, IPv6 and IPv4 seen through IPv6.
-import { BlockList } from 'node:net';
 import fc from 'fast-check';
 import { addressGroup, CidrSet, parseCidr, type Cidr } from './cidr.js';
 
@@ -39,27 +38,25 @@ test('contains what lies within and nothing else', () => {
 });
 
 /** Network and address share so many bits that both answers come often. */
-test('says of any address what node:net says', () => {
+test('says of any address what its first bits say', () => {
   const bits = (width: number) => fc.bigInt({ min: 0n, max: (1n << BigInt(width)) - 1n });
   const four = (value: bigint): string => [24n, 16n, 8n, 0n].map((shift) => String((value >> shift) & 255n)).join('.');
   const six = (value: bigint): string =>
     [7n, 6n, 5n, 4n, 3n, 2n, 1n, 0n].map((at) => ((value >> (at * 16n)) & 0xffffn).toString(16)).join(':');
   const answers = new Set<boolean>();
-  for (const { family, width, text } of [
-    { family: 'ipv4' as const, width: 32, text: four },
-    { family: 'ipv6' as const, width: 128, text: six },
+  for (const { width, text } of [
+    { width: 32, text: four },
+    { width: 128, text: six },
   ]) {
     // Of IPv6 what is handed out: what carries IPv4 is judged as that.
-    const highest = family === 'ipv6' ? 2n << 124n : 0n;
+    const highest = width === 128 ? 2n << 124n : 0n;
     fc.assert(
       fc.property(bits(width - 4), fc.integer({ min: 4, max: width }), fc.nat(width - 4), (value, prefix, flipped) => {
         const network = ((highest | value) >> BigInt(width - prefix)) << BigInt(width - prefix);
-        const address = text((highest | value) ^ (1n << BigInt(flipped)));
-        const list = new BlockList();
-        list.addSubnet(text(network), prefix, family);
-        const expected = list.check(address, family);
+        const address = (highest | value) ^ (1n << BigInt(flipped));
+        const expected = address >> BigInt(width - prefix) === network >> BigInt(width - prefix);
         answers.add(expected);
-        expect(new CidrSet([cidr(`${text(network)}/${prefix}`)]).contains(address)).toBe(expected);
+        expect(new CidrSet([cidr(`${text(network)}/${prefix}`)]).contains(text(address))).toBe(expected);
       }),
       { numRuns: 1_000 },
     );

@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 
@@ -50,49 +50,30 @@ export function addressGroup(address: string): string | null {
   return carriesIpv4(bits) ? dottedIpv4(bits) : `${(bits >> 64n).toString(16)}::/64`;
 }
 
-/** The first and the last address of a network, as numbers. */
-interface Range {
-  first: bigint;
-  last: bigint;
-}
-
 /**
  * A set of networks that answers whether an address lies within. Anything that is not an address is outside. An IPv4 address
  * within an IPv6 one (`::ffff:0:0/96`, and NAT64's `64:ff9b::/96`, RFC 6052) is judged as the IPv4 address that it leads to.
  */
 export class CidrSet {
-  private readonly ranges: Readonly<Record<IpFamily, readonly Range[]>>;
+  private readonly networks = new BlockList();
 
   constructor(cidrs: readonly Cidr[]) {
-    const rangesOf = (wanted: IpFamily): Range[] => cidrs.filter(({ family }) => family === wanted).map(rangeOf);
-    this.ranges = { ipv4: rangesOf('ipv4'), ipv6: rangesOf('ipv6') };
+    for (const { address, prefix, family } of cidrs) this.networks.addSubnet(address, prefix, family);
   }
 
   contains(address: string): boolean {
     const version = isIP(address);
     if (version === 0 || address.includes('%')) return false;
+    if (version === 4) return this.networks.check(address, 'ipv4');
     const bits = addressBits(address);
-    if (version === 4) return isWithin(this.ranges.ipv4, bits);
-    return carriesIpv4(bits) ? isWithin(this.ranges.ipv4, bits & IPV4_BITS) : isWithin(this.ranges.ipv6, bits);
+    return carriesIpv4(bits) ? this.networks.check(dottedIpv4(bits), 'ipv4') : this.networks.check(address, 'ipv6');
   }
-}
-
-function rangeOf({ address, prefix, family }: Cidr): Range {
-  const first = addressBits(address);
-  const size = 1n << BigInt((family === 'ipv4' ? 32 : 128) - prefix);
-  return { first, last: first + size - 1n };
-}
-
-function isWithin(ranges: readonly Range[], bits: bigint): boolean {
-  return ranges.some(({ first, last }) => bits >= first && bits <= last);
 }
 
 /** `::ffff:0:0/96` without its last 32 bits. */
 const MAPPED = 0xffffn;
 /** It, and `64:ff9b::/96`. */
 const IPV4_CARRIERS: readonly bigint[] = [MAPPED, 0x0064ff9bn << 64n];
-
-const IPV4_BITS = 0xffff_ffffn;
 
 function carriesIpv4(bits: bigint): boolean {
   return IPV4_CARRIERS.includes(bits >> 32n);

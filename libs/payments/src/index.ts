@@ -96,6 +96,8 @@ export {
   isWithoutMoney,
   PAYMENT_MOVES,
   PAYMENT_STATES,
+  type PaymentMove,
+  type PaymentMover,
   type PaymentState,
 } from './saga/payment-state.js';
 export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';

@@ -11,7 +11,7 @@ export function readPackage() {
 
 /** @returns {Promise<string[]>} */
 export async function readProblemCodes() {
-  const { PROBLEMS } = await built('libs/http/src/problem-codes.js');
+  const { PROBLEMS } = await built('libs/problems/src/problem-codes.js');
   return Object.keys(PROBLEMS).sort();
 }
 

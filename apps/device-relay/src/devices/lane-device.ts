@@ -1,6 +1,6 @@
 import { Prisma } from '#database';
 import { announcesExtensions, knownFiscalFields, readProfile } from '#fiscal-domain';
-import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
+import type { DeviceStateName, LaneDevice } from './register.js';
 
 /** Columns of `devices` that every query for a device to be called reads. */
 export interface LaneDeviceRow {

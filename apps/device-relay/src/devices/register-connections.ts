@@ -4,7 +4,7 @@ import { apiKeyOwner } from '#database';
 import { HttpTransport, LocalApiClient, type LocalApiTransport, type Opening, type TransportRequest } from '#local-api';
 import { type OutgoingGuard } from '#outgoing';
 import { open, type Keyring } from '#secrets';
-import type { LaneDevice, Registers } from '../lanes/ports.js';
+import type { LaneDevice, Registers } from './register.js';
 
 /** Clients kept: all devices that one relay polls. An idle one holds no socket; one pushed out is made anew. */
 const MAX_CLIENTS = 12_000;

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import { createLogger } from '#runtime';
 import { createTestDatabase, earlierTransactionsEnded, type TestDatabase } from '#database/testing';
-import { holdAfterRestore } from '../lanes/hold-after-restore.js';
+import { holdAfterRestore } from '../copies/hold-after-restore.js';
 import { RenumberEvents } from './renumber-events.js';
 
 const COPIED = 1_000;

@@ -1,6 +1,6 @@
 import type { DeviceReading } from '#database';
 import { OFD_ALARM_MS, OFD_FUSE_MS, OFD_WARNING_MS, SHIFT_MS } from '#fiscal-domain';
-import type { DeviceStateName } from '../lanes/ports.js';
+import type { DeviceStateName } from '../devices/register.js';
 
 /** What one poll found out. */
 export type Observation =

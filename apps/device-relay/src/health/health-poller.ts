@@ -1,5 +1,5 @@
 import type { Logger } from '#runtime';
-import { later, Places, SILENT_AFTER_MS, type Place } from '../places.js';
+import { later, Places, SILENT_AFTER_MS, type Place } from '../shares/places.js';
 import type { ClaimedPoll, HealthRepository, PollOutcome, PollWritten } from './health.repository.js';
 import type { PollDevice, PollOptions } from './poll-device.js';
 

@@ -4,7 +4,7 @@ import { insertEvents, wakeLanes } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
-import type { DeviceStateName, LaneDevice } from '../lanes/ports.js';
+import type { DeviceStateName, LaneDevice } from '../devices/register.js';
 import type { KnownState } from './device-state.js';
 
 /** A device that this relay polls now. */

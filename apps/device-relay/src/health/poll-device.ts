@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import type { DeviceBusiness, DeviceReading } from '#database';
 import { parseTashkentTime, type CurrentZReport, type ZReportStats } from '#fiscal-domain';
-import type { Clock, Logger } from '#runtime';
-import type { DeviceStateName, Register, Registers } from '../lanes/ports.js';
+import type { Clock } from '#runtime';
+import type { DeviceStateName, Register, Registers } from '../devices/register.js';
 import type { OfdRepository } from '../ofd-watch/ofd.repository.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
-import { closeDueMs, readingFrom, timeOfClose, type ReadingParts } from './device-reading.js';
+import { closeDueMs, readingFrom, timeOfClose, type ReadingParts } from '../devices/device-reading.js';
 import { decideState, SILENT_POLLS, type Observation } from './device-state.js';
 import type { ClaimedPoll, PollOutcome } from './health.repository.js';
-import { pollRegister, type RegisterPoll } from './poll-register.js';
+import { pollRegister, type RegisterPoll } from '../devices/poll-register.js';
 
 export interface PollOptions {
   /** A person asked: what cannot be seen counts as mended. */
@@ -40,7 +40,8 @@ export class PollDevice {
     private readonly shifts: ShiftRepository,
     private readonly ofd: OfdRepository,
     private readonly settings: { everyMs: number; closeAt: string },
-    private readonly tools: { clock: Clock; logger: Logger; random: () => number },
+    private readonly clock: Clock,
+    private readonly random: () => number,
   ) {}
 
   async poll(claimed: ClaimedPoll, options: PollOptions = {}): Promise<PollOutcome> {
@@ -87,7 +88,7 @@ export class PollDevice {
   private nextMs(failures: number): number {
     const doubtful = failures > 0 && failures < SILENT_POLLS;
     const factor = doubtful ? DOUBT_FACTOR : failures > LONG_SILENCE ? LONG_SILENCE_FACTOR : 1;
-    return Math.round(this.settings.everyMs * factor * (1 - JITTER + 2 * JITTER * this.tools.random()));
+    return Math.round(this.settings.everyMs * factor * (1 - JITTER + 2 * JITTER * this.random()));
   }
 
   /** Two more calls, only when something may have moved. */
@@ -97,7 +98,7 @@ export class PollDevice {
     { polled, options }: { polled: Extract<RegisterPoll, { kind: 'seen' }>; options: PollOptions },
   ): Promise<{ previous: DeviceReading | null; shift: ReadingParts['shift'] }> {
     const { reading: previous, device } = claimed;
-    const now = this.tools.clock.monotonicMs();
+    const now = this.clock.monotonicMs();
     const readAt = this.shiftReadAt.get(device.id);
     const mayHaveMoved =
       previous?.receiptSeq !== polled.info.currentReceiptSeq ||
@@ -152,8 +153,8 @@ export class PollDevice {
 
   /** Seldom, and spread over the day, also after a restart of a relay. */
   private async readBusiness({ device, hasBusiness }: ClaimedPoll, register: Register): Promise<DeviceBusiness | null> {
-    const now = this.tools.clock.monotonicMs();
-    const readAt = this.businessReadAt.get(device.id) ?? now - this.tools.random() * BUSINESS_EVERY_MS;
+    const now = this.clock.monotonicMs();
+    const readAt = this.businessReadAt.get(device.id) ?? now - this.random() * BUSINESS_EVERY_MS;
     this.businessReadAt.set(device.id, readAt);
     if (hasBusiness && now - readAt < BUSINESS_EVERY_MS) return null;
     const [business, branch] = [await register.business(), await register.branch()];

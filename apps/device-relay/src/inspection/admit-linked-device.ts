@@ -1,6 +1,6 @@
 import type { DeviceIntroduction } from '#database';
 import type { Logger } from '#runtime';
-import type { DeviceStateName } from '../lanes/ports.js';
+import type { DeviceStateName } from '../devices/register.js';
 import type { InspectDevice, Inspection } from './inspect-device.js';
 import type { InspectionRepository } from './inspection.repository.js';
 

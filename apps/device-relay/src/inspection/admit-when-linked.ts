@@ -1,16 +1,14 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { Logger } from '#runtime';
 import { Links } from '../links/links.js';
-import { LOGGER } from '../tokens.js';
 import { AdmitLinkedDevice } from './admit-linked-device.js';
 
 /** A register that dials in and was never known is asked who it is, and may sell from then on. */
-@Injectable()
 export class AdmitWhenLinked implements OnApplicationBootstrap {
   constructor(
     private readonly links: Links,
     private readonly admit: AdmitLinkedDevice,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {

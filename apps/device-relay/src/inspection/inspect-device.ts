@@ -1,8 +1,8 @@
 import type { DeviceBusiness, DeviceIntroduction, DeviceTaskResult, InspectParams } from '#database';
 import type { FmInfo, LocalBranch, LocalBusiness, LocalStatus } from '#fiscal-domain';
-import { readingFrom } from '../health/device-reading.js';
-import { readRegisterHeaders } from '../health/register-headers.js';
-import type { CallAnswer, LaneDevice, Register } from '../lanes/ports.js';
+import { readingFrom } from '../devices/device-reading.js';
+import { readRegisterHeaders } from '../devices/register-headers.js';
+import type { CallAnswer, LaneDevice, Register } from '../devices/register.js';
 import type { DeviceToInspect, InspectionRepository } from './inspection.repository.js';
 
 /** A register that can be asked whom it belongs to. */

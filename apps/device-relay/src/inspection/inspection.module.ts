@@ -36,7 +36,11 @@ import { InspectionRepository } from './inspection.repository.js';
       useFactory: (inspector: InspectDevice, rows: InspectionRepository, logger: Logger) =>
         new AdmitLinkedDevice(inspector, rows, logger),
     },
-    AdmitWhenLinked,
+    {
+      provide: AdmitWhenLinked,
+      inject: [Links, AdmitLinkedDevice, LOGGER],
+      useFactory: (links: Links, admit: AdmitLinkedDevice, logger: Logger) => new AdmitWhenLinked(links, admit, logger),
+    },
   ],
   exports: [AdmitLinkedDevice],
 })

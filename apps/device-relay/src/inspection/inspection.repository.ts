@@ -2,7 +2,7 @@ import { isUniqueViolation, type DeviceIntroduction, type PrismaService } from '
 import { claimedElsewhereReason, claimTerminal, contestTerminal, deviceEvents, settleFirstWhereProven } from '#ledger';
 import { newId } from '#runtime';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
-import type { LaneDevice } from '../lanes/ports.js';
+import type { LaneDevice } from '../devices/register.js';
 
 /** A device before it is asked who it is. */
 export interface DeviceToInspect {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type pg from 'pg';
 import {
   HOLD_OF_ALL_LANES,
@@ -88,7 +88,6 @@ class Session {
  * A paused process keeps its locks, a dead one frees them at once, a lost host after eleven seconds (keepalives of the
  * server's side). Advisory locks are re-entrant within a session, so the process also keeps its own set.
  */
-@Injectable()
 export class AdvisoryLaneLocks implements LaneLocks, OnApplicationBootstrap, OnApplicationShutdown {
   private readonly inHand = new Set<number>();
   private session: Session | null = null;

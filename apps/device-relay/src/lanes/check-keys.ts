@@ -1,5 +1,5 @@
 import type { Baseline } from '#fiscal-domain';
-import { checkRegister } from './check-register.js';
+import { checkRegister } from '../devices/check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 

@@ -7,7 +7,8 @@ import {
   type LocalReceiptRequest,
   type Rejection,
 } from '#fiscal-domain';
-import type { LaneDevice, WaitingReceipt } from './ports.js';
+import type { LaneDevice } from '../devices/register.js';
+import type { WaitingReceipt } from './ports.js';
 
 export type ComposedRequest =
   | { kind: 'composed'; bytes: Buffer }

@@ -1,15 +1,12 @@
-import { sameReading } from '#fiscal-domain';
-import type { Clock } from '#runtime';
-import { takenBy } from '../devices/lane-device.js';
-import { asideWhileSilent, type PlaceInUse } from '../places.js';
-import { checkRegister } from './check-register.js';
-import { UNKNOWN_BASELINE, type LaneInHand, type Step } from './lane-in-hand.js';
-import type { LaneSetbacks } from './lane-setbacks.js';
-import type { DeviceStateName, LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore, Registers } from './ports.js';
+import { asideWhileSilent, type PlaceInUse } from '../shares/places.js';
+import { UNKNOWN_BASELINE } from '../devices/register.js';
+import type { LaneInHand, Step } from './lane-in-hand.js';
+import type { DeviceStateName, Registers } from '../devices/register.js';
+import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore } from './ports.js';
 import { patientRegister } from './patient-register.js';
+import type { ReadyLane } from './ready-lane.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
-import type { SettleLane } from './settle-lane.js';
 
 export type Drained =
   /** Nothing due. */
@@ -25,18 +22,8 @@ const MAX_RECEIPTS = 50;
 const RECEIPTS_PER_READ = 10;
 /** Readings of the lane that brought nothing forward: a loop that would spin is handed back to the sweeper. */
 const MAX_REREADS = 8;
-/** How long the register's identity stays cached while every answer fits. */
-const IDENTITY_TTL_MS = 60_000;
 
-const FIT: ReadonlySet<DeviceStateName> = new Set(['online', 'degraded']);
 const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
-
-export interface LaneWork {
-  sender: SendReceipt;
-  resolver: ResolveAttempt;
-  settler: SettleLane;
-  setbacks: LaneSetbacks;
-}
 
 interface HeldDrain {
   laneLock: LaneLockHandle;
@@ -45,15 +32,15 @@ interface HeldDrain {
 
 /** Works one lane off, serially, under its lock (docs/architecture.md). */
 export class DrainLane {
-  private readonly checkedAt = new Map<string, number>();
   private stopping = false;
 
   constructor(
     private readonly store: LaneStore,
     private readonly locks: LaneLocks,
     private readonly registers: Registers,
-    private readonly work: LaneWork,
-    private readonly clock: Clock,
+    private readonly ready: ReadyLane,
+    private readonly sender: SendReceipt,
+    private readonly resolver: ResolveAttempt,
   ) {}
 
   /** After this no new receipt is begun; the one in hand is finished. */
@@ -104,22 +91,22 @@ export class DrainLane {
     const { laneLock } = held;
     const lane = this.takeInHand(snapshot, held);
     if (openAttempt) {
-      this.checkedAt.delete(device.id);
-      return this.work.resolver.resolve(lane, openAttempt, 'left open by a process that is gone');
+      this.ready.forget(device.id);
+      return this.resolver.resolve(lane, openAttempt, 'left open by a process that is gone');
     }
-    const unfit = (await this.settleAfterParking(lane, snapshot)) ?? (await this.recognise(lane, snapshot));
-    if (unfit) return unfit;
+    const notReady = await this.ready.prepare(lane, snapshot);
+    if (notReady) return notReady;
     for (const receipt of snapshot.waiting) {
       if (!laneLock.isHeld() || this.stopping) return { kind: 'reread' };
-      const step = await this.work.sender.send(lane, receipt);
+      const step = await this.sender.send(lane, receipt);
       if (step.kind !== 'next') {
-        this.checkedAt.delete(device.id);
+        this.ready.forget(device.id);
         return step;
       }
       if (device.state === 'blocked') await this.store.setDeviceState(device.id, 'online', null);
       if (isEnough()) return step;
       const { pacingMs } = device.profile;
-      if (pacingMs > 0) return this.work.setbacks.wait(lane, pacingMs, 'pacing');
+      if (pacingMs > 0) return this.ready.pace(lane, pacingMs);
     }
     return { kind: 'next' };
   }
@@ -138,51 +125,6 @@ export class DrainLane {
       patiently: (wait) => (place ? asideWhileSilent(place, wait) : wait()),
       isStopping: () => this.stopping,
     };
-  }
-
-  /** A parked request may still sleep on its way; it would pass for the next receipt. Null when nothing is to be waited for. */
-  private async settleAfterParking(lane: LaneInHand, { mustSettle }: LaneSnapshot): Promise<Step | null> {
-    if (!mustSettle) return null;
-    const settled = await this.work.settler.settle(lane, 'parked', lane.baseline);
-    if (settled.kind === 'waiting') return settled.step;
-    if (settled.kind === 'keyed') {
-      // The parked request would be known by its key and match no other receipt.
-      this.checkedAt.delete(lane.device.id);
-      await this.store.endSettle(lane.device.id, settled.baseline, lane.laneLock);
-      return { kind: 'reread' };
-    }
-    if (!sameReading(settled.first, settled.second))
-      return this.work.setbacks.retryLater(lane, 'the counters never came to rest');
-    await this.store.endSettle(
-      lane.device.id,
-      { ...settled.baseline, sequence: lane.baseline.sequence },
-      lane.laneLock,
-    );
-    return { kind: 'reread' };
-  }
-
-  /** Null when the register is the one that we know and can take receipts. */
-  private async recognise(lane: LaneInHand, snapshot: LaneSnapshot): Promise<Step | null> {
-    const { device } = lane;
-    const checkedAt = this.checkedAt.get(device.id);
-    const isFresh = checkedAt !== undefined && this.clock.monotonicMs() - checkedAt < IDENTITY_TTL_MS;
-    if (isFresh && snapshot.baseline !== null && FIT.has(device.state)) return null;
-    const check = await checkRegister(lane.register, snapshot.baseline);
-    if (check.kind !== 'same') return this.work.setbacks.unfit(lane, check);
-    const saved = await this.store.saveIdentity(device.id, check.baseline, check.capabilities);
-    if (saved === 'claimed_elsewhere') return this.work.setbacks.claimedElsewhere(lane, check.baseline.terminalId);
-    if (saved === 'terminal_taken') {
-      const reason = `terminal ${check.baseline.terminalId} belongs to another device`;
-      return this.work.setbacks.refused(lane, 'blocked', reason);
-    }
-    // What blocked it may be seen by a sale alone (E-016): lifted by one, else each try would lift it and block it again.
-    if (device.state !== 'blocked') await this.store.setDeviceState(device.id, 'online', null);
-    // Without extensions the reading that bounds the lane is the one before the last send: TakeBaseline compares.
-    lane.baseline =
-      check.baseline.journalId === null ? { ...lane.baseline, terminalId: check.baseline.terminalId } : check.baseline;
-    lane.device = { ...device, ...takenBy(check.capabilities) };
-    this.checkedAt.set(device.id, this.clock.monotonicMs());
-    return null;
   }
 }
 

@@ -1,4 +1,5 @@
-import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore, Register, Registers } from './ports.js';
+import type { Register, Registers } from '../devices/register.js';
+import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore } from './ports.js';
 
 /** A lane that is held for something else than its receipts. */
 export interface HeldLane {

@@ -2,8 +2,11 @@ import type { Clock, Logger } from '#runtime';
 import { DrainLane } from './drain-lane.js';
 import { LaneSetbacks } from './lane-setbacks.js';
 import { ParkAttempt } from './park-attempt.js';
-import type { LaneLocks, LaneStore, Registers, SettledNotices } from './ports.js';
+import type { Registers } from '../devices/register.js';
+import type { LaneLocks, LaneStore, SettledNotices } from './ports.js';
+import { ReadyLane } from './ready-lane.js';
 import type { RecordAnswer } from './record-answer.js';
+import { RecordOutcome } from './record-outcome.js';
 import { ResolveAttempt } from './resolve-attempt.js';
 import { ResolveByCounters } from './resolve-by-counters.js';
 import { ResolveByKey } from './resolve-by-key.js';
@@ -31,14 +34,15 @@ export function joinLane(
   { store, locks, registers, notices, answers }: LaneWorld,
   { clock, logger, random }: LaneTools,
 ): DrainLane {
-  const tools = { clock, logger };
   const setbacks = new LaneSetbacks(store, random);
   const parking = new ParkAttempt(store, notices, logger);
   const settler = new SettleLane(store, setbacks, clock);
-  const byKey = new ResolveByKey(store, setbacks, parking, notices, tools);
+  const byKey = new ResolveByKey(store, setbacks, parking, notices, clock, logger);
   const byCounters = new ResolveByCounters(store, settler, setbacks, parking, notices);
   const resolver = new ResolveAttempt(byKey, byCounters, parking);
   const baselines = new TakeBaseline(store, setbacks);
-  const sender = new SendReceipt(store, { resolver, setbacks, baselines, notices, answers }, tools);
-  return new DrainLane(store, locks, registers, { sender, resolver, settler, setbacks }, clock);
+  const outcomes = new RecordOutcome(store, setbacks, resolver, answers, notices, logger);
+  const sender = new SendReceipt(store, setbacks, baselines, outcomes, notices, clock);
+  const ready = new ReadyLane(store, settler, setbacks, clock);
+  return new DrainLane(store, locks, registers, ready, sender, resolver);
 }

@@ -2,7 +2,8 @@ import { isUniqueViolation, type PrismaService } from '#database';
 import type { Baseline } from '#fiscal-domain';
 import { baselineOf, claimTerminal, contestTerminal, deviceEvents, type TerminalClaim } from '#ledger';
 import { newId } from '#runtime';
-import type { DeviceStateName, IdentitySaved } from './ports.js';
+import type { DeviceStateName } from '../devices/register.js';
+import type { IdentitySaved } from './ports.js';
 
 /** What a lane's work finds out about its device. */
 export class LaneDevices {

@@ -1,6 +1,7 @@
 import type { Baseline, Calibration } from '#fiscal-domain';
 import type { LastKnown } from '#ledger';
-import type { LaneDevice, LaneLockHandle, Register } from './ports.js';
+import type { LaneDevice, Register } from '../devices/register.js';
+import type { LaneLockHandle } from './ports.js';
 
 /** A lane whose lock this process holds, while it works on it. */
 export interface LaneInHand {
@@ -19,8 +20,6 @@ export interface LaneInHand {
   /** This relay was asked to stop: nothing is begun any more that may be left to the next one. */
   isStopping(): boolean;
 }
-
-export const UNKNOWN_BASELINE: Baseline = { terminalId: null, journalId: null, sequence: null, reading: null };
 
 /** What the drain does after a step. */
 export type Step =

@@ -1,5 +1,5 @@
 import type { Logger } from '#runtime';
-import { later, Places, type Later, type Place } from '../places.js';
+import { later as usualLater, Places, type Later, type Place } from '../shares/places.js';
 import type { DrainLane, Drained } from './drain-lane.js';
 import type { LaneMerchants } from './lane-merchants.js';
 
@@ -15,15 +15,11 @@ interface LaneInHand {
   hasBegun: boolean;
 }
 
-export interface LaneRunnerOptions {
+export interface LaneBounds {
   /** Lanes that work at the same time. */
   places: number;
   /** Lanes in hand whose register is silent. */
   aside: number;
-  merchants: Pick<LaneMerchants, 'of'>;
-  ringAgain: (deviceId: string) => void;
-  /** Given only where time is simulated. */
-  later?: Later;
 }
 
 /**
@@ -37,16 +33,17 @@ export class LaneRunner {
   /** By device: takes its timer back. */
   private readonly timers = new Map<string, () => void>();
   private readonly places: Places;
-  private readonly later: Later;
   private stopping = false;
 
   constructor(
     private readonly drainLane: DrainLane,
-    private readonly options: LaneRunnerOptions,
+    private readonly merchants: Pick<LaneMerchants, 'of'>,
+    private readonly ringAgain: (deviceId: string) => void,
+    private readonly bounds: LaneBounds,
     private readonly logger: Logger,
+    private readonly later: Later = usualLater,
   ) {
-    this.places = new Places({ places: options.places, aside: options.aside, isDivided: true });
-    this.later = options.later ?? later;
+    this.places = new Places({ ...bounds, isDivided: true });
   }
 
   get freePlaces(): number {
@@ -65,7 +62,7 @@ export class LaneRunner {
 
   /** Lanes that this merchant should have in hand here: twice what may work at once is work enough until the next sweep. */
   capacityOf(merchantId: string): number {
-    return Math.max(0, 2 * this.options.places - this.places.loadOf(merchantId));
+    return Math.max(0, 2 * this.bounds.places - this.places.loadOf(merchantId));
   }
 
   /** It works, waits for a place, or for a silent register. */
@@ -121,13 +118,13 @@ export class LaneRunner {
     const wokenAgain = this.wokenAgain.delete(deviceId);
     if (this.stopping) return;
     // The drain's own last read may have been before the receipt whose bell rang meanwhile.
-    if (drained.kind === 'more' || (drained.kind === 'idle' && wokenAgain)) this.options.ringAgain(deviceId);
+    if (drained.kind === 'more' || (drained.kind === 'idle' && wokenAgain)) this.ringAgain(deviceId);
     if (drained.kind === 'wait' && drained.afterMs <= LONGEST_TIMER_MS) this.wakeAfter(deviceId, drained.afterMs);
   }
 
   /** Null: there is no such lane, too many wait (the sweeper comes back to this one), or the relay stops. */
   private async enter(deviceId: string, whenWaiting: () => void): Promise<Place | null> {
-    const merchantId = await this.options.merchants.of(deviceId);
+    const merchantId = await this.merchants.of(deviceId);
     if (merchantId === null) return null;
     const place = this.places.tryEnter(merchantId);
     if (place) return place;

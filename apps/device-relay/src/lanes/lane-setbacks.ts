@@ -1,5 +1,5 @@
 import { claimedElsewhereReason } from '#ledger';
-import type { RegisterCheck } from './check-register.js';
+import type { RegisterCheck } from '../devices/check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import { BLOCKED_RETRY_MS, retryAfterMs } from './lane-timing.js';
 import type { LaneStore } from './ports.js';

@@ -141,13 +141,10 @@ class Tills {
     const world = { store: rows.ours, locks, registers, notices, answers };
     const drainLane = joinLane(world, { clock: systemClock, logger, random: Math.random });
     const merchants = new LaneMerchants(rows.ours);
-    const bounds = { places: PLACES, aside: 0, merchants, ringAgain: (deviceId: string) => bell.ring(deviceId) };
-    runner = new LaneRunner(drainLane, bounds, logger);
+    const ringAgain = (deviceId: string): void => bell.ring(deviceId);
+    runner = new LaneRunner(drainLane, merchants, ringAgain, { places: PLACES, aside: 0 }, logger);
     const replay = new ReplayAnswers(new AnswerFiles(join(tmpdir(), newId('no'))), answers, notices, logger);
-    const sweeper = new Sweeper(
-      { lanes: rows.ours, merchants, runner },
-      { logger, clock: systemClock, random: Math.random },
-    );
+    const sweeper = new Sweeper(rows.ours, merchants, runner, systemClock, Math.random, logger);
     work = new LaneWork(new LaneListener(backend, counters, quiet), runner, sweeper, answers, replay, logger);
     work.start({ places: PLACES });
   }

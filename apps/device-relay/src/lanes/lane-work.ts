@@ -1,7 +1,5 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { LaneListener } from '#queue';
 import { Periodic, endsWithin, type Logger, type Metrics } from '#runtime';
-import { LOGGER } from '../tokens.js';
 import { observeLanes } from './lane-metrics.js';
 import { LaneRunner } from './lane-runner.js';
 import { RecordAnswer } from './record-answer.js';
@@ -19,7 +17,6 @@ const READERS = 16;
 const REPLAY_EVERY_MS = 10_000;
 
 /** What wakes lanes and what runs them, from the start of the relay to its end. */
-@Injectable()
 export class LaneWork {
   private readonly replays: Periodic;
   private starting: Promise<void> = Promise.resolve();
@@ -30,7 +27,7 @@ export class LaneWork {
     private readonly sweeper: Sweeper,
     private readonly answers: RecordAnswer,
     private readonly replay: ReplayAnswers,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly logger: Logger,
   ) {
     const run = (): Promise<boolean> => replay.replay().then(() => false);
     this.replays = new Periodic({ name: 'recording spooled answers', everyMs: REPLAY_EVERY_MS, run }, logger);

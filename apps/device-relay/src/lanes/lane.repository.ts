@@ -1,14 +1,12 @@
-import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import * as ledger from '#ledger';
-import { holdReceipts, readFleet } from '../restore/hold-receipts.js';
+import { holdReceipts, readFleet } from '../copies/hold-receipts.js';
 import type { DueLane } from './followed-lanes.js';
 import { LaneDevices } from './lane-devices.js';
 import type { LaneStore } from './ports.js';
 import { ReadLanes, type OverdueLanes } from './read-lanes.js';
 
 /** The lane's rows: read-lanes.ts says what is to be done, libs/ledger moves what is moved, lane-devices.ts keeps the device's row. */
-@Injectable()
 export class LaneRepository implements LaneStore {
   private readonly reading: ReadLanes;
   private readonly devices: LaneDevices;

@@ -15,7 +15,7 @@ import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { AnswerFiles } from './answer-files.js';
 import { DrainLane } from './drain-lane.js';
 import { observeBacklog } from './backlog-metrics.js';
-import { holdAfterRestore } from './hold-after-restore.js';
+import { holdAfterRestore } from '../copies/hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneMerchants } from './lane-merchants.js';
@@ -26,17 +26,6 @@ import { RecordAnswer } from './record-answer.js';
 import { ReplayAnswers } from './replay-answers.js';
 import { PostgresSettledNotices } from './settled-notices.js';
 import { Sweeper } from './sweeper.js';
-
-type LaneDependencies = [
-  LaneRepository,
-  AdvisoryLaneLocks,
-  RegisterConnections,
-  PostgresSettledNotices,
-  RecordAnswer,
-  Logger,
-];
-type RunnerDependencies = [DrainLane, LaneBell, LaneMerchants, RelaySettings, Logger];
-type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Logger];
 
 /** Where the lane's parts are chosen and joined. */
 @Module({
@@ -66,7 +55,7 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
     {
       provide: LaneRepository,
       inject: [SalesDatabase, PrismaService, LOGGER, Metrics],
-      useFactory: (...[lanes, watch, logger, metrics]: [SalesDatabase, PrismaService, Logger, Metrics]) => {
+      useFactory: (lanes: SalesDatabase, watch: PrismaService, logger: Logger, metrics: Metrics) => {
         observeBacklog(metrics, () => readBacklog(watch), { clock: systemClock, logger });
         return new LaneRepository(lanes, newId('rly'));
       },
@@ -75,7 +64,7 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
     {
       provide: LaneBell,
       inject: [SETTINGS_TOKEN, QueueCounters, LOGGER, Metrics],
-      useFactory: (...[settings, counters, logger, metrics]: [RelaySettings, QueueCounters, Logger, Metrics]) => {
+      useFactory: (settings: RelaySettings, counters: QueueCounters, logger: Logger, metrics: Metrics) => {
         const bell = new LaneBell(queueOf(settings), counters, logger);
         observeQueue(metrics, counters, bell);
         return bell;
@@ -107,19 +96,25 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
       provide: RecordAnswer,
       inject: [LaneRepository, AnswerFiles, LOGGER],
       useFactory: (store: LaneRepository, spool: AnswerFiles, logger: Logger) =>
-        new RecordAnswer(store, spool, { logger, pause: delay }),
+        new RecordAnswer(store, spool, logger, delay),
     },
     {
       provide: ReplayAnswers,
       inject: [AnswerFiles, RecordAnswer, PostgresSettledNotices, LOGGER],
-      useFactory: (...[files, recorder, notices, logger]: ReplayDependencies) =>
+      useFactory: (files: AnswerFiles, recorder: RecordAnswer, notices: PostgresSettledNotices, logger: Logger) =>
         new ReplayAnswers(files, recorder, notices, logger),
     },
     {
       provide: DrainLane,
       inject: [LaneRepository, AdvisoryLaneLocks, RegisterConnections, PostgresSettledNotices, RecordAnswer, LOGGER],
-      useFactory: (...[store, locks, registers, notices, answers, logger]: LaneDependencies) =>
-        joinLane({ store, locks, registers, notices, answers }, { clock: systemClock, logger, random: Math.random }),
+      useFactory: (
+        store: LaneRepository,
+        locks: AdvisoryLaneLocks,
+        registers: RegisterConnections,
+        notices: PostgresSettledNotices,
+        answers: RecordAnswer,
+        logger: Logger,
+      ) => joinLane({ store, locks, registers, notices, answers }, { clock: systemClock, logger, random: Math.random }),
     },
     {
       provide: LaneMerchants,
@@ -128,26 +123,44 @@ type ReplayDependencies = [AnswerFiles, RecordAnswer, PostgresSettledNotices, Lo
     },
     {
       provide: LaneRunner,
-      inject: [DrainLane, LaneBell, LaneMerchants, SETTINGS_TOKEN, LOGGER],
-      useFactory: (...[drain, bell, merchants, settings, logger]: RunnerDependencies) =>
+      inject: [DrainLane, LaneMerchants, LaneBell, SETTINGS_TOKEN, LOGGER],
+      useFactory: (
+        drain: DrainLane,
+        merchants: LaneMerchants,
+        bell: LaneBell,
+        settings: RelaySettings,
+        logger: Logger,
+      ) =>
         new LaneRunner(
           drain,
-          {
-            places: settings.RELAY_LANE_PLACES,
-            aside: settings.RELAY_LANES_ASIDE,
-            merchants,
-            ringAgain: (deviceId) => bell.ring(deviceId),
-          },
+          merchants,
+          (deviceId) => bell.ring(deviceId),
+          { places: settings.RELAY_LANE_PLACES, aside: settings.RELAY_LANES_ASIDE },
           logger,
         ),
     },
-    LinkedLanes,
-    LaneWork,
+    {
+      provide: LinkedLanes,
+      inject: [Links, LaneBell, LOGGER],
+      useFactory: (links: Links, bell: LaneBell, logger: Logger) => new LinkedLanes(links, bell, logger),
+    },
+    {
+      provide: LaneWork,
+      inject: [LaneListener, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER],
+      useFactory: (
+        listener: LaneListener,
+        runner: LaneRunner,
+        sweeper: Sweeper,
+        answers: RecordAnswer,
+        replay: ReplayAnswers,
+        logger: Logger,
+      ) => new LaneWork(listener, runner, sweeper, answers, replay, logger),
+    },
     {
       provide: Sweeper,
       inject: [LaneRepository, LaneMerchants, LaneRunner, LOGGER],
-      useFactory: (...[lanes, merchants, runner, logger]: [LaneRepository, LaneMerchants, LaneRunner, Logger]) =>
-        new Sweeper({ lanes, merchants, runner }, { logger, clock: systemClock, random: Math.random }),
+      useFactory: (lanes: LaneRepository, merchants: LaneMerchants, runner: LaneRunner, logger: Logger) =>
+        new Sweeper(lanes, merchants, runner, systemClock, Math.random, logger),
     },
   ],
   exports: [

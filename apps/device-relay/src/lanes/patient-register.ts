@@ -1,5 +1,5 @@
-import { asideWhileSilent, type PlaceInUse } from '../places.js';
-import type { PreparedReceipt, Register } from './ports.js';
+import { asideWhileSilent, type PlaceInUse } from '../shares/places.js';
+import type { PreparedReceipt, Register } from '../devices/register.js';
 
 /** A register that holds its lane's place only while it answers: a silent one hinders no other lane. */
 export function patientRegister(register: Register, place: PlaceInUse): Register {

@@ -1,22 +1,5 @@
 import type { StoredReceiptDocument } from '#database';
-import type {
-  Baseline,
-  Calibration,
-  CloseShiftResponse,
-  CurrentZReport,
-  DeviceProfile,
-  FiscalField,
-  FmInfo,
-  LocalBranch,
-  LocalBusiness,
-  LocalExtraInfo,
-  LocalStatus,
-  OpenShiftResponse,
-  RegisterAnswer,
-  Rejection,
-  ResendResult,
-  ZReportStats,
-} from '#fiscal-domain';
+import type { Baseline, Calibration, LocalExtraInfo, Rejection } from '#fiscal-domain';
 import type {
   AttemptEvidence,
   CloseRegistered,
@@ -27,35 +10,9 @@ import type {
   LateRegistration,
   Opened,
 } from '#ledger';
+import type { DeviceStateName, LaneDevice } from '../devices/register.js';
 
 /** What the lane asks of the world. Two implementations each: the real one, and the simulation's. */
-
-export type DeviceStateName =
-  | 'online'
-  | 'degraded'
-  | 'unreachable'
-  | 'blocked'
-  | 'expired'
-  | 'replaced'
-  | 'disabled'
-  /** Another merchant holds the terminal that it says it is. */
-  | 'claimed_elsewhere';
-
-export interface LaneDevice {
-  id: string;
-  merchantId: string;
-  state: DeviceStateName;
-  /** Null: the register dials in over its link. */
-  baseUrl: string | null;
-  apiKeySealed: Buffer;
-  /** The link key in force when `apiKeySealed` was read: it goes over the link of this key alone. Null: there is none. */
-  linkKeyId: string | null;
-  profile: DeviceProfile;
-  /** Its register has our extensions: it may be sent how the money came, and ignores what it does not know. */
-  takesExtraInfo?: boolean;
-  /** What beyond the specification it takes into the fiscal document. */
-  takesFields?: readonly FiscalField[];
-}
 
 export interface OpenAttempt {
   id: string;
@@ -188,36 +145,6 @@ export interface LaneLockHandle extends LaneLock {
 export interface LaneLocks {
   /** Null when anybody, this process included, has it. */
   tryTake(lockNumber: number): Promise<LaneLockHandle | null>;
-}
-
-/** An answer to one of the register's small calls. */
-export type CallAnswer<T> =
-  | { kind: 'ok'; value: T; headers?: Readonly<Record<string, string | string[] | undefined>> }
-  | { kind: 'refused'; code: string; message: string }
-  | { kind: 'unreachable'; reason: string }
-  | { kind: 'unclear'; reason: string };
-
-export type PreparedReceipt =
-  | { kind: 'ready'; call: { send(mayStillSend: () => boolean): Promise<RegisterAnswer>; abandon(): void } }
-  | { kind: 'not_sent'; reason: string };
-
-export interface Register {
-  status(): Promise<CallAnswer<LocalStatus>>;
-  fmInfo(): Promise<CallAnswer<FmInfo>>;
-  business(): Promise<CallAnswer<LocalBusiness>>;
-  branch(): Promise<CallAnswer<LocalBranch>>;
-  openShift(): Promise<CallAnswer<OpenShiftResponse>>;
-  closeShift(): Promise<CallAnswer<CloseShiftResponse>>;
-  currentZReport(): Promise<CallAnswer<CurrentZReport>>;
-  zReportStats(): Promise<CallAnswer<ZReportStats>>;
-  sendUnsentReceipts(): Promise<CallAnswer<ResendResult>>;
-  sendUnsentZReports(): Promise<CallAnswer<ResendResult>>;
-  /** Opens the connection, sends nothing. */
-  prepareReceipt(body: Buffer, idempotencyKey: string): Promise<PreparedReceipt>;
-}
-
-export interface Registers {
-  of(device: LaneDevice): Register;
 }
 
 /** Notifies gateways that wait: these receipts have left the lane. Never throws; lost notices are healed by the reader. */

@@ -38,7 +38,8 @@ export class RecordAnswer {
   constructor(
     private readonly store: Pick<LaneStore, 'closeRegistered' | 'recordLateAnswer'>,
     private readonly spool: AnswerSpool,
-    private readonly tools: { logger: Logger; pause: (ms: number) => Promise<void> },
+    private readonly logger: Logger,
+    private readonly pause: (ms: number) => Promise<void>,
   ) {
     this.stopped = new Promise((resolve) => (this.endWaiting = resolve));
   }
@@ -57,12 +58,12 @@ export class RecordAnswer {
         if (failures > 0) await this.drop(answer);
         return recorded;
       } catch (error) {
-        this.tools.logger.error({ err: error, attempt_id: answer.close.attemptId }, 'registered, but not recorded yet');
+        this.logger.error({ err: error, attempt_id: answer.close.attemptId }, 'registered, but not recorded yet');
       }
       if (failures === 0) await this.keep(answer);
       if (isLastTry) return { kind: 'kept' };
       const pauseMs = RECORD_AGAIN_MS[Math.min(failures, RECORD_AGAIN_MS.length - 1)] ?? 0;
-      await lane.patiently(() => Promise.race([this.tools.pause(pauseMs), this.stopped]));
+      await lane.patiently(() => Promise.race([this.pause(pauseMs), this.stopped]));
     }
   }
 
@@ -79,7 +80,7 @@ export class RecordAnswer {
     try {
       await this.spool.keep(answer);
     } catch (error) {
-      this.tools.logger.error({ err: error, answer }, 'an answer in hand could not be written to the spool');
+      this.logger.error({ err: error, answer }, 'an answer in hand could not be written to the spool');
     }
   }
 
@@ -88,7 +89,7 @@ export class RecordAnswer {
       await this.spool.drop(attemptId);
     } catch (error) {
       // It is recorded once more by the next start, which changes nothing.
-      this.tools.logger.warn({ err: error, attempt_id: attemptId }, 'a recorded answer stays in the spool');
+      this.logger.warn({ err: error, attempt_id: attemptId }, 'a recorded answer stays in the spool');
     }
   }
 }

@@ -40,7 +40,7 @@ beforeEach(async () => {
   folder = join(mkdtempSync(join(tmpdir(), 'fiscal-spool-')), 'answers');
   files = new AnswerFiles(folder);
   published = [];
-  const recorder = new RecordAnswer(rows.ours, files, { logger, pause: delay });
+  const recorder = new RecordAnswer(rows.ours, files, logger, delay);
   replay = new ReplayAnswers(files, recorder, { notify: (id) => void published.push(id) }, logger);
 });
 afterEach(async () => {

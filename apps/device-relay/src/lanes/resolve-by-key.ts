@@ -19,13 +19,14 @@ export class ResolveByKey {
     private readonly setbacks: LaneSetbacks,
     private readonly parking: ParkAttempt,
     private readonly notices: SettledNotices,
-    private readonly tools: { clock: Clock; logger: Logger },
+    private readonly clock: Clock,
+    private readonly logger: Logger,
   ) {}
 
   async resolve(lane: LaneInHand, attempt: OpenAttempt): Promise<Step> {
     const prepared = await lane.register.prepareReceipt(attempt.request, attempt.receiptId);
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
-    const mayStillSend = beginRepeatGuard(this.tools.clock);
+    const mayStillSend = beginRepeatGuard(this.clock);
     const keys = await checkKeys(lane, attempt.baseline, this.setbacks);
     if (keys.kind === 'gone') {
       prepared.call.abandon();
@@ -33,8 +34,7 @@ export class ResolveByKey {
     }
     const answer = await prepared.call.send(() => mayStillSend() && lane.laneLock.isHeld());
     const outcome = decideRepeat({ baseline: attempt.baseline, isRefund: attempt.document.type === 'refund' }, answer);
-    const { logger } = this.tools;
-    logger.info(
+    this.logger.info(
       { device_id: lane.device.id, attempt_id: attempt.id, outcome: outcome.kind },
       'repeated under the same key',
     );

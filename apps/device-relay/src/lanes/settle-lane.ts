@@ -1,6 +1,6 @@
 import { sameReading, type Baseline, type CounterReading } from '#fiscal-domain';
 import type { Clock } from '#runtime';
-import { checkRegister } from './check-register.js';
+import { checkRegister } from '../devices/check-register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { LaneStore } from './ports.js';

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
 import type { Logger } from '#runtime';
 import type { SettledNotices } from './ports.js';
@@ -7,7 +6,6 @@ import type { SettledNotices } from './ports.js';
  * Notifies gateways by NOTIFY, after the commit, which receipts have left their lane. One notice at a time takes all that
  * wait. Lost when this process dies in between: the gateway reads the row at the caller's deadline.
  */
-@Injectable()
 export class PostgresSettledNotices implements SettledNotices {
   private readonly waiting: string[] = [];
   private sending = false;

@@ -16,18 +16,6 @@ const LANES_PER_SWEEP = 2_000;
 /** Between two polls of the lanes that are followed; one statement for all of them, and none while there are none. */
 const POLL_EVERY_MS = 150;
 
-export interface SweptLanes {
-  lanes: LaneRepository;
-  merchants: LaneMerchants;
-  runner: LaneRunner;
-}
-
-interface SweeperTools {
-  logger: Logger;
-  clock: Clock;
-  random: () => number;
-}
-
 /**
  * Finds lanes whose bell was lost (queue wiped, deaf or absent; crash between commit and ring; a relay that died with an
  * open attempt) and drains them itself, without the queue: dispatch does not depend on Redis. A lane that was found so is
@@ -43,11 +31,15 @@ export class Sweeper {
   private running: Promise<void> | null = null;
 
   constructor(
-    private readonly swept: SweptLanes,
-    private readonly tools: SweeperTools,
+    private readonly lanes: LaneRepository,
+    private readonly merchants: LaneMerchants,
+    private readonly runner: LaneRunner,
+    clock: Clock,
+    private readonly random: () => number,
+    private readonly logger: Logger,
   ) {
-    this.followed = new FollowedLanes(() => tools.clock.monotonicMs());
-    this.scan = new OverdueScan(swept.lanes, OVERDUE_MS);
+    this.followed = new FollowedLanes(() => clock.monotonicMs());
+    this.scan = new OverdueScan(lanes, OVERDUE_MS);
   }
 
   start(): void {
@@ -66,7 +58,7 @@ export class Sweeper {
         const found = await this.sweep();
         await this.pollFollowed((found > 0 ? SWEEP_AGAIN_MS : SWEEP_EVERY_MS) * jitter());
       } catch (error) {
-        this.tools.logger.error({ err: error }, 'sweep failed');
+        this.logger.error({ err: error }, 'sweep failed');
         await this.pause(SWEEP_EVERY_MS * jitter());
       }
     }
@@ -79,10 +71,9 @@ export class Sweeper {
       const pauseMs = this.followed.size > 0 ? POLL_EVERY_MS * jitter() : leftMs;
       await this.pause(pauseMs);
       leftMs -= pauseMs;
-      const { lanes, runner } = this.swept;
-      const polled = this.followed.toPoll().filter((deviceId) => !runner.isInHand(deviceId));
+      const polled = this.followed.toPoll().filter((deviceId) => !this.runner.isInHand(deviceId));
       if (polled.length === 0) continue;
-      for (const deviceId of this.followed.found(await lanes.dueAmong(polled))) void runner.wake(deviceId);
+      for (const deviceId of this.followed.found(await this.lanes.dueAmong(polled))) void this.runner.wake(deviceId);
     }
   }
 
@@ -97,23 +88,22 @@ export class Sweeper {
     // Not awaited: one dead register must not hold up the next sweep.
     for (const { deviceId, merchantId } of taken) {
       this.followed.follow(deviceId, merchantId);
-      void this.swept.runner.wake(deviceId);
+      void this.runner.wake(deviceId);
     }
     return taken.length;
   }
 
   /** From a random one on, so that no lane of a merchant always stands behind the others of it. */
   private async withinCapacity(deviceIds: readonly string[]): Promise<{ deviceId: string; merchantId: string }[]> {
-    const { runner, merchants } = this.swept;
-    const start = Math.floor(this.tools.random() * deviceIds.length);
-    const fresh = [...deviceIds.slice(start), ...deviceIds.slice(0, start)].filter((id) => !runner.isInHand(id));
+    const start = Math.floor(this.random() * deviceIds.length);
+    const fresh = [...deviceIds.slice(start), ...deviceIds.slice(0, start)].filter((id) => !this.runner.isInHand(id));
     const owned = await Promise.all(
-      fresh.map(async (deviceId) => ({ deviceId, merchantId: await merchants.of(deviceId) })),
+      fresh.map(async (deviceId) => ({ deviceId, merchantId: await this.merchants.of(deviceId) })),
     );
     const capacity = new Map<string, number>();
     return owned.filter((lane): lane is { deviceId: string; merchantId: string } => {
       if (lane.merchantId === null) return false;
-      const left = capacity.get(lane.merchantId) ?? runner.capacityOf(lane.merchantId);
+      const left = capacity.get(lane.merchantId) ?? this.runner.capacityOf(lane.merchantId);
       capacity.set(lane.merchantId, left - 1);
       return left > 0;
     });

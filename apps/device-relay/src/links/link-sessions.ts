@@ -29,7 +29,8 @@ export class LinkSessions {
   constructor(
     private readonly presence: LinkRepository,
     private readonly forwarded: ForwardedCalls,
-    private readonly tools: { clock: Clock; logger: Logger },
+    private readonly clock: Clock,
+    private readonly logger: Logger,
   ) {}
 
   get size(): number {
@@ -60,7 +61,7 @@ export class LinkSessions {
       return;
     }
     const onClosed = (ended: RegisterLink): void => void this.remove(ended);
-    const link = new RegisterLink(socket, { deviceId, epoch, onClosed, ...this.tools });
+    const link = new RegisterLink(socket, { deviceId, epoch, onClosed, clock: this.clock, logger: this.logger });
     this.keyIds.set(link, linkKeyId);
     this.links.set(deviceId, link);
     before?.cut(CLOSE.superseded, 'superseded by a newer link');
@@ -101,10 +102,10 @@ export class LinkSessions {
   /** No call is taken any more; each link ends with its last call, so that its register dials another relay. */
   async drain(deadlineMs: number): Promise<void> {
     this.draining = true;
-    const endMs = this.tools.clock.monotonicMs() + deadlineMs;
+    const endMs = this.clock.monotonicMs() + deadlineMs;
     for (;;) {
       for (const link of this.links.values()) if (link.isOpen && link.callsInFlight === 0) link.close();
-      if (this.links.size === 0 || this.tools.clock.monotonicMs() >= endMs) return;
+      if (this.links.size === 0 || this.clock.monotonicMs() >= endMs) return;
       await delay(DRAIN_EVERY_MS);
     }
   }
@@ -114,7 +115,7 @@ export class LinkSessions {
     for (const link of this.links.values()) link.close();
     await this.presence
       .leaveAll()
-      .catch((error: unknown) => this.tools.logger.warn({ err: error }, 'presence is left as it was'));
+      .catch((error: unknown) => this.logger.warn({ err: error }, 'presence is left as it was'));
   }
 
   private async open(
@@ -130,7 +131,7 @@ export class LinkSessions {
       return await this.forwarded.open({ deviceId, holder }, request);
     } catch (error) {
       // Nothing was handed to anybody.
-      this.tools.logger.warn({ err: error, device_id: deviceId }, 'the holder of a link could not be found');
+      this.logger.warn({ err: error, device_id: deviceId }, 'the holder of a link could not be found');
       return { kind: 'not_sent', reason: 'link_holder_unknown' };
     }
   }
@@ -142,7 +143,7 @@ export class LinkSessions {
       await this.presence.leave(deviceId, epoch);
     } catch (error) {
       // The row keeps naming us: a caller that hands a call in gets the answer that there is no such link.
-      this.tools.logger.warn({ err: error, device_id: deviceId }, 'presence of an ended link is left as it was');
+      this.logger.warn({ err: error, device_id: deviceId }, 'presence of an ended link is left as it was');
     }
   }
 }

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
 import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
 import { wakeWaitingLane } from '#ledger';
@@ -31,7 +30,6 @@ interface DeviceRow {
 const TRANSACTION = { timeout: 10_000, maxWait: 5_000, isolationLevel: 'ReadCommitted' } as const;
 
 /** Keys, codes and presence of links. Who holds a link is decided here, by the epoch, and nowhere else. */
-@Injectable()
 export class LinkRepository {
   constructor(
     private readonly prisma: PrismaService,

@@ -1,16 +1,14 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { OnApplicationBootstrap } from '@nestjs/common';
 import { LaneBell } from '#queue';
 import type { Logger } from '#runtime';
-import { LOGGER } from '../tokens.js';
 import { Links } from './links.js';
 
 /** A lane that waited because its register was away goes on as soon as the register dials in, not when its wait is over. */
-@Injectable()
 export class LinkedLanes implements OnApplicationBootstrap {
   constructor(
     private readonly links: Links,
     private readonly bell: LaneBell,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -15,78 +15,72 @@ import { LinkSessions } from './link-sessions.js';
 import { LinkRepository, type LinkHost } from './link.repository.js';
 import { ownUrlOf } from './own-url.js';
 
-interface LinkParts {
-  prisma: PrismaService;
-  repository: LinkRepository;
-  forwarded: ForwardedCalls;
-  sessions: LinkSessions;
-  notices: LinkNotices;
-  desk: ForwardDesk;
-  endpoint: LinkEndpoint;
-}
-
 /** Registers that dial in, joined: the endpoint, the links held here, and the way to those that other relays hold. */
 export class Links {
-  constructor(private readonly parts: LinkParts) {}
+  constructor(
+    private readonly sessions: LinkSessions,
+    private readonly repository: LinkRepository,
+    private readonly notices: LinkNotices,
+    private readonly desk: ForwardDesk,
+    private readonly endpoint: LinkEndpoint,
+    private readonly release: () => Promise<void>,
+  ) {}
 
   /** Number of links that this relay holds. */
   get size(): number {
-    return this.parts.sessions.size;
+    return this.sessions.size;
   }
 
   /** Who this relay is to other relays. */
   get host(): LinkHost {
-    return this.parts.repository.host;
+    return this.repository.host;
   }
 
   /** Whether it has begun to receive revocations. */
   get hasListened(): boolean {
-    return this.parts.notices.hasListened;
+    return this.notices.hasListened;
   }
 
   /** Called with a device's id whenever its link is up, after its lane was made due. */
   whenLinked(listener: (deviceId: string) => void): void {
-    this.parts.sessions.whenLinked(listener);
+    this.sessions.whenLinked(listener);
   }
 
   transportTo(deviceId: string, linkKeyId: string | null): LocalApiTransport {
-    return this.parts.sessions.transportTo(deviceId, linkKeyId);
+    return this.sessions.transportTo(deviceId, linkKeyId);
   }
 
   /** A lane that waits because its register was away is due now. */
   wakeLane(deviceId: string): Promise<boolean> {
-    return this.parts.repository.wakeLane(deviceId);
+    return this.repository.wakeLane(deviceId);
   }
 
   /** Before the server listens. */
   attach(fastify: FastifyInstance): void {
-    const { desk, endpoint, sessions } = this.parts;
-    desk.attach(fastify);
-    endpoint.attach(fastify.server);
+    this.desk.attach(fastify);
+    this.endpoint.attach(fastify.server);
     // The server waits for every socket, also for those that became links.
     fastify.addHook('preClose', async () => {
-      endpoint.close();
-      await sessions.stop();
+      this.endpoint.close();
+      await this.sessions.stop();
     });
   }
 
   start(): void {
-    this.parts.sessions.start();
-    this.parts.notices.start();
+    this.sessions.start();
+    this.notices.start();
   }
 
   /** Before the server closes: calls of other relays over links held here end, no register is let in any more. */
   drain(deadlineMs: number): Promise<void> {
-    this.parts.endpoint.close();
-    return this.parts.sessions.drain(deadlineMs);
+    this.endpoint.close();
+    return this.sessions.drain(deadlineMs);
   }
 
   /** After the server has closed. */
   async stop(): Promise<void> {
-    const { notices, forwarded, prisma } = this.parts;
-    await notices.stop();
-    forwarded.close();
-    await prisma.$disconnect();
+    await this.notices.stop();
+    await this.release();
   }
 }
 
@@ -109,7 +103,7 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
   const repository = new LinkRepository(prisma, host);
   const auth = new ForwardAuth(SECRETS_KEY, systemClock);
   const forwarded = new ForwardedCalls(auth, () => forwards.inc());
-  const sessions = new LinkSessions(repository, forwarded, { clock: systemClock, logger });
+  const sessions = new LinkSessions(repository, forwarded, systemClock, logger);
   metrics.gauge({ name: 'link_sessions', help: 'Links of registers that this relay holds' }, (gauge) =>
     gauge.set(sessions.size),
   );
@@ -117,14 +111,17 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
     gauge.set(sessions.callsInFlight),
   );
   const relay = relayIdentityOf(LINK_PUBLIC_URL);
-  return new Links({
-    ...{ prisma, repository, forwarded, sessions },
-    notices: new LinkNotices({ databaseUrl: DATABASE_URL }, sessions, logger),
-    desk: new ForwardDesk(host.relayId, auth, sessions, logger),
-    endpoint: new LinkEndpoint(repository, sessions, {
-      ...{ relay, logger, proxies: new CidrSet(TRUSTED_PROXIES) },
-      count: (outcome) => handshakes.inc({ outcome }),
-    }),
+  const notices = new LinkNotices({ databaseUrl: DATABASE_URL }, sessions, logger);
+  const desk = new ForwardDesk(host.relayId, auth, sessions, logger);
+  const endpoint = new LinkEndpoint(repository, sessions, {
+    relay,
+    logger,
+    proxies: new CidrSet(TRUSTED_PROXIES),
+    count: (outcome) => handshakes.inc({ outcome }),
+  });
+  return new Links(sessions, repository, notices, desk, endpoint, () => {
+    forwarded.close();
+    return prisma.$disconnect();
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from '#runtime';
-import { WorkInHand } from '../due-by-merchant.js';
+import { WorkInHand } from '../shares/due-by-merchant.js';
 import type { OfdRepository, ResendClaim } from './ofd.repository.js';
 import type { ResendUnsent } from './resend-unsent.js';
 

@@ -2,7 +2,7 @@ import { Prisma, type PrismaService } from '#database';
 import { OFD_ALARM_HOURS, OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
 import { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from '#ledger';
 import { databaseNow, type SqlNow } from '../database-now.js';
-import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
+import { dueByMerchant, type DueShares } from '../shares/due-by-merchant.js';
 
 export interface ResendClaim {
   deviceId: string;

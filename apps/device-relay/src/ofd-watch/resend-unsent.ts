@@ -1,8 +1,8 @@
 import type { ResendResult } from '#fiscal-domain';
 import type { Logger } from '#runtime';
-import { pollRegister } from '../health/poll-register.js';
+import { pollRegister } from '../devices/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
-import type { CallAnswer, DeviceStateName } from '../lanes/ports.js';
+import type { CallAnswer, DeviceStateName } from '../devices/register.js';
 import type { ShiftRepository } from '../shifts/shift.repository.js';
 import type { OfdRepository, ResendClaim } from './ofd.repository.js';
 import { resendAfterMs } from './resend-schedule.js';
@@ -31,7 +31,8 @@ export class ResendUnsent {
     private readonly ofd: OfdRepository,
     private readonly shifts: ShiftRepository,
     private readonly settings: { everyMs: number },
-    private readonly tools: { logger: Logger; random: () => number },
+    private readonly random: () => number,
+    private readonly logger: Logger,
   ) {}
 
   async execute({ deviceId, oldestPendingAt }: ResendClaim): Promise<void> {
@@ -46,7 +47,7 @@ export class ResendUnsent {
     const ageMs = oldestPendingAt === null ? 0 : startedAt.getTime() - oldestPendingAt.getTime();
     const { everyMs } = this.settings;
     const hasProgress = rest?.hasProgress ?? false;
-    const afterMs = resendAfterMs(ageMs, { everyMs, hasProgress, random: this.tools.random });
+    const afterMs = resendAfterMs(ageMs, { everyMs, hasProgress, random: this.random });
     await this.ofd.scheduleResend(deviceId, rest?.left === 0 ? null : afterMs, hasProgress);
   }
 
@@ -82,7 +83,7 @@ export class ResendUnsent {
   private log(deviceId: string, call: string, answer: CallAnswer<ResendResult> | null): void {
     if (answer === null || (answer.kind === 'ok' && answer.value.failed === 0)) return;
     const result = answer.kind === 'ok' ? { sent: answer.value.sent, failed: answer.value.failed } : answer;
-    this.tools.logger.warn({ device_id: deviceId, call, result }, 'documents stay unsent');
+    this.logger.warn({ device_id: deviceId, call, result }, 'documents stay unsent');
   }
 }
 

@@ -8,11 +8,12 @@ import {
 } from '#fiscal-domain';
 import type { LocalApiClient } from '#local-api';
 import type { Logger } from '#runtime';
-import { keptForNewcomers, type DueShares } from '../due-by-merchant.js';
-import { pollRegister } from '../health/poll-register.js';
-import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
-import type { LaneDevice, LaneSnapshot, LaneStore, Register, SettledNotices } from '../lanes/ports.js';
-import { later, Places, SILENT_AFTER_MS, type Place } from '../places.js';
+import { keptForNewcomers, type DueShares } from '../shares/due-by-merchant.js';
+import { pollRegister } from '../devices/poll-register.js';
+import { UNKNOWN_BASELINE } from '../devices/register.js';
+import type { LaneDevice, Register } from '../devices/register.js';
+import type { LaneSnapshot, LaneStore, SettledNotices } from '../lanes/ports.js';
+import { later, Places, SILENT_AFTER_MS, type Place } from '../shares/places.js';
 import type { ClaimedCheck, RestoreChecksRepository } from './restore-checks.repository.js';
 import { standsAsCopied } from './stands-as-copied.js';
 
@@ -27,13 +28,6 @@ const SILENT_RETRY_MS = 30_000;
 
 /** A register as the comparison asks it. */
 export type ComparedRegister = Register & Pick<LocalApiClient, 'findByKey'>;
-
-export interface ComparisonWorld {
-  lanes: Pick<LaneStore, 'read' | 'recordLateAnswer'>;
-  registers: { of(device: LaneDevice): ComparedRegister };
-  notices: SettledNotices;
-  ring: (deviceId: string) => void;
-}
 
 interface Compared {
   deviceId: string;
@@ -54,7 +48,10 @@ export class CompareRegisters {
 
   constructor(
     private readonly checks: RestoreChecksRepository,
-    private readonly world: ComparisonWorld,
+    private readonly lanes: Pick<LaneStore, 'read' | 'recordLateAnswer'>,
+    private readonly registers: { of(device: LaneDevice): ComparedRegister },
+    private readonly notices: SettledNotices,
+    private readonly ring: (deviceId: string) => void,
     private readonly logger: Logger,
   ) {}
 
@@ -106,10 +103,10 @@ export class CompareRegisters {
   }
 
   private async compare(deviceId: string, checks: readonly ClaimedCheck[]): Promise<void> {
-    const snapshot = await this.world.lanes.read(deviceId, 0);
+    const snapshot = await this.lanes.read(deviceId, 0);
     const all = checks.map(({ id }) => id);
     if (!snapshot) return this.checks.decide(all, 'unproven', { why: 'the device is gone' });
-    const register = this.world.registers.of(snapshot.device);
+    const register = this.registers.of(snapshot.device);
     const polled = await pollRegister(register, snapshot.baseline);
     if (polled.kind === 'silent' || polled.kind === 'refused') return this.checks.noteSilence(all, SILENT_RETRY_MS);
     const byKey = checks.filter(({ receiptId }) => receiptId !== null);
@@ -166,13 +163,13 @@ export class CompareRegisters {
     const outcome = decideRepeat({ baseline: known, isRefund: false }, stored);
     if (outcome.kind !== 'registered') return 'silent';
     const { registration } = outcome;
-    const late = await this.world.lanes.recordLateAnswer({ receiptId, deviceId, registration, evidence: 'journal' });
+    const late = await this.lanes.recordLateAnswer({ receiptId, deviceId, registration, evidence: 'journal' });
     await this.checks.decide([id], 'present', { registration, outcome: late });
     this.logger[late === 'duplicate_suspected' ? 'error' : 'warn'](
       { device_id: deviceId, receipt_id: receiptId, late, registration },
       'a held receipt stands in the journal of this register',
     );
-    this.world.notices.notify(receiptId);
+    this.notices.notify(receiptId);
     return 'present';
   }
 
@@ -194,11 +191,11 @@ export class CompareRegisters {
     await this.checks.decideByCounters(deviceId, 'absent', { baseline_of_copy: copied, reading: now });
     this.logger.warn({ device_id: deviceId }, 'the counters of this register stand where the copy left them');
     await this.release(deviceId);
-    this.world.ring(deviceId);
+    this.ring(deviceId);
   }
 
   private async release(deviceId: string): Promise<void> {
-    for (const lane of await this.checks.release(deviceId)) this.world.ring(lane);
+    for (const lane of await this.checks.release(deviceId)) this.ring(lane);
   }
 }
 

@@ -1,7 +1,6 @@
-import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, RESTORED } from '#database';
 import { deviceEvents, noteCounters, releaseCompared } from '#ledger';
-import { inTurn, type DueShares } from '../due-by-merchant.js';
+import { inTurn, type DueShares } from '../shares/due-by-merchant.js';
 
 export interface ClaimedCheck {
   id: bigint;
@@ -20,7 +19,6 @@ const RELEASED_AT_ONCE = 500;
 const CHECKS_OF_A_REGISTER = 100;
 
 /** The rows of the comparison after a restore. Due times are on the database's clock. */
-@Injectable()
 export class RestoreChecksRepository {
   constructor(private readonly prisma: PrismaService) {}
 

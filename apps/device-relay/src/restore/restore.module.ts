@@ -10,15 +10,6 @@ import { LOGGER } from '../tokens.js';
 import { CompareRegisters } from './compare-registers.js';
 import { RestoreChecksRepository } from './restore-checks.repository.js';
 
-type Dependencies = [
-  RestoreChecksRepository,
-  LaneRepository,
-  RegisterConnections,
-  PostgresSettledNotices,
-  LaneBell,
-  Logger,
-];
-
 /** The comparison of registers after a copy of the database was put back. */
 @Module({
   imports: [LanesModule],
@@ -31,8 +22,14 @@ type Dependencies = [
     {
       provide: CompareRegisters,
       inject: [RestoreChecksRepository, LaneRepository, RegisterConnections, PostgresSettledNotices, LaneBell, LOGGER],
-      useFactory: (...[checks, lanes, registers, notices, bell, logger]: Dependencies) =>
-        new CompareRegisters(checks, { lanes, registers, notices, ring: (id) => bell.ring(id) }, logger),
+      useFactory: (
+        checks: RestoreChecksRepository,
+        lanes: LaneRepository,
+        registers: RegisterConnections,
+        notices: PostgresSettledNotices,
+        bell: LaneBell,
+        logger: Logger,
+      ) => new CompareRegisters(checks, lanes, registers, notices, (id) => bell.ring(id), logger),
     },
     {
       provide: Periodic,

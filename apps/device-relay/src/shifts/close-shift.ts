@@ -1,6 +1,6 @@
 import { parseTashkentTime, type CurrentZReport } from '#fiscal-domain';
 import type { Logger } from '#runtime';
-import { pollRegister } from '../health/poll-register.js';
+import { pollRegister } from '../devices/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
 import type { ShiftRepository } from './shift.repository.js';
 
@@ -12,6 +12,11 @@ export type CloseResult =
   | { kind: 'later'; reason: string }
   /** `code`: the register's. */
   | { kind: 'refused'; code: string; message: string };
+
+/** What sees at once that a shift has changed; the health poll. */
+export interface PollsAgain {
+  pollNow(deviceId: string, options: { readsShift: true }): Promise<unknown>;
+}
 
 const PATIENCE_MS = 10_000;
 

@@ -1,7 +1,6 @@
 import type { Logger } from '#runtime';
-import { WorkInHand } from '../due-by-merchant.js';
-import type { HealthPoller } from '../health/health-poller.js';
-import type { CloseShift } from './close-shift.js';
+import { WorkInHand } from '../shares/due-by-merchant.js';
+import type { CloseShift, PollsAgain } from './close-shift.js';
 import type { CloseClaim, ShiftRepository } from './shift.repository.js';
 
 /** Longer than a close takes, and the pause before the next try of one that did not work. */
@@ -15,7 +14,7 @@ export class ShiftKeeper {
   constructor(
     private readonly shifts: ShiftRepository,
     private readonly closer: CloseShift,
-    private readonly poller: HealthPoller,
+    private readonly poller: PollsAgain,
     options: { concurrency: number },
     private readonly logger: Logger,
   ) {

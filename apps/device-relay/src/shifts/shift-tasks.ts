@@ -1,12 +1,11 @@
 import type { DeviceShiftReading, DeviceTaskResult } from '#database';
 import { parseTashkentTime, type CurrentZReport } from '#fiscal-domain';
-import { shiftFrom } from '../health/device-reading.js';
-import type { HealthPoller } from '../health/health-poller.js';
-import { pollRegister } from '../health/poll-register.js';
+import { shiftFrom } from '../devices/device-reading.js';
+import { pollRegister } from '../devices/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
-import type { CallAnswer } from '../lanes/ports.js';
+import type { CallAnswer } from '../devices/register.js';
 import type { DeviceTaskHandlers } from '../tasks/device-task-handlers.js';
-import type { CloseShift } from './close-shift.js';
+import type { CloseShift, PollsAgain } from './close-shift.js';
 
 const PATIENCE_MS = 10_000;
 
@@ -20,7 +19,7 @@ export class ShiftTasks {
   constructor(
     private readonly lanes: HoldLane,
     private readonly closer: CloseShift,
-    private readonly poller: HealthPoller,
+    private readonly poller: PollsAgain,
   ) {}
 
   addTo(handlers: DeviceTaskHandlers): void {

@@ -3,7 +3,7 @@ import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } fr
 import { insertEvents } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
-import { dueByMerchant, type DueShares } from '../due-by-merchant.js';
+import { dueByMerchant, type DueShares } from '../shares/due-by-merchant.js';
 
 export interface CloseClaim {
   deviceId: string;

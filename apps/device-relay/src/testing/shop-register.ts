@@ -7,7 +7,7 @@ import {
   type ResendError,
   type ResendResult,
 } from '#fiscal-domain';
-import type { CallAnswer, Register } from '../lanes/ports.js';
+import type { CallAnswer, Register } from '../devices/register.js';
 
 /** Time that the test owns. */
 export interface TestTime {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { AuthGuard, type IAuthModuleOptions } from '@nestjs/passport';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { FailedTokens } from './limits/failed-logins.js';
 import { secondsToWait } from './limits/limit-headers.js';
 import { BearerStrategy } from './bearer.strategy.js';
@@ -45,7 +45,7 @@ export class Authenticate extends AuthGuard() {
     const verdict = await this.failures.count(address);
     if (verdict.kind === 'open') return;
     throw new Problem('too_many_requests', 'Too many access tokens from this address were invalid.', {
-      headers: { 'retry-after': String(secondsToWait(verdict.retryInMs)) },
+      retryAfterSeconds: secondsToWait(verdict.retryInMs),
     });
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-http-bearer';
-import type { Problem } from '#http';
+import type { Problem } from '#problems';
 import { AccessTokens } from './oauth/access-tokens.js';
 import { readBearerCredentials } from '../http/bearer-credentials.js';
 import { invalidToken, malformedCredentials, noCredentials } from '../http/bearer-problems.js';

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { AuditTrail, type AuditEntry } from './audit-trail.js';

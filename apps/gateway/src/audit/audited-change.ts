@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { isDatabaseBusy } from '#runtime';
 import { AuditTrail } from './audit-trail.js';
 import type { Caller } from './caller.js';

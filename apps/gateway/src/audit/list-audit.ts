@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { Page } from '../http/paging.js';
 import type { AuditQuery } from './audit-query.js';
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Controller, Get, Header, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import { ApiDescription, projectFolder } from './api-description.js';
 import { DOCS_PAGE, DOCS_SCRIPT } from './docs-page.js';

@@ -1,4 +1,5 @@
-import { Problem } from '#http';
+import { HttpProblem } from '#http';
+import type { Problem } from '#problems';
 import type { Scope } from './scopes.js';
 
 /** The answers of RFC 6750 §3, each as a problem document with its challenge. */
@@ -27,5 +28,5 @@ export function insufficientScope(needed: readonly Scope[]): Problem {
 }
 
 function withChallenge(code: Problem['code'], detail: string, rest: string): Problem {
-  return new Problem(code, detail, { headers: { 'www-authenticate': `${CHALLENGE}${rest}` } });
+  return new HttpProblem(code, detail, { 'www-authenticate': `${CHALLENGE}${rest}` });
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 
 /** Whether the connection of a request is closed: no answer will be read. */
 export type IsCallerGone = () => boolean;

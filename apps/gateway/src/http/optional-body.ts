@@ -1,6 +1,4 @@
-import { BodyValidationPipe } from '#http';
-
-const pipe = new BodyValidationPipe();
+import { checkShape } from '#shapes';
 
 /**
  * A body that may be left out altogether; then it is as if `{}` had been sent. Taken from the request itself: the pipe of
@@ -8,5 +6,7 @@ const pipe = new BodyValidationPipe();
  * @throws Problem 422
  */
 export function optionalBody<T extends object>(body: unknown, metatype: new () => T): T {
-  return pipe.transform(body ?? {}, { type: 'body', metatype }) as T;
+  const shaped = checkShape(metatype, body ?? {});
+  if (shaped.kind === 'refused') throw shaped.problem;
+  return shaped.value;
 }

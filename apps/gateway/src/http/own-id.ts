@@ -1,5 +1,5 @@
 import { isId, type IdPrefix } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 
 /** @throws Problem 404: what has not the form of an id exists as little as an unknown one */
 export function ownId(prefix: IdPrefix, id: string, what: string): string {

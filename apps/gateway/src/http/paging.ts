@@ -1,6 +1,6 @@
 import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { isId, type IdPrefix } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 
 const DEFAULT_LIMIT = 20;
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { forgetRegister, holdBackUnproven, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import { lockDevice, type DeviceCommand, type LockedDevice } from './lock-device.js';
 

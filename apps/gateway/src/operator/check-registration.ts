@@ -7,7 +7,7 @@ import {
   type ReceiptType,
   type VerificationLink,
 } from '#fiscal-domain';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { RegistrationClaim } from './decision.js';
 
 /** What is on record about an attempt, against which a person's word is held. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { parseVerificationLink, type ReceiptStatus, type ReceiptType, type VerificationLink } from '#fiscal-domain';
 import { completeFiscalSign, writeReceiptEvent } from '#ledger';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { linkFaults, linkTime } from './check-registration.js';

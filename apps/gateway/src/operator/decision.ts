@@ -1,4 +1,4 @@
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import type { ResolveBody } from './operator-bodies.js';
 
 /** What a person says about a registration, as read from the register's screen, its journal or the OFD. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { differenceIn, explanationIn, readingIn } from './attempt-outcome.js';

@@ -1,5 +1,5 @@
 import type { Prisma } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { Caller } from '../audit/caller.js';
 
 export interface DeviceCommand {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, RECEIPT_SETTLED_CHANNEL } from '#database';
 import { parkAttempt } from '#ledger';
 import { LaneBell } from '#queue';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { type Logger } from '#runtime';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';

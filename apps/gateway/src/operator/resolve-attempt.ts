@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type Prisma } from '#database';
 import { closeParked, raiseLaneSequence, registerByOperator, sendAgain, writeReceiptEvent } from '#ledger';
 import { LaneBell } from '#queue';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange, type Changed } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { RefundDuplicate } from '../receipts/refunds/refund-duplicate.js';

@@ -1,4 +1,4 @@
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { looksLikeCard } from '#secrets';
 import type { ReceiptBody } from '../receipts/receipt-body.js';
 

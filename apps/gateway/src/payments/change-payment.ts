@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, SalesDatabase, type Prisma } from '#database';
 import { isWithoutMoney, type Instrument, type PaymentFlow, type PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { seal } from '#secrets';
 import { notFound } from '../http/own-id.js';
 import type { GatewaySettings } from '../settings.js';

@@ -137,7 +137,8 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     const refundedTiyin = state === 'refunded' ? { refundedTiyin: facts.amount_tiyin } : {};
     const isMoved = await this.prisma.$transaction(async (tx) => {
       const change = { state, reason, failures: 0, ...refundedTiyin };
-      if (!(await this.payments.change(tx, facts.id, facts.state, change))) return false;
+      const hand = { paymentId: facts.id, by: 'comparison' } as const;
+      if (!(await this.payments.change(tx, hand, facts.state, change))) return false;
       await makeDue(tx, facts.id);
       return true;
     });

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner, type StoredReceiptDocument } from '#database';
 import type { StoredIdentity } from '#ledger';
 import { DEFINITIONS, type Instrument, type NextAction } from '#payments';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { seal } from '#secrets';
 import { callerGone } from '../http/caller-gone.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { holdsCardNumber } from '#secrets';
 import { PROVIDER_PATH } from './inbound/provider-bodies.js';
 

@@ -1,6 +1,6 @@
 import type { Prisma } from '#database';
 import type { PaymentFlow, PaymentState, ProviderCode } from '#payments';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { AcceptedRefund } from '../receipts/refunds/accepted-refund.js';
 import { askMoneyBack, makeDue } from './repository/payment-writes.js';
 import { capabilitiesOf } from './provider-clients.js';

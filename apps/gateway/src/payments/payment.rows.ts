@@ -1,6 +1,14 @@
 import type { StoredReceiptDocument } from '#database';
 import type { ReceiptStatus } from '#fiscal-domain';
-import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode, ProviderDocument } from '#payments';
+import type {
+  NextAction,
+  PaymentEvidence,
+  PaymentFlow,
+  PaymentMover,
+  PaymentState,
+  ProviderCode,
+  ProviderDocument,
+} from '#payments';
 
 /** `payments` with what the saga has to know of its receipt, read by one statement. */
 export interface PaymentFacts {
@@ -60,3 +68,6 @@ export interface Lease {
   paymentId: string;
   leaseId: string;
 }
+
+/** Who moves a payment: the worker by its lease, or who holds the row's lock. */
+export type Hand = Lease | { paymentId: string; by: Exclude<PaymentMover, 'worker'> };

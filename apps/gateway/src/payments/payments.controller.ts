@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { IsBoolean, Matches } from 'class-validator';
 import type { FastifyReply } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { notFound, ownId } from '../http/own-id.js';

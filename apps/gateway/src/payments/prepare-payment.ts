@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import { isProvider, unsayable, type PaymentFlow } from '#payments';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { PrepareReceipt, type Prepared, type PreparedForProvider } from '../receipts/prepare-receipt.js';
 import type { PaymentBody, ReceiptBody } from '../receipts/receipt-body.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';

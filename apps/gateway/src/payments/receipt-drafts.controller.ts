@@ -1,15 +1,17 @@
 import { Body, Controller, Headers, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { BodyLimit, preferredLanguage, type ProblemDocument } from '#http';
+import { BodyLimit, preferredLanguage, problemDocument, statusOf, type ProblemDocument } from '#http';
+import type { Problem } from '#problems';
 import { callerOf } from '../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../http/current-client.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
 import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
 import { BatchBody } from '../receipts/batch-body.js';
-import { CreateBatch } from '../receipts/create-batch.js';
+import { CreateBatch, type BatchResult } from '../receipts/create-batch.js';
 import { PrepareReceipt } from '../receipts/prepare-receipt.js';
 import { ReceiptBody } from '../receipts/receipt-body.js';
+import { answerFor } from '../receipts/receipt-answer.js';
 import { documentView, receiptView, type DocumentView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 
@@ -91,13 +93,23 @@ export class ReceiptDraftsController {
     const isCallerGone = callerOf(request);
     const results = await this.createBatch.execute({ merchantId, clientId, receipts: body.receipts, isCallerGone });
     return {
-      data: results.map(({ externalId, status, row, problem, replayed }) => ({
-        external_id: externalId,
-        status,
-        replayed,
-        receipt: row && receiptView(row, this.urls.urlOf(row.id)),
-        problem: problem && problem.toDocument(request.id, preferredLanguage(language)),
-      })),
+      data: results.map((result) =>
+        this.entryOf(result, (problem) => problemDocument(problem, request.id, preferredLanguage(language))),
+      ),
     };
+  }
+
+  /** As POST /v1/receipts would have answered; both receipt and problem for one that its register refused. */
+  private entryOf(result: BatchResult, show: (problem: Problem) => ProblemDocument): BatchEntry {
+    const entry = { external_id: result.externalId, replayed: false, receipt: null };
+    if (result.kind === 'refused') {
+      return { ...entry, status: statusOf(result.problem), problem: show(result.problem) };
+    }
+    const { row, replayed } = result;
+    const answer = answerFor(row);
+    const shown = { ...entry, replayed, receipt: receiptView(row, this.urls.urlOf(row.id)) };
+    return answer.kind === 'rejected'
+      ? { ...shown, status: statusOf(answer.problem), problem: show(answer.problem) }
+      : { ...shown, status: answer.status, problem: null };
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Problem } from '#problems';
 import { RefundReceipt } from '../receipts/refunds/refund-receipt.js';
 import { payBackRefund } from './pay-back-refund.js';
 import { SAGA_CLIENT } from './repository/payment.repository.js';
@@ -12,11 +13,22 @@ import type { PaymentFacts } from './payment.rows.js';
 export class RefundSale {
   constructor(private readonly refunds: RefundReceipt) {}
 
-  /** @throws Problem 409, 422, 503 as POST /v1/receipts/{id}/refunds does */
-  async execute(facts: PaymentFacts): Promise<void> {
-    await this.refunds.execute({
-      ...{ merchantId: facts.merchant_id, clientId: SAGA_CLIENT, saleId: facts.receipt_id },
-      ...{ idempotencyKey: facts.id, body: {}, waitSeconds: 0, payBack: payBackRefund },
-    });
+  /** @returns `refused`: its register is gone, or a rule is against it. What the service itself was not able to do is thrown. */
+  async execute(facts: PaymentFacts): Promise<'begun' | 'refused'> {
+    try {
+      await this.refunds.execute({
+        merchantId: facts.merchant_id,
+        clientId: SAGA_CLIENT,
+        saleId: facts.receipt_id,
+        idempotencyKey: facts.id,
+        body: {},
+        waitSeconds: 0,
+        payBack: payBackRefund,
+      });
+      return 'begun';
+    } catch (error) {
+      if (error instanceof Problem && error.isRefusal) return 'refused';
+      throw error;
+    }
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
@@ -42,7 +42,11 @@ export class ResolvePayment {
       if (row.state !== 'manual' && !isLeftByProvider(row))
         throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
       const change = await this.changeFor(tx, id, row, decision.outcome);
-      await this.payments.change(tx, id, row.state, { ...change, reason: decision.reason, failures: 0 });
+      await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, {
+        ...change,
+        reason: decision.reason,
+        failures: 0,
+      });
       await makeDue(tx, id);
       const [before, after] = [{ status: row.state }, { status: decision.outcome, reason: decision.reason }];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };

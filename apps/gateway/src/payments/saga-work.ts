@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { isWithoutMoney, retryAfterMs, retrySchedule, type SagaStep } from '#payments';
-import { Problem } from '#http';
 import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
 import { PaymentRepository, type Rest } from './repository/payment.repository.js';
@@ -90,14 +89,9 @@ export class SagaWork {
   }
 
   private async refundSale(facts: PaymentFacts): Promise<Progress> {
-    try {
-      await this.refunds.execute(facts);
-      return GO_ON;
-    } catch (error) {
-      // Its register is gone, or a rule is against it: reconciliation names it, a person mends it.
-      if (!(error instanceof Problem) || error.status >= 500) throw error;
-      return { kind: 'rest', afterMs: retrySchedule(facts.state).lastMs };
-    }
+    if ((await this.refunds.execute(facts)) === 'begun') return GO_ON;
+    // Reconciliation names it, a person mends it.
+    return { kind: 'rest', afterMs: retrySchedule(facts.state).lastMs };
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, StatementPump } from '#database';
 import type { NewReceipt, StoredIdentity } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from '#runtime';
 import { callerGone, type IsCallerGone } from '../http/caller-gone.js';
 import { isLost, outcomeUnclear } from './outcome-unclear.js';
@@ -102,7 +102,7 @@ export class AcceptReceipts {
   private refusal(): Problem {
     this.counts.refused += 1;
     return new Problem('service_unavailable', 'Too many receipts wait to be written; nothing was stored.', {
-      headers: { 'retry-after': '1' },
+      retryAfterSeconds: 1,
     });
   }
 

@@ -1,4 +1,4 @@
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 
 /**
  * A callback that cannot be verified is worse than none: its receiver would trust any sender that knows the address. So `callback_url`

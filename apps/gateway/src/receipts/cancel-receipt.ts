@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { RECEIPT_SETTLED_CHANNEL, SalesDatabase } from '#database';
 import { cancelReceipt, type ReceiptRow } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { ReceiptRepository } from './receipt.repository.js';
 
 /**

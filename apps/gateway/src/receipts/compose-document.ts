@@ -20,7 +20,7 @@ import {
   type Tiyin,
   type VatRule,
 } from '#fiscal-domain';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from '../goods/catalog/goods-catalog.js';
 import { orDefaultGoods, resolveGoods, type ResolvedGoods } from '../goods/catalog/resolve-goods.js';
 import { MerchantRules } from '../fleet/merchants/merchant-rules.js';

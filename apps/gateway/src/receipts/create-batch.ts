@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ReceiptRow } from '#ledger';
-import { BodyValidationPipe, Problem, problemOf } from '#http';
-import { type Logger } from '#runtime';
+import { Problem, problemOf } from '#problems';
+import type { Logger } from '#runtime';
+import { checkShape } from '#shapes';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { LOGGER } from '../tokens.js';
 import { CreateReceipt } from './create-receipt.js';
-import { answerFor } from './receipt-answer.js';
 import { ReceiptBody } from './receipt-body.js';
 
 export interface BatchCommand {
@@ -15,14 +15,10 @@ export interface BatchCommand {
   isCallerGone?: IsCallerGone;
 }
 
-/** What POST /v1/receipts would have answered for one receipt; both `row` and `problem` for one that its register refused. */
-export interface BatchResult {
-  externalId: string | null;
-  status: number;
-  row: ReceiptRow | null;
-  problem: Problem | null;
-  replayed: boolean;
-}
+/** What became of one receipt: stored now or before, or the reason why not. */
+export type BatchResult =
+  | { kind: 'stored'; externalId: string | null; row: ReceiptRow; replayed: boolean }
+  | { kind: 'refused'; externalId: string | null; problem: Problem };
 
 /** Receipts of a batch in work together: enough to be written in one group, few enough to leave capacity for others. */
 const AT_ONCE = 50;
@@ -38,8 +34,6 @@ const EXTERNAL_ID_MISSING = {
  */
 @Injectable()
 export class CreateBatch {
-  private readonly pipe = new BodyValidationPipe();
-
   constructor(
     private readonly createReceipt: CreateReceipt,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -58,20 +52,19 @@ export class CreateBatch {
   private async createOne(client: Omit<BatchCommand, 'receipts'>, receipt: object): Promise<BatchResult> {
     const given = 'external_id' in receipt ? receipt.external_id : null;
     const externalId = typeof given === 'string' ? given : null;
+    const shaped = checkShape(ReceiptBody, receipt);
+    if (shaped.kind === 'refused') return { kind: 'refused', externalId, problem: shaped.problem };
+    // Nothing else would distinguish a repeated receipt from a new one.
+    if (externalId === null) {
+      return { kind: 'refused', externalId, problem: Problem.fromErrors([EXTERNAL_ID_MISSING]) };
+    }
     try {
-      const body = this.pipe.transform(receipt, { type: 'body', metatype: ReceiptBody }) as ReceiptBody;
-      // Nothing else would distinguish a repeated receipt from a new one.
-      if (externalId === null) throw Problem.fromErrors([EXTERNAL_ID_MISSING]);
-      const command = { ...client, idempotencyKey: null, body, waitSeconds: 0 };
-      const { row, replayed } = await this.createReceipt.execute(command);
-      const answer = answerFor(row);
-      return answer.kind === 'rejected'
-        ? { externalId, status: answer.problem.status, row, problem: answer.problem, replayed }
-        : { externalId, status: answer.status, row, problem: null, replayed };
+      const command = { ...client, idempotencyKey: null, body: shaped.value, waitSeconds: 0 };
+      return { kind: 'stored', externalId, ...(await this.createReceipt.execute(command)) };
     } catch (error) {
       const problem = problemOf(error);
-      if (problem.status >= 500) this.logger.error({ err: error, code: problem.code }, 'receipt of a batch failed');
-      return { externalId, status: problem.status, row: null, problem, replayed: false };
+      if (!problem.isRefusal) this.logger.error({ err: error, code: problem.code }, 'receipt of a batch failed');
+      return { kind: 'refused', externalId, problem };
     }
   }
 }

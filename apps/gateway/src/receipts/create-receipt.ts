@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { canonicalJson, newId, sha256 } from '#runtime';
 import type { Route } from '../fleet/devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';

@@ -1,4 +1,4 @@
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { AuthenticatedClient } from '../http/current-client.js';
 
 /**

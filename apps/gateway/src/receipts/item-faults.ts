@@ -1,4 +1,4 @@
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { ItemBody } from './receipt-body.js';
 
 /** What is wrong with items beside one another, or in themselves, that no rule of the register speaks of. */

@@ -1,4 +1,4 @@
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { PaymentBody } from './receipt-body.js';
 
 /** Fields of a payment that make sense only where the gateway collects the money. */

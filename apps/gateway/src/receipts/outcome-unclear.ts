@@ -1,5 +1,5 @@
 import { isRefusedByServer } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { isDatabaseUnavailable, isNotSent } from '#runtime';
 
 const DETAIL =

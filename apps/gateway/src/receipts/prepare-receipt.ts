@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { VatRule } from '#fiscal-domain';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import {
   ChooseDevice,
   type Placing,

@@ -1,5 +1,6 @@
 import type { ReceiptRow } from '#ledger';
-import { isProblemCode, Problem } from '#http';
+import { HttpProblem } from '#http';
+import { isProblemCode, type Problem } from '#problems';
 
 export type Answer =
   | { kind: 'receipt'; status: 200 | 201 | 202; headers: Record<string, string> }
@@ -41,8 +42,6 @@ function rejectionProblem(row: ReceiptRow, location: string): Problem {
   const code = isProblemCode(rejection.code) ? rejection.code : 'receipt_refused';
   const pointer = rejection.line === null ? '' : `/items/${rejection.line - 1}`;
   const { rule, detail } = rejection;
-  return new Problem(code, `The cash register refused receipt ${row.id}: ${detail}`, {
-    errors: [{ pointer, code: rejection.code, ...(rule === null ? {} : { rule }), detail }],
-    headers: { location },
-  });
+  const errors = [{ pointer, code: rejection.code, ...(rule === null ? {} : { rule }), detail }];
+  return new HttpProblem(code, `The cash register refused receipt ${row.id}: ${detail}`, { location }, { errors });
 }

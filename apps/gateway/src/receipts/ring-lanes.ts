@@ -18,7 +18,7 @@ interface RungLane {
 /**
  * Rings for accepted receipts, once for all that wait: the relay that takes the receipt that was rung for reads its lane
  * again before it leaves it, so the next ring is held back until that receipt is settled. Under load this is one ring
- * instead of a dozen for every read of a lane, on both sides of the queue (docs/performance.md).
+ * instead of a dozen for every read of a lane, on both sides of the queue (docs/adr/0070-what-accepting-costs.md).
  *
  * Held back, never dropped: the drain's last read may have been before the newer receipt's commit, so its ring follows
  * with the news that the older one is settled, or after a second without news. Without the connection that brings

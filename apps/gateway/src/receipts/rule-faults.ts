@@ -1,5 +1,5 @@
 import type { RuleViolation, ShapeProblem } from '#fiscal-domain';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 
 /** The local API's field names → ours; what is not here has the same name. */
 const ITEM_FIELDS: Readonly<Record<string, string>> = {

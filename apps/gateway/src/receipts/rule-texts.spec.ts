@@ -1,6 +1,7 @@
 // Promise: whatever a rule refuses, the caller reads in its own language which line it is, what was given and what would be right.
 import { checkLocalReceipt, LOCAL_RULES, type GoodsEntry } from '#fiscal-domain';
-import { Problem, textOfProblem } from '#http';
+import { problemDocument } from '#http';
+import { Problem, textOfProblem } from '#problems';
 import { faultOfViolation } from './rule-faults.js';
 
 const [BREAD, WATER, CARD_ONLY, OLD] = [
@@ -66,7 +67,7 @@ test.each(CASES)('%s %#', (code, body, figures) => {
   if (violation === undefined) throw new Error(`${code} was not provoked`);
   const fault = faultOfViolation(violation);
   const shown = (['en', 'ru', 'uz'] as const).map((language) => {
-    const [error] = Problem.fromErrors([fault]).toDocument('req_1', language).errors;
+    const [error] = problemDocument(Problem.fromErrors([fault]), 'req_1', language).errors;
     expect(error).toEqual({ pointer: fault.pointer, code, rule: LOCAL_RULES[code as 'E-003'], detail: error!.detail });
     return error!.detail;
   });

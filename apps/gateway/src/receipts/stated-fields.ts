@@ -1,6 +1,6 @@
 import type { StoredReceiptDocument } from '#database';
 import { fieldsNotToBeLost, isNamed, type FiscalField } from '#fiscal-domain';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { ReceiptBody } from './receipt-body.js';
 
 /** What a receipt says beyond the specification, and where in its body. */

@@ -23,58 +23,95 @@ export const PAYMENT_STATES = [
 ] as const;
 export type PaymentState = (typeof PAYMENT_STATES)[number];
 
+/**
+ * Who moves a payment. `worker`: the saga, which holds the lease. `provider`: a call of the provider that arrives here, with the row's lock.
+ * `comparison`: what the provider says of a payment that had ended. `operator`: a person of ours, with a reason on the audit trail.
+ */
+export type PaymentMover = 'worker' | 'provider' | 'comparison' | 'operator';
+
+export interface PaymentMove {
+  from: PaymentState;
+  to: PaymentState;
+  by: readonly PaymentMover[];
+}
+
+const WORKER = ['worker'] as const;
+const CALLED = ['worker', 'provider'] as const;
+const DECIDED = ['worker', 'operator'] as const;
+const HEALED = ['comparison'] as const;
+
 /** The legal moves; the trigger `payments_move_legally` holds the same pairs for every writer. */
-export const PAYMENT_MOVES: Readonly<Record<PaymentState, readonly PaymentState[]>> = {
-  created: ['pending', 'authorizing', 'declined', 'expired', 'cancelled'],
+export const PAYMENT_MOVES: readonly PaymentMove[] = [
+  ...moves('created', WORKER, ['pending', 'authorizing', 'declined', 'expired', 'cancelled']),
   // Waits for the customer, or for the provider to call.
-  pending: [
-    ...(['reserved', 'authorizing', 'authorized', 'captured', 'voiding', 'refunded', 'declined', 'expired'] as const),
-    ...(['cancelled', 'manual'] as const),
-  ],
+  ...moves('pending', CALLED, ['reserved', 'captured', 'refunded']),
+  ...moves('pending', WORKER, ['authorizing', 'authorized', 'voiding', 'declined', 'expired', 'cancelled', 'manual']),
   // The provider has begun: it keeps the order for itself, or the money frozen until it receives our answer. Back to pending when it
-  // gave up and the customer may try again.
-  reserved: ['pending', 'captured', 'refunded', 'voided', 'declined', 'expired', 'cancelled', 'manual'],
+  // gave up and the customer may try again. By a person where the provider leaves it to us.
+  ...moves('reserved', CALLED, ['pending']),
+  ...moves('reserved', ['worker', 'provider', 'operator'], ['captured', 'refunded']),
+  ...moves('reserved', DECIDED, ['voided', 'declined']),
+  ...moves('reserved', WORKER, ['expired', 'cancelled', 'manual']),
   // Only while a call is open; found without its caller, it is treated as unknown.
-  authorizing: ['created', 'pending', 'authorized', 'captured', 'declined', 'authorize_unknown', 'manual'],
-  authorize_unknown: ['pending', 'authorized', 'captured', 'declined', 'voided', 'refunded', 'manual'],
-  authorized: ['capturing', 'captured', 'voiding', 'voided', 'manual'],
-  capturing: ['authorized', 'captured', 'capture_unknown', 'capture_refused', 'voided', 'manual'],
-  capture_unknown: ['authorized', 'captured', 'capture_refused', 'voided', 'manual'],
+  ...moves('authorizing', CALLED, ['pending', 'captured']),
+  ...moves('authorizing', WORKER, ['created', 'authorized', 'declined', 'authorize_unknown', 'manual']),
+  ...moves('authorize_unknown', CALLED, ['pending', 'captured', 'refunded']),
+  ...moves('authorize_unknown', WORKER, ['authorized', 'declined', 'voided', 'manual']),
+  ...moves('authorized', ['worker', 'comparison'], ['voided']),
+  ...moves('authorized', CALLED, ['captured']),
+  ...moves('authorized', WORKER, ['capturing', 'voiding', 'manual']),
+  ...moves('capturing', CALLED, ['captured']),
+  ...moves('capturing', WORKER, ['authorized', 'capture_unknown', 'capture_refused', 'voided', 'manual']),
+  ...moves('capture_unknown', CALLED, ['captured']),
+  ...moves('capture_unknown', WORKER, ['authorized', 'capture_refused', 'voided', 'manual']),
   // The receipt is registered and its money cannot be had: the receipt is refunded, then the hold released.
-  capture_refused: ['voiding', 'voided', 'manual'],
-  captured: ['refunding', 'refunded', 'manual'],
-  voiding: ['authorized', 'pending', 'capture_refused', 'captured', 'voided', 'void_unknown', 'manual'],
-  void_unknown: ['authorized', 'pending', 'captured', 'voided', 'manual'],
+  ...moves('capture_refused', WORKER, ['voiding', 'voided', 'manual']),
+  ...moves('captured', WORKER, ['refunding', 'manual']),
+  ...moves('captured', ['worker', 'provider', 'comparison'], ['refunded']),
+  ...moves('voiding', CALLED, ['pending', 'captured']),
+  ...moves('voiding', WORKER, ['authorized', 'capture_refused', 'voided', 'void_unknown', 'manual']),
+  ...moves('void_unknown', CALLED, ['pending', 'captured']),
+  ...moves('void_unknown', WORKER, ['authorized', 'voided', 'manual']),
   // Back to captured after a part was given back, or when nothing was sent.
-  refunding: ['captured', 'refunded', 'refund_unknown', 'manual'],
-  refund_unknown: ['captured', 'refunded', 'manual'],
-  // A person of ours found out, with a reason on the audit trail.
-  manual: ['captured', 'refunded', 'voided', 'declined'],
-  // Money that shows up later, against all rules, is given back from here (comparison).
-  voided: ['captured', 'authorized'],
-  refunded: [],
-  declined: ['captured', 'authorized'],
-  expired: ['captured', 'authorized'],
-  cancelled: ['captured', 'authorized'],
-};
+  ...moves('refunding', CALLED, ['captured', 'refunded']),
+  ...moves('refunding', WORKER, ['refund_unknown', 'manual']),
+  ...moves('refund_unknown', CALLED, ['captured', 'refunded']),
+  ...moves('refund_unknown', WORKER, ['manual']),
+  // A person of ours found out.
+  ...moves('manual', ['operator'], ['captured', 'refunded', 'voided', 'declined']),
+  // Money that shows up later, against all rules, is given back from here.
+  ...moves('voided', HEALED, ['captured', 'authorized']),
+  ...moves('declined', HEALED, ['captured', 'authorized']),
+  ...moves('expired', HEALED, ['captured', 'authorized']),
+  ...moves('cancelled', HEALED, ['captured', 'authorized']),
+];
+
+function moves(from: PaymentState, by: readonly PaymentMover[], to: readonly PaymentState[]): PaymentMove[] {
+  return to.map((target) => ({ from, to: target, by }));
+}
+
+const BY_PAIR: ReadonlyMap<string, PaymentMove> = new Map(
+  PAYMENT_MOVES.map((move) => [`${move.from} ${move.to}`, move]),
+);
 
 export class IllegalPaymentMoveError extends Error {
   constructor(
     readonly from: PaymentState,
     readonly to: PaymentState,
+    readonly by: PaymentMover,
   ) {
-    super(`A payment cannot move from ${from} to ${to}`);
+    super(`A payment is not moved from ${from} to ${to} by the ${by}`);
     this.name = 'IllegalPaymentMoveError';
   }
 }
 
-export function canMovePayment(from: PaymentState, to: PaymentState): boolean {
-  return PAYMENT_MOVES[from].includes(to);
+export function canMovePayment(from: PaymentState, to: PaymentState, by: PaymentMover): boolean {
+  return BY_PAIR.get(`${from} ${to}`)?.by.includes(by) ?? false;
 }
 
 /** @throws IllegalPaymentMoveError */
-export function assertPaymentMove(from: PaymentState, to: PaymentState): void {
-  if (!canMovePayment(from, to)) throw new IllegalPaymentMoveError(from, to);
+export function assertPaymentMove(from: PaymentState, to: PaymentState, by: PaymentMover): void {
+  if (!canMovePayment(from, to, by)) throw new IllegalPaymentMoveError(from, to, by);
 }
 
 /** No money of the customer is held or taken, and none will be. */

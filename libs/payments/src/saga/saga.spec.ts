@@ -4,7 +4,15 @@ import { RECEIPT_STATUSES, type ReceiptStatus } from '#fiscal-domain';
 import { statusOf, type CallOutcome, type MoneyStatus, type PaymentFlow } from '../port.js';
 import { afterCall, stateDuring } from './after-call.js';
 import { nextStep, type SagaSnapshot, type SagaStep } from './next-step.js';
-import { canMovePayment, isMoneyHeld, isWithoutMoney, PAYMENT_STATES, type PaymentState } from './payment-state.js';
+import {
+  assertPaymentMove,
+  canMovePayment,
+  isMoneyHeld,
+  isWithoutMoney,
+  PAYMENT_STATES,
+  type PaymentMover,
+  type PaymentState,
+} from './payment-state.js';
 
 const FLOWS: readonly PaymentFlow[] = ['hold', 'charge', 'invoice', 'inbound', 'veto'];
 const STATUSES: readonly MoneyStatus[] = [
@@ -84,7 +92,7 @@ function byTheWorld(now: World): World[] {
   // What the comparison with the provider finds of payments that had ended, once each.
   const found = isWithoutMoney(now.state) && now.state !== 'refunded' ? (['captured', 'authorized'] as const) : [];
   for (const state of found) {
-    expectLegal(now.state, state);
+    expectLegal(now.state, state, 'comparison');
     if (!now.isCompared) after.push({ ...now, state, isCompared: true });
   }
   if (now.state === 'captured' && !now.isCompared) after.push({ ...now, state: 'refunded', isCompared: true });
@@ -155,8 +163,8 @@ function called(
   };
 }
 
-function expectLegal(from: PaymentState, to: PaymentState): void {
-  if (!canMovePayment(from, to)) throw new Error(`illegal move ${from} → ${to}`);
+function expectLegal(from: PaymentState, to: PaymentState, by: PaymentMover = 'worker'): void {
+  assertPaymentMove(from, to, by);
 }
 
 function successors(now: World): World[] {
@@ -273,14 +281,21 @@ it('answers any snapshot at all with a step, also one that should not exist', ()
       }),
       (now) => {
         const step = nextStep(now);
-        if (step.kind === 'move') expect(canMovePayment(now.state, step.to)).toBe(true);
+        if (step.kind === 'move') expect(canMovePayment(now.state, step.to, 'worker')).toBe(true);
         if (step.kind === 'call') {
           const during = stateDuring(step.call);
-          if (during) expect(canMovePayment(now.state, during)).toBe(true);
+          if (during) expect(canMovePayment(now.state, during, 'worker')).toBe(true);
         }
       },
     ),
   );
+});
+
+it('moves no payment that ended, and none that waits for a person', () => {
+  const ended = PAYMENT_STATES.filter((state) => isWithoutMoney(state) || state === 'manual');
+  const worker = ended.flatMap((from) => PAYMENT_STATES.filter((to) => canMovePayment(from, to, 'worker')));
+  expect(worker).toEqual([]);
+  expect(() => assertPaymentMove('manual', 'captured', 'provider')).toThrow('not moved from manual to captured');
 });
 
 it('asks again only by reading while it does not know what a call did', () => {

@@ -6,5 +6,5 @@ const NO_SPOOL: AnswerSpool = { keep: () => Promise.resolve(), drop: () => Promi
 
 /** Answers of a relay whose database stays: nothing has to outlive it. */
 export function answersInMemory(store: LaneStore, pause: (ms: number) => Promise<void>): RecordAnswer {
-  return new RecordAnswer(store, NO_SPOOL, { logger: createLogger('test', 'silent'), pause });
+  return new RecordAnswer(store, NO_SPOOL, createLogger('test', 'silent'), pause);
 }

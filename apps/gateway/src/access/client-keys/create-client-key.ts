@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { signingSecretOwner } from '#database';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { newId } from '#runtime';
 import { seal, weaknessOfNewKey } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { notFound } from '../../http/own-id.js';
 import { clientKeyView } from './client-key-view.js';

@@ -1,4 +1,4 @@
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { CidrSet, parseCidr } from '#outgoing';
 import type { Caller } from '../../audit/caller.js';
 import type { IpPolicy, SigningPolicy } from './client-bodies.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { CidrSet, parseCidr, type Cidr } from '#outgoing';
 import { Refusals } from '../../audit/refusals.js';
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { addressGroup } from '#outgoing';
 import { systemClock } from '#runtime';
 import type { GatewaySettings } from '../../settings.js';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { Rate } from '../../http/rate.js';
 import type { BucketVerdict } from './token-bucket.js';
 
@@ -16,7 +16,7 @@ export function setLimitHeaders(reply: FastifyReply, name: LimitName, rate: Rate
 export function tooManyRequests(name: LimitName, rate: Rate, { retryInMs }: BucketVerdict): Problem {
   const whose = name === 'address' ? 'from this address' : 'of this client';
   const detail = `More than ${rate.requests} requests ${whose} within ${rate.seconds} s.`;
-  return new Problem('too_many_requests', detail, { headers: { 'retry-after': String(secondsToWait(retryInMs)) } });
+  return new Problem('too_many_requests', detail, { retryAfterSeconds: secondsToWait(retryInMs) });
 }
 
 /** For Retry-After. */

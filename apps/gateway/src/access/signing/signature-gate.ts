@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type RawBodyRequest } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Problem } from '#http';
+import { statusOf } from '#http';
+import { Problem } from '#problems';
 import { systemClock, type Clock } from '#runtime';
 import { Refusals } from '../../audit/refusals.js';
 import { originOf } from '../limits/address-gate.js';
@@ -49,7 +50,7 @@ export class SignatureGate {
     try {
       await this.checkAgainst(signing, request);
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) await this.record(client, request, error);
+      if (error instanceof Problem && statusOf(error) === 401) await this.record(client, request, error);
       throw error;
     }
   }

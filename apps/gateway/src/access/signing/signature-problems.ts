@@ -1,4 +1,5 @@
-import { Problem, type ProblemCode } from '#http';
+import { HttpProblem } from '#http';
+import type { Problem, ProblemCode } from '#problems';
 import { SIGNATURE_TAG } from './read-signature.js';
 
 /** What a signature must look like, in the words of RFC 9421 §5.1. */
@@ -8,10 +9,8 @@ const ACCEPT_SIGNATURE =
 
 /** 401 with a challenge that names the scheme; the bearer token itself was good. */
 export function signatureProblem(code: ProblemCode, detail: string): Problem {
-  return new Problem(code, detail, {
-    headers: {
-      'www-authenticate': `Signature realm="fiscal-gateway", error="${code}"`,
-      'accept-signature': ACCEPT_SIGNATURE,
-    },
+  return new HttpProblem(code, detail, {
+    'www-authenticate': `Signature realm="fiscal-gateway", error="${code}"`,
+    'accept-signature': ACCEPT_SIGNATURE,
   });
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, Prisma, SalesDatabase, StatementPump } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { isDatabaseUnavailable, Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { DeviceTaskKind } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import type { DeviceRow } from './device.repository.js';

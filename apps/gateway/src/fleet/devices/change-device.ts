@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { isUniqueViolation, apiKeyOwner, type DeviceIntroduction, type InspectParams, type Prisma } from '#database';
 import { writeDeviceEvent, wakeLane } from '#ledger';
 import { LaneBell } from '#queue';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { seal } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';

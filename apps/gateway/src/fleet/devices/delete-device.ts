@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { writeDeviceEvent } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { auditedDevice, lockDeviceRow, type LockedDeviceRow } from './device-rows.js';

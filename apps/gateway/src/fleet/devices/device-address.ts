@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Problem, type ProblemCode } from '#http';
+import { Problem, type ProblemCode } from '#problems';
 import { OutgoingGuard } from '#outgoing';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';

@@ -7,7 +7,7 @@ import {
   type DeviceTaskResult,
   type PrismaService,
 } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newId, type Logger } from '#runtime';
 
 export interface TaskRequest {
@@ -120,7 +120,7 @@ export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdow
       SELECT count(*)::int4 AS inserted FROM notified`;
     if (row?.inserted === 1) return;
     throw new Problem('too_many_requests', 'The register has not finished what it was asked before.', {
-      headers: { 'retry-after': '5' },
+      retryAfterSeconds: 5,
     });
   }
 

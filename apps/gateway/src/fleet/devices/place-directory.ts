@@ -1,9 +1,8 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { SalesDatabase } from '#database';
-import { ChannelListener, PLACES_CHANGED_CHANNEL, Prisma, type DeviceReading } from '#database';
+import { ChannelListener, NotifiedCache, PLACES_CHANGED_CHANNEL, Prisma, type DeviceReading } from '#database';
 import { knownFiscalFields, type FiscalField, type VatRule } from '#fiscal-domain';
 import type { Logger } from '#runtime';
-import { NotifiedCache } from './notified-cache.js';
 
 /** Who sells, and where. */
 export interface PlaceQuery {

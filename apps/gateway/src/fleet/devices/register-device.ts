@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, type DeviceIntroduction } from '#database';
 import { createLane, writeDeviceEvent } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
 import { claimedElsewhereReason, wakeLane, writeDeviceEvent } from '#ledger';
 import { LaneBell } from '#queue';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { auditedDevice, lockDeviceRow, type LockedDeviceRow } from './device-rows.js';

@@ -1,5 +1,5 @@
 import type { DeviceTaskResult } from '#database';
-import { Problem, type ProblemCode } from '#http';
+import { Problem, type ProblemCode } from '#problems';
 
 /** Codes of the register, and of the relay that asked it, as problems of this API. */
 const PROBLEMS: Readonly<Record<string, ProblemCode>> = {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { apiKeyOwner, Prisma, PrismaService } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { type Logger } from '#runtime';
 import { seal } from '#secrets';
 import type { GatewaySettings } from '../../settings.js';
@@ -131,7 +131,7 @@ export class TriedOutDevices implements OnApplicationBootstrap, OnModuleDestroy 
 
 export function tooManyAtOnce(): Problem {
   const detail = `${MAX_TRIED_AT_ONCE} registers are being asked who they are at this moment; go on a little later.`;
-  return new Problem('too_many_requests', detail, { headers: { 'retry-after': '5' } });
+  return new Problem('too_many_requests', detail, { retryAfterSeconds: 5 });
 }
 
 /** The SQLSTATE of a failed raw statement; null when the error is none of PostgreSQL's. */

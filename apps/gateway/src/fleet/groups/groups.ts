@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { PlacePatch } from '../places/place-bodies.js';
 import { PlaceRegister, placeView, type PlaceTable, type PlaceView } from '../places/place-register.js';

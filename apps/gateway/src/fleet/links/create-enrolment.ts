@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { apiKeyOwner, type Prisma } from '#database';
 import { hashEnrolmentCode, newEnrolmentCode } from '#link';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { seal } from '#secrets';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';

@@ -1,5 +1,5 @@
 import type { Prisma } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 
 /**
  * Holds the device's row, so that an enrolment under way at a relay stands wholly before or after this change.

@@ -1,5 +1,5 @@
 import { isUniqueViolation } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 
 /** Codes are unique per merchant, also among archived ones: old receipts still refer to them. */
 export async function refuseTakenCode<T>(change: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 
 type Reader = Pick<Prisma.TransactionClient, '$queryRaw'>;
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { parseVerificationLink, type VerificationLink } from '#fiscal-domain';
 import { LaneBell } from '#queue';
-import { Problem, type ProblemCode } from '#http';
+import { Problem, type ProblemCode } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
 import { lockDeviceRow } from '../devices/device-rows.js';

@@ -14,7 +14,8 @@ import {
   Res,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BodyLimit, Problem } from '#http';
+import { BodyLimit } from '#http';
+import { Problem } from '#problems';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import type { Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';

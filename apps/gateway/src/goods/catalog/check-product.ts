@@ -1,5 +1,5 @@
 import { nameKey, normaliseText } from '#fiscal-domain';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { ClassifiedGoods } from './goods-catalog.js';
 import { LANGUAGES, type Names, type ProductInput } from './product-input.js';
 import { wordKey, wordsOf } from './words.js';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { normaliseText } from '#fiscal-domain';
-import { BodyValidationPipe, Problem, type ProblemError } from '#http';
+import type { ProblemError } from '#problems';
+import { checkShape } from '#shapes';
 import { checkProduct, type CheckedProduct } from './check-product.js';
 import { GoodsCatalog } from './goods-catalog.js';
 import { ProductInput } from './product-input.js';
@@ -18,13 +19,11 @@ type Shaped = { kind: 'ok'; input: ProductInput } | { kind: 'rejected'; sku: str
 /** Products as they came, held against the rules of shape and the classification register, each for itself. */
 @Injectable()
 export class CheckProducts {
-  private readonly shape = new BodyValidationPipe();
-
   constructor(private readonly catalog: GoodsCatalog) {}
 
   /** In the order of the values. */
   async execute(merchantId: string, values: readonly unknown[]): Promise<CheckedItem[]> {
-    const shaped = refuseRepeated(values.map((value) => this.shapeOf(value)));
+    const shaped = refuseRepeated(values.map((value) => shapeOf(value)));
     const spics = shaped.flatMap((item) => (item.kind === 'ok' ? [item.input.spic] : []));
     const goods = await this.catalog.findGoods(spics);
     return shaped.map((item) => {
@@ -33,18 +32,12 @@ export class CheckProducts {
       return { sku, ...checkProduct(merchantId, item.input, goods.get(spic)) };
     });
   }
+}
 
-  private shapeOf(value: unknown): Shaped {
-    try {
-      return {
-        kind: 'ok',
-        input: this.shape.transform(value, { type: 'body', metatype: ProductInput }) as ProductInput,
-      };
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      return { kind: 'rejected', sku: skuOf(value), errors: error.errors.slice(0, MAX_FAULTS) };
-    }
-  }
+function shapeOf(value: unknown): Shaped {
+  const shaped = checkShape(ProductInput, value);
+  if (shaped.kind === 'ok') return { kind: 'ok', input: shaped.value };
+  return { kind: 'rejected', sku: skuOf(value), errors: shaped.problem.errors.slice(0, MAX_FAULTS) };
 }
 
 function skuOf(value: unknown): string | null {

@@ -1,4 +1,4 @@
-import { Problem } from '#http';
+import { Problem } from '#problems';
 
 /** A cursor that a caller hands back without reading it. */
 export function writeCursor(parts: readonly (string | number)[]): string {

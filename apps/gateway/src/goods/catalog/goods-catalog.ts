@@ -1,9 +1,16 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { CATALOG_CHANGED_CHANNEL, ChannelListener, Prisma, SalesDatabase, StatementGroup } from '#database';
+import {
+  CATALOG_CHANGED_CHANNEL,
+  ChannelListener,
+  Freshness,
+  NotifiedCache,
+  Prisma,
+  SalesDatabase,
+  StatementGroup,
+} from '#database';
 import { nameKey, type GoodsEntry } from '#fiscal-domain';
 import { growingCache, type Logger } from '#runtime';
 import { ALL_MERCHANTS } from './catalog-notices.js';
-import { Freshness } from '#database';
 
 /** Goods as receipts need them. */
 export interface Product {
@@ -84,10 +91,9 @@ const MAX_CANDIDATES = 10;
 @Injectable()
 export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly products = growingCache<string, Kept<ProductAnswer>>(MAX_CACHED);
-  private readonly goods = growingCache<string, Kept<ClassifiedGoods>>(MAX_CACHED);
+  private readonly goods: NotifiedCache<string, ClassifiedGoods>;
   private readonly freshness = new Freshness();
   private readonly matches = new StatementGroup((lookups: readonly Lookup[]) => this.readMatches(lookups));
-  private readonly entries = new StatementGroup((spics: readonly string[]) => this.readGoods(spics));
   private readonly channel: ChannelListener;
 
   constructor(
@@ -98,9 +104,16 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     const options = {
       ...{ databaseUrl, applicationName: 'gateway-catalog', channel: CATALOG_CHANGED_CHANNEL },
       onNotice: (scope: string) => this.forget(scope),
-      onListening: () => this.freshness.allChanged(),
+      onListening: () => this.forget(ALL_MERCHANTS),
     };
     this.channel = new ChannelListener(options, logger);
+    this.goods = new NotifiedCache({
+      max: MAX_CACHED,
+      keyOf: (spic) => spic,
+      scopeOf: () => ALL_MERCHANTS,
+      maxAgeMs: () => this.maxAgeMs(),
+      read: (spics) => this.readGoods(spics),
+    });
   }
 
   onApplicationBootstrap(): void {
@@ -128,35 +141,29 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   async findGoods(spics: readonly string[]): Promise<Map<string, ClassifiedGoods>> {
-    const found = new Map<string, ClassifiedGoods>();
-    const missing: string[] = [];
-    for (const spic of new Set(spics)) {
-      const cached = this.stillCached(this.goods.get(spic), ALL_MERCHANTS);
-      if (cached) found.set(spic, cached);
-      else missing.push(spic);
-    }
-    if (missing.length === 0) return found;
-    const tick = this.freshness.now();
-    const read = await Promise.all(missing.map((spic) => this.entries.one(spic)));
-    const readAtMs = performance.now();
-    for (const [index, spic] of missing.entries()) {
-      const goods = read[index];
-      if (!goods) continue;
-      this.goods.set(spic, { value: goods, tick, readAtMs });
-      found.set(spic, goods);
-    }
-    return found;
+    const asked = [...new Set(spics)];
+    const goods = await Promise.all(asked.map((spic) => this.goods.get(spic)));
+    return new Map(
+      asked.flatMap((spic, index): [string, ClassifiedGoods][] => {
+        const found = goods[index];
+        return found ? [[spic, found]] : [];
+      }),
+    );
   }
 
   private forget(scope: string): void {
-    if (scope === ALL_MERCHANTS) this.freshness.allChanged();
-    else this.freshness.changed(scope);
+    if (scope !== ALL_MERCHANTS) return this.freshness.changed(scope);
+    this.freshness.allChanged();
+    this.goods.allChanged();
   }
 
   private stillCached<T>(kept: Kept<T> | undefined, scope: string): T | undefined {
     if (!kept || !this.freshness.isFresh(scope, kept.tick)) return undefined;
-    const limitMs = this.channel.isListening ? CACHED_MS : CACHED_UNNOTIFIED_MS;
-    return performance.now() - kept.readAtMs < limitMs ? kept.value : undefined;
+    return performance.now() - kept.readAtMs < this.maxAgeMs() ? kept.value : undefined;
+  }
+
+  private maxAgeMs(): number {
+    return this.channel.isListening ? CACHED_MS : CACHED_UNNOTIFIED_MS;
   }
 
   private async readProducts(

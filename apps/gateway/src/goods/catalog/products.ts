@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { normaliseText } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { notFound } from '../../http/own-id.js';
 import { PRODUCT_COLUMNS, productView, type ProductRow, type ProductView } from './product-view.js';
 

@@ -1,4 +1,4 @@
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { DefaultGoods } from '../../fleet/merchants/merchant-settings.js';
 import type { ClassifiedGoods, FoundBy, Product, ProductAnswer } from './goods-catalog.js';
 

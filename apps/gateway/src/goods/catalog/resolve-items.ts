@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { shownError, type ProblemError, type ShownError } from '#http';
+import { shownError, type ProblemError, type ShownError } from '#problems';
 import { MerchantRules } from '../../fleet/merchants/merchant-rules.js';
 import type { ResolveItemBody } from './catalog-bodies.js';
 import { GoodsCatalog, type ClassifiedGoods, type ProductAnswer } from './goods-catalog.js';

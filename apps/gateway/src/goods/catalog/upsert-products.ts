@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import type { Caller } from '../../audit/caller.js';
 import { CheckProducts } from './check-products.js';
 import { etagOf } from './product-view.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
 import { isId } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { EventReader } from './event-reader.js';
 import { eventView, type EventRow, type EventView } from './event-row.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isId } from '#fiscal-domain';
 import { insertEvents } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { decodeTime } from 'ulid';
 import { AuditedChange } from '../../audit/audited-change.js';

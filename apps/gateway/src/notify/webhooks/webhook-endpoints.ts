@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
-import { Problem, type ProblemCode } from '#http';
+import { Problem, type ProblemCode } from '#problems';
 import { OutgoingGuard } from '#outgoing';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';

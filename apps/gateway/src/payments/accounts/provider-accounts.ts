@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
-import { Problem, type ProblemError } from '#http';
+import { Problem, type ProblemError } from '#problems';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { newId } from '#runtime';
 import { open, seal } from '#secrets';

@@ -191,7 +191,8 @@ export class InboundRepository {
 
   /** What was tried in vain before the provider's call says nothing about what follows it. */
   change(tx: Tx, payment: LockedPayment, change: PaymentChange): Promise<boolean> {
-    return this.payments.change(tx, payment.id, payment.state, { failures: 0, ...change });
+    const hand = { paymentId: payment.id, by: 'provider' } as const;
+    return this.payments.change(tx, hand, payment.state, { failures: 0, ...change });
   }
 
   /** The customer has paid: the receipt enters its lane with the same commit. */

@@ -2,7 +2,8 @@ import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } fr
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isId } from '#fiscal-domain';
 import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
-import { Problem } from '#http';
+import { HttpProblem } from '#http';
+import { Problem } from '#problems';
 import { CidrSet, parseCidr } from '#outgoing';
 import { type Logger } from '#runtime';
 import { notFound } from '../../http/own-id.js';
@@ -119,7 +120,7 @@ export class ProviderCallsController {
     const code = PROVIDERS.find((known) => known === provider);
     if (!code) throw notFound('provider account');
     await this.find(code, accountId);
-    throw new Problem('method_not_allowed', 'A provider calls with POST.', { headers: { allow: 'POST' } });
+    throw new HttpProblem('method_not_allowed', 'A provider calls with POST.', { allow: 'POST' });
   }
 
   /**

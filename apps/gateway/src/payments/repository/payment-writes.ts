@@ -113,7 +113,7 @@ export async function finishParts(tx: Statements, paymentId: string): Promise<bi
  * (docs/adr/0060-lane-reads.md has the same of receipts; measured: 1.6 instead of 1.0 ms of PostgreSQL for a transaction).
  */
 function moved(from: PaymentState, to: PaymentState): Prisma.Sql {
-  assertPaymentMove(from, to);
+  assertPaymentMove(from, to, 'provider');
   return Prisma.raw(`state = '${to}', state_since = now(), updated_at = now(), news = news + 1, failures = 0`);
 }
 

@@ -11,7 +11,7 @@ import {
 } from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { documentKept } from './payment-writes.js';
-import type { Lease, PaymentFacts } from '../payment.rows.js';
+import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -195,26 +195,24 @@ export class PaymentRepository {
 
   /**
    * Moves a payment and writes its event, if it still is where it was read and in this worker's hands. The lease is renewed.
-   * @param lease null: by a provider's call or a person, who hold the row's lock
    */
-  async change(tx: Tx, lease: Lease | string, from: PaymentState, change: PaymentChange): Promise<boolean> {
+  async change(tx: Tx, hand: Hand, from: PaymentState, change: PaymentChange): Promise<boolean> {
     const moved = await tx.$queryRaw<unknown[]>`
-      WITH ${this.moving(lease, from, change)} SELECT id FROM moved`;
+      WITH ${this.moving(hand, from, change)} SELECT id FROM moved`;
     return moved.length === 1;
   }
 
   /** The move and its event as parts of one statement: `moved` holds the payment if it moved. */
-  private moving(lease: Lease | string, from: PaymentState, change: PaymentChange): Prisma.Sql {
-    const paymentId = typeof lease === 'string' ? lease : lease.paymentId;
-    const held =
-      typeof lease === 'string' ? Prisma.sql`true` : Prisma.sql`lease_id = ${lease.leaseId} AND lease_until > now()`;
+  private moving(hand: Hand, from: PaymentState, change: PaymentChange): Prisma.Sql {
+    const { paymentId } = hand;
+    const held = 'by' in hand ? Prisma.sql`true` : Prisma.sql`lease_id = ${hand.leaseId} AND lease_until > now()`;
     const state = change.state ?? from;
     const moved = Prisma.sql`moved AS (
         UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
          WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
         RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
     if (state === from) return moved;
-    assertPaymentMove(from, state);
+    assertPaymentMove(from, state, 'by' in hand ? hand.by : 'worker');
     const published = Prisma.sql`${moved}, published AS (${eventOf(paymentId, state, change)})`;
     // All of the money is back, by whatever path: nothing of it is to be asked for any more.
     return state === 'refunded' ? Prisma.sql`${published}, settled AS (${FINISH_REFUNDS})` : published;

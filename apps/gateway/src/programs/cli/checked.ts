@@ -1,6 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { inNfc, validationProblem } from '#http';
+import { inNfc, validationProblem } from '#shapes';
 
 /** By the rules of the API's own bodies. @throws Problem 422 */
 export function checked<T extends object>(type: new () => T, values: object): T {

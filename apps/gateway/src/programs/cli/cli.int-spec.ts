@@ -171,8 +171,8 @@ test('values are held to the rules of the API', async () => {
   await expect(run('merchant', 'create', '--code', 'shop', '--name', 'X', '--tin', '301234567')).rejects.toMatchObject({
     code: 'code_taken',
   });
-  await expect(run('merchant', 'set', 'shop', '--time-of-close', '25:00')).rejects.toMatchObject({ status: 422 });
-  await expect(run('merchant', 'set', 'shop', '--unsupported-fields', 'no')).rejects.toMatchObject({ status: 422 });
+  await expect(run('merchant', 'set', 'shop', '--time-of-close', '25:00')).rejects.toMatchObject({ isRefusal: true });
+  await expect(run('merchant', 'set', 'shop', '--unsupported-fields', 'no')).rejects.toMatchObject({ isRefusal: true });
   const odd = ['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', '10.0.0.1/8'];
   await expect(run(...odd)).rejects.toMatchObject({ errors: [expect.objectContaining({ pointer: '/allowed_cidrs' })] });
 });

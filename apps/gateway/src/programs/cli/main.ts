@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
 import { NestFactory } from '@nestjs/core';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { createLogger, NestLogger, runProgram } from '#runtime';
 import { loadSettings } from '../../settings.js';
 import { CliModule } from './cli.module.js';

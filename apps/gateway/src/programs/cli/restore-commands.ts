@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
 import { RESTORED } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { Merchants } from '../../fleet/merchants/merchants.js';
 import { AdoptDevice } from '../../operator/adopt-device.js';

@@ -1,5 +1,5 @@
 // Promise: every reader gets the receipt in the form and language it asked for, or an answer that there is none.
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { acceptedFormat, documentWish, isBrowser, publicQuery } from './document-query.js';
 
 const CHROME = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8';

@@ -1,5 +1,7 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { BodyValidationPipe, preferredLanguage, Problem } from '#http';
+import { preferredLanguage } from '#http';
+import { checkQuery } from '#shapes';
+import { Problem } from '#problems';
 import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '#paper';
 import { PAPER_COLUMNS, type PaperColumns } from './paper.js';
 
@@ -66,8 +68,9 @@ export function documentWish(query: DocumentQuery, headers: WishHeaders): Docume
 export function publicQuery(query: Readonly<Record<string, unknown>>): DocumentQuery {
   const { format, lang, columns } = query;
   const given = Object.entries({ format, lang, columns }).filter(([, value]) => value !== undefined);
-  const pipe = new BodyValidationPipe();
-  return pipe.transform(Object.fromEntries(given), { type: 'query', metatype: DocumentQuery }) as DocumentQuery;
+  const shaped = checkQuery(DocumentQuery, Object.fromEntries(given));
+  if (shaped.kind === 'refused') throw shaped.problem;
+  return shaped.value;
 }
 
 /** The format that an Accept header (RFC 9110) likes best; the earlier of {@link DOCUMENT_FORMATS} among equals. */

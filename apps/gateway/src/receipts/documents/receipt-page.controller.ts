@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import { ReceiptUrls } from '../receipt-url.js';
 import { documentWish, isBrowser, MEDIA_TYPES, publicQuery, type WishHeaders } from './document-query.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { qrCode, type ReceiptLanguage } from '#paper';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { FairSlots, startThread, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { paperSize, type PaperColumns, type PaperLine, type PaperSize } from './paper.js';

@@ -26,7 +26,7 @@ import {
   type Tiyin,
   type VatRule,
 } from '#fiscal-domain';
-import type { ProblemError } from '#http';
+import type { ProblemError } from '#problems';
 import { onlineFieldFaults } from '../online-field-faults.js';
 import { providerLabel } from '../provider-label.js';
 import type { PaymentBody } from '../receipt-body.js';

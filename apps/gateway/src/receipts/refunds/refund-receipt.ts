@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { insertRefund, refundsOf, type NewRefund, type ReceiptRow, type StoredIdentity } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../../goods/catalog/goods-catalog.js';
 import { callerGone, type IsCallerGone } from '../../http/caller-gone.js';

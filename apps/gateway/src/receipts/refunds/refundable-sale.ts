@@ -1,5 +1,5 @@
 import { parseVerificationLink, type RefundInfo } from '#fiscal-domain';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { LockedSale } from './refund.repository.js';
 
 /**

@@ -1,6 +1,6 @@
 // Promise: reports take turns, no merchant takes all places, and one too many is refused at once.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { ReportGate } from './report-gate.js';
 
 const STAYS = (): boolean => false;
@@ -43,7 +43,7 @@ test('two places: the second is for another merchant, however many the first has
 test('one too many is refused at once with Retry-After, of one merchant and of all', async () => {
   const reports = new Reports(new ReportGate({ atOnce: 1, maxWaiting: 3, maxWaitingOfOne: 2 }));
   const taken = ['a1', 'a2', 'a3'].map((name) => reports.ask('a', name));
-  const refused = { status: 503, headers: { 'retry-after': '5' } };
+  const refused = { code: 'service_unavailable', retryAfterSeconds: 5 };
   await expect(reports.ask('a', 'a4')).rejects.toMatchObject(refused);
   taken.push(reports.ask('b', 'b1'));
   await expect(reports.ask('c', 'c1')).rejects.toMatchObject(refused);

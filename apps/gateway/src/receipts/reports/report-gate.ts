@@ -1,4 +1,4 @@
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 
 export interface GateLimits {
@@ -78,5 +78,5 @@ export class ReportGate {
 }
 
 function refusal(detail: string): Problem {
-  return new Problem('service_unavailable', detail, { headers: { 'retry-after': '5' } });
+  return new Problem('service_unavailable', detail, { retryAfterSeconds: 5 });
 }

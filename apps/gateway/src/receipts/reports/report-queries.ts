@@ -1,5 +1,5 @@
 import { IsIn, IsOptional } from 'class-validator';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsDay, IsPlainText } from '../../http/query-rules.js';
 

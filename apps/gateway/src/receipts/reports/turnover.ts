@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, ReportDatabase } from '#database';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { systemClock } from '#runtime';
 import { periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { PageReader, PrismaService, type PageReaderOptions } from '#database';
 import type { ReceiptRow } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { FairSlots, type Logger } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
@@ -51,7 +51,7 @@ export class ExportReceipts implements OnModuleDestroy {
     const release = this.slots.tryTake(filter.merchantId);
     if (!release) {
       throw new Problem('too_many_requests', 'Too many exports are running; try again later.', {
-        headers: { 'Retry-After': '10' },
+        retryAfterSeconds: 10,
       });
     }
     try {

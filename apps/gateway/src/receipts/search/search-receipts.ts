@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService } from '#database';
 import { isId, normaliseText } from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
-import { Problem } from '#http';
+import { Problem } from '#problems';
 import { pageRequest, type Page } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';

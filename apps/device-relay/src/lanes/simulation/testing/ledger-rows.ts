@@ -1,7 +1,7 @@
 import type { StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, DeviceProfile, ReceiptStatus } from '#fiscal-domain';
 import type { AttemptState, AttemptEvidence, LastKnown } from '#ledger';
-import type { DeviceStateName } from '../../ports.js';
+import type { DeviceStateName } from '../../../devices/register.js';
 
 export interface DeviceRow {
   id: string;

@@ -9,7 +9,8 @@ import {
   type LateAnswer,
   type LateRegistration,
 } from '#ledger';
-import type { DeviceStateName, LaneLockHandle, LaneSnapshot } from '../../ports.js';
+import type { DeviceStateName } from '../../../devices/register.js';
+import type { LaneLockHandle, LaneSnapshot } from '../../ports.js';
 import type { Trace } from './chance.js';
 import type { AttemptRow, DeviceRow, LaneRow, ReceiptRow } from './ledger-rows.js';
 import type { Promises } from './promises.js';

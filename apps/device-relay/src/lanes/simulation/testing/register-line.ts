@@ -1,5 +1,5 @@
 import type { RegisterAnswer } from '#fiscal-domain';
-import type { CallAnswer, LaneDevice, PreparedReceipt, Register } from '../../ports.js';
+import type { CallAnswer, LaneDevice, PreparedReceipt, Register } from '../../../devices/register.js';
 import type { Chance } from './chance.js';
 import type { SimulatedProcess } from './process.js';
 import type { RegisterModel } from './register-model.js';

@@ -1,7 +1,7 @@
 import type { Logger } from '#runtime';
 import { joinLane } from '../../join-lane.js';
 import { LaneRunner } from '../../lane-runner.js';
-import type { Registers } from '../../ports.js';
+import type { Registers } from '../../../devices/register.js';
 import { RecordAnswer } from '../../record-answer.js';
 import { ReplayAnswers } from '../../replay-answers.js';
 import type { DatabaseServer } from './database-client.js';
@@ -49,7 +49,7 @@ export class SimulatedRelay {
     const pause = (ms: number): Promise<void> =>
       this.process.external((resolve) => time.after(ms, () => resolve(undefined)));
     const notices = { notify: () => undefined };
-    this.answers = new RecordAnswer(store, parts.spool, { logger, pause });
+    this.answers = new RecordAnswer(store, parts.spool, logger, pause);
     this.replays = new ReplayAnswers(parts.spool, this.answers, notices, logger);
     const world = { store, locks: this.locks, registers, notices, answers: this.answers };
     const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next });
@@ -58,7 +58,7 @@ export class SimulatedRelay {
       return () => timer.cancel();
     };
     const merchants = { of: (deviceId: string) => Promise.resolve(merchantOf(deviceId)) };
-    this.runner = new LaneRunner(drainLane, { ...BOUNDS, merchants, ringAgain: parts.ringAgain, later }, logger);
+    this.runner = new LaneRunner(drainLane, merchants, parts.ringAgain, BOUNDS, logger, later);
     this.sweepAfter(chance.between(0, SWEEP_EVERY_MS));
     this.replayAfter(0);
   }

@@ -1,6 +1,6 @@
 import { createLogger } from '#runtime';
 import { DEFAULT_PROFILE, type DeviceProfile } from '#fiscal-domain';
-import type { Registers } from '../../ports.js';
+import type { Registers } from '../../../devices/register.js';
 import { Chance, Trace } from './chance.js';
 import { DatabaseServer, type DatabaseFaults } from './database-client.js';
 import { documentOf } from './documents.js';

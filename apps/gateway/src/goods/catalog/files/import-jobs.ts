@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { Problem, problemOf } from '#http';
+import { Problem, problemOf } from '#problems';
 import { FairSlots, newId, type Logger } from '#runtime';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';

@@ -1,5 +1,5 @@
 import type { LocalRuleCode } from '#fiscal-domain';
-import type { Language } from './language.js';
+import type { Language } from './languages.js';
 import type { ProblemCode } from './problem-codes.js';
 
 /** The figures of a fault, worded in each language; never answered by themselves. */

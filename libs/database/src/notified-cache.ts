@@ -1,6 +1,6 @@
-import { StatementGroup } from '#database';
 import { growingCache } from '#runtime';
-import { Freshness } from '#database';
+import { Freshness } from './freshness.js';
+import { StatementGroup } from './statement-group.js';
 
 export interface NotifiedCacheOptions<Asked, Found> {
   max: number;

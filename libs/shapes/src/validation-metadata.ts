@@ -6,7 +6,7 @@ type Metadata = ReturnType<Storage['getTargetValidationMetadatas']>;
 /**
  * class-validator works out the rules of a class anew for every object that it validates, by a walk over all classes
  * that have rules: for a receipt of three items five times. Decorators have all run before the first request, so the
- * result is kept per class (a third of the whole validation; docs/performance.md). Validation by group is left as it is.
+ * result is kept per class (docs/adr/0070-what-accepting-costs.md). Validation by group is left as it is.
  */
 export function keepValidationMetadata(storage: Storage = getMetadataStorage()): void {
   const find = storage.getTargetValidationMetadatas.bind(storage);

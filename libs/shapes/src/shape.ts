@@ -1,9 +1,8 @@
-import { Injectable, type ArgumentMetadata, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync, type ValidationError, type ValidatorOptions } from 'class-validator';
-import { MAX_ENTRIES, MAX_FIELDS } from './json-bounds.js';
+import { pointerTo, Problem, type ProblemError } from '#problems';
+import { MAX_ENTRIES, MAX_FIELDS } from './bounds.js';
 import { knownShape } from './known-shape.js';
-import { pointerTo, Problem, type ProblemError } from './problem.js';
 import { quickValidationOf } from './quick-validation.js';
 import { keepValidationMetadata } from './validation-metadata.js';
 
@@ -62,51 +61,51 @@ const VALIDATOR: ValidatorOptions = {
   validationError: { target: false, value: true },
 };
 
-/**
- * Stands for a JSON body of no bytes: some clients announce JSON with every POST. Routes without a body do not notice; where one
- * is expected it is as unreadable as any other broken JSON.
- */
-export const EMPTY_BODY: object = Object.freeze({});
-
-/** What Nest names as the type of a parameter that no class describes. */
-const NO_CLASSES: ReadonlySet<unknown> = new Set([String, Boolean, Number, Array, Object, Buffer]);
+/** A value as an instance of its class, or what is wrong with it. */
+export type Shaped<T> = { kind: 'ok'; value: T } | { kind: 'refused'; problem: Problem };
 
 /**
- * The pipe of every body: unknown fields are refused, nothing is converted silently, and a body that is no object at
- * all is a 422 as well (400 is only for what cannot be parsed).
- * class-validator without Nest's own pipe around it: that one walks each body four times more and awaits every
- * constraint, though all of ours answer at once. A body in which nothing is wrong does not even come to it.
+ * Holds a value against the rules of a class: unknown fields are refused, nothing is converted silently, and what is no object at
+ * all is refused as well. class-validator without Nest's own pipe around it: that one walks each body four times more and awaits
+ * every constraint, though all of ours answer at once. A body in which nothing is wrong does not even come to it.
  */
-@Injectable()
-export class BodyValidationPipe implements PipeTransform {
-  transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
-    if (type === 'custom' || metatype === undefined || NO_CLASSES.has(metatype)) return value;
-    if (value === EMPTY_BODY) throw new Problem('malformed_json', 'The body is empty, JSON was expected.');
-    const right = quickValidationOf(metatype as new () => object)?.(value) ?? null;
-    if (right !== null) return right;
-    if (type === 'body') refuseOddBody(value);
-    else if (typeof value === 'object' && value !== null) refuseTooMany(value, []);
-    const given = value ?? {};
-    validInstance(metatype, knownShape(metatype as new () => object, given));
-    return validInstance(metatype, given);
-  }
+export function checkShape<T extends object>(type: new () => T, value: unknown): Shaped<T> {
+  const right = quickValidationOf(type)?.(value) ?? null;
+  if (right !== null) return { kind: 'ok', value: right as T };
+  const fault = oddShape(value);
+  if (fault !== null) return refused(fault);
+  return shapedAs(type, value as object);
 }
 
-/** @throws Problem 422 */
-function validInstance(metatype: new () => unknown, value: object): unknown {
-  const instance: unknown = plainToInstance(metatype, value);
-  const violations = validateSync(instance as object, VALIDATOR);
-  if (violations.length > 0) throw validationProblem(violations);
-  return instance;
+/** The same for the values of a query, none of which is a list or an object with fields of its own. */
+export function checkQuery<T extends object>(type: new () => T, value: unknown): Shaped<T> {
+  const right = quickValidationOf(type)?.(value) ?? null;
+  if (right !== null) return { kind: 'ok', value: right as T };
+  const fault = typeof value === 'object' && value !== null ? tooMany(value, []) : null;
+  if (fault !== null) return refused(fault);
+  return shapedAs(type, value ?? {});
 }
 
-function refuseOddBody(value: unknown): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const missing = value === undefined || value === null;
-    const detail = missing ? 'A JSON object is required as the body.' : 'The body must be a JSON object.';
-    throw Problem.fromErrors([{ pointer: '', code: missing ? 'required' : 'invalid_type', detail }]);
-  }
-  refuseOddNesting(value);
+function refused(...faults: ProblemError[]): { kind: 'refused'; problem: Problem } {
+  return { kind: 'refused', problem: Problem.fromErrors(faults) };
+}
+
+function shapedAs<T extends object>(type: new () => T, value: object): Shaped<T> {
+  const known = validInstance(type, knownShape(type, value));
+  return known.kind === 'refused' ? known : validInstance(type, value);
+}
+
+function validInstance<T extends object>(type: new () => T, given: object): Shaped<T> {
+  const value = plainToInstance(type, given);
+  const violations = validateSync(value, VALIDATOR);
+  return violations.length > 0 ? { kind: 'refused', problem: validationProblem(violations) } : { kind: 'ok', value };
+}
+
+function oddShape(body: unknown): ProblemError | null {
+  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return oddNesting(body);
+  const missing = body === undefined || body === null;
+  const detail = missing ? 'A JSON object is required as the body.' : 'The body must be a JSON object.';
+  return { pointer: '', code: missing ? 'required' : 'invalid_type', detail };
 }
 
 /**
@@ -114,38 +113,40 @@ function refuseOddBody(value: unknown): void {
  * a list within a list (`ValidateNested` descends into it and finds nothing wrong); nesting so deep that a recursive walk would
  * exhaust the stack; and a `constructor`, which class-transformer takes for the class of a value that has none and calls.
  */
-function refuseOddNesting(body: unknown): void {
+function oddNesting(body: unknown): ProblemError | null {
   const waiting: { value: unknown; path: readonly (string | number)[] }[] = [{ value: body, path: [] }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { value, path } = next;
     if (typeof value !== 'object' || value === null) continue;
     if (path.length >= MAX_DEPTH) {
       const detail = `The body is nested deeper than ${String(MAX_DEPTH)} levels.`;
-      throw Problem.fromErrors([{ pointer: pointerTo(path), code: 'too_deep', detail }]);
+      return { pointer: pointerTo(path), code: 'too_deep', detail };
     }
-    refuseTooMany(value, path);
+    const many = tooMany(value, path);
+    if (many !== null) return many;
     const isList = Array.isArray(value);
     for (const [key, child] of Object.entries(value)) {
       if (key === 'constructor' && path.length > 0) {
         const detail = 'constructor is not a known field';
-        throw Problem.fromErrors([{ pointer: pointerTo([...path, key]), code: 'unknown_field', detail }]);
+        return { pointer: pointerTo([...path, key]), code: 'unknown_field', detail };
       }
       if (typeof child !== 'object' || child === null) continue;
       if (isList && Array.isArray(child)) {
         const pointer = pointerTo([...path, key]);
-        throw Problem.fromErrors([{ pointer, code: 'invalid_type', detail: 'a list within a list is not expected' }]);
+        return { pointer, code: 'invalid_type', detail: 'a list within a list is not expected' };
       }
       waiting.push({ value: child, path: [...path, key] });
     }
   }
+  return null;
 }
 
-function refuseTooMany(value: object, path: readonly (string | number)[]): void {
+function tooMany(value: object, path: readonly (string | number)[]): ProblemError | null {
   const isList = Array.isArray(value);
   const count = isList ? value.length : Object.keys(value).length;
-  if (count <= (isList ? MAX_ENTRIES : MAX_FIELDS)) return;
+  if (count <= (isList ? MAX_ENTRIES : MAX_FIELDS)) return null;
   const detail = isList ? `a list has ${MAX_ENTRIES} entries at most` : `an object has ${MAX_FIELDS} fields at most`;
-  throw Problem.fromErrors([{ pointer: pointerTo(path), code: 'too_many', detail }]);
+  return { pointer: pointerTo(path), code: 'too_many', detail };
 }
 
 function errorsOf(violation: ValidationError, parents: readonly string[]): ProblemError[] {

@@ -1,9 +1,9 @@
 // Promise: what one merchant has to close or to send again does not keep another one waiting; polls are asked for in the order of their due times.
 import { Prisma } from '#database';
-import { HealthRepository } from './health/health.repository.js';
-import { RestoreChecksRepository } from './restore/restore-checks.repository.js';
-import { WatchRig } from './testing/watch-rig.js';
-import type { Watch } from './watch.js';
+import { HealthRepository } from '../health/health.repository.js';
+import { RestoreChecksRepository } from '../restore/restore-checks.repository.js';
+import { WatchRig } from '../testing/watch-rig.js';
+import type { Watch } from '../watch.js';
 
 /** More than there are places for closings or resends. */
 const TILLS_OF_A = 120;

@@ -1,8 +1,6 @@
-import type { Language } from './language.js';
+import type { Language } from './languages.js';
 import { isProblemCode, PROBLEMS, type ProblemCode, type ProblemKind } from './problem-codes.js';
 import { textOfProblem, type ProblemFacts } from './problem-texts.js';
-
-export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** Faults that an answer lists: a small request can have many thousands. */
 const MAX_ERRORS = 100;
@@ -22,36 +20,26 @@ export interface ProblemError {
 /** A fault as it is answered. */
 export type ShownError = Omit<ProblemError, 'facts'>;
 
-/** RFC 9457 document as docs/errors.md shows it. */
-export interface ProblemDocument {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  code: string;
-  retryable: boolean;
-  request_id: string;
-  errors: ShownError[];
-}
-
 export interface ProblemOptions {
   errors?: readonly ProblemError[];
-  headers?: Readonly<Record<string, string>>;
+  /** When it is worth trying again, where that is known better than by the code. */
+  retryAfterSeconds?: number;
   /** Logged, never answered. */
   cause?: unknown;
 }
 
-/** An answer that is not the one the caller hoped for. Thrown anywhere below a controller, answered in one place. */
+/**
+ * Why something was not done, for the caller's developer: a code of the catalogue, a sentence, and where in the request. It knows
+ * nothing of HTTP: `libs/http` makes the answer of it, and no other place reads a status.
+ */
 export class Problem extends Error {
-  override readonly name = 'Problem';
-  readonly status: number;
+  override readonly name: string = 'Problem';
   readonly errors: readonly ProblemError[];
-  readonly headers: Readonly<Record<string, string>>;
-  private readonly kind: ProblemKind;
+  readonly retryAfterSeconds: number | null;
+  /** Faults that there are, also those that are not listed. */
+  readonly faults: number;
   /** `detail` is no more than what `errors` say. */
   private sumsUpErrors = false;
-  /** Faults that there are, also those that are not listed. */
-  private readonly faults: number;
 
   /** @param detail one sentence for the caller's developer; nothing secret */
   constructor(
@@ -60,15 +48,15 @@ export class Problem extends Error {
     options: ProblemOptions = {},
   ) {
     super(`${code}: ${detail}`, options.cause === undefined ? undefined : { cause: options.cause });
-    this.kind = PROBLEMS[code];
-    this.status = this.kind.status;
+    const kind: ProblemKind = PROBLEMS[code];
     this.faults = options.errors?.length ?? 0;
     this.errors = options.errors?.slice(0, MAX_ERRORS) ?? [];
-    const { retryAfterSeconds } = this.kind;
-    this.headers = {
-      ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-      ...lowerCaseNames(options.headers ?? {}),
-    };
+    this.retryAfterSeconds = options.retryAfterSeconds ?? kind.retryAfterSeconds ?? null;
+  }
+
+  /** The request itself is in the way, as against a service that is not able to: the same request meets the same. */
+  get isRefusal(): boolean {
+    return PROBLEMS[this.code].status < 500;
   }
 
   /**
@@ -79,25 +67,18 @@ export class Problem extends Error {
     const [first, ...more] = errors;
     if (!first) throw new RangeError('a problem needs at least one fault');
     const code = isProblemCode(first.code) ? first.code : 'receipt_refused';
-    const problem = new Problem(code, summary(shownError(first), more.length, 'en'), { errors: errors.map(withRule) });
+    const problem = new Problem(code, summaryOf(shownError(first), more.length, 'en'), {
+      errors: errors.map(withRule),
+    });
     problem.sumsUpErrors = true;
     return problem;
   }
 
-  /** @param language of the details, where there are words for them (problem-texts.ts); everything else stays English */
-  toDocument(requestId: string, language: Language = 'en'): ProblemDocument {
-    const errors = this.errors.map((error) => shownError(error, language));
-    const [first] = errors;
-    return {
-      type: `urn:fiscal-gateway:problem:${this.code}`,
-      title: this.kind.title,
-      status: this.status,
-      detail: first && this.sumsUpErrors ? summary(first, this.faults - 1, language) : this.detail,
-      code: this.code,
-      retryable: this.kind.retryable,
-      request_id: requestId,
-      errors,
-    };
+  /** @param language of the faults, where there are words for them (problem-texts.ts); everything else stays English */
+  detailIn(language: Language): string {
+    const [first] = this.errors;
+    if (!first || !this.sumsUpErrors) return this.detail;
+    return summaryOf(shownError(first, language), this.faults - 1, language);
   }
 }
 
@@ -112,7 +93,7 @@ const MORE: Readonly<Record<Language, (count: number) => string>> = {
   uz: (count) => `(va yana ${String(count)} ta, errors maydoniga qarang)`,
 };
 
-function summary(first: ShownError, more: number, language: Language): string {
+function summaryOf(first: ShownError, more: number, language: Language): string {
   return more === 0 ? first.detail : `${first.detail} ${MORE[language](more)}`;
 }
 
@@ -125,8 +106,4 @@ function withRule(error: ProblemError): ProblemError {
   if (error.rule !== undefined || !isProblemCode(error.code)) return error;
   const { rule }: ProblemKind = PROBLEMS[error.code];
   return rule === undefined ? error : { ...error, rule };
-}
-
-function lowerCaseNames(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

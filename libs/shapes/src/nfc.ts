@@ -1,5 +1,5 @@
 import { isStreamSafe, normaliseText } from '#fiscal-domain';
-import { pointerTo, Problem } from './problem.js';
+import { pointerTo, Problem } from '#problems';
 
 /** Longer than any field of this API: what would be refused for its length is not normalised first. */
 export const MAX_TEXT_LENGTH = 16_384;

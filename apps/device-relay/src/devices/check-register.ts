@@ -1,6 +1,6 @@
 import { checkIdentity, hasExtensions, readingOf, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
-import { UNKNOWN_BASELINE } from './lane-in-hand.js';
-import type { Register } from './ports.js';
+import { UNKNOWN_BASELINE } from './register.js';
+import type { Register } from './register.js';
 
 export type RegisterCheck =
   | { kind: 'same'; baseline: Baseline; capabilities: readonly string[] }

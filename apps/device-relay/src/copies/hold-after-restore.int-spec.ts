@@ -3,7 +3,7 @@ import pg from 'pg';
 import { createLogger } from '#runtime';
 import { RenumberEvents } from '../events/renumber-events.js';
 import { holdAfterRestore } from './hold-after-restore.js';
-import { LaneRows } from './testing/lane-rows.js';
+import { LaneRows } from '../lanes/testing/lane-rows.js';
 
 let rows: LaneRows;
 let session: pg.Client;

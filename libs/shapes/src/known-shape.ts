@@ -1,6 +1,6 @@
 import { plainToInstance } from 'class-transformer';
 import { getMetadataStorage } from 'class-validator';
-import { MAX_ENTRIES } from './json-bounds.js';
+import { MAX_ENTRIES } from './bounds.js';
 
 type Class = new () => object;
 

@@ -1,6 +1,6 @@
 import { checkIdentity, type Baseline, type FmInfo, type LocalStatus } from '#fiscal-domain';
-import { UNKNOWN_BASELINE } from '../lanes/lane-in-hand.js';
-import type { CallAnswer, Register } from '../lanes/ports.js';
+import { UNKNOWN_BASELINE } from './register.js';
+import type { CallAnswer, Register } from './register.js';
 import { readRegisterHeaders, type RegisterHeaders } from './register-headers.js';
 
 /** What a register says of itself, whether or not it can take receipts now. */

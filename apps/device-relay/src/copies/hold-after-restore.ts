@@ -3,7 +3,7 @@ import { Prisma, RESTORED } from '#database';
 import { insertEvents, type RunStatement } from '#ledger';
 import { newId, type Logger } from '#runtime';
 import { planRenumbering } from '../events/renumber-events.js';
-import { holdReceipts, readFleet } from '../restore/hold-receipts.js';
+import { holdReceipts, readFleet } from './hold-receipts.js';
 import { isSameCluster, isSameDatabase, readIdentity } from './database-identity.js';
 
 /** Clocks differ: nothing that the copy holds as unfinished may appear newer than its restore. */

@@ -1,5 +1,5 @@
 import { getMetadataStorage, type ValidationArguments } from 'class-validator';
-import { MAX_ENTRIES } from './json-bounds.js';
+import { MAX_ENTRIES } from './bounds.js';
 import { nestedTypeOf } from './known-shape.js';
 
 type Class = new () => object;
@@ -23,7 +23,7 @@ const compiled = new WeakMap<Class, QuickValidation | typeof NOT_COMPILED>();
 /**
  * The rules of a class as one walk over the body, for bodies in which nothing is wrong: the same constraint objects that
  * class-validator calls, without the error, the list of promises and the copies of its lists that it makes for every
- * field (docs/performance.md, "Accept"). It only ever says yes; whatever it does not accept is class-validator's to judge and
+ * field (docs/adr/0070-what-accepting-costs.md). It only ever says yes; whatever it does not accept is class-validator's to judge and
  * to explain, so that both can only differ in speed. Null for a class that uses more than is understood here: groups,
  * conditions other than `@IsOptional`, asynchronous constraints, classes that contain themselves.
  */

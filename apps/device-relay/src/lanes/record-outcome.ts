@@ -1,0 +1,151 @@
+import {
+  growthOf,
+  readingOf,
+  sameReading,
+  type FiscalField,
+  type Outcome,
+  type RegisterAnswer,
+  type Rejection,
+} from '#fiscal-domain';
+import type { CloseRegistered, LateAnswer } from '#ledger';
+import type { Logger } from '#runtime';
+import type { LaneInHand, Step } from './lane-in-hand.js';
+import type { LaneSetbacks } from './lane-setbacks.js';
+import { openShift } from './open-shift.js';
+import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { RecordAnswer } from './record-answer.js';
+import type { ResolveAttempt } from './resolve-attempt.js';
+
+interface Sent {
+  attempt: OpenAttempt;
+  answer: RegisterAnswer;
+}
+
+/** What became of a sending, written down, and what the lane does next (docs/architecture.md). */
+export class RecordOutcome {
+  constructor(
+    private readonly store: LaneStore,
+    private readonly setbacks: LaneSetbacks,
+    private readonly resolver: ResolveAttempt,
+    private readonly answers: RecordAnswer,
+    private readonly notices: SettledNotices,
+    private readonly logger: Logger,
+  ) {}
+
+  /** One statement: a crash before it leaves the receipt accepted for the next owner of the lane, who decides the same. */
+  async rejectUnsent(lane: LaneInHand, receipt: WaitingReceipt, rejection: Rejection): Promise<Step> {
+    const { id: receiptId } = receipt;
+    const { id: deviceId } = lane.device;
+    if (!(await this.store.rejectUnsent({ receiptId, deviceId }, rejection))) {
+      // Out of a copy of the database: it may be registered, and no other document may be sent under its key.
+      return receipt.isFromCopy ? this.setbacks.retryLater(lane, rejection.detail) : { kind: 'reread' };
+    }
+    this.logger.warn({ device_id: deviceId, receipt_id: receiptId, rejection }, 'rejected, nothing was sent');
+    this.notices.notify(receiptId);
+    return { kind: 'reread' };
+  }
+
+  async record(lane: LaneInHand, sent: Sent, outcome: Outcome): Promise<Step> {
+    const { setbacks } = this;
+    switch (outcome.kind) {
+      case 'registered':
+        return this.recordRegistered(lane, sent, outcome);
+      case 'rejected':
+        return this.recordRejected(lane, sent, outcome);
+      case 'device_refused':
+        if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
+        return setbacks.refused(lane, outcome.state, outcome.reason);
+      case 'shift_closed':
+        if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
+        return openShift(lane, setbacks);
+      case 'not_sent':
+        if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
+        // Our own lateness says nothing about the register.
+        return outcome.reason === 'guard'
+          ? setbacks.retryLater(lane, 'the intent took too long')
+          : setbacks.unreachable(lane, outcome.reason);
+      case 'unclear':
+        return this.resolveUnclear(lane, sent, outcome.reason);
+    }
+  }
+
+  private async recordRegistered(
+    lane: LaneInHand,
+    { attempt, answer }: Sent,
+    { registration, foreignSales }: Extract<Outcome, { kind: 'registered' }>,
+  ): Promise<Step> {
+    const deviceId = lane.device.id;
+    const { terminalId, receiptSeq } = registration;
+    const baseline = { ...lane.baseline, terminalId, sequence: receiptSeq };
+    const lastKnown = baseline.journalId === null ? { receiptSeq, growth: growthOf(attempt.document) } : null;
+    const close: CloseRegistered = {
+      attemptId: attempt.id,
+      deviceId,
+      registration,
+      evidence: 'answer',
+      baseline,
+      lastKnown,
+    };
+    const recorded = await this.answers.record(lane, { receiptId: attempt.receiptId, close });
+    if (recorded.kind === 'kept') return { kind: 'stop' };
+    if (recorded.kind === 'sequence_taken') {
+      return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
+    }
+    if (recorded.kind === 'late') return this.noteLate(lane, { attempt, answer }, recorded.late);
+    this.notices.notify(attempt.receiptId);
+    lane.baseline = baseline;
+    lane.lastKnown = lastKnown;
+    lane.failures = 0;
+    this.noteLoss(lane, attempt, registration.recordedFields);
+    if (foreignSales) await this.store.markShared(deviceId, `sequence jumped to ${receiptSeq}`);
+    return { kind: 'next' };
+  }
+
+  /** It announced a field a moment ago and did not record it: the receipt shows it, and the register needs attention. */
+  private noteLoss(lane: LaneInHand, { receiptId, document }: OpenAttempt, recorded: readonly FiscalField[]): void {
+    const lost = (document.requiredFields ?? []).filter((field) => !recorded.includes(field));
+    if (lost.length === 0) return;
+    this.logger.error({ device_id: lane.device.id, receipt_id: receiptId, lost }, 'registered without these fields');
+  }
+
+  /** A successor closed the attempt while we were paused, or an operator did, or we ourselves without noticing. */
+  private noteLate(lane: LaneInHand, { attempt }: Sent, late: LateAnswer): Step {
+    const level = late === 'same' ? 'info' : 'error';
+    this.logger[level](
+      { device_id: lane.device.id, attempt_id: attempt.id, late },
+      'the attempt was closed before its answer was recorded',
+    );
+    this.notices.notify(attempt.receiptId);
+    return { kind: 'reread' };
+  }
+
+  /** Without extensions a refusal counts only when the counters are where they were just before. */
+  private async recordRejected(
+    lane: LaneInHand,
+    sent: Sent,
+    { rejection }: Extract<Outcome, { kind: 'rejected' }>,
+  ): Promise<Step> {
+    const { reading } = sent.attempt.baseline;
+    if (lane.baseline.journalId === null) {
+      const info = await lane.register.fmInfo();
+      const unmoved = info.kind === 'ok' && reading !== null && sameReading(reading, readingOf(info.value));
+      if (!unmoved) return this.resolveUnclear(lane, sent, `${rejection.code}, but the counters do not confirm it`);
+    }
+    const { attempt, answer } = sent;
+    if (!(await this.store.closeRejected(attempt.id, rejection, { answer }, lane.laneLock))) return { kind: 'reread' };
+    this.notices.notify(sent.attempt.receiptId);
+    return { kind: 'next' };
+  }
+
+  private resolveUnclear(lane: LaneInHand, { attempt }: Sent, reason: string): Promise<Step> {
+    this.logger.warn({ device_id: lane.device.id, attempt_id: attempt.id, reason }, 'unclear answer');
+    // The next relay resolves it; its deadline is a new one.
+    if (lane.isStopping()) return Promise.resolve({ kind: 'stop' });
+    return this.resolver.resolve(lane, attempt, reason);
+  }
+
+  /** False when the lock is no longer ours: the attempt stays open for its present holder. */
+  private backToAccepted(lane: LaneInHand, { attempt, answer }: Sent): Promise<boolean> {
+    return this.store.closeNotRegistered(attempt.id, { answer }, lane.laneLock);
+  }
+}

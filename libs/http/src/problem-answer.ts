@@ -1,0 +1,56 @@
+import { Problem, PROBLEMS, shownError, type Language, type ProblemOptions, type ShownError } from '#problems';
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** RFC 9457 document as docs/errors.md shows it. */
+export interface ProblemDocument {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  retryable: boolean;
+  request_id: string;
+  errors: ShownError[];
+}
+
+/** A problem that only HTTP has, with the headers that belong to it. Names in lower case. */
+export class HttpProblem extends Problem {
+  constructor(
+    code: Problem['code'],
+    detail: string | undefined,
+    readonly headers: Readonly<Record<string, string>>,
+    options: ProblemOptions = {},
+  ) {
+    super(code, detail, options);
+  }
+}
+
+export function statusOf({ code }: Problem): number {
+  return PROBLEMS[code].status;
+}
+
+/** What is answered beside the document. */
+export function headersOf(problem: Problem): Record<string, string> {
+  const { retryAfterSeconds } = problem;
+  return {
+    ...(retryAfterSeconds !== null && { 'retry-after': String(retryAfterSeconds) }),
+    ...(problem instanceof HttpProblem && problem.headers),
+  };
+}
+
+/** @param language of the details, where there are words for them; everything else stays English */
+export function problemDocument(problem: Problem, requestId: string, language: Language = 'en'): ProblemDocument {
+  const { code } = problem;
+  const { title, status, retryable } = PROBLEMS[code];
+  return {
+    type: `urn:fiscal-gateway:problem:${code}`,
+    title,
+    status,
+    detail: problem.detailIn(language),
+    code,
+    retryable,
+    request_id: requestId,
+    errors: problem.errors.map((error) => shownError(error, language)),
+  };
+}

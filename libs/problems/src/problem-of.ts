@@ -1,0 +1,16 @@
+import { isDatabaseBusy, isDatabaseUnavailable } from '#runtime';
+import { Problem } from './problem.js';
+
+/** Any thrown value as the problem that the caller sees. What is not recognised is `internal` and says nothing more. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (isDatabaseUnavailable(error)) {
+    const detail = 'The database cannot be reached; nothing is known to have been stored.';
+    return new Problem('database_unavailable', detail, { cause: error });
+  }
+  if (isDatabaseBusy(error)) {
+    const detail = 'The database is busy; nothing is known to have been stored.';
+    return new Problem('service_unavailable', detail, { cause: error });
+  }
+  return new Problem('internal', undefined, { cause: error });
+}

@@ -1,0 +1,3 @@
+export { MAX_ENTRIES, MAX_FIELDS } from './bounds.js';
+export { inNfc, mayNeedNfc } from './nfc.js';
+export { checkQuery, checkShape, validationProblem, type Shaped } from './shape.js';
