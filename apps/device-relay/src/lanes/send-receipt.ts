@@ -1,6 +1,7 @@
 import { decideAnswer } from '#fiscal-domain';
 import { newId, type Clock } from '#runtime';
 import { checkRegister } from '../devices/check-register.js';
+import type { PreparedReceipt } from '../devices/register.js';
 import { takenBy } from '../devices/lane-device.js';
 import { checkKeys } from './check-keys.js';
 import { composeRequest, type ComposedRequest } from './compose-request.js';
@@ -9,7 +10,16 @@ import type { LaneSetbacks } from './lane-setbacks.js';
 import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
 import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordOutcome } from './record-outcome.js';
+import type { SendTurn, SendTurns } from './send-turns.js';
 import type { TakeBaseline } from './take-baseline.js';
+
+/** All but the intent is there. */
+interface Ready {
+  request: Buffer;
+  call: Extract<PreparedReceipt, { kind: 'ready' }>['call'];
+  areKeysFresh: () => boolean;
+  turn: SendTurn;
+}
 
 /**
  * One receipt to one register: connection → intent → bytes → result (docs/architecture.md).
@@ -25,11 +35,11 @@ export class SendReceipt {
     private readonly baselines: TakeBaseline,
     private readonly outcomes: RecordOutcome,
     private readonly notices: SettledNotices,
+    private readonly turns: SendTurns,
     private readonly clock: Clock,
   ) {}
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
-    const { document } = receipt;
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
       this.notices.notify(receipt.id);
@@ -56,6 +66,20 @@ export class SendReceipt {
       lane.baseline = keys.baseline;
     }
 
+    const turn = await this.turns.take();
+    try {
+      return await this.sendInTurn(lane, receipt, { request, call: prepared.call, areKeysFresh, turn });
+    } finally {
+      turn.end('unused');
+    }
+  }
+
+  /** From the intent on. The turn ends with the first byte: the register's answer may take long. */
+  private async sendInTurn(
+    lane: LaneInHand,
+    receipt: WaitingReceipt,
+    { request, call, areKeysFresh, turn }: Ready,
+  ): Promise<Step> {
     const isIntentFresh = beginSendGuard(this.clock);
     const attemptId = newId('att');
     const { baseline } = lane;
@@ -68,17 +92,18 @@ export class SendReceipt {
       laneLock: lane.laneLock,
     };
     const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
-      prepared.call.abandon();
+      call.abandon();
       throw error;
     });
     if (opened !== 'opened') {
-      prepared.call.abandon();
+      call.abandon();
       // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
       if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
       // What was read before is no longer true: going on with it could send the receipts behind it first.
       if (opened === 'withdrawn') this.notices.notify(receipt.id);
       return { kind: 'reread' };
     }
+    const { document } = receipt;
     const attempt: OpenAttempt = {
       id: attemptId,
       receiptId: receipt.id,
@@ -89,7 +114,11 @@ export class SendReceipt {
       ageMs: 0,
       refusedAgoMs: null,
     };
-    const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.laneLock.isHeld());
+    const answer = await call.send(() => {
+      const isInTime = isIntentFresh();
+      turn.end(isInTime ? 'in_time' : 'late');
+      return isInTime && areKeysFresh() && lane.laneLock.isHeld();
+    });
     const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
     return this.outcomes.record(lane, { attempt, answer }, outcome);
   }
