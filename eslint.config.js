@@ -106,7 +106,7 @@ export default tseslint.config(
   },
   {
     // What programs run on the texts of strangers.
-    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    files: ['apps/**/*.{ts,tsx}', 'libs/**/*.ts'],
     ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
     plugins: { regexp },
     rules: {

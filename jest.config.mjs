@@ -49,5 +49,7 @@ export default {
     project('unit', 'spec'),
     project('integration', 'int-spec', withDatabase),
     project('system', 'e2e-spec', withDatabase),
+    // Judged by a person; only by npm run console:pictures.
+    project('pictures', 'pictures', withDatabase),
   ],
 };

@@ -8,6 +8,10 @@ import { fingerprint, isUpToDate, writeStamp } from './stamps.mjs';
 const DIST = path.join(ROOT, 'dist');
 const STAMP = path.join(DIST, '.stamp');
 const TSC = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+const CONSOLE_FOLDER = path.join(ROOT, 'apps', 'console') + path.sep;
+const CONSOLE = path.join(DIST, 'console');
+const CONSOLE_STAMP = path.join(DIST, '.stamp-console');
+const CONSOLE_SOURCES = ['apps/console', 'scripts/lib/build-console.mjs', 'package-lock.json'];
 const SOURCES = [
   'apps',
   'libs',
@@ -16,6 +20,7 @@ const SOURCES = [
   'package-lock.json',
   'tsconfig.json',
   'tsconfig.build.json',
+  'scripts/lib/build-console.mjs',
 ];
 
 /** @returns {string | null} the fingerprint to build, null when dist is up to date */
@@ -34,12 +39,23 @@ export async function build() {
   const wanted = findPendingBuild();
   if (wanted === null) return;
   fs.rmSync(STAMP, { force: true });
-  await runNode('The build', [TSC, '-p', 'tsconfig.build.json', '--pretty', 'false']);
+  await Promise.all([runNode('The build', [TSC, '-p', 'tsconfig.build.json', '--pretty', 'false']), bundleConsole()]);
   for (const folder of ['apps', 'libs']) {
     copyAssets(path.join(ROOT, folder), path.join(DIST, folder));
     removeOrphans(path.join(DIST, folder), path.join(ROOT, folder));
   }
   writeStamp(STAMP, wanted);
+}
+
+/** The pages of the console, unless nothing of them changed since the last time. */
+async function bundleConsole() {
+  const wanted = fingerprint(CONSOLE_SOURCES);
+  if (isUpToDate(CONSOLE_STAMP, wanted) && fs.existsSync(path.join(CONSOLE, 'index.html'))) return;
+  fs.rmSync(CONSOLE_STAMP, { force: true });
+  // Packages may be used only from here on.
+  const { buildConsole } = await import('./build-console.mjs');
+  await buildConsole(CONSOLE);
+  writeStamp(CONSOLE_STAMP, wanted);
 }
 
 /**
@@ -51,6 +67,8 @@ function copyAssets(from, to) {
   for (const entry of fs.readdirSync(from, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile() || /\.(ts|md)$/.test(entry.name) || entry.name.startsWith('.')) continue;
     const file = path.join(entry.parentPath, entry.name);
+    // Bundled, not copied.
+    if (file.startsWith(CONSOLE_FOLDER)) continue;
     const target = path.join(to, path.relative(from, file));
     fs.mkdirSync(path.dirname(target), { recursive: true });
     fs.copyFileSync(file, target);

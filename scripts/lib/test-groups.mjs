@@ -31,6 +31,7 @@ export const GROUPS = [
     { what: 'the database client is generated', check: ensureGenerated },
     command('programs and tests', TSC, ['--noEmit', '--pretty', 'false']),
     command('the SDK without the types of Node.js', TSC, ['-p', 'tsconfig.sdk.json', '--noEmit', '--pretty', 'false']),
+    command('the console', TSC, ['-p', 'apps/console', '--pretty', 'false']),
     command('the example in Node.js', TSC, ['-p', 'examples/node', '--pretty', 'false']),
     command('tools', TSC, ['-p', 'scripts/tsconfig.json', '--pretty', 'false']),
   ]),

@@ -30,6 +30,7 @@ export function printWelcome(facts, { dataDir, env }) {
 Running. Ctrl-C stops everything; the data stays in ${shown}/.
 
   Gateway        ${demo.gateway_url} (the API: /docs)
+  Console        ${demo.gateway_url.replace('127.0.0.1', 'localhost')}/console
   Device relay   ${baseUrlOf(PROGRAMS.relay, env)}/readyz
   Cash register  ${demo.register_url}
   OFD simulator  ${demo.ofd_url}

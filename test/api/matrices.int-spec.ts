@@ -8,6 +8,10 @@ import { apiDescription, type Endpoint } from './api-document.js';
 const PUBLIC = [
   'DELETE /v1/providers/{provider}/{account}',
   'GET /.well-known/oauth-authorization-server',
+  'GET /console',
+  'GET /console/assets/{file}',
+  'GET /console/{screen}',
+  'GET /console/{screen}/{id}',
   'GET /docs',
   'GET /docs/{file}',
   'GET /healthz',

@@ -3,6 +3,7 @@ import { SalesDatabase } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AccessModule } from './access/access.module.js';
+import { ConsoleModule } from './console/console.module.js';
 import { DATABASES, databaseProviders } from './databases.js';
 import { DocsModule } from './docs/docs.module.js';
 import { FleetModule } from './fleet/fleet.module.js';
@@ -36,6 +37,7 @@ export class GatewayModule implements OnApplicationShutdown {
         PaymentsModule,
         NotifyModule,
         OperatorModule,
+        ConsoleModule,
         DocsModule,
         HealthModule.register({
           imports: [ReceiptsModule],

@@ -24,6 +24,10 @@ export const TAGS = /** @type {Readonly<Record<string, string>>} */ ({
 /** What each operation does, as the list of the page says it. A route without words here is refused, and words without a route. */
 export const SUMMARIES = /** @type {Readonly<Record<string, string>>} */ ({
   'GET /.well-known/oauth-authorization-server': 'Where OAuth clients find everything (RFC 8414)',
+  'GET /console': 'The console, for people',
+  'GET /console/assets/{file}': 'Parts of the console',
+  'GET /console/{screen}': 'A screen of the console',
+  'GET /console/{screen}/{id}': 'One record in the console',
   'GET /docs': 'This description as a page',
   'GET /docs/{file}': 'Parts of the page',
   'GET /healthz': 'Whether the process runs',

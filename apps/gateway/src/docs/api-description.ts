@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
+import { projectFolder } from '../http/project-folder.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 
@@ -15,13 +16,5 @@ export class ApiDescription {
   constructor(@Inject(SETTINGS_TOKEN) { PUBLIC_URL }: Pick<GatewaySettings, 'PUBLIC_URL'>) {
     const written = readFileSync(join(projectFolder(), 'docs', 'openapi.json'), 'utf8');
     this.text = written.replaceAll(PLACEHOLDER, PUBLIC_URL.replace(/(?<!\/)\/+$/, ''));
-  }
-}
-
-/** Sources and compiled programs lie at different depths below it. */
-export function projectFolder(): string {
-  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'package.json'))) return folder;
-    if (folder === dirname(folder)) throw new Error('no package.json above the program');
   }
 }

@@ -5,7 +5,8 @@ import { Controller, Get, Header, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Problem } from '#problems';
 import { Answers } from '#runtime';
-import { ApiDescription, projectFolder } from './api-description.js';
+import { projectFolder } from '../http/project-folder.js';
+import { ApiDescription } from './api-description.js';
 import { DOCS_PAGE, DOCS_SCRIPT } from './docs-page.js';
 
 const { resolve } = createRequire(import.meta.url);

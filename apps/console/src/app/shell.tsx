@@ -1,0 +1,144 @@
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { useEffect, useState, type ReactElement } from 'react';
+import { ZONE_LABEL } from '../format/time.js';
+import { useWords } from '../i18n/i18n.js';
+import { useSession } from '../session/session-context.js';
+import { Dialog } from '../ui/dialog.js';
+import { Menu } from '../ui/menu.js';
+import { LanguageSwitch, ThemeSwitch } from './preferences.js';
+import { Palette } from './palette.js';
+import { SCREENS } from './screens.js';
+
+/** The frame of every screen: navigation, search, merchant, language, theme. */
+export function Shell(): ReactElement {
+  const words = useWords();
+  const [isNavigationOpen, setNavigationOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  usePaletteKeys(() => setPaletteOpen(true));
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {words.skipToContent}
+      </a>
+      <aside className="side">
+        <Brand />
+        <Navigation onGo={() => undefined} />
+        <Preferences />
+      </aside>
+      <header className="top">
+        <button type="button" className="button button-quiet top-menu" onClick={() => setNavigationOpen(true)}>
+          <span aria-hidden="true">☰</span> {words.menu}
+        </button>
+        <MerchantName />
+        <button type="button" className="search" onClick={() => setPaletteOpen(true)}>
+          <span aria-hidden="true">⌕</span> {words.search} <kbd>/</kbd>
+        </button>
+        <PersonMenu />
+      </header>
+      <main id="content" className="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+      <Dialog title={words.menu} open={isNavigationOpen} onClose={() => setNavigationOpen(false)} shape="drawer">
+        <Navigation onGo={() => setNavigationOpen(false)} />
+        <Preferences />
+      </Dialog>
+      <Palette open={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
+    </div>
+  );
+}
+
+/** `/` anywhere but in a field, and Ctrl-K everywhere. */
+function usePaletteKeys(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const target = event.target as HTMLElement;
+      const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+      const isSlash = event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const isCommand = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
+      if (!isSlash && !isCommand) return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+    // `open` only sets a state
+  }, []);
+}
+
+function Brand(): ReactElement {
+  const { product } = useWords();
+  return (
+    <p className="brand">
+      <span className="brand-mark" aria-hidden="true" /> {product}
+    </p>
+  );
+}
+
+function Navigation({ onGo }: { onGo: () => void }): ReactElement {
+  const { nav, menu } = useWords();
+  const { can } = useSession();
+  return (
+    <nav aria-label={menu}>
+      <ul className="nav">
+        {SCREENS.filter(({ scope }) => can(scope)).map(({ key, path }) => (
+          <li key={key}>
+            <Link to={path} className="nav-link" activeProps={{ 'aria-current': 'page' }} onClick={onGo}>
+              {nav[key]}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function Preferences(): ReactElement {
+  const words = useWords();
+  return (
+    <div className="preferences">
+      <LanguageSwitch />
+      <ThemeSwitch />
+      <p className="hint">{words.zone(ZONE_LABEL)}</p>
+    </div>
+  );
+}
+
+function MerchantName(): ReactElement | null {
+  const words = useWords();
+  const { me, chooseMerchant } = useSession();
+  const memberships = me.memberships ?? [];
+  if (memberships.length > 1) {
+    return (
+      <select
+        className="input input-small merchant"
+        aria-label={words.merchant}
+        value={me.merchant?.id ?? ''}
+        onChange={(event) => chooseMerchant(event.target.value)}
+      >
+        {memberships.map(({ merchant }) => (
+          <option key={merchant.id} value={merchant.id}>
+            {merchant.name}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  return me.merchant ? <span className="merchant">{me.merchant.name}</span> : <span className="merchant" />;
+}
+
+function PersonMenu(): ReactElement | null {
+  const { nav, logOut: logOutText } = useWords();
+  const { me, logOut } = useSession();
+  const navigate = useNavigate();
+  if (me.kind !== 'user') return null;
+  return (
+    <Menu
+      label={me.user?.name ?? ''}
+      name={me.user?.name ?? nav.account}
+      entries={[
+        { key: 'account', label: nav.account, onSelect: () => void navigate({ to: '/account' }) },
+        { key: 'out', label: logOutText, onSelect: () => void logOut() },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,24 @@
+// Promise: a sum is shown and read digit by digit, whatever its size; what is no sum is refused.
+import { formatCount, formatTiyin, parseSom, tiyinToInput } from './money.js';
+
+const plain = (text: string): string => text.replaceAll('\u202f', ' ');
+
+test('sums are written from whole tiyin', () => {
+  expect(plain(formatTiyin(0, 'ru'))).toBe('0,00');
+  expect(plain(formatTiyin(5, 'uz'))).toBe('0,05');
+  expect(plain(formatTiyin(123_456_789, 'en'))).toBe('1 234 567.89');
+  expect(plain(formatTiyin(-150_000, 'ru'))).toBe('−1 500,00');
+  expect(plain(formatTiyin(9_007_199_254_740_991, 'ru'))).toBe('90 071 992 547 409,91');
+  expect(plain(formatCount(1_000_000))).toBe('1 000 000');
+});
+
+test('what a person types becomes whole tiyin', () => {
+  expect(parseSom('1 500')).toBe(150_000);
+  expect(parseSom('0,1')).toBe(10);
+  expect(parseSom('1.005')).toBeNull();
+  expect(parseSom('19.99')).toBe(1_999);
+  expect(parseSom('')).toBeNull();
+  expect(parseSom('-5')).toBeNull();
+  expect(parseSom('1e5')).toBeNull();
+  for (const tiyin of [0, 1, 10, 100, 150_050, 999_999_999_999_999]) expect(parseSom(tiyinToInput(tiyin))).toBe(tiyin);
+});

@@ -1,0 +1,35 @@
+/** Sums are whole tiyin everywhere; only these functions know that 100 of them are a so‘m. */
+const GROUP = '\u202f';
+
+/** `1 234 567,00`; the sign is a real minus. */
+export function formatTiyin(tiyin: number, language: string): string {
+  const digits = String(Math.abs(tiyin)).padStart(3, '0');
+  const whole = groupDigits(digits.slice(0, -2));
+  const mark = language === 'en' ? '.' : ',';
+  return `${tiyin < 0 ? '−' : ''}${whole}${mark}${digits.slice(-2)}`;
+}
+
+/** `1 234 567`. */
+export function formatCount(count: number): string {
+  return `${count < 0 ? '−' : ''}${groupDigits(String(Math.abs(Math.trunc(count))))}`;
+}
+
+/** What a person typed as so‘m; null when it is no sum. No floating point on the way. */
+export function parseSom(text: string): number | null {
+  const match = /^(\d{1,13})(?:[.,](\d{1,2}))?$/.exec(text.replace(/[\s\u00a0\u202f]/g, ''));
+  if (!match) return null;
+  return Number(`${match[1]}${(match[2] ?? '').padEnd(2, '0')}`);
+}
+
+/** As `parseSom` reads it, for an input field. */
+export function tiyinToInput(tiyin: number): string {
+  const digits = String(tiyin).padStart(3, '0');
+  const cents = digits.slice(-2);
+  return cents === '00' ? digits.slice(0, -2) : `${digits.slice(0, -2)}.${cents}`;
+}
+
+function groupDigits(digits: string): string {
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  return groups.join(GROUP);
+}

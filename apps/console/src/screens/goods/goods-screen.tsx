@@ -1,0 +1,144 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useMemo, useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
+import type { Language } from '../../i18n/plural.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { CheckField, TextField } from '../../ui/field.js';
+import { Badge, Money, PageHead } from '../../ui/shown.js';
+import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { VirtualList, type Column } from '../../ui/virtual-list.js';
+import { ImportGoods } from './import-goods.js';
+
+type Product = Schema<'ProductView'>;
+
+export function GoodsScreen(): ReactElement {
+  return (
+    <NeedsScope scope="catalog:read">
+      <Goods />
+    </NeedsScope>
+  );
+}
+
+/** In the language of the console, else in one that there is. */
+export function nameOf({ name, sku }: Pick<Product, 'name' | 'sku'>, language: Language): string {
+  return name[language] ?? name.ru ?? name.uz ?? name.en ?? sku;
+}
+
+function columnsOf({ goods }: Words, language: Language): Column<Product>[] {
+  return [
+    {
+      key: 'name',
+      title: goods.name,
+      width: 'minmax(14rem, 2fr)',
+      cell: (product) => (
+        <Link to="/goods/$id" params={{ id: product.sku }} className="row-link">
+          {nameOf(product, language)}
+        </Link>
+      ),
+    },
+    { key: 'sku', title: goods.sku, width: 'minmax(8rem, 1fr)', cell: ({ sku }) => sku },
+    {
+      ...{ key: 'price', title: goods.price, width: '9rem', align: 'end' },
+      cell: ({ price }) => (price === null ? '—' : <Money tiyin={price} />),
+    },
+    { key: 'vat', title: goods.vat, width: '5rem', align: 'end', cell: ({ vat_percent: percent }) => String(percent) },
+    { key: 'spic', title: goods.spic, width: '11rem', cell: ({ spic }) => <code className="code">{spic}</code> },
+    {
+      key: 'marks',
+      title: goods.marks,
+      width: '10rem',
+      cell: ({ marked, archived_at: archived }) => (
+        <>
+          {marked === true && <Badge tone="busy">{goods.marked}</Badge>}
+          {archived !== null && <Badge tone="neutral">{goods.archived}</Badge>}
+        </>
+      ),
+    },
+  ];
+}
+
+function Goods(): ReactElement {
+  const { nav, goods, action } = useWords();
+  const { can } = useSession();
+  const filters = useSearch({ from: '/app/goods' });
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState(filters.q ?? '');
+  const [isImporting, setImporting] = useState(false);
+  const apply = (next: { q?: string; archived?: string }): void => void navigate({ to: '/goods', search: next });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    apply({ ...filters, q: typed.trim() });
+  };
+  return (
+    <div className="page page-list">
+      <PageHead title={nav.goods}>
+        {can('catalog:write') && (
+          <Button tone="primary" onClick={() => setImporting(true)}>
+            {goods.import}
+          </Button>
+        )}
+      </PageHead>
+      <form className="search-form" role="search" onSubmit={submit}>
+        <TextField label={goods.find} value={typed} maxLength={128} onValue={setTyped} />
+        <Button type="submit">{action.apply}</Button>
+        <CheckField
+          label={goods.archived}
+          checked={filters.archived === 'true'}
+          onValue={(isArchived) => apply({ ...filters, archived: isArchived ? 'true' : '' })}
+        />
+      </form>
+      <Found filters={filters} />
+      <Dialog title={goods.import} open={isImporting} onClose={() => setImporting(false)}>
+        <ImportGoods />
+      </Dialog>
+    </div>
+  );
+}
+
+function Found({ filters }: { filters: { q?: string; archived?: string } }): ReactElement {
+  const words = useWords();
+  const { language } = useLanguage();
+  const list = useInfiniteQuery({
+    queryKey: ['goods', filters],
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/catalog/products', { query: { ...filters, limit: 100, cursor: pageParam }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
+  const { fetchNextPage } = list;
+  const loadMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  if (list.isPending) return <Loading />;
+  if (list.error) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
+  if (rows.length === 0) {
+    return <Empty>{Object.keys(filters).length > 0 ? words.state.emptyFiltered : words.state.empty}</Empty>;
+  }
+  return (
+    <VirtualList
+      label={words.nav.goods}
+      rows={rows}
+      columns={columnsOf(words, language)}
+      keyOf={({ sku }) => sku}
+      compact={(product) => (
+        <div className="compact">
+          <div className="compact-line">
+            <Link to="/goods/$id" params={{ id: product.sku }} className="row-link">
+              {nameOf(product, language)}
+            </Link>
+          </div>
+          <div className="compact-line hint">
+            <span>{product.sku}</span>
+            <span>{product.price === null ? '' : <Money tiyin={product.price} />}</span>
+          </div>
+        </div>
+      )}
+      hasMore={list.hasNextPage}
+      isLoadingMore={list.isFetchingNextPage}
+      loadMore={loadMore}
+    />
+  );
+}

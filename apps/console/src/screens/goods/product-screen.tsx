@@ -1,0 +1,179 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { parseSom, tiyinToInput } from '../../format/money.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
+import { faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import { nameOf } from './goods-screen.js';
+
+type Product = Schema<'ProductView'>;
+
+export function ProductScreen(): ReactElement {
+  return (
+    <NeedsScope scope="catalog:read">
+      <OneProduct />
+    </NeedsScope>
+  );
+}
+
+function OneProduct(): ReactElement {
+  const { id: sku } = useParams({ from: '/app/goods/$id' });
+  const query = useQuery({
+    queryKey: ['product', sku],
+    queryFn: () => api('get', '/v1/catalog/products/{sku}', { path: { sku } }),
+  });
+  return <Loaded query={query}>{(product) => <Detail product={product} />}</Loaded>;
+}
+
+function Detail({ product }: { product: Product }): ReactElement {
+  const { goods } = useWords();
+  const { language } = useLanguage();
+  const { can } = useSession();
+  const [open, setOpen] = useState<'edit' | 'archive' | null>(null);
+  const close = (): void => setOpen(null);
+  return (
+    <div className="page">
+      <PageHead
+        title={
+          <>
+            {nameOf(product, language)} {product.archived_at !== null && <Badge tone="neutral">{goods.archived}</Badge>}
+          </>
+        }
+      >
+        {can('catalog:write') && product.archived_at === null && (
+          <>
+            <Button tone="primary" onClick={() => setOpen('edit')}>
+              {goods.edit}
+            </Button>
+            <Button onClick={() => setOpen('archive')}>{goods.archive}</Button>
+          </>
+        )}
+      </PageHead>
+      <Card title={product.sku}>
+        <Facts
+          rows={[
+            [goods.names.ru, product.name.ru],
+            [goods.names.uz, product.name.uz],
+            [goods.names.en, product.name.en],
+            [goods.price, product.price === null ? null : <Money tiyin={product.price} />],
+            [goods.vat, String(product.vat_percent)],
+            [goods.spic, <code className="code">{product.spic}</code>],
+            [goods.package, product.package_code],
+            [goods.units, String(product.units)],
+            [goods.barcodes, product.barcodes.join(', ')],
+            [goods.marked, product.marked === true ? '✓' : null],
+            [goods.changed, <Time at={product.updated_at} />],
+            ...Object.entries(product.attributes).map(([key, value]) => [key, value] as const),
+          ]}
+        />
+      </Card>
+      <Dialog title={goods.edit} open={open === 'edit'} onClose={close}>
+        <EditProduct product={product} onDone={close} />
+      </Dialog>
+      <Dialog title={goods.archive} open={open === 'archive'} onClose={close}>
+        <ArchiveProduct sku={product.sku} />
+      </Dialog>
+    </div>
+  );
+}
+
+/** What has changed meanwhile elsewhere is not overwritten: the gateway compares the version that was shown. */
+function EditProduct({ product, onDone }: { product: Product; onDone: () => void }): ReactElement {
+  const { goods, action } = useWords();
+  const client = useQueryClient();
+  const [draft, change, clear] = useDraft(`product:${product.sku}:${product.etag}`, {
+    ru: product.name.ru ?? '',
+    uz: product.name.uz ?? '',
+    en: product.name.en ?? '',
+    price: product.price === null ? '' : tiyinToInput(product.price),
+    spic: product.spic,
+    packageCode: product.package_code,
+  });
+  const price = draft.price.trim() === '' ? null : parseSom(draft.price);
+  const isPriceWrong = draft.price.trim() !== '' && price === null;
+  const save = useMutation({
+    mutationFn: () =>
+      api('patch', '/v1/catalog/products/{sku}', {
+        path: { sku: product.sku },
+        headers: { 'if-match': product.etag },
+        body: {
+          name: { ru: draft.ru || null, uz: draft.uz || null, en: draft.en || null },
+          price,
+          spic: draft.spic,
+          package_code: draft.packageCode,
+        },
+      }),
+    onSuccess: async () => {
+      clear();
+      await client.invalidateQueries({ queryKey: ['product', product.sku] });
+      await client.invalidateQueries({ queryKey: ['goods'] });
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!isPriceWrong) save.mutate();
+  };
+  const fault = (name: string): string | null => faultAt(save.error, `/${name}`);
+  return (
+    <form className="stack" onSubmit={submit}>
+      {(['ru', 'uz', 'en'] as const).map((language) => (
+        <TextField
+          key={language}
+          label={goods.names[language]}
+          value={draft[language]}
+          error={fault(`name/${language}`)}
+          onValue={(name) => change({ [language]: name })}
+        />
+      ))}
+      <TextField
+        label={goods.price}
+        inputMode="decimal"
+        value={draft.price}
+        error={isPriceWrong ? goods.price : fault('price')}
+        onValue={(text) => change({ price: text })}
+      />
+      <TextField label={goods.spic} value={draft.spic} error={fault('spic')} onValue={(spic) => change({ spic })} />
+      <TextField
+        label={goods.package}
+        value={draft.packageCode}
+        error={fault('package_code')}
+        onValue={(packageCode) => change({ packageCode })}
+      />
+      <ProblemNote problem={save.error} />
+      <Button type="submit" tone="primary" disabled={isPriceWrong} busy={save.isPending}>
+        {action.save}
+      </Button>
+    </form>
+  );
+}
+
+function ArchiveProduct({ sku }: { sku: string }): ReactElement {
+  const { goods } = useWords();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const archive = useMutation({
+    mutationFn: () => api('delete', '/v1/catalog/products/{sku}', { path: { sku } }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['goods'] });
+      await client.invalidateQueries({ queryKey: ['product', sku] });
+      await navigate({ to: '/goods' });
+    },
+  });
+  return (
+    <div className="stack">
+      <p>{goods.archiveText}</p>
+      <ProblemNote problem={archive.error} />
+      <Button tone="danger" onClick={() => archive.mutate()} busy={archive.isPending}>
+        {goods.archive}
+      </Button>
+    </div>
+  );
+}

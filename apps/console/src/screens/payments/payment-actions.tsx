@@ -1,0 +1,123 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { SelectField, TextArea } from '../../ui/field.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import type { PaymentStatusName } from './payment-status.js';
+
+type Payment = Schema<'PaymentView'>;
+type Outcome = Schema<'ResolveBody3'>['outcome'];
+type Action = 'cancel' | 'capture' | 'retry' | 'resolve';
+
+/** Whatever else is not possible now is refused by the gateway, with its reason. */
+const CANCELLABLE: readonly PaymentStatusName[] = ['pending', 'created', 'reserved', 'authorized'];
+
+export function PaymentActions({ payment }: { payment: Payment }): ReactElement {
+  const { payments: words } = useWords();
+  const { can } = useSession();
+  const [open, setOpen] = useState<Action | null>(null);
+  const close = (): void => setOpen(null);
+  const { status } = payment;
+  const isUnclear = status === 'manual' || status.endsWith('_unknown');
+  const actions: Action[] = [
+    ...(can('payments:write') && CANCELLABLE.includes(status) ? (['cancel'] as const) : []),
+    ...(can('payments:write') && status === 'authorized' ? (['capture'] as const) : []),
+    ...(can('operator:resolve') && isUnclear ? (['retry', 'resolve'] as const) : []),
+  ];
+  return (
+    <>
+      {actions.map((action) => (
+        <Button key={action} onClick={() => setOpen(action)}>
+          {words[action]}
+        </Button>
+      ))}
+      <Dialog title={open === null ? '' : words[open]} open={open !== null} onClose={close}>
+        {open !== null && <ActionForm key={open} payment={payment} action={open} onDone={close} />}
+      </Dialog>
+    </>
+  );
+}
+
+interface FormProps {
+  payment: Payment;
+  action: Action;
+  onDone: () => void;
+}
+
+interface Given {
+  reason: string;
+  outcome: Outcome;
+}
+
+const NOTHING: Given = { reason: '', outcome: 'captured' };
+
+/** The operator's two need a reason; a decision also says what happened at the provider. */
+function ActionForm({ payment: { id }, action, onDone }: FormProps): ReactElement {
+  const { payments: words, action: texts } = useWords();
+  const client = useQueryClient();
+  const [draft, change, clear] = useDraft<Given>(`payment:${action}:${id}`, NOTHING);
+  const call = useMutation({
+    mutationFn: () => run(action, id, draft),
+    onSuccess: async () => {
+      clear();
+      for (const key of [['payment', id], ['payments'], ['payments-differences']]) {
+        await client.invalidateQueries({ queryKey: key });
+      }
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    call.mutate();
+  };
+  const needsReason = action === 'retry' || action === 'resolve';
+  return (
+    <form className="stack" onSubmit={submit}>
+      {action === 'resolve' && (
+        <SelectField
+          label={words.outcome}
+          value={draft.outcome}
+          options={Object.entries(words.outcomes).map(([value, label]) => ({ value, label }))}
+          error={faultAt(call.error, '/outcome')}
+          onValue={(outcome) => change({ outcome: outcome as Outcome })}
+        />
+      )}
+      {needsReason && (
+        <TextArea
+          label={words.why}
+          value={draft.reason}
+          required
+          maxLength={500}
+          error={faultAt(call.error, '/reason')}
+          onValue={(reason) => change({ reason })}
+        />
+      )}
+      <ProblemNote problem={call.error} />
+      <div className="row-actions">
+        <Button type="submit" tone={action === 'cancel' ? 'danger' : 'primary'} busy={call.isPending}>
+          {words[action]}
+        </Button>
+        <Button onClick={onDone}>{texts.back}</Button>
+      </div>
+    </form>
+  );
+}
+
+async function run(action: Action, id: string, { reason, outcome }: Given): Promise<void> {
+  const path = { id };
+  switch (action) {
+    case 'cancel':
+      return void (await api('post', '/v1/payments/{id}/cancel', { path }));
+    case 'capture':
+      return void (await api('post', '/v1/payments/{id}/capture', { path }));
+    case 'retry':
+      return void (await api('post', '/v1/operator/payments/{id}/retry', { path, body: { reason } }));
+    case 'resolve':
+      return void (await api('post', '/v1/operator/payments/{id}/resolve', { path, body: { outcome, reason } }));
+  }
+}

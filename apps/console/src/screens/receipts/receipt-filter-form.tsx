@@ -1,0 +1,99 @@
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { tiyinToInput } from '../../format/money.js';
+import { inputToInstant, instantToInput } from '../../format/time.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { SelectField, TextField, type Option } from '../../ui/field.js';
+import { faultAt } from '../../ui/states.js';
+import { FILTERS, sumFilter, type FilterName, type ReceiptFilters } from './receipt-filters.js';
+import type { Places } from './use-places.js';
+
+interface Props {
+  filters: ReceiptFilters;
+  places: Places;
+  /** Of the list: a filter that the gateway does not take is shown at its field. */
+  problem: unknown;
+  onApply: (filters: ReceiptFilters) => void;
+}
+
+const SUMS: readonly FilterName[] = ['total_min', 'total_max'];
+const TIMES: readonly FilterName[] = ['created_from', 'created_to', 'registered_from', 'registered_to'];
+
+/** As a person types them. */
+function toTyped(filters: ReceiptFilters): Record<FilterName, string> {
+  const shown = (name: FilterName): string => {
+    const value = filters[name] ?? '';
+    if (SUMS.includes(name)) return /^\d{1,15}$/.test(value) ? tiyinToInput(Number(value)) : value;
+    return TIMES.includes(name) ? instantToInput(filters[name]) : value;
+  };
+  return Object.fromEntries(FILTERS.map((name) => [name, shown(name)])) as Record<FilterName, string>;
+}
+
+function toFilters(typed: Record<FilterName, string>): ReceiptFilters {
+  const asked = (name: FilterName): string | undefined => {
+    if (SUMS.includes(name)) return sumFilter(typed[name]);
+    if (TIMES.includes(name)) return inputToInstant(typed[name]);
+    return typed[name].trim() === '' ? undefined : typed[name].trim();
+  };
+  const filters: ReceiptFilters = {};
+  for (const name of FILTERS) {
+    const value = asked(name);
+    if (value !== undefined) filters[name] = value;
+  }
+  return filters;
+}
+
+export function ReceiptFilterForm({ filters, places, problem, onApply }: Props): ReactElement {
+  const words = useWords();
+  const { filter, status, type } = words.receipts;
+  const [typed, setTyped] = useState(() => toTyped(filters));
+  const any: Option = { value: '', label: filter.any };
+  const choices = (labels: Record<string, string>): Option[] => [
+    any,
+    ...Object.entries(labels).map(([value, label]) => ({ value, label })),
+  ];
+  const field = (
+    name: FilterName,
+  ): { label: string; value: string; error: string | null; onValue: (value: string) => void } => ({
+    label: filter[name],
+    value: typed[name],
+    error: faultAt(problem, `/${name}`),
+    onValue: (value) => setTyped((before) => ({ ...before, [name]: value })),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onApply(toFilters(typed));
+  };
+  const reset = (): void => {
+    setTyped(toTyped({}));
+    onApply({});
+  };
+  return (
+    <form className="filters" onSubmit={submit} role="search" aria-label={words.receipts.filters}>
+      <SelectField {...field('status')} options={choices(status)} />
+      <SelectField {...field('type')} options={choices(type)} />
+      <TextField {...field('external_id')} />
+      <SelectField {...field('device_id')} options={[any, ...kept(places.devices, typed.device_id)]} />
+      <SelectField {...field('branch_id')} options={[any, ...kept(places.branches, typed.branch_id)]} />
+      <SelectField {...field('cashier_id')} options={[any, ...kept(places.cashiers, typed.cashier_id)]} />
+      <TextField {...field('total_min')} inputMode="decimal" />
+      <TextField {...field('total_max')} inputMode="decimal" />
+      {TIMES.map((name) => (
+        <TextField key={name} {...field(name)} type="datetime-local" />
+      ))}
+      <div className="filters-actions">
+        <Button type="submit" tone="primary">
+          {words.action.apply}
+        </Button>
+        <Button onClick={reset}>{words.action.reset}</Button>
+      </div>
+    </form>
+  );
+}
+
+/** An id of the address that is not among the first hundred stays what it is. */
+function kept(options: readonly Option[], value: string): readonly Option[] {
+  return value === '' || options.some((option) => option.value === value)
+    ? options
+    : [{ value, label: value }, ...options];
+}

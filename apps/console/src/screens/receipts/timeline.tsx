@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import { fillPath, sendForJson } from '../../api/call.js';
+import type { Page } from '../../api/api.js';
+import { ApiProblem } from '../../api/problem.js';
+import { useWords, type Words } from '../../i18n/i18n.js';
+import { Card, Json, Time } from '../../ui/shown.js';
+import { Loaded } from '../../ui/states.js';
+
+interface Entry {
+  id: string;
+  at: string;
+  kind: string;
+  subject_id: string;
+  status: string | null;
+  data: Record<string, unknown>;
+}
+
+/** Everything that is known of a receipt, the oldest first: attempts with their evidence, events, payments, deliveries. */
+export function Timeline({ receiptId, isMoving }: { receiptId: string; isMoving: boolean }): ReactElement | null {
+  const { receipts } = useWords();
+  const query = useQuery({
+    queryKey: ['timeline', receiptId],
+    queryFn: () =>
+      sendForJson<Page<Entry>>({
+        method: 'GET',
+        path: fillPath('/v1/receipts/{id}/timeline', { id: receiptId }),
+        query: { limit: 500 },
+      }),
+    refetchInterval: isMoving ? 2_000 : false,
+  });
+  // The receipt is there, so it is the route that is not: an older gateway.
+  if (query.error instanceof ApiProblem && query.error.status === 404) return null;
+  return (
+    <Card title={receipts.timeline.title}>
+      <Loaded query={query}>
+        {({ data }) => (
+          <ol className="timeline">
+            {data.map((entry) => (
+              <TimelineEntry key={entry.id} entry={entry} />
+            ))}
+          </ol>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function TimelineEntry({ entry }: { entry: Entry }): ReactElement {
+  const { receipts } = useWords();
+  const { data, status } = entry;
+  return (
+    <li className={`timeline-entry timeline-${entry.kind}`}>
+      <Time at={entry.at} />
+      <div>
+        <strong>{titleOf(entry, receipts)}</strong> {status !== null && <code className="code">{status}</code>}
+        {Object.keys(data).length > 0 && (
+          <details>
+            <summary>{receipts.timeline.evidence}</summary>
+            <Json value={data} />
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}
+
+/** A kind that this page does not know yet is shown by its name. */
+function titleOf({ kind, data }: Entry, { timeline }: Words['receipts']): string {
+  const number = typeof data['number'] === 'number' ? String(data['number']) : '';
+  switch (kind) {
+    case 'attempt_opened':
+    case 'attempt_closed':
+    case 'delivery_attempt':
+      return timeline[kind](number);
+    case 'event':
+      return typeof data['type'] === 'string' ? data['type'] : timeline.event;
+    case 'accepted':
+    case 'moved':
+    case 'refund':
+    case 'payment':
+    case 'payment_call':
+    case 'payment_refund':
+    case 'provider_call':
+    case 'delivery':
+      return timeline[kind];
+    default:
+      return kind;
+  }
+}

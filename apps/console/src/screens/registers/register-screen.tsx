@@ -1,0 +1,189 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { api, type Device } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Badge, Card, Copyable, Facts, Money, PageHead, Time } from '../../ui/shown.js';
+import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
+import { usePlaces } from '../receipts/use-places.js';
+import { CountdownBars } from './countdown-bars.js';
+import { RegisterActions } from './register-actions.js';
+import { RegisterState } from './register-state.js';
+
+export function RegisterScreen(): ReactElement {
+  return (
+    <NeedsScope scope="devices:read">
+      <OneRegister />
+    </NeedsScope>
+  );
+}
+
+function OneRegister(): ReactElement {
+  const { id } = useParams({ from: '/app/registers/$id' });
+  const query = useQuery({
+    queryKey: ['device', id],
+    queryFn: () => api('get', '/v1/devices/{id}', { path: { id } }),
+    refetchInterval: 5_000,
+  });
+  return <Loaded query={query}>{(device) => <Detail device={device} />}</Loaded>;
+}
+
+function Detail({ device }: { device: Device }): ReactElement {
+  const { fleet } = useWords();
+  return (
+    <div className="page">
+      <PageHead
+        title={
+          <>
+            {device.name} <RegisterState state={device.state} />
+          </>
+        }
+      >
+        <RegisterActions device={device} />
+      </PageHead>
+      {device.state_reason !== null && <p className="hint">{device.state_reason}</p>}
+      <div className="columns">
+        <div className="column-main">
+          <Card title={fleet.register.countdowns}>
+            <CountdownBars countdowns={device.countdowns} />
+          </Card>
+          <Attempts id={device.id} />
+          <ZReports id={device.id} />
+        </div>
+        <div className="column-side">
+          <Lane device={device} />
+          <Identity device={device} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Lane({ device: { lane, draining_since: draining } }: { device: Device }): ReactElement {
+  const { fleet } = useWords();
+  const words = fleet.register;
+  return (
+    <Card title={words.lane}>
+      <Facts
+        rows={[
+          [words.waiting, formatCount(lane.waiting)],
+          [words.oldest, lane.oldest_accepted_at && <Time at={lane.oldest_accepted_at} />],
+          [words.due, lane.due_at && <Time at={lane.due_at} />],
+          ['', lane.due_reason && <code className="code">{lane.due_reason}</code>],
+          [
+            fleet.draining,
+            draining && (
+              <Badge tone="warn">
+                <Time at={draining} />
+              </Badge>
+            ),
+          ],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Identity({ device }: { device: Device }): ReactElement {
+  const { fleet } = useWords();
+  const words = fleet.register;
+  const { names } = usePlaces();
+  return (
+    <Card title={words.facts}>
+      <Facts
+        rows={[
+          ['ID', <Copyable text={device.id} />],
+          [words.terminal, device.terminal_id && <Copyable text={device.terminal_id} />],
+          [words.model, device.model],
+          [words.branch, names.get(device.branch_id) ?? device.branch_id],
+          [words.group, device.group_id],
+          [words.transport, words.transports[device.transport]],
+          [words.address, device.base_url],
+          [words.since, <Time at={device.state_since} />],
+          [words.seen, device.last_seen_at ? <Time at={device.last_seen_at} /> : words.never],
+          [words.closeAt, device.close_at],
+          [words.capabilities, device.capabilities.join(', ')],
+          [words.sharing, device.profile.sharing === null ? null : String(device.profile.sharing)],
+          ...Object.entries(device.business ?? {}).map(([key, value]) => [key, value] as const),
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Attempts({ id }: { id: string }): ReactElement {
+  const { fleet } = useWords();
+  const query = useQuery({
+    queryKey: ['device-attempts', id],
+    queryFn: () => api('get', '/v1/devices/{id}/attempts', { path: { id }, query: { limit: 20 } }),
+    refetchInterval: 10_000,
+  });
+  return (
+    <Card title={fleet.register.attempts}>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty />
+          ) : (
+            <ul className="plain-list">
+              {data.map((attempt) => (
+                <li key={attempt.id} className="line-item">
+                  <Link to="/receipts/$id" params={{ id: attempt.receipt_id }}>
+                    <Time at={attempt.created_at} />
+                  </Link>
+                  <code className="code">{attempt.state}</code>
+                  <span className="hint">{attempt.http_status === null ? '—' : `HTTP ${attempt.http_status}`}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function ZReports({ id }: { id: string }): ReactElement {
+  const { fleet, receipts } = useWords();
+  const query = useQuery({
+    queryKey: ['device-z-reports', id],
+    queryFn: () => api('get', '/v1/devices/{id}/z-reports', { path: { id }, query: { limit: 20 } }),
+  });
+  return (
+    <Card title={fleet.register.zReports}>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty />
+          ) : (
+            <ul className="plain-list">
+              {data.map((report) => (
+                <li key={report.id} className="line-item">
+                  <span>
+                    № {report.number} · <Time at={report.closed_at ?? report.opened_at} />
+                  </span>
+                  <ZTotal totals={report.totals} />
+                  <Badge tone={report.ofd.status === 'sent' ? 'good' : 'busy'}>
+                    {report.ofd.status === 'sent' ? receipts.ofd.sent : report.ofd.status}
+                  </Badge>
+                  {report.difference !== null && report.difference !== undefined && (
+                    <Badge tone="warn">{fleet.unknown.difference}</Badge>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** Totals are what the register gave; cash and card of sales where they are numbers. */
+function ZTotal({ totals }: { totals: unknown }): ReactElement | null {
+  if (typeof totals !== 'object' || totals === null) return null;
+  const { saleCash, saleCard } = totals as Record<string, unknown>;
+  if (typeof saleCash !== 'number' || typeof saleCard !== 'number') return null;
+  return <Money tiyin={saleCash + saleCard} />;
+}

@@ -1,0 +1,227 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import type { ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { tashkentDay } from '../../format/time.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { CheckField, SelectField, TextField } from '../../ui/field.js';
+import { saveBlob } from '../../ui/save-blob.js';
+import { Badge, Card, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
+import { Empty, faultAt, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { usePlaces } from '../receipts/use-places.js';
+import { BYS, turnoverCsv, type By, type ReportSearch } from './report-search.js';
+
+export function ReportsScreen(): ReactElement {
+  const { nav } = useWords();
+  return (
+    <NeedsScope scope="receipts:read">
+      <div className="page">
+        <PageHead title={nav.reports} />
+        <Turnover />
+        <Comparison />
+      </div>
+    </NeedsScope>
+  );
+}
+
+const MONTH_MS = 30 * 86_400_000;
+
+/** The period of the address, else the last thirty days. */
+function usePeriod(): { search: ReportSearch; from: string; to: string; change: (part: ReportSearch) => void } {
+  const search = useSearch({ from: '/app/reports' });
+  const navigate = useNavigate();
+  const now = Date.now();
+  return {
+    search,
+    from: search.from ?? tashkentDay(new Date(now - MONTH_MS)),
+    to: search.to ?? tashkentDay(new Date(now)),
+    change: (part) => void navigate({ to: '/reports', search: { ...search, ...part } }),
+  };
+}
+
+function Turnover(): ReactElement {
+  const { reports } = useWords();
+  const { search, from, to, change } = usePeriod();
+  const by = search.by ?? 'day';
+  const query = useQuery({
+    queryKey: ['turnover', by, from, to],
+    queryFn: () => api('get', '/v1/reports/turnover', { query: { by, from, to } }),
+  });
+  return (
+    <Card
+      title={reports.turnover}
+      actions={
+        query.data && (
+          <Button onClick={() => saveBlob(turnoverCsv(query.data), `turnover-${by}-${from}-${to}.csv`)}>
+            {reports.file}
+          </Button>
+        )
+      }
+    >
+      <div className="form-row">
+        <SelectField
+          label={reports.by}
+          value={by}
+          options={BYS.map((value) => ({ value, label: reports.bys[value] }))}
+          onValue={(value) => change({ by: value as By })}
+        />
+        <TextField
+          label={reports.from}
+          type="date"
+          value={from}
+          error={faultAt(query.error, '/from')}
+          onValue={(value) => change({ from: value })}
+        />
+        <TextField
+          label={reports.to}
+          type="date"
+          value={to}
+          error={faultAt(query.error, '/to')}
+          onValue={(value) => change({ to: value })}
+        />
+      </div>
+      <Loaded query={query}>{(turnover) => <TurnoverTable turnover={turnover} />}</Loaded>
+    </Card>
+  );
+}
+
+function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverView'> }): ReactElement {
+  const { reports } = useWords();
+  const { names } = usePlaces();
+  const titles = [
+    reports.count,
+    reports.sales,
+    reports.cash,
+    reports.card,
+    reports.refunds,
+    reports.net,
+    reports.netVat,
+  ];
+  const named = (key: string): string => names.get(key) ?? (by === 'vat' ? `${key} %` : key);
+  if (data.length === 0) return <Empty />;
+  const cells = (row: Schema<'TurnoverRow'>): ReactElement[] => [
+    <>{formatCount(row.sales.count)}</>,
+    <Money tiyin={row.sales.total} />,
+    row.sales.cash === null ? <>—</> : <Money tiyin={row.sales.cash} />,
+    row.sales.card === null ? <>—</> : <Money tiyin={row.sales.card} />,
+    <Money tiyin={row.refunds.total} />,
+    <Money tiyin={row.net_total} />,
+    <Money tiyin={row.net_vat} />,
+  ];
+  return (
+    <div className="table-scroll" tabIndex={0} role="region" aria-label={reports.turnover}>
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{reports.bys[by]}</th>
+            {titles.map((title) => (
+              <th key={title} scope="col" className="end">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {data.map((row) => (
+            <tr key={row.key}>
+              <th scope="row">{named(row.key)}</th>
+              {cells(row).map((cell, index) => (
+                <td key={index} className="end">
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        <Totals rows={data} />
+      </table>
+    </div>
+  );
+}
+
+function Totals({ rows }: { rows: Schema<'TurnoverRow'>[] }): ReactElement {
+  const { reports } = useWords();
+  const sum = (of: (row: Schema<'TurnoverRow'>) => number): number => rows.reduce((all, row) => all + of(row), 0);
+  return (
+    <tfoot>
+      <tr>
+        <th scope="row">{reports.sum}</th>
+        <td className="end">{formatCount(sum(({ sales }) => sales.count))}</td>
+        <td className="end">
+          <Money tiyin={sum(({ sales }) => sales.total)} />
+        </td>
+        <td colSpan={2} />
+        <td className="end">
+          <Money tiyin={sum(({ refunds }) => refunds.total)} />
+        </td>
+        <td className="end">
+          <strong>
+            <Money tiyin={sum(({ net_total: net }) => net)} />
+          </strong>
+        </td>
+        <td className="end">
+          <Money tiyin={sum(({ net_vat: vat }) => vat)} />
+        </td>
+      </tr>
+    </tfoot>
+  );
+}
+
+const TONES: Record<Schema<'ReconciliationView'>['result'], BadgeTone> = {
+  equal: 'good',
+  foreign_sales: 'neutral',
+  different: 'bad',
+  no_z_report: 'warn',
+};
+
+function Comparison(): ReactElement {
+  const { reports, state, fleet } = useWords();
+  const { names } = usePlaces();
+  const { search, from, to, change } = usePeriod();
+  const show = search.show === 'different' ? 'different' : 'all';
+  const list = useInfiniteQuery({
+    queryKey: ['reconciliation', from, to, show],
+    queryFn: ({ pageParam }) =>
+      api('get', '/v1/reports/reconciliation', { query: { from, to, show, limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Card title={reports.z}>
+      <CheckField
+        label={reports.onlyDifferent}
+        checked={show === 'different'}
+        onValue={(isOnly) => change({ show: isOnly ? 'different' : 'all' })}
+      />
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && rows.length === 0 && <Empty>{reports.none}</Empty>}
+      <ul className="plain-list">
+        {rows.map((row) => (
+          <li key={row.id} className="line-item">
+            <span>
+              <Link to="/registers/$id" params={{ id: row.device_id }}>
+                {names.get(row.device_id) ?? row.terminal_id}
+              </Link>{' '}
+              · {reports.shift} {row.number} · <Time at={row.closed_at} />
+            </span>
+            {row.unknown_receipts > 0 && (
+              <Badge tone="warn">
+                {fleet.unknown.difference}: {formatCount(row.unknown_receipts)}
+              </Badge>
+            )}
+            <Badge tone={TONES[row.result]}>{reports.results[row.result]}</Badge>
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+    </Card>
+  );
+}

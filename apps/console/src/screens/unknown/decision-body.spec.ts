@@ -1,0 +1,35 @@
+// Promise: a decision sends its own fields and no others, so that none of an earlier choice slips in.
+import { decisionBody, EMPTY_DECISION } from './decision-body.js';
+
+const typed = {
+  ...EMPTY_DECISION,
+  reason: 'seen at the register',
+  seq: '17',
+  sign: '123456789012',
+  link: 'https://ofd.uz/x',
+};
+
+test('registered', () => {
+  expect(decisionBody({ ...typed, at: '2026-11-22T10:00', surplusSeq: '18', confirmUnsettled: true })).toEqual({
+    decision: 'registered',
+    reason: 'seen at the register',
+    receipt_seq: 17,
+    fiscal_sign: '123456789012',
+    verification_url: 'https://ofd.uz/x',
+    registered_at: '2026-11-22T05:00:00.000Z',
+  });
+});
+
+test('not registered', () => {
+  const draft = { ...typed, decision: 'not_registered' as const };
+  expect(decisionBody(draft)).toEqual({ decision: 'not_registered', reason: 'seen at the register' });
+  expect(decisionBody({ ...draft, confirmUnsettled: true })).toMatchObject({ confirm_unsettled: true });
+});
+
+test('a duplicate names the surplus document', () => {
+  const surplus = { surplusSeq: 'x', surplusSign: '210987654321', surplusLink: 'https://ofd.uz/y' };
+  expect(decisionBody({ ...typed, ...surplus, decision: 'duplicate' })).toMatchObject({
+    receipt_seq: 17,
+    surplus: { receipt_seq: 0, fiscal_sign: '210987654321', verification_url: 'https://ofd.uz/y' },
+  });
+});

@@ -1,0 +1,60 @@
+import type { Schema } from '../../api/api.js';
+import { inputToInstant } from '../../format/time.js';
+
+export type Decision = Schema<'ResolveBody2'>['decision'];
+
+/** What a person has typed about one receipt. */
+export interface DecisionDraft {
+  decision: Decision;
+  reason: string;
+  seq: string;
+  sign: string;
+  link: string;
+  at: string;
+  surplusSeq: string;
+  surplusSign: string;
+  surplusLink: string;
+  confirmUnsettled: boolean;
+}
+
+export const EMPTY_DECISION: DecisionDraft = {
+  decision: 'registered',
+  reason: '',
+  seq: '',
+  sign: '',
+  link: '',
+  at: '',
+  surplusSeq: '',
+  surplusSign: '',
+  surplusLink: '',
+  confirmUnsettled: false,
+};
+
+/** Only the fields of this decision are sent; each is judged by the gateway, with its pointer. */
+export function decisionBody(draft: DecisionDraft): Schema<'ResolveBody2'> {
+  const { decision, reason } = draft;
+  if (decision === 'not_registered') {
+    return { decision, reason, ...(draft.confirmUnsettled && { confirm_unsettled: true }) };
+  }
+  const at = inputToInstant(draft.at);
+  return {
+    decision,
+    reason,
+    ...(draft.seq !== '' && { receipt_seq: wholeOf(draft.seq) }),
+    ...(draft.sign !== '' && { fiscal_sign: draft.sign }),
+    ...(draft.link !== '' && { verification_url: draft.link }),
+    ...(at !== undefined && { registered_at: at }),
+    ...(decision === 'duplicate' && {
+      surplus: {
+        receipt_seq: wholeOf(draft.surplusSeq),
+        fiscal_sign: draft.surplusSign,
+        verification_url: draft.surplusLink,
+      },
+    }),
+  };
+}
+
+/** What is no number is sent as 0, which the gateway refuses at its field. */
+function wholeOf(text: string): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}

@@ -1,0 +1,148 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { FormEvent, ReactElement } from 'react';
+import { api, type UnknownCase } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { CheckField, RadioField, TextArea, TextField } from '../../ui/field.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import { decisionBody, EMPTY_DECISION, type Decision, type DecisionDraft } from './decision-body.js';
+
+const DECISIONS: readonly Decision[] = ['registered', 'not_registered', 'duplicate'];
+
+/** What a person decides about one receipt. The form is a draft until the gateway has taken it. */
+export function DecisionForm({ one }: { one: UnknownCase }): ReactElement {
+  const { fleet } = useWords();
+  const words = fleet.unknown;
+  const client = useQueryClient();
+  const [draft, change, clear] = useDraft<DecisionDraft>(`decision:${one.attempt.id}`, EMPTY_DECISION);
+  const decide = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/operator/attempts/{id}/resolve', {
+        path: { id: one.attempt.id },
+        body: decisionBody(draft),
+      }),
+    onSuccess: async () => {
+      clear();
+      await client.invalidateQueries({ queryKey: ['unknown'] });
+      await client.invalidateQueries({ queryKey: ['receipt', one.receipt.id] });
+      await client.invalidateQueries({ queryKey: ['timeline', one.receipt.id] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    decide.mutate();
+  };
+  return (
+    <form className="stack decision" onSubmit={submit}>
+      <RadioField
+        legend={words.decide}
+        name={`decision-${one.attempt.id}`}
+        value={draft.decision}
+        options={DECISIONS.map((value) => ({ value, label: words.decision[value], hint: words.effect[value] }))}
+        onValue={(decision) => change({ decision })}
+      />
+      {draft.decision !== 'not_registered' && (
+        <RegistrationFields draft={draft} change={change} problem={decide.error} />
+      )}
+      {draft.decision === 'duplicate' && <SurplusFields draft={draft} change={change} problem={decide.error} />}
+      {draft.decision === 'not_registered' && one.attempt.unsettled && (
+        <CheckField
+          label={words.unsettled}
+          checked={draft.confirmUnsettled}
+          onValue={(confirmUnsettled) => change({ confirmUnsettled })}
+        />
+      )}
+      <TextArea
+        label={words.reason}
+        value={draft.reason}
+        required
+        rows={2}
+        maxLength={500}
+        error={faultAt(decide.error, '/reason')}
+        onValue={(reason) => change({ reason })}
+      />
+      <ProblemNote problem={decide.error} />
+      <div className="row-actions">
+        <Button type="submit" tone="primary" busy={decide.isPending}>
+          {words.decide}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface FieldsProps {
+  draft: DecisionDraft;
+  change: (part: Partial<DecisionDraft>) => void;
+  problem: unknown;
+}
+
+function RegistrationFields({ draft, change, problem }: FieldsProps): ReactElement {
+  const words = useWords().fleet.unknown;
+  return (
+    <div className="form-row">
+      <TextField
+        label={words.seq}
+        inputMode="numeric"
+        value={draft.seq}
+        error={faultAt(problem, '/receipt_seq')}
+        onValue={(seq) => change({ seq })}
+      />
+      <TextField
+        label={words.sign}
+        inputMode="numeric"
+        value={draft.sign}
+        error={faultAt(problem, '/fiscal_sign')}
+        onValue={(sign) => change({ sign })}
+      />
+      <TextField
+        label={words.link}
+        value={draft.link}
+        error={faultAt(problem, '/verification_url')}
+        onValue={(link) => change({ link })}
+      />
+      <TextField
+        label={words.at}
+        type="datetime-local"
+        value={draft.at}
+        error={faultAt(problem, '/registered_at')}
+        onValue={(at) => change({ at })}
+      />
+    </div>
+  );
+}
+
+function SurplusFields({ draft, change, problem }: FieldsProps): ReactElement {
+  const words = useWords().fleet.unknown;
+  return (
+    <fieldset className="radios">
+      <legend>{words.surplus}</legend>
+      <div className="form-row">
+        <TextField
+          label={words.seq}
+          inputMode="numeric"
+          value={draft.surplusSeq}
+          required
+          error={faultAt(problem, '/surplus/receipt_seq')}
+          onValue={(surplusSeq) => change({ surplusSeq })}
+        />
+        <TextField
+          label={words.sign}
+          inputMode="numeric"
+          value={draft.surplusSign}
+          required
+          error={faultAt(problem, '/surplus/fiscal_sign')}
+          onValue={(surplusSign) => change({ surplusSign })}
+        />
+        <TextField
+          label={words.link}
+          value={draft.surplusLink}
+          required
+          error={faultAt(problem, '/surplus/verification_url')}
+          onValue={(surplusLink) => change({ surplusLink })}
+        />
+      </div>
+    </fieldset>
+  );
+}

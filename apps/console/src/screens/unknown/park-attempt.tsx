@@ -1,0 +1,49 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { FormEvent, ReactElement } from 'react';
+import { api } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+
+/** The register is still being asked about it; a person may let the lane go on without the answer. */
+export function ParkAttempt({ attemptId }: { attemptId: string }): ReactElement {
+  const { fleet } = useWords();
+  const { can } = useSession();
+  const client = useQueryClient();
+  const [draft, change, clear] = useDraft(`park:${attemptId}`, { reason: '' });
+  const park = useMutation({
+    mutationFn: () => api('post', '/v1/operator/attempts/{id}/park', { path: { id: attemptId }, body: draft }),
+    onSuccess: async () => {
+      clear();
+      await client.invalidateQueries({ queryKey: ['unknown'] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    park.mutate();
+  };
+  if (!can('operator:resolve')) return <p className="hint">{fleet.unknown.open}</p>;
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p className="hint">{fleet.unknown.open}</p>
+      <TextField
+        label={fleet.unknown.reason}
+        value={draft.reason}
+        required
+        minLength={5}
+        maxLength={500}
+        error={faultAt(park.error, '/reason')}
+        onValue={(reason) => change({ reason })}
+      />
+      <ProblemNote problem={park.error} />
+      <div className="row-actions">
+        <Button type="submit" busy={park.isPending}>
+          {fleet.unknown.park}
+        </Button>
+      </div>
+    </form>
+  );
+}

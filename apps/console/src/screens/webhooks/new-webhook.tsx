@@ -1,0 +1,81 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { FormEvent, ReactElement } from 'react';
+import { api } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import { ShownSecret } from './shown-secret.js';
+
+export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
+  const { hooks, action } = useWords();
+  const client = useQueryClient();
+  const [draft, change, clear] = useDraft('new-webhook', { url: '', events: '*', description: '', batch: '1' });
+  const create = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/webhooks', {
+        body: {
+          url: draft.url,
+          events: eventsOf(draft.events),
+          description: draft.description,
+          batch_size: Number(draft.batch),
+        },
+      }),
+    onSuccess: async () => {
+      clear();
+      await client.invalidateQueries({ queryKey: ['webhooks'] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
+  if (create.data) return <ShownSecret secret={create.data.secret} onDone={onDone} />;
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={hooks.endpoint}
+        type="url"
+        required
+        maxLength={2048}
+        value={draft.url}
+        error={fault('url')}
+        onValue={(url) => change({ url })}
+      />
+      <TextField
+        label={hooks.events}
+        hint={hooks.eventsHint}
+        required
+        value={draft.events}
+        error={fault('events') ?? fault('events/0')}
+        onValue={(events) => change({ events })}
+      />
+      <TextField
+        label={hooks.description}
+        maxLength={256}
+        value={draft.description}
+        error={fault('description')}
+        onValue={(description) => change({ description })}
+      />
+      <TextField
+        label={hooks.batch}
+        type="number"
+        min={1}
+        max={100}
+        value={draft.batch}
+        error={fault('batch_size')}
+        onValue={(batch) => change({ batch })}
+      />
+      <ProblemNote problem={create.error} />
+      <Button type="submit" tone="primary" busy={create.isPending}>
+        {action.add}
+      </Button>
+    </form>
+  );
+}
+
+export function eventsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((type) => type !== '');
+}

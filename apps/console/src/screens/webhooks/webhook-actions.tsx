@@ -1,0 +1,213 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { inputToInstant } from '../../format/time.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
+import { Menu } from '../../ui/menu.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+import { ShownSecret } from './shown-secret.js';
+
+type Webhook = Schema<'WebhookView'>;
+type Open = 'test' | 'rotate' | 'replay' | 'switch' | 'remove' | null;
+
+interface Props {
+  webhook: Webhook;
+  onDone: () => void;
+}
+
+export function WebhookActions({ webhook }: { webhook: Webhook }): ReactElement {
+  const { hooks } = useWords();
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  const labels = {
+    test: hooks.test,
+    rotate: hooks.rotate,
+    replay: hooks.replay,
+    switch: webhook.enabled ? hooks.disable : hooks.enable,
+    remove: hooks.remove,
+  };
+  return (
+    <>
+      <Menu
+        label={hooks.endpoint}
+        entries={(Object.keys(labels) as (keyof typeof labels)[]).map((key) => ({
+          key,
+          label: labels[key],
+          onSelect: () => setOpen(key),
+          ...(key === 'remove' && { tone: 'danger' as const }),
+        }))}
+      />
+      <Dialog title={open === null ? '' : labels[open]} open={open !== null} onClose={close}>
+        {open === 'test' && <Test webhook={webhook} onDone={close} />}
+        {open === 'rotate' && <Rotate webhook={webhook} onDone={close} />}
+        {open === 'replay' && <Replay webhook={webhook} onDone={close} />}
+        {open === 'switch' && <Switch webhook={webhook} onDone={close} />}
+        {open === 'remove' && <Remove webhook={webhook} onDone={close} />}
+      </Dialog>
+    </>
+  );
+}
+
+function useRefresh(id: string): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await client.invalidateQueries({ queryKey: ['webhook', id] });
+    await client.invalidateQueries({ queryKey: ['webhooks'] });
+    await client.invalidateQueries({ queryKey: ['deliveries', id] });
+  };
+}
+
+function Test({ webhook: { id }, onDone }: Props): ReactElement {
+  const { hooks, action } = useWords();
+  const refresh = useRefresh(id);
+  const call = useMutation({
+    mutationFn: () => api('post', '/v1/webhooks/{id}/test', { path: { id } }),
+    onSuccess: refresh,
+  });
+  return (
+    <div className="stack">
+      {call.isSuccess ? <p role="status">{hooks.tested}</p> : <ProblemNote problem={call.error} />}
+      <div className="row-actions">
+        {!call.isSuccess && (
+          <Button tone="primary" onClick={() => call.mutate()} busy={call.isPending}>
+            {hooks.test}
+          </Button>
+        )}
+        <Button onClick={onDone}>{action.close}</Button>
+      </div>
+    </div>
+  );
+}
+
+function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
+  const { hooks } = useWords();
+  const [hours, setHours] = useState('24');
+  const call = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/webhooks/{id}/rotate-secret', { path: { id }, body: { overlap_hours: Number(hours) } }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    call.mutate();
+  };
+  if (call.data) return <ShownSecret secret={call.data.secret} onDone={onDone} />;
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p>{hooks.rotateText}</p>
+      <TextField
+        label={hooks.overlap}
+        type="number"
+        min={0}
+        value={hours}
+        error={faultAt(call.error, '/overlap_hours')}
+        onValue={setHours}
+      />
+      <ProblemNote problem={call.error} />
+      <Button type="submit" tone="danger" busy={call.isPending}>
+        {hooks.rotate}
+      </Button>
+    </form>
+  );
+}
+
+function Replay({ webhook: { id }, onDone }: Props): ReactElement {
+  const { hooks, action } = useWords();
+  const refresh = useRefresh(id);
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const call = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/webhooks/{id}/replay', {
+        path: { id },
+        body: { from: inputToInstant(from) ?? from, to: inputToInstant(to) ?? to },
+      }),
+    onSuccess: refresh,
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    call.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p>{hooks.replayText}</p>
+      <div className="form-row">
+        <TextField
+          label={hooks.from}
+          type="datetime-local"
+          required
+          value={from}
+          error={faultAt(call.error, '/from')}
+          onValue={setFrom}
+        />
+        <TextField
+          label={hooks.to}
+          type="datetime-local"
+          required
+          value={to}
+          error={faultAt(call.error, '/to')}
+          onValue={setTo}
+        />
+      </div>
+      {call.isSuccess && <p role="status">{hooks.replayed}</p>}
+      <ProblemNote problem={call.error} />
+      <div className="row-actions">
+        <Button type="submit" tone="primary" busy={call.isPending}>
+          {hooks.replay}
+        </Button>
+        <Button onClick={onDone}>{action.close}</Button>
+      </div>
+    </form>
+  );
+}
+
+function Switch({ webhook: { id, enabled }, onDone }: Props): ReactElement {
+  const { hooks, action } = useWords();
+  const refresh = useRefresh(id);
+  const call = useMutation({
+    mutationFn: () => api('patch', '/v1/webhooks/{id}', { path: { id }, body: { enabled: !enabled } }),
+    onSuccess: async () => {
+      await refresh();
+      onDone();
+    },
+  });
+  return (
+    <div className="stack">
+      <ProblemNote problem={call.error} />
+      <div className="row-actions">
+        <Button tone="primary" onClick={() => call.mutate()} busy={call.isPending}>
+          {enabled ? hooks.disable : hooks.enable}
+        </Button>
+        <Button onClick={onDone}>{action.back}</Button>
+      </div>
+    </div>
+  );
+}
+
+function Remove({ webhook: { id }, onDone }: Props): ReactElement {
+  const { hooks, action } = useWords();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const call = useMutation({
+    mutationFn: () => api('delete', '/v1/webhooks/{id}', { path: { id } }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['webhooks'] });
+      await navigate({ to: '/webhooks' });
+    },
+  });
+  return (
+    <div className="stack">
+      <p>{hooks.removeText}</p>
+      <ProblemNote problem={call.error} />
+      <div className="row-actions">
+        <Button tone="danger" onClick={() => call.mutate()} busy={call.isPending}>
+          {hooks.remove}
+        </Button>
+        <Button onClick={onDone}>{action.back}</Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Badge, PageHead, Time } from '../../ui/shown.js';
+import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
+import { NewWebhook } from './new-webhook.js';
+
+export function WebhooksScreen(): ReactElement {
+  return (
+    <NeedsScope scope="webhooks:read">
+      <Webhooks />
+    </NeedsScope>
+  );
+}
+
+function Webhooks(): ReactElement {
+  const { nav, hooks } = useWords();
+  const { can } = useSession();
+  const [isAdding, setAdding] = useState(false);
+  const query = useQuery({
+    queryKey: ['webhooks'],
+    queryFn: () => api('get', '/v1/webhooks', { query: { limit: 100 } }),
+  });
+  return (
+    <div className="page">
+      <PageHead title={nav.webhooks}>
+        {can('webhooks:admin') && (
+          <Button tone="primary" onClick={() => setAdding(true)}>
+            {hooks.add}
+          </Button>
+        )}
+      </PageHead>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty />
+          ) : (
+            <ul className="tiles tiles-wide">
+              {data.map((webhook) => (
+                <Tile key={webhook.id} webhook={webhook} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <Dialog title={hooks.add} open={isAdding} onClose={() => setAdding(false)} isFirm={false}>
+        <NewWebhook onDone={() => setAdding(false)} />
+      </Dialog>
+    </div>
+  );
+}
+
+function Tile({ webhook }: { webhook: Schema<'WebhookView'> }): ReactElement {
+  const { hooks } = useWords();
+  return (
+    <li className="tile">
+      <div className="tile-head">
+        <Link to="/webhooks/$id" params={{ id: webhook.id }} className="tile-link wrap">
+          {webhook.url}
+        </Link>
+        <WebhookBadge webhook={webhook} />
+      </div>
+      <p className="hint wrap">{webhook.description || webhook.events.join(', ')}</p>
+      {webhook.failing_since !== null && (
+        <p className="hint">
+          {hooks.failingSince} <Time at={webhook.failing_since} />
+        </p>
+      )}
+    </li>
+  );
+}
+
+export function WebhookBadge({
+  webhook,
+}: {
+  webhook: Pick<Schema<'WebhookView'>, 'enabled' | 'failing_since'>;
+}): ReactElement {
+  const { hooks } = useWords();
+  if (!webhook.enabled) return <Badge tone="bad">{hooks.disabled}</Badge>;
+  return <Badge tone={webhook.failing_since === null ? 'good' : 'warn'}>{hooks.enabled}</Badge>;
+}

@@ -1,0 +1,90 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactElement } from 'react';
+import type { Page } from '../api/api.js';
+import { fillPath, sendForJson } from '../api/call.js';
+import { useWords } from '../i18n/i18n.js';
+import { Button } from '../ui/button.js';
+import { Badge, Card, Facts, PageHead, Time } from '../ui/shown.js';
+import { Loaded, ProblemNote } from '../ui/states.js';
+import { useSession } from './session-context.js';
+
+interface OpenSession {
+  id: string;
+  created_at: string;
+  last_seen_at: string;
+  address: string;
+  user_agent: string;
+  current: boolean;
+}
+
+export function AccountScreen(): ReactElement {
+  const { nav, account, access } = useWords();
+  const { me } = useSession();
+  return (
+    <div className="page">
+      <PageHead title={nav.account} />
+      <Card title={me.user?.name ?? nav.account}>
+        <Facts
+          rows={[
+            [account.email, me.user?.email],
+            [access.roles, [...(me.roles ?? []), ...(me.platform_roles ?? [])].join(', ')],
+            [account.until, me.session && <Time at={me.session.expires_at} />],
+          ]}
+        />
+      </Card>
+      {me.kind === 'user' && <Sessions />}
+    </div>
+  );
+}
+
+/** Where this person is logged in; a session that is not theirs can be ended. */
+function Sessions(): ReactElement {
+  const { account, action } = useWords();
+  const client = useQueryClient();
+  const query = useQuery({
+    queryKey: ['sessions'],
+    queryFn: () => sendForJson<Page<OpenSession>>({ method: 'GET', path: '/v1/sessions', query: { limit: 100 } }),
+  });
+  const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: ['sessions'] });
+  const end = useMutation({
+    mutationFn: (id: string) => sendForJson({ method: 'DELETE', path: fillPath('/v1/sessions/{id}', { id }) }),
+    onSuccess: refresh,
+  });
+  const endOthers = useMutation({
+    mutationFn: () => sendForJson({ method: 'POST', path: '/v1/sessions/revoke-others', body: {} }),
+    onSuccess: refresh,
+  });
+  return (
+    <Card
+      title={account.sessions}
+      actions={
+        <Button onClick={() => endOthers.mutate()} busy={endOthers.isPending}>
+          {account.endOthers}
+        </Button>
+      }
+    >
+      <ProblemNote problem={end.error ?? endOthers.error} />
+      <Loaded query={query}>
+        {({ data }) => (
+          <ul className="plain-list">
+            {data.map((one) => (
+              <li key={one.id} className="line-item">
+                <span>
+                  <Time at={one.last_seen_at} /> · {one.address}
+                  <small className="hint block">{one.user_agent}</small>
+                </span>
+                {one.current ? (
+                  <Badge tone="good">{account.current}</Badge>
+                ) : (
+                  <Button onClick={() => end.mutate(one.id)} disabled={end.isPending}>
+                    {action.remove}
+                  </Button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}

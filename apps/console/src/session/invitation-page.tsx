@@ -1,0 +1,179 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
+import { sendBare } from '../api/call.js';
+import { ApiProblem } from '../api/problem.js';
+import { LanguageSwitch } from '../app/preferences.js';
+import { useWords } from '../i18n/i18n.js';
+import { Button } from '../ui/button.js';
+import { TextField } from '../ui/field.js';
+import { Copyable } from '../ui/shown.js';
+import { Empty, faultAt, Loading, ProblemNote } from '../ui/states.js';
+import { goToProvider, makePasskey } from './sign-in.js';
+
+const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
+
+interface Invitation {
+  email: string;
+  merchant: { id: string; name: string } | null;
+  roles: string[];
+  account_exists: boolean;
+  totp: { secret: string; otpauth_url: string };
+  passkey_options: PublicKeyCredentialCreationOptionsJSON;
+  oidc: boolean;
+}
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  return (await (await sendBare({ method: 'POST', path, body })).json()) as T;
+}
+
+/** The token stands behind the `#`: no log and no other page ever gets it. */
+export function InvitationPage(): ReactElement {
+  const { invitation } = useWords();
+  const [token] = useState(() => location.hash.slice(1));
+  const query = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: () => post<Invitation>('/auth/invitation', { token }),
+    enabled: token !== '',
+    retry: false,
+    staleTime: Infinity,
+  });
+  const isInvalid = token === '' || (query.error instanceof ApiProblem && query.error.status === 404);
+  return (
+    <main className="alone">
+      <div className="alone-card">
+        <div className="alone-head">
+          <h1>{invitation.title}</h1>
+          <LanguageSwitch />
+        </div>
+        {isInvalid ? (
+          <Empty>{invitation.invalid}</Empty>
+        ) : query.data ? (
+          <Choice token={token} given={query.data} />
+        ) : query.error ? (
+          <ProblemNote problem={query.error} />
+        ) : (
+          <Loading />
+        )}
+      </div>
+    </main>
+  );
+}
+
+/** A fresh page: the session is read anew. */
+function enter(): void {
+  location.assign('/console');
+}
+
+function Choice({ token, given }: { token: string; given: Invitation }): ReactElement {
+  return given.account_exists ? <Join token={token} /> : <Accept token={token} given={given} />;
+}
+
+function Join({ token }: { token: string }): ReactElement {
+  const { invitation } = useWords();
+  const join = useMutation({ mutationFn: () => post('/v1/me/invitations', { token }), onSuccess: enter });
+  return (
+    <div className="stack">
+      <p>{invitation.loginFirst}</p>
+      <ProblemNote problem={join.error} />
+      <Button tone="primary" onClick={() => join.mutate()} busy={join.isPending}>
+        {invitation.join}
+      </Button>
+    </div>
+  );
+}
+
+function ByProvider({ token }: { token: string }): ReactElement {
+  const { stepUp } = useWords();
+  const go = useMutation({ mutationFn: () => goToProvider({ invitation: token, return_to: '/console' }) });
+  return (
+    <>
+      <Button onClick={() => go.mutate()} busy={go.isPending}>
+        {stepUp.oidc}
+      </Button>
+      <ProblemNote problem={go.error} />
+    </>
+  );
+}
+
+function AuthenticatorSecret({ totp }: Pick<Invitation, 'totp'>): ReactElement {
+  const { invitation } = useWords();
+  return (
+    <>
+      <p>{invitation.scan}</p>
+      <Suspense fallback={null}>
+        <QrCode text={totp.otpauth_url} label={invitation.scan} />
+      </Suspense>
+      <p className="hint">
+        {invitation.secret} <Copyable text={totp.secret} />
+      </p>
+    </>
+  );
+}
+
+function Accept({ token, given }: { token: string; given: Invitation }): ReactElement {
+  const words = useWords();
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const byPassword = useMutation({
+    mutationFn: () => post('/auth/invitation/accept', { token, name, password, code }),
+    onSuccess: enter,
+  });
+  const byPasskey = useMutation({
+    mutationFn: async () => {
+      const credential = await makePasskey(given.passkey_options);
+      return post('/auth/invitation/accept', { token, name, credential });
+    },
+    onSuccess: enter,
+  });
+  const problem = byPassword.error ?? byPasskey.error;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    byPassword.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p>
+        {given.merchant && words.invitation.for(given.merchant.name)} <span className="hint">{given.email}</span>
+      </p>
+      <TextField
+        label={words.invitation.name}
+        autoComplete="name"
+        required
+        maxLength={128}
+        value={name}
+        onValue={setName}
+      />
+      <TextField
+        label={words.invitation.password}
+        type="password"
+        autoComplete="new-password"
+        minLength={12}
+        maxLength={256}
+        required
+        value={password}
+        error={faultAt(problem, '/password')}
+        onValue={setPassword}
+      />
+      <AuthenticatorSecret totp={given.totp} />
+      <TextField
+        label={words.login.code}
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        pattern="[0-9]{6}"
+        maxLength={6}
+        required
+        value={code}
+        onValue={setCode}
+      />
+      <ProblemNote problem={problem} />
+      <Button type="submit" tone="primary" busy={byPassword.isPending}>
+        {words.invitation.accept}
+      </Button>
+      <Button onClick={() => byPasskey.mutate()} disabled={name.trim() === ''} busy={byPasskey.isPending}>
+        {words.invitation.acceptPasskey}
+      </Button>
+      {given.oidc && <ByProvider token={token} />}
+    </form>
+  );
+}

@@ -1,0 +1,115 @@
+import { callState, sendBare } from '../api/call.js';
+import { ApiProblem } from '../api/problem.js';
+import type { Me } from './session-context.js';
+
+export interface LoginMethods {
+  oidc: { name: string } | null;
+  embedded: boolean;
+  passkeys: boolean;
+}
+
+/** What an authenticator gave, as the gateway reads it. */
+export type CredentialJson = ReturnType<PublicKeyCredential['toJSON']>;
+
+/** A gateway without people answers 404: the console then goes by what each call answers. */
+const ALL_SCOPES = [
+  'receipts:read',
+  'receipts:write',
+  'refunds:write',
+  'payments:write',
+  'devices:admin',
+  'operator:resolve',
+  'webhooks:admin',
+  'clients:admin',
+  'catalog:write',
+  'catalog:read',
+];
+const MERCHANT_KEY = 'console-merchant';
+
+async function post<T>(path: string, body: unknown): Promise<T> {
+  const response = await sendBare({ method: 'POST', path, body });
+  return (await response.json()) as T;
+}
+
+export async function loginMethods(): Promise<LoginMethods> {
+  return (await (await sendBare({ method: 'GET', path: '/auth/methods' })).json()) as LoginMethods;
+}
+
+export function loginByPassword(given: { email: string; password: string; code: string }): Promise<Me> {
+  return post<Me>('/auth/login', given);
+}
+
+/** @throws ApiProblem with `login_failed` when the person turned the authenticator away. */
+export async function loginByPasskey(): Promise<Me> {
+  const { options } = await post<{ options: PublicKeyCredentialRequestOptionsJSON }>('/auth/passkey/options', {});
+  return post<Me>('/auth/passkey', { credential: await readPasskey(options) });
+}
+
+export async function stepUpByPasskey(): Promise<Me> {
+  const { options } = await post<{ options: PublicKeyCredentialRequestOptionsJSON }>('/v1/session/step-up/options', {});
+  return post<Me>('/v1/session/step-up/passkey', { credential: await readPasskey(options) });
+}
+
+export function stepUpByCode(code: string): Promise<Me> {
+  return post<Me>('/v1/session/step-up', { code });
+}
+
+/** The browser leaves for the provider; what was typed is kept as drafts, and it comes back to this address. */
+export async function goToProvider(
+  more: { step_up?: true; invitation?: string; return_to?: string } = {},
+): Promise<void> {
+  const here = `${location.pathname}${location.search}`;
+  const { redirect_url: url } = await post<{ redirect_url: string }>('/auth/oidc/start', { return_to: here, ...more });
+  location.assign(url);
+}
+
+export async function readPasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<CredentialJson> {
+  return credentialOf(() =>
+    navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) }),
+  );
+}
+
+export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<CredentialJson> {
+  return credentialOf(() =>
+    navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) }),
+  );
+}
+
+async function credentialOf(ask: () => Promise<Credential | null>): Promise<CredentialJson> {
+  let credential: Credential | null;
+  try {
+    credential = await ask();
+  } catch (error) {
+    throw new ApiProblem(0, 'passkey', error instanceof Error ? error.message : String(error));
+  }
+  if (!(credential instanceof PublicKeyCredential)) throw new ApiProblem(0, 'passkey', 'no credential');
+  return credential.toJSON();
+}
+
+/** Who is here, in the merchant that was chosen last; null when no session is. */
+export async function readMe(): Promise<Me | null> {
+  try {
+    const me = await askMe(localStorage.getItem(MERCHANT_KEY));
+    const first = me.memberships?.[0]?.merchant.id;
+    if (me.kind !== 'user' || me.merchant || first === undefined) return me;
+    return await askMe(first);
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    if (error.status === 401) return null;
+    if (error.status === 404) return { kind: 'client', scopes: [...ALL_SCOPES] };
+    if (error.code !== 'merchant_refused' && error.code !== 'invalid_header') throw error;
+    keepMerchant(null);
+    return readMe();
+  }
+}
+
+async function askMe(merchantId: string | null): Promise<Me> {
+  callState.merchantId = merchantId;
+  return (await (await sendBare({ method: 'GET', path: '/v1/me' })).json()) as Me;
+}
+
+export function keepMerchant(id: string | null): void {
+  if (id === null) localStorage.removeItem(MERCHANT_KEY);
+  else localStorage.setItem(MERCHANT_KEY, id);
+  callState.merchantId = id;
+}

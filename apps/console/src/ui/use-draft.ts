@@ -1,0 +1,31 @@
+import { useCallback, useEffect, useState } from 'react';
+
+/** What was typed outlives a reload and a lost session, in this tab alone. Never for passwords and keys. */
+export function useDraft<T extends object>(key: string, initial: T): [T, (change: Partial<T>) => void, () => void] {
+  const name = `draft:${key}`;
+  const [value, setValue] = useState<T>(() => ({ ...initial, ...kept<T>(name) }));
+  useEffect(() => {
+    sessionStorage.setItem(name, JSON.stringify(value));
+  }, [name, value]);
+  const change = useCallback((part: Partial<T>) => setValue((before) => ({ ...before, ...part })), []);
+  const clear = useCallback(() => {
+    setValue(initial);
+    // After the effect of this change has written once more.
+    setTimeout(() => sessionStorage.removeItem(name), 0);
+    // The initial value is that of the first rendering
+  }, [name]);
+  return [value, change, clear];
+}
+
+/** Of another user or another version of the form: at worst fields that the form does not read. */
+function kept<T>(name: string): Partial<T> {
+  const text = sessionStorage.getItem(name);
+  if (text === null) return {};
+  const value: unknown = JSON.parse(text);
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+/** At the end of a session nothing typed stays for the next person. */
+export function forgetDrafts(): void {
+  for (const name of Object.keys(sessionStorage)) if (name.startsWith('draft:')) sessionStorage.removeItem(name);
+}
