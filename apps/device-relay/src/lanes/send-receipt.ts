@@ -1,25 +1,13 @@
-import { decideAnswer } from '#fiscal-domain';
-import { newId, type Clock } from '#runtime';
 import { checkRegister } from '../devices/check-register.js';
-import type { PreparedReceipt } from '../devices/register.js';
 import { takenBy } from '../devices/lane-device.js';
 import { checkKeys } from './check-keys.js';
 import { composeRequest, type ComposedRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
-import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { LaneStore, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordOutcome } from './record-outcome.js';
-import type { SendTurn, SendTurns } from './send-turns.js';
+import type { SendInTurn } from './send-in-turn.js';
 import type { TakeBaseline } from './take-baseline.js';
-
-/** All but the intent is there. */
-interface Ready {
-  request: Buffer;
-  call: Extract<PreparedReceipt, { kind: 'ready' }>['call'];
-  areKeysFresh: () => boolean;
-  turn: SendTurn;
-}
 
 /**
  * One receipt to one register: connection → intent → bytes → result (docs/architecture.md).
@@ -35,8 +23,7 @@ export class SendReceipt {
     private readonly baselines: TakeBaseline,
     private readonly outcomes: RecordOutcome,
     private readonly notices: SettledNotices,
-    private readonly turns: SendTurns,
-    private readonly clock: Clock,
+    private readonly sending: SendInTurn,
   ) {}
 
   async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
@@ -56,8 +43,9 @@ export class SendReceipt {
     // The connection first: a register that is away costs no attempt, and a slow connect does not eat into the guard.
     const prepared = await lane.register.prepareReceipt(request, receipt.id);
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
-    const areKeysFresh = beginRepeatGuard(this.clock);
-    if (receipt.mayBeRegistered && lane.baseline.journalId !== null) {
+    const isRepetition = receipt.mayBeRegistered && lane.baseline.journalId !== null;
+    const areKeysFresh = isRepetition ? this.sending.beginKeysGuard() : null;
+    if (areKeysFresh) {
       const keys = await checkKeys(lane, lane.baseline, this.setbacks);
       if (keys.kind === 'gone') {
         prepared.call.abandon();
@@ -65,62 +53,7 @@ export class SendReceipt {
       }
       lane.baseline = keys.baseline;
     }
-
-    const turn = await this.turns.take();
-    try {
-      return await this.sendInTurn(lane, receipt, { request, call: prepared.call, areKeysFresh, turn });
-    } finally {
-      turn.end('unused');
-    }
-  }
-
-  /** From the intent on. The turn ends with the first byte: the register's answer may take long. */
-  private async sendInTurn(
-    lane: LaneInHand,
-    receipt: WaitingReceipt,
-    { request, call, areKeysFresh, turn }: Ready,
-  ): Promise<Step> {
-    const isIntentFresh = beginSendGuard(this.clock);
-    const attemptId = newId('att');
-    const { baseline } = lane;
-    const intent = {
-      attemptId,
-      receiptId: receipt.id,
-      deviceId: lane.device.id,
-      baseline,
-      request,
-      laneLock: lane.laneLock,
-    };
-    const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
-      call.abandon();
-      throw error;
-    });
-    if (opened !== 'opened') {
-      call.abandon();
-      // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
-      if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
-      // What was read before is no longer true: going on with it could send the receipts behind it first.
-      if (opened === 'withdrawn') this.notices.notify(receipt.id);
-      return { kind: 'reread' };
-    }
-    const { document } = receipt;
-    const attempt: OpenAttempt = {
-      id: attemptId,
-      receiptId: receipt.id,
-      baseline,
-      request,
-      document,
-      createdAt: this.clock.now(),
-      ageMs: 0,
-      refusedAgoMs: null,
-    };
-    const answer = await call.send(() => {
-      const isInTime = isIntentFresh();
-      turn.end(isInTime ? 'in_time' : 'late');
-      return isInTime && areKeysFresh() && lane.laneLock.isHeld();
-    });
-    const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
-    return this.outcomes.record(lane, { attempt, answer }, outcome);
+    return this.sending.send(lane, receipt, { request, call: prepared.call, areKeysFresh });
   }
 
   /** What is known of a register may be old: a receipt ends by nothing but its present word. */

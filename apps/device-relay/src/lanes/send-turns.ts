@@ -26,6 +26,8 @@ export class SendTurns {
   /** Turns of an older round than the present bound say nothing about it. */
   private round = 0;
   private inTime = 0;
+  /** Those whose knowledge of the register grows old while they wait, and all others. */
+  private readonly ahead: (() => void)[] = [];
   private readonly waiting: (() => void)[] = [];
 
   constructor(private readonly logger: Logger) {}
@@ -35,9 +37,10 @@ export class SendTurns {
     return this.allowed;
   }
 
-  /** In the order of the calls. */
-  async take(): Promise<SendTurn> {
-    if (this.taken >= this.allowed) await new Promise<void>((resolve) => this.waiting.push(resolve));
+  /** In the order of the calls. @param isUrgent before all that are not */
+  async take({ isUrgent }: { isUrgent: boolean }): Promise<SendTurn> {
+    const queue = isUrgent ? this.ahead : this.waiting;
+    if (this.taken >= this.allowed) await new Promise<void>((resolve) => queue.push(resolve));
     else this.taken += 1;
     const { round } = this;
     let isOver = false;
@@ -58,7 +61,7 @@ export class SendTurns {
     this.inTime = 0;
     this.allowed = Math.max(1, Math.floor(Math.min(this.allowed, this.taken) / 2));
     this.logger.warn(
-      { at_once: this.allowed, waiting: this.waiting.length },
+      { at_once: this.allowed, waiting: this.ahead.length + this.waiting.length },
       'this relay is too slow: fewer lanes send at the same time',
     );
   }
@@ -74,9 +77,11 @@ export class SendTurns {
   /** A turn that ended goes to the lane that has waited longest, as far as the bound allows. */
   private passOn(): void {
     this.taken -= 1;
-    while (this.taken < this.allowed && this.waiting.length > 0) {
+    while (this.taken < this.allowed) {
+      const next = this.ahead.shift() ?? this.waiting.shift();
+      if (!next) return;
       this.taken += 1;
-      this.waiting.shift()?.();
+      next();
     }
   }
 }
