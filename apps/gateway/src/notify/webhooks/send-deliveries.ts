@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { GuardedFetch, type GuardedAnswer } from '#outgoing';
-import { systemClock } from '#runtime';
+import { systemClock, type Logger } from '#runtime';
+import { LOGGER } from '../../tokens.js';
 import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delivery-outcome.js';
 import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
 import { pauseMs } from './delivery-schedule.js';
@@ -12,8 +13,9 @@ import { batchMessage, eventMessage } from './webhook-message.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
 const TIMEOUT_MS = 10_000;
-/** Well within the lease, with a last request's deadline. */
 const TURN_MS = 5_000;
+/** Two renewals may fail before the lease has run out. */
+const RENEW_MS = 2_500;
 /** The same while other endpoints wait for a place. */
 const SHORT_TURN_MS = 500;
 /** So many failures one after the other end the turn; fewer where fewer may be under way. */
@@ -39,6 +41,8 @@ interface Turn {
   hasDelivered: boolean;
   failuresInARow: number;
   isGone: boolean;
+  /** The lease had run out: another process may send what is left. */
+  isLost: boolean;
 }
 
 /**
@@ -53,6 +57,7 @@ export class SendDeliveries {
     private readonly fetch: GuardedFetch,
     private readonly disable: DisableEndpoint,
     private readonly places: RequestPlaces,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   async execute(endpoint: ClaimedEndpoint, limits: TurnLimits): Promise<void> {
@@ -66,14 +71,34 @@ export class SendDeliveries {
         underWay: new Map<Promise<void>, string[]>(),
       },
       ...{ endAtMs: now + TURN_MS, shortEndAtMs: now + SHORT_TURN_MS },
-      ...{ hasDelivered: false, failuresInARow: 0, isGone: false },
+      ...{ hasDelivered: false, failuresInARow: 0, isGone: false, isLost: false },
     };
+    const endRenewing = this.keepLease(turn);
     try {
       await this.sendDue(turn, limits);
     } finally {
       await Promise.allSettled(turn.underWay.keys());
+      await endRenewing();
     }
     await this.end(turn);
+  }
+
+  /** @returns what ends it: no renewal is under way afterwards */
+  private keepLease(turn: Turn): () => Promise<void> {
+    let renewal = Promise.resolve();
+    const renew = async (): Promise<void> => {
+      try {
+        turn.isLost ||= !(await this.deliveries.renew(turn.endpoint));
+      } catch (error) {
+        // The next one may succeed in time; else the deliveries are sent again, with the same ids.
+        this.logger.warn({ err: error, endpoint_id: turn.endpoint.id }, 'the lease of a webhook was not renewed');
+      }
+    };
+    const timer = setInterval(() => (renewal = renewal.then(renew)), RENEW_MS);
+    return () => {
+      clearInterval(timer);
+      return renewal;
+    };
   }
 
   private async end(turn: Turn): Promise<void> {
@@ -197,7 +222,7 @@ function hasFailed({ failuresInARow, window }: Turn): boolean {
 }
 
 function mustEnd(turn: Turn, { stopping, othersWait }: TurnLimits): boolean {
-  if (stopping.aborted || turn.isGone || hasFailed(turn)) return true;
+  if (stopping.aborted || turn.isGone || turn.isLost || hasFailed(turn)) return true;
   const now = systemClock.monotonicMs();
   return now >= turn.endAtMs || (now >= turn.shortEndAtMs && othersWait());
 }
