@@ -2,6 +2,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /** Three kinds of tests by file name: .spec pure, .int-spec with real parts, .e2e-spec whole system. */
+
+/** For files that Jest runs itself. */
 const transform = {
   '^.+\\.ts$': [
     '@swc/jest',
@@ -27,13 +29,19 @@ const project = (name, pattern, more = {}) => ({
     .map((name) => path.join(import.meta.dirname, name))
     .filter((folder) => fs.existsSync(folder)),
   testMatch: [`**/*.${pattern}.ts`],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.data'],
+  ...more,
+});
+
+/** In processes of Node.js instead of Jest's own contexts (docs/adr/0076-test-files-run-natively.md). */
+const natively = { runner: path.join(import.meta.dirname, 'scripts', 'lib', 'native-jest', 'runner.mjs') };
+
+const byJest = {
   transform,
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.data'],
-  ...more,
-});
+};
 
 /** A PostgreSQL with a migrated template; jest starts it only when a test of the project runs. */
 const withDatabase = {
@@ -46,10 +54,10 @@ export default {
   testTimeout: 180_000,
   testSequencer: path.join(import.meta.dirname, 'scripts', 'lib', 'jest-longest-first.mjs'),
   projects: [
-    project('unit', 'spec'),
-    project('integration', 'int-spec', withDatabase),
-    project('system', 'e2e-spec', withDatabase),
+    project('unit', 'spec', natively),
+    project('integration', 'int-spec', { ...natively, ...withDatabase }),
+    project('system', 'e2e-spec', { ...byJest, ...withDatabase }),
     // Judged by a person; only by npm run console:pictures.
-    project('pictures', 'pictures', withDatabase),
+    project('pictures', 'pictures', { ...byJest, ...withDatabase }),
   ],
 };

@@ -13,8 +13,10 @@ import { benchReceipts } from './receipts.js';
 import { benchPayments } from './payments.js';
 import { benchRegister } from './register.js';
 import { benchRights } from './rights.js';
+import { benchRowSecurity } from './row-security.js';
 import { report, type Figure } from './report.js';
 import { benchVacuum } from './vacuum.js';
+import { benchMessages } from './messages.js';
 import { benchWal } from './wal.js';
 
 /**
@@ -65,7 +67,9 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
           },
     ),
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
+  'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),
+  messages: (quick) => benchMessages(quick ? { rounds: 3, sales: 100 } : { rounds: 5, sales: 400 }),
   wal: (quick) => benchWal({ receipts: quick ? 300 : 3_000 }),
   payments: (quick) =>
     benchPayments(quick ? { rounds: 1, sales: 60, transactions: 200 } : { rounds: 5, sales: 300, transactions: 3_000 }),

@@ -1,25 +1,26 @@
--- What the programs may do (role :app_role), set anew after every migration. The owner migrates, the programs never do.
-GRANT USAGE ON SCHEMA public, bullmq TO :app_role;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public, bullmq TO :app_role;
-GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public, bullmq TO :app_role;
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, bullmq TO :app_role;
+-- What the programs may do (role :app_role), set anew after every migration. The owner migrates, the programs never do. Under
+-- :tenant_role they do what is done for one merchant: the same rights, and of all rows that merchant's (row-security.mjs).
+GRANT USAGE ON SCHEMA public, bullmq TO :app_role, :tenant_role;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public, bullmq TO :app_role, :tenant_role;
+GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA public, bullmq TO :app_role, :tenant_role;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public, bullmq TO :app_role, :tenant_role;
 
 -- The histories of migrations are the owner's.
-REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations, bullmq.migration FROM :app_role;
+REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations, bullmq.migration FROM :app_role, :tenant_role;
 
 -- The audit trail only grows.
-REVOKE UPDATE, DELETE, TRUNCATE ON audit_records FROM :app_role;
+REVOKE UPDATE, DELETE, TRUNCATE ON audit_records FROM :app_role, :tenant_role;
 
 -- Receipts, attempts and events are never deleted by the programs, and of their columns only those move that are named here.
 -- A new column that moves is named here; test/database/rights.int-spec.ts tries each one.
-REVOKE UPDATE, DELETE, TRUNCATE ON receipts, attempts, events FROM :app_role;
+REVOKE UPDATE, DELETE, TRUNCATE ON receipts, attempts, events FROM :app_role, :tenant_role;
 GRANT UPDATE (status, updated_at, device_id, lane_place, dispatch_before, extra_info, rejection,
               terminal_id, receipt_seq, fiscal_sign, verification_url, registered_at, evidence,
               recorded_fields, shift_number, moved_from,
-              ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, ofd_alerts) ON receipts TO :app_role;
-GRANT UPDATE (state, closed_at, outcome) ON attempts TO :app_role;
+              ofd_status, ofd_deadline_at, ofd_sent_at, ofd_error, ofd_alerts) ON receipts TO :app_role, :tenant_role;
+GRANT UPDATE (state, closed_at, outcome) ON attempts TO :app_role, :tenant_role;
 -- A copy that was put back may hold events of transactions that this server has not reached (hold-after-restore.ts).
-GRANT UPDATE (transaction_id) ON events TO :app_role;
+GRANT UPDATE (transaction_id) ON events TO :app_role, :tenant_role;
 
 -- Who holds a terminal is given from one merchant to another, never forgotten.
-REVOKE DELETE, TRUNCATE ON terminals FROM :app_role;
+REVOKE DELETE, TRUNCATE ON terminals FROM :app_role, :tenant_role;

@@ -8,7 +8,7 @@ import { runProgram, UserError } from './lib/user-error.mjs';
 /** npm run console:pictures: every screen of the console in both themes, 1440 and 360 px wide, in .artifacts/console. */
 await runProgram(async () => {
   await prepareWorkspace();
-  const { failed } = await runJest('pictures', []);
-  if (failed > 0) throw new UserError('The pictures could not be taken.');
+  const { pictures } = await runJest(['pictures'], []);
+  if (pictures.failed > 0) throw new UserError('The pictures could not be taken.');
   console.log(path.relative(process.cwd(), path.join(ROOT, '.artifacts', 'console')));
 });

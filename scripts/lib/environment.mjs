@@ -23,6 +23,7 @@ export function sharedEnvironment(env, dataDir, secrets) {
     // Everything of the demo lives on this machine; in production loopback stays refused.
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+    MESSAGE_ALLOWED_CIDRS: '127.0.0.0/8',
     PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8',
     PROVIDER_HOSTS: '127.0.0.1:*',
     PAYMENTS_SIM_ACCOUNTS: path.join(dataDir, 'payments-sim', 'accounts.json'),

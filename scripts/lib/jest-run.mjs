@@ -5,32 +5,64 @@ import { ROOT } from './paths.mjs';
 import { run } from './run.mjs';
 import { UserError } from './user-error.mjs';
 
+/** @typedef {import('./test-run.mjs').Counts} Counts */
+
+/** By the end of a file's name. */
+const SUFFIX = { unit: '.spec.ts', integration: '.int-spec.ts', system: '.e2e-spec.ts', pictures: '.pictures.ts' };
+
+/** @typedef {keyof typeof SUFFIX} Project */
+
 /**
- * Runs one jest project and counts from its own report.
- * @param {string} project
+ * Runs the files of these kinds in one run of jest, so that no processor waits for the end of one kind, and counts from its own
+ * report.
+ * @template {Project} Name
+ * @param {readonly Name[]} projects
  * @param {string[]} flags
  * @param {string} node
- * @returns {Promise<import('./test-run.mjs').Counts>}
+ * @returns {Promise<Record<Name, Counts>>}
  */
-export async function runJest(project, flags, node = process.execPath) {
-  const report = path.join(ROOT, '.artifacts', `jest-${project}${node === process.execPath ? '' : '-lts'}.json`);
+export async function runJest(projects, flags, node = process.execPath) {
+  const name = `${projects.join('-')}${node === process.execPath ? '' : '-lts'}`;
+  const report = path.join(ROOT, '.artifacts', `jest-${name}.json`);
   fs.mkdirSync(path.dirname(report), { recursive: true });
   fs.rmSync(report, { force: true });
   const jest = path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js');
-  await run(node, [jest, '--selectProjects', project, '--json', `--outputFile=${report}`, ...flags], {
+  await run(node, [jest, '--json', `--outputFile=${report}`, '--selectProjects', ...projects, ...flags], {
     show: true,
     dropStdout: true,
     env: { ...process.env, NODE_OPTIONS: jestNodeOptions() },
   });
   if (!fs.existsSync(report)) throw new UserError('jest ended without a report.');
-  const result = JSON.parse(fs.readFileSync(report, 'utf8'));
-  // A file that cannot even be loaded has no tests to count: it is one failure.
-  const failed = result.numFailedTests + result.numRuntimeErrorTestSuites;
-  if (result.numTotalTests === 0 && failed === 0) throw new UserError(`jest found no ${project} tests.`);
-  return { passed: result.numPassedTests, failed, skipped: result.numPendingTests + result.numTodoTests };
+  const { testResults } = /** @type {{ testResults: FileResult[] }} */ (JSON.parse(fs.readFileSync(report, 'utf8')));
+  const counts = projects.map((project) => [project, countsOf(testResults, SUFFIX[project])]);
+  return /** @type {Record<Name, Counts>} */ (Object.fromEntries(counts));
 }
 
-/** ES modules in jest stand behind a flag of Node.js. */
+/** @typedef {{ name: string, status: string, assertionResults: { status: string }[] }} FileResult */
+
+/**
+ * @param {FileResult[]} files
+ * @param {string} suffix
+ * @returns {Counts}
+ */
+function countsOf(files, suffix) {
+  // A file without tests of this kind is a mistake in its name, as is a kind without files.
+  const ofKind = files.filter(({ name }) => name.endsWith(suffix));
+  const tests = ofKind.flatMap(({ assertionResults }) => assertionResults);
+  const count = (/** @type {string} */ status) => tests.filter((test) => test.status === status).length;
+  // A file that cannot even be loaded, or that fails beside its tests, has nothing to count: it is one failure.
+  const broken = ofKind.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
+  ).length;
+  if (tests.length === 0 && broken === 0) throw new UserError(`jest found no tests in *${suffix}.`);
+  return {
+    passed: count('passed'),
+    failed: count('failed') + broken,
+    skipped: count('pending') + count('skipped') + count('todo'),
+  };
+}
+
+/** ES modules in Jest's own runner stand behind a flag of Node.js. */
 function jestNodeOptions() {
   return [process.env['NODE_OPTIONS'], '--experimental-vm-modules', '--disable-warning=ExperimentalWarning']
     .filter(Boolean)

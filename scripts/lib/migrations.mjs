@@ -7,6 +7,7 @@ import pg from 'pg';
 
 import { applyIndexStatement, indexStatementOf } from './concurrent-index.mjs';
 import { ROOT } from './paths.mjs';
+import { ensureTenantRole, secureRows, tenantOf } from './row-security.mjs';
 import { UserError } from './user-error.mjs';
 
 /** @typedef {{ name: string, sql: string, checksum: string }} Migration */
@@ -235,8 +236,34 @@ async function grant(client, databaseUrl) {
   const { rows } = await client.query('SELECT current_user AS owner, to_regrole(quote_ident($1)) AS role', [role]);
   if (rows[0].owner === role) return;
   if (rows[0].role === null) await createRole(client, role, decodeURIComponent(password));
-  const grants = fs.readFileSync(GRANTS_FILE, 'utf8').replaceAll(':app_role', pg.escapeIdentifier(role));
+  await ensureTenant(client, role);
+  const grants = fs
+    .readFileSync(GRANTS_FILE, 'utf8')
+    .replaceAll(':app_role', pg.escapeIdentifier(role))
+    .replaceAll(':tenant_role', pg.escapeIdentifier(tenantOf(role)));
   await client.query(`BEGIN;\n${grants};\nCOMMIT`);
+  await secureRows(client, role);
+}
+
+/**
+ * @param {pg.Client} client
+ * @param {string} role
+ */
+async function ensureTenant(client, role) {
+  const tenant = tenantOf(role);
+  const { rows } = await client.query(
+    `SELECT CASE WHEN to_regrole(quote_ident($1)) IS NULL THEN false ELSE pg_has_role($2, $1, 'member') END AS is_there`,
+    [tenant, role],
+  );
+  if (rows[0].is_there === true) return;
+  try {
+    await ensureTenantRole(client, role);
+  } catch (cause) {
+    const sentence =
+      `The role ${tenant} is missing, under which statements of one merchant run, and the role of MIGRATE_DATABASE_URL may not ` +
+      `make it. As a superuser: CREATE ROLE ${tenant} NOLOGIN; GRANT ${tenant} TO ${role};`;
+    throw Object.assign(new UserError(sentence), { cause });
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
 import pg from 'pg';
 
+import { ensureTenantRole } from './row-security.mjs';
+
 /**
  * Two roles besides the superuser: `fiscal_owner` owns the database and migrates, `fiscal_app` is what the programs use.
  * A superuser ignores every grant, an owner may grant itself anything: only a role that is neither keeps the promise that
@@ -20,6 +22,7 @@ export async function ensureRoles(adminUrl, passwords) {
   try {
     await ensureRole(client, OWNER_ROLE, passwords.owner);
     await ensureRole(client, APP_ROLE, passwords.app);
+    await ensureTenantRole(client, APP_ROLE);
   } finally {
     await client.end();
   }

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 
 import { build, isBuilt } from './build.mjs';
@@ -18,13 +19,17 @@ import { UserError } from './user-error.mjs';
 
 const bin = (/** @type {string} */ file) => path.join(ROOT, 'node_modules', file);
 const TSC = bin('typescript/bin/tsc');
-const WORKERS = ['--maxWorkers=2'];
-/** Real parts are waited for about as long as is computed: one more than the processors of a small machine. */
-const WORKERS_THAT_WAIT = ['--maxWorkers=3'];
+/** @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }} CheckGroup */
+/** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest' }} JestGroup */
+
+/** Most files wait more than they compute: for a settle time, for a provider, for a commit. A process of one takes 200 MiB. */
+const WORKERS = [`--maxWorkers=${3 * os.availableParallelism()}`];
+/** Of whole programs, and two gigabytes in Jest's own worker: one more than the processors of a small machine. */
+const WORKERS_OF_JEST = ['--maxWorkers=3'];
 
 /**
- * `lane`: groups that only read run one after the other beside the linter; the rest runs alone.
- * @type {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }[]}
+ * `lane`: groups that only read run one after the other beside the linter, those of `jest` in one run; the rest runs alone.
+ * @type {(CheckGroup | JestGroup)[]}
  */
 export const GROUPS = [
   checks('types', 60, 'read', [
@@ -56,21 +61,26 @@ export const GROUPS = [
     command('lint', bin('eslint/bin/eslint.js'), ['.', '--max-warnings', '0']),
   ]),
   checks('build', 60, 'alone', [{ what: 'the programs compile', check: ensureBuilt }]),
-  { name: 'unit', budgetSeconds: 60, lane: 'alone', run: () => runJest('unit', WORKERS) },
-  {
-    name: 'integration',
-    budgetSeconds: 400,
-    lane: 'alone',
-    run: () => withDatabase(() => runJest('integration', WORKERS_THAT_WAIT)),
-  },
+  { name: 'unit', budgetSeconds: 60, lane: 'jest' },
+  { name: 'integration', budgetSeconds: 400, lane: 'jest' },
   {
     name: 'system',
     budgetSeconds: 450,
     lane: 'alone',
-    run: () => withDatabase(() => runJest('system', WORKERS_THAT_WAIT)),
+    run: async () => (await withDatabase(() => runJest(['system'], WORKERS_OF_JEST))).system,
   },
   { name: 'lts', budgetSeconds: 120, lane: 'alone', run: onLongTermRelease },
 ];
+
+/**
+ * @template {import('./jest-run.mjs').Project} Name
+ * @param {Name[]} names
+ * @returns {Promise<Record<Name, Counts>>}
+ */
+export function runTests(names) {
+  const isUnit = names.every((name) => name === 'unit');
+  return isUnit ? runJest(names, WORKERS) : withDatabase(() => runJest(names, WORKERS));
+}
 
 /** Whole programs that are started, sell, and are stopped. */
 const SMOKE = ['test/system/receipts.e2e-spec.ts', 'test/register/start.e2e-spec.ts'];
@@ -85,8 +95,8 @@ async function onLongTermRelease() {
   const node = isWanted ? await ltsNode() : null;
   if (node === null) return { passed: 0, failed: 0, skipped: 1 };
   await ensureBuilt();
-  const unit = await runJest('unit', WORKERS, node);
-  const system = await withDatabase(() => runJest('system', [...WORKERS, '--', ...SMOKE], node));
+  const { unit } = await runJest(['unit'], WORKERS, node);
+  const { system } = await withDatabase(() => runJest(['system'], [...WORKERS_OF_JEST, '--', ...SMOKE], node));
   return {
     passed: unit.passed + system.passed,
     failed: unit.failed + system.failed,
@@ -166,7 +176,8 @@ async function assertLockIsComplete() {
 }
 
 /**
- * @param {() => Promise<Counts>} work
+ * @template Result
+ * @param {() => Promise<Result>} work
  */
 async function withDatabase(work) {
   await useTestServer();

@@ -1,12 +1,14 @@
-import { GROUPS } from './test-groups.mjs';
+import { GROUPS, runTests } from './test-groups.mjs';
 import { UserError } from './user-error.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 /** @typedef {Counts & { name: string, seconds: number, budgetSeconds: number }} Result */
+/** @typedef {import('./test-groups.mjs').CheckGroup} CheckGroup */
+/** @typedef {import('./test-groups.mjs').JestGroup} JestGroup */
 
 /**
- * Runs groups of checks. The quick ones that only read run beside the slow linter; everything that starts programs or
- * databases runs alone, so that its times mean something.
+ * Runs groups of checks. The quick ones that only read run beside the slow linter, unit and integration tests together; whole
+ * systems run alone.
  * @param {string[]} names all when empty
  * @returns {Promise<Counts>}
  */
@@ -18,20 +20,24 @@ export async function runGroups(names) {
   const wanted = GROUPS.filter(({ name }) => names.length === 0 || names.includes(name));
   /** @type {Result[]} */
   const results = [];
-  const lanes = new Map(wanted.map(({ lane }) => [lane, wanted.filter((group) => group.lane === lane)]));
-  const inTurn = async (/** @type {typeof GROUPS} */ groups) => {
-    for (const group of groups) results.push(await runGroup(group));
+  const beganMs = performance.now();
+  const inTurn = async (/** @type {'read' | 'beside' | 'alone'} */ lane) => {
+    for (const group of wanted) {
+      if (group.lane === 'jest' && lane === 'alone' && !results.some(({ name }) => name === group.name)) {
+        results.push(...(await runJestGroups(wanted.filter((each) => each.lane === 'jest'))));
+      } else if (group.lane === lane) results.push(await runGroup(group));
+    }
   };
-  await Promise.all([inTurn(lanes.get('read') ?? []), inTurn(lanes.get('beside') ?? [])]);
-  await inTurn(lanes.get('alone') ?? []);
-  printTimes(results);
+  await Promise.all([inTurn('read'), inTurn('beside')]);
+  await inTurn('alone');
+  printTimes(results, (performance.now() - beganMs) / 1000);
   const sum = (/** @type {keyof Counts} */ key) => results.reduce((total, result) => total + result[key], 0);
   return { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
 }
 
 /**
  * A group that breaks instead of answering is one failure, never a silent gap.
- * @param {typeof GROUPS[number]} group
+ * @param {CheckGroup} group
  * @returns {Promise<Result>}
  */
 async function runGroup({ name, budgetSeconds, run }) {
@@ -48,8 +54,33 @@ async function runGroup({ name, budgetSeconds, run }) {
   return { ...counts, name, seconds, budgetSeconds };
 }
 
-/** @param {Result[]} results */
-function printTimes(results) {
+/**
+ * Kinds of tests in one run: each has the time of all.
+ * @param {JestGroup[]} groups
+ * @returns {Promise<Result[]>}
+ */
+async function runJestGroups(groups) {
+  const begin = performance.now();
+  /** @type {Partial<Record<JestGroup['name'], Counts>>} */
+  let counts = {};
+  try {
+    counts = await runTests(groups.map(({ name }) => name));
+  } catch (error) {
+    console.error(`✖ tests: ${error instanceof UserError ? error.message : String(Object(error).stack ?? error)}`);
+  }
+  const seconds = (performance.now() - begin) / 1000;
+  return groups.map(({ name, budgetSeconds }) => {
+    const counted = counts[name] ?? { passed: 0, failed: 1, skipped: 0 };
+    console.log(`${counted.failed === 0 ? '✔' : '✖'} ${name} (${seconds.toFixed(1)} s)`);
+    return { ...counted, name, seconds, budgetSeconds };
+  });
+}
+
+/**
+ * @param {Result[]} results
+ * @param {number} seconds
+ */
+function printTimes(results, seconds) {
   console.log('\ngroup          passed failed skipped  seconds  budget');
   for (const { name, passed, failed, skipped, seconds, budgetSeconds } of results) {
     const cells = [passed, failed].map((count) => String(count).padStart(7)).join('');
@@ -59,6 +90,5 @@ function printTimes(results) {
         `${String(budgetSeconds).padStart(8)}${over}`,
     );
   }
-  const total = results.reduce((sum, { seconds }) => sum + seconds, 0);
-  console.log(`Sum of the groups: ${total.toFixed(0)} s (some run side by side).\n`);
+  console.log(`All of it: ${seconds.toFixed(0)} s (unit and integration tests run together).\n`);
 }

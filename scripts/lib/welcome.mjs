@@ -8,9 +8,14 @@ import { ROOT } from './paths.mjs';
  * @typedef {{
  *   gateway_url: string, token_url: string, client_id: string, client_secret: string, device_id: string,
  *   cashier_id: string, product_name: string, register_url: string, ofd_url: string, price?: number,
- *   payments_sim_url: string,
+ *   payments_sim_url: string, invitation_url?: string | null,
  * }} Demo
  */
+
+/** @param {Demo} demo */
+function invitationLine({ invitation_url: url }) {
+  return url ? `  First administrator ${url} (opens once)\n` : '';
+}
 
 /**
  * Two commands that work in any shell without further tools: no jq, no variables to fill in.
@@ -35,7 +40,7 @@ Running. Ctrl-C stops everything; the data stays in ${shown}/.
   Cash register  ${demo.register_url}
   OFD simulator  ${demo.ofd_url}
   Payments       ${demo.payments_sim_url} (Payme, Click, Multicard, simulated)
-  Facts for programs ${shown}/demo.json · logs ${shown}/logs/
+${invitationLine(demo)}  Facts for programs ${shown}/demo.json · logs ${shown}/logs/
 
 1. Get a token:
 

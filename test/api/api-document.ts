@@ -23,11 +23,12 @@ export interface Schema {
   maxItems?: number;
 }
 
-interface Media {
+export interface Media {
   schema?: Schema;
+  example?: unknown;
 }
 
-interface Response {
+export interface Response {
   $ref?: string;
   content?: Record<string, Media>;
 }
@@ -38,6 +39,8 @@ export interface Operation {
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, Response>;
   security: Record<string, string[]>[];
+  /** For the whole installation: no merchant is named. */
+  'x-over-merchants'?: boolean;
 }
 
 interface ApiDocument {
@@ -51,8 +54,11 @@ export interface Endpoint {
   /** With `{name}` for parameters. */
   path: string;
   operation: Operation;
-  /** All of them are needed; null: public. */
+  /** All of them are needed; null: public, or for people alone. */
   scopes: string[] | null;
+  /** A token or a session is needed. */
+  isClosed: boolean;
+  isOverMerchants: boolean;
 }
 
 export interface Exchange {
@@ -96,7 +102,9 @@ export class ApiDescriptionJudge {
     return Object.entries(this.document.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([method, operation]) => {
         const scopes = operation.security[0]?.['oauth2'] ?? null;
-        return { method: method.toUpperCase(), path, operation, scopes };
+        const isClosed = operation.security.some((way) => 'oauth2' in way || 'session' in way);
+        const isOverMerchants = operation['x-over-merchants'] === true;
+        return { method: method.toUpperCase(), path, operation, scopes, isClosed, isOverMerchants };
       }),
     );
   }
@@ -136,6 +144,19 @@ export class ApiDescriptionJudge {
     throw new Error(
       `${method} ${path} answered ${status} as docs/openapi.json does not say: ${fault}\n${text.slice(0, 2_000)}`,
     );
+  }
+
+  /** What of an example is not as its schema says; null when all is well. @param at JSON pointer of the media type */
+  faultOfExample(at: readonly string[], { schema, example }: Media): string | null {
+    if (example === undefined) return 'there is none';
+    if (!schema) return null;
+    const validate = this.validatorOf(`#/${[...at, 'schema'].map(escaped).join('/')}`);
+    return validate(example) ? null : this.ajv.errorsText(validate.errors);
+  }
+
+  /** Every answer that several operations share. */
+  sharedAnswers(): [name: string, answer: Response][] {
+    return Object.entries(this.document.components.responses);
   }
 
   private faultOfUnknown(exchange: Exchange, isPathKnown: boolean): string | null {

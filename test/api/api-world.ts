@@ -1,5 +1,6 @@
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../apps/gateway/src/operator/testing/operator-fixture.js';
+import type { GatewaySettings } from '../../apps/gateway/src/settings.js';
 import { SCOPES } from '../../apps/gateway/src/http/scopes.js';
 import { ReceiptUrls } from '../../apps/gateway/src/receipts/receipt-url.js';
 import { apiDescription, type Endpoint } from './api-document.js';
@@ -49,10 +50,34 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
       VALUES (${id}, ${gateway.merchantId}, 'csv', 'upsert', 'done', now())`;
     return id;
   },
+  /** A screen of the console: the same page for all. */
+  console: () => Promise.resolve('receipts'),
   /** Belongs to no client, and is in no register. */
   classifier: () => Promise.resolve('00000000000000000'),
+  users: async (gateway) => {
+    const userId = newId('usr');
+    await gateway.prisma.user.create({ data: { id: userId, email: `${userId}@shop.uz`, name: 'U' } });
+    const membership = { id: newId('mem'), userId, merchantId: gateway.merchantId };
+    await gateway.prisma.membership.create({ data: { ...membership, role: 'owner' } });
+    return userId;
+  },
+  invitations: (gateway) => created(gateway, '/v1/invitations', { email: 'invited@shop.uz', roles: ['support'] }),
+  /** Of no user: a client of the API has none of them. */
+  sessions: () => Promise.resolve(newId('ses')),
+  approvals: () => Promise.resolve(newId('apr')),
+  passkeys: () => Promise.resolve(newId('psk')),
   webhooks: (gateway) => created(gateway, '/v1/webhooks', { url: 'https://8.8.8.8/hook' }),
+  deliveries: aDelivery,
   'provider-accounts': anAccount,
+  'message-accounts': (gateway) =>
+    created(gateway, '/v1/message-accounts', {
+      provider: 'playmobile',
+      settings: { login: 'shop', password: 'secret-of-the-shop', originator: '3700' },
+    }),
+  suppressions: (gateway) => created(gateway, '/v1/suppressions', { channel: 'sms', address: '+998901234567' }),
+  /** Tokens of what no message and no account is. */
+  m: () => Promise.resolve('x'),
+  u: () => Promise.resolve('x'),
   payments: async (gateway) => {
     const id = newId('pay');
     const receiptId = await gateway.createReceipt(gateway.merchantId, await gateway.createDevice(), {
@@ -81,9 +106,11 @@ const CASH_SALE = { items: [{ name: 'Non', price: 1, qty: 1 }], payment: { metho
 const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /v1/catalog/products': { products: [{}] },
   'PUT /v1/catalog/syncs/{id}/products': { products: [{}] },
+  'PATCH /v1/users/{id}': { roles: ['support'] },
   'POST /v1/clients': { name: 'C', scopes: ['clients:admin'], ip_policy: 'any' },
   'POST /v1/receipts': CASH_SALE,
   'POST /v1/receipts/validate': CASH_SALE,
+  'POST /v1/webhooks/{id}/recover': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/webhooks/{id}/replay': { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
   'POST /v1/clients/{id}/keys': { name: 'K', algorithm: 'hmac-sha256' },
   'PATCH /v1/catalog/products/{sku}': { name: 'Mine' },
@@ -104,8 +131,8 @@ export class ApiWorld {
     readonly allScopes: string,
   ) {}
 
-  static async start(): Promise<ApiWorld> {
-    const gateway = await OperatorFixture.start();
+  static async start(settings: Partial<GatewaySettings> = {}): Promise<ApiWorld> {
+    const gateway = await OperatorFixture.start(settings);
     const world = new ApiWorld(gateway, await gateway.createToken(gateway.merchantId, [...SCOPES]));
     gateway.token = world.allScopes;
     try {
@@ -132,7 +159,7 @@ export class ApiWorld {
   /** The path with this merchant's ids, or with such that no merchant has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'missing'): string {
     const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
-    const named = account.replace('{operation}', 'check');
+    const named = account.replace('{operation}', 'check').replace('{screen}', 'receipts');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);
       if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);
@@ -162,14 +189,35 @@ export class ApiWorld {
       ...init,
       ...(content !== undefined && { body: content }),
     });
-    const text = await response.text();
     const contentType = response.headers.get('content-type');
+    const text = await textOf(response);
     if (method !== 'HEAD')
       apiDescription().assertDescribed({ method, path, status: response.status, contentType, text });
     const isProblem = contentType?.startsWith('application/problem+json') ?? false;
     const code = isProblem ? (JSON.parse(text) as { code: string }).code : null;
     return { status: response.status, headers: response.headers, text, code };
   }
+}
+
+/** A stream has no end: its head alone counts here. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text();
+  await response.body?.cancel();
+  return '';
+}
+
+/** Of the webhook that was made before. */
+async function aDelivery({ prisma, merchantId }: OperatorFixture): Promise<string> {
+  const id = newId('dlv');
+  await prisma.$executeRaw`
+    WITH its AS (
+      INSERT INTO events (id, merchant_id, type, subject_id, data)
+      VALUES (${newId('evt')}, ${merchantId}, 'device.online', 'dev_1', '{}') RETURNING *
+    )
+    INSERT INTO webhook_deliveries (id, merchant_id, endpoint_id, event_position, event_id, type, subject_id, url, state, finished_at)
+    SELECT ${id}, w.merchant_id, w.id, its.position, its.id, its.type, its.subject_id, w.url, 'delivered', now()
+      FROM its, webhook_endpoints w WHERE w.merchant_id = ${merchantId} LIMIT 1`;
+  return id;
 }
 
 /** An id of the same form that no object has. */

@@ -82,11 +82,32 @@ describe.each(Object.keys(MOVING))('%s', (table) => {
   });
 });
 
-test('no right comes to the programs by a role that they may take', async () => {
+test('no right comes to the programs by a role that they may take: under the one that there is, less is seen', async () => {
   const { rows } = await programs.query<{ role: string }>(
     "SELECT rolname AS role FROM pg_roles WHERE pg_has_role(current_user, oid, 'member') AND rolname <> current_user",
   );
-  expect(rows).toEqual([]);
+  expect(rows).toEqual([{ role: 'fiscal_app_tenant' }]);
+  const { rows: rights } = await owner.query<{ more: number; logs_in: boolean }>(
+    `SELECT (SELECT count(*)::int4 FROM pg_class c, unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}'::text[]) AS r(verb)
+              WHERE c.relkind = 'r' AND c.relnamespace IN ('public'::regnamespace, 'bullmq'::regnamespace)
+                AND has_table_privilege('fiscal_app_tenant', c.oid, r.verb) AND NOT has_table_privilege('fiscal_app', c.oid, r.verb)) AS more,
+            rolcanlogin OR rolbypassrls OR rolsuper AS logs_in FROM pg_roles WHERE rolname = 'fiscal_app_tenant'`,
+  );
+  expect(rights).toEqual([{ more: 0, logs_in: false }]);
+  const tenant = new pg.Client({ connectionString: database.url });
+  await tenant.connect();
+  await tenant.query('SET ROLE fiscal_app_tenant');
+  for (const [table, columns] of Object.entries(MOVING)) {
+    for (const statement of [
+      `DELETE FROM ${table}`,
+      `TRUNCATE ${table} CASCADE`,
+      `ALTER TABLE ${table} DISABLE ROW LEVEL SECURITY`,
+    ]) {
+      expect([statement, await refusalOf(tenant, statement)]).toEqual([statement, PERMISSION_DENIED]);
+    }
+    expect(await refusalOf(tenant, `UPDATE ${table} SET ${columns[0]} = ${columns[0]}`)).toBeNull();
+  }
+  await tenant.end();
 });
 
 describe('a registered receipt', () => {

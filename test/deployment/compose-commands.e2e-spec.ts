@@ -58,7 +58,7 @@ async function createOwner(): Promise<void> {
   await admin.connect();
   try {
     await admin.query('DROP DATABASE IF EXISTS fiscal');
-    await admin.query('DROP ROLE fiscal_app, fiscal_owner');
+    await admin.query('DROP ROLE fiscal_app_tenant, fiscal_app, fiscal_owner');
     for (const statement of (statements ?? '').split(';').filter((part) => part.trim() !== ''))
       await admin.query(statement);
   } finally {

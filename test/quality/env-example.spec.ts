@@ -63,6 +63,7 @@ test.each(PROGRAMS)('the defaults shown are the defaults of the %s', (_name, tab
     'TRUSTED_PROXIES',
     'DEVICE_ALLOWED_CIDRS',
     'WEBHOOK_ALLOWED_CIDRS',
+    'MESSAGE_ALLOWED_CIDRS',
     'DATA_DIR',
     'LINK_URL',
   ];

@@ -1,4 +1,5 @@
 import {
+  boolean,
   cidrList,
   integer,
   LOG_LEVELS,
@@ -8,11 +9,13 @@ import {
   port,
   proxyList,
   readSettings,
+  text,
   url,
   type Settings,
 } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
+import { parseRoleRules } from './http/role-rules.js';
 import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 
 /** Every setting of this program; .env.example says what each is for. */
@@ -28,6 +31,20 @@ export const SETTINGS = {
   GATEWAY_PORT: port().default(8080),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
   PUBLIC_HOSTS: parsed(parseHosts).default([]),
+  CONSOLE_URL: url(['http', 'https']).optional(),
+  LOGIN_LIMIT: parsed(parseRate).default(parseRate('10/600')),
+  SESSION_IDLE_SECONDS: integer({ min: 4, max: 604_800 }).default(1_800),
+  SESSION_MAX_SECONDS: integer({ min: 4, max: 2_592_000 }).default(43_200),
+  STEP_UP_SECONDS: integer({ min: 1, max: 3_600 }).default(300),
+  INVITATION_HOURS: integer({ min: 1, max: 720 }).default(72),
+  EMBEDDED_LOGIN: boolean().default(true),
+  OIDC_ISSUER: url(['http', 'https']).optional(),
+  OIDC_CLIENT_ID: text().optional(),
+  OIDC_CLIENT_SECRET: text().optional(),
+  OIDC_NAME: text().default('Single sign-on'),
+  OIDC_SCOPES: text().default('openid email profile'),
+  OIDC_STEP_UP_ACR: text().optional(),
+  OIDC_ROLES: parsed(parseRoleRules).default([]),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   TRUSTED_PROXIES: proxyList().default([]),
   ADDRESS_LIMIT: parsed(parseRate).default(parseRate('50000/5')),
@@ -38,6 +55,12 @@ export const SETTINGS = {
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_ALLOWED_CIDRS: cidrList().default([]),
   WEBHOOK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
+  MESSAGE_ALLOWED_CIDRS: cidrList().default([]),
+  MESSAGE_CALL_TIMEOUT_MS: integer({ min: 100, max: 25_000 }).default(10_000),
+  MESSAGE_ADDRESS_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(30),
+  MESSAGE_KEEP_DAYS: integer({ min: 31, max: 3_650 }).default(180),
+  EVENT_STREAMS: integer({ min: 4, max: 10_000 }).default(256),
+  EVENT_STREAMS_PER_CLIENT: integer({ min: 1, max: 1_000 }).default(8),
   MAX_DEVICES_PER_MERCHANT: integer({ min: 1, max: 1_000_000 }).default(10_000),
   CLASSIFIER_FULL_URL: url(['http', 'https']).optional(),
   CLASSIFIER_INACTIVE_URL: url(['http', 'https']).optional(),

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { stopFastifyNestApp } from '#http';
 import { Stopping } from '#runtime';
+import { EventStreams } from './notify/events/event-streams.js';
 import { DeviceTasks } from './fleet/devices/device-tasks.js';
 import { SettledReceipts } from './receipts/settled-receipts.js';
 import { ExportReceipts } from './receipts/search/export-receipts.js';
@@ -26,6 +27,8 @@ export async function stopGateway(
   };
   const timer = setTimeout(answerAll, Math.max(0, STOP_DEADLINE_MS - ANSWER_MS));
   await delay(Math.min(STOP_LISTENER_AFTER_MS, STOP_DEADLINE_MS));
+  // They have no end of their own: their clients go on elsewhere, from their cursor.
+  app.get(EventStreams).endAll();
   await stopFastifyNestApp(app);
   clearTimeout(timer);
 }

@@ -1,3 +1,5 @@
+export { acrossMerchants, scopedMerchant, withinMerchant } from './merchant-scope.js';
+export { TENANT_SUFFIX } from './scoped-query.js';
 export {
   ACCESS_CHANGED_CHANNEL,
   CATALOG_CHANGED_CHANNEL,
@@ -30,14 +32,16 @@ export { PageReader, type PageReaderOptions, type PageStatement } from './page-r
 export { sessionConfig, type SessionSettings } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';
-export type { StoredReceiptDocument } from './stored-receipt.js';
+export type { StoredNotify, StoredReceiptDocument } from './stored-receipt.js';
 export { LEDGER_REFUND, REFUND_OPERATION, SURPLUS_OPERATION, WITHDRAWAL_OPERATION } from './ledger-refund.js';
 export { ANNOUNCED, HELD_BY_RESTORE, HOLD_OF_ALL_LANES, LANE_LOCK_SESSIONS, RESTORED } from './restore-words.js';
 export { FROM_COPY } from './from-copy.js';
 export { UNPROVEN_ATTEMPT } from './unproven-attempt.js';
 export { isNotAllowed, isRefusedByServer, isUniqueViolation } from './sql-errors.js';
-export { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
+export { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 export { SEALED_COLUMNS, type SealedColumn } from './sealed-column-list.js';
 export { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
+export { chatOwner, messageAddressOwner, messageCredentialsOwner, messageKeyOwner } from './message-columns.js';
+export { LATENCY_BOUNDS_MS, LATENCY_KEPT_HOURS } from './latency-buckets.js';
 export { MAX_GROUPED_ROWS, StatementPump } from './statement-pump.js';
 export { StatementGroup } from './statement-group.js';

@@ -1,7 +1,9 @@
 import pg from 'pg';
 import type { Prisma } from './generated/client.js';
 import { INT8_AS_BIGINT } from './column-types.js';
+import { scopedMerchant } from './merchant-scope.js';
 import { sessionConfig } from './session.js';
+import { enterForGood } from './scoped-query.js';
 import { watchedSession } from './watched-client.js';
 
 export interface PageReaderOptions {
@@ -50,6 +52,9 @@ export class PageReader<Row extends object> {
     });
     try {
       await client.connect();
+      // Its pages are asked for by the socket that takes them, for which nothing is known of any merchant.
+      const merchantId = scopedMerchant();
+      if (merchantId !== null) await enterForGood(client, merchantId);
       return new PageReader<Row>(client, options.pageSize, statement);
     } catch (error) {
       await closeQuietly(client);

@@ -1,5 +1,6 @@
+import { chatOwner, messageAddressOwner, messageCredentialsOwner, messageKeyOwner } from './message-columns.js';
 import { callbackOwner, credentialsOwner, instrumentOwner } from './payment-columns.js';
-import { apiKeyOwner, signingSecretOwner, webhookSecretOwner } from './sealed-columns.js';
+import { apiKeyOwner, idTokenOwner, signingSecretOwner, totpOwner, webhookSecretOwner } from './sealed-columns.js';
 
 /** A column of envelope-encrypted values (`seal` of #runtime). */
 export interface SealedColumn {
@@ -22,4 +23,10 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'provider_callbacks', idColumn: 'reference', column: 'body_sealed', ownerOf: callbackOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'secret_sealed', ownerOf: webhookSecretOwner },
   { table: 'webhook_secrets', idColumn: 'owner_id', column: 'previous_sealed', ownerOf: webhookSecretOwner },
+  { table: 'message_accounts', idColumn: 'id', column: 'credentials_sealed', ownerOf: messageCredentialsOwner },
+  { table: 'messages', idColumn: 'id', column: 'address_sealed', ownerOf: messageAddressOwner },
+  { table: 'message_keys', idColumn: 'id', column: 'key_sealed', ownerOf: messageKeyOwner },
+  { table: 'bot_chats', idColumn: 'id', column: 'chat_sealed', ownerOf: chatOwner },
+  { table: 'users', idColumn: 'id', column: 'totp_sealed', ownerOf: totpOwner },
+  { table: 'user_sessions', idColumn: 'id', column: 'id_token_sealed', ownerOf: idTokenOwner },
 ];

@@ -1,3 +1,5 @@
+import { acrossMerchants } from './merchant-scope.js';
+
 /** Statements at work at the same time; more do not help, they only make groups smaller. */
 const MAX_STATEMENTS = 2;
 /** Rows that must wait before a second statement runs beside the first: small groups cost each row more. */
@@ -42,7 +44,8 @@ export class StatementPump {
     this.isDue = true;
     const go = (): void => {
       this.isDue = false;
-      this.run();
+      // Its rows are those of many callers, whichever came first.
+      acrossMerchants(() => this.run());
     };
     const waitMs = this.begunAt + this.pauseMs - performance.now();
     if (waitMs > 0) setTimeout(go, waitMs);

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { scopedCall } from './scoped-query.js';
 
 /** A statement was under way, and for so long not one byte of its answer came. */
 export class SilentConnection extends Error {
@@ -47,6 +48,8 @@ const SUSPECT_MS = 500;
  * away and cannot arrive later, when its caller has been answered.
  */
 export class WatchedClient extends pg.Client {
+  /** Whose rows its statements see, as long as its present user has it; null: those of all. */
+  merchantId: string | null = null;
   private silenceMs: number;
   private readonly onSilent: (sinceMs: number) => void;
   private readonly socket: Socket;
@@ -80,6 +83,21 @@ export class WatchedClient extends pg.Client {
 
   /** Overloaded in `pg`: the result of a call is what its caller knows it to be. */
   override query(...call: unknown[]): never {
+    const scoped = this.merchantId === null ? null : scopedCall(call, this.merchantId, this.connection);
+    if (scoped) return this.queryScoped(scoped);
+    return this.queryPlain(call);
+  }
+
+  /** A query that is handed over whole gives no promise by itself. */
+  private queryScoped([query, callback]: unknown[]): never {
+    if (callback !== undefined) return this.queryPlain([query, callback]);
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | null, result: unknown): void => (error ? reject(error) : resolve(result));
+      this.queryPlain([query, settle]);
+    }) as never;
+  }
+
+  private queryPlain(call: unknown[]): never {
     if (!this.busy) {
       this.busy = true;
       this.deadlineMs = performance.now() + this.silenceMs;

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { scopedMerchant } from './merchant-scope.js';
 import { sessionConfig, type SessionSettings } from './session.js';
 import { WatchedClient, type WatchedConfig } from './watched-client.js';
 
@@ -33,6 +34,11 @@ function named(error: Error): Error {
   return 'code' in error ? error : new NotConnected(error);
 }
 
+function scoped(client: pg.PoolClient, merchantId: string | null): pg.PoolClient {
+  (client as unknown as WatchedClient).merchantId = merchantId;
+  return client;
+}
+
 type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, done: () => void) => void;
 
 /**
@@ -61,13 +67,18 @@ export class WatchedPool extends pg.Pool {
 
   override connect(callback?: ConnectCallback): never {
     if (this.waitingCount < this.settings.maxWaiting) {
+      // Now: the connection may be had when another one is released, and so in the middle of another merchant's work.
+      const merchantId = scopedMerchant();
       if (callback)
         return (super.connect as (callback: ConnectCallback) => unknown)((error, client, done) =>
-          callback(error && named(error), client, done),
+          callback(error && named(error), client && scoped(client, merchantId), done),
         ) as never;
-      return super.connect().catch((error: Error) => {
-        throw named(error);
-      }) as never;
+      return super.connect().then(
+        (client) => scoped(client, merchantId),
+        (error: Error) => {
+          throw named(error);
+        },
+      ) as never;
     }
     const error = new PoolExhausted();
     if (!callback) return Promise.reject(error) as never;

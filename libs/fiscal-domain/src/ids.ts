@@ -1,6 +1,7 @@
 /**
  * Prefixes of the product's own ids: merchant, branch, cashier, device, client, receipt, attempt, payment, event, webhook,
- * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key; provider account.
+ * shift; device group, device task, link key, webhook delivery, catalogue synchronisation, catalogue import, client key; provider account;
+ * user, user's session, invitation, approval, passkey; message to a buyer, message account, suppressed address, chat of a bot.
  */
 export const ID_PREFIXES = [
   'mer',
@@ -22,6 +23,15 @@ export const ID_PREFIXES = [
   'imp',
   'key',
   'pac',
+  'msg',
+  'mac',
+  'sup',
+  'cht',
+  'usr',
+  'ses',
+  'inv',
+  'apr',
+  'psk',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -72,6 +72,16 @@ export class OutgoingGuard {
     return new OutgoingGuard('PROVIDER_ALLOWED_CIDRS', listed, true, lookup);
   }
 
+  /** Mail servers and message providers: as webhooks, with a list of their own. */
+  static forMessages(listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+    return new OutgoingGuard('MESSAGE_ALLOWED_CIDRS', listed, true, lookup);
+  }
+
+  /** The networks that a setting lists, and nothing else. */
+  static forListed(setting: string, listed: readonly Cidr[], lookup: NameLookup = systemLookup): OutgoingGuard {
+    return new OutgoingGuard(setting, listed, false, lookup);
+  }
+
   /** Reads a URL and asks for every address behind it. For answering the person who enters it; a call is checked anew. */
   async check(text: string): Promise<UrlVerdict> {
     const reading = readOutgoingUrl(text);

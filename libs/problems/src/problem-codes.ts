@@ -50,6 +50,27 @@ export const PROBLEMS = {
   forbidden: never(403, 'Not allowed'),
   ip_not_allowed: never(403, 'The address is not allowed for this client'),
 
+  // People and their sessions.
+  login_failed: never(401, 'The login was refused'),
+  session_invalid: never(401, 'The session has ended'),
+  session_needed: never(403, 'Only a person may do this'),
+  csrf_header_missing: never(403, 'The header of the console is missing'),
+  origin_refused: never(403, 'The request comes from another site'),
+  login_needs_https: never(403, 'People log in over https only'),
+  merchant_needed: never(400, 'The merchant has to be named'),
+  merchant_refused: never(403, 'Not a merchant of this user'),
+  step_up_needed: never(403, 'A second factor is needed now'),
+  second_factor_refused: never(403, 'The second factor was refused'),
+  password_weak: never(422, 'The password is too easy to guess'),
+  invitation_invalid: never(404, 'The link is not valid'),
+  login_first: never(409, 'The address has an account: log in first'),
+  already_member: never(409, 'The user is a member already'),
+  last_owner: never(409, 'The merchant would be left without an owner'),
+  last_factor: never(409, 'The user would be left without a second factor'),
+  approval_needed: never(409, 'A second user has to approve this'),
+  approval_closed: never(409, 'The approval was decided or has expired'),
+  own_request: never(409, 'A second user has to decide this'),
+
   // Where.
   not_found: never(404, 'Not found'),
   method_not_allowed: never(405, 'Method not allowed'),
@@ -162,6 +183,12 @@ export const PROBLEMS = {
   // Webhooks.
   webhook_limit_reached: never(422, 'No more webhooks can be registered'),
   webhook_disabled: never(409, 'The webhook is disabled'),
+
+  // Messages to buyers.
+  channel_not_configured: never(422, 'The merchant has no account for this channel'),
+  account_disabled: never(409, 'The account is disabled'),
+  address_suppressed: never(409, 'No messages go to this address'),
+  message_limit_reached: never(409, 'No more messages can be sent for this receipt'),
 
   // Clients of the API.
   scope_not_held: never(403, 'The calling token lacks a scope that this needs'),

@@ -30,6 +30,9 @@ export class FiscalGateway {
   declare readonly clients: Resource<typeof RESOURCES.clients>;
   declare readonly audit: Resource<typeof RESOURCES.audit>;
   declare readonly reports: Resource<typeof RESOURCES.reports>;
+  declare readonly users: Resource<typeof RESOURCES.users>;
+  declare readonly invitations: Resource<typeof RESOURCES.invitations>;
+  declare readonly me: Resource<typeof RESOURCES.me>;
   declare readonly operator: Resource<typeof RESOURCES.operator>;
   declare readonly providerAccounts: Resource<typeof RESOURCES.providerAccounts>;
   readonly request: Api['request'];
@@ -63,7 +66,7 @@ export class FiscalGateway {
   /** The customer's receipt behind `receipt_url`, without a token. The address must be one of this gateway. */
   async publicReceipt(
     receiptUrl: string,
-    { format = 'text', lang }: { format?: 'html' | 'pdf' | 'png' | 'text'; lang?: 'ru' | 'uz' | 'en' } = {},
+    { format = 'text', lang }: { format?: 'html' | 'pdf' | 'png' | 'text' | 'escpos'; lang?: 'ru' | 'uz' | 'en' } = {},
     options?: CallOptions,
   ): Promise<Response> {
     const url = new URL(receiptUrl, `${this.baseUrl}/`);

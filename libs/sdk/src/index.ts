@@ -32,7 +32,7 @@ export {
   type SettledReceipt,
   type UnknownReceipt,
 } from './receipt-states.js';
-export type { EventFilters, EventPage, FollowOptions } from './resources/events.js';
+export type { EventFilters, EventPage, FollowOptions, StreamedEvent } from './resources/events.js';
 export type { Payment } from './resources/payments.js';
 export {
   WaitTimeoutError,

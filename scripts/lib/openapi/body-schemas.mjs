@@ -211,10 +211,13 @@ function merged(schema, declared) {
 
 /** What no rule limits is limited by the size of a body, or of a number that JSON carries exactly. @param {Schema} schema @returns {Schema} */
 function limited(schema) {
-  const { type, items, anyOf, pattern } = schema;
+  const { type, items, anyOf, pattern, additionalProperties: others } = schema;
+  if (type === 'object' && typeof others === 'object' && others !== null) {
+    return { ...schema, additionalProperties: limited(/** @type {Schema} */ (others)) };
+  }
   if (type === 'integer' && !('enum' in schema)) return { minimum: -MAX_SAFE, maximum: MAX_SAFE, ...schema };
   if (type === 'string' && !('enum' in schema)) {
-    const digits = /^\^\\d\{(?:\d+,)?(\d+)\}\$$/.exec(String(pattern))?.[1];
+    const digits = /^\^(?:\\d|\[[^\]]*\])\{(?:\d+,)?(\d+)\}\$$/.exec(String(pattern))?.[1];
     return { maxLength: digits === undefined ? MAX_BODY : Number(digits), ...schema };
   }
   if (type === 'array') return { maxItems: MAX_BODY, ...schema, items: limited(/** @type {Schema} */ (items ?? {})) };

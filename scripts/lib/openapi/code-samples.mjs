@@ -18,6 +18,8 @@ const VALUES = {
   webhook_url: 'https://shop.example/hook',
   register_api_key: 'the key of the register',
   event_id: 'evt_01',
+  receipt_id: 'rcp_01',
+  sms_password: 'the password at Eskiz',
   $guid: '1001',
 };
 
@@ -32,6 +34,8 @@ const IDS = {
   groups: 'grp_01',
   webhooks: 'whk_01',
   attempts: 'att_01',
+  'message-accounts': 'mac_01',
+  suppressions: 'sup_01',
 };
 
 const FILTERS = { '/v1/reports/turnover': { by: 'day' }, '/v1/webhooks/callbacks': { receipt_id: 'rcp_01' } };

@@ -1,4 +1,6 @@
 import { BodySchemas } from './body-schemas.mjs';
+import { exampleAnswer } from './example-answers.mjs';
+import { exampleBody, withoutVariables } from './example-bodies.mjs';
 import { exploreRoutes } from './explore.mjs';
 import { readPackage, readProblemCodes, readScopes } from './facts.mjs';
 import { SUMMARIES, TAGS } from './operation-words.mjs';
@@ -13,6 +15,15 @@ credentials) with the scopes named at it. Money is integer tiyin, times are RFC 
 problem documents; \`code\` is stable, \`detail\` is for people (docs/errors.md). Lists answer \`{data, next_cursor}\`.
 Ids of others answer like missing ones: 404.`;
 const BEARER = 'oauth2';
+const SESSION = 'session';
+const SESSION_SCHEME = {
+  type: 'apiKey',
+  in: 'cookie',
+  name: '__Host-fgw_session',
+  description:
+    "The session of a person who has logged in (docs/users.md). What changes something also needs the console's own Origin and " +
+    'the header `Fgw-Console: 1`; `Fgw-Merchant` names the merchant.',
+};
 const OWN_PROOF = 'ownProof';
 const OWN_PROOF_SCHEME = {
   type: 'apiKey',
@@ -45,7 +56,7 @@ export async function describeApi() {
   }
   refuseStaleWords(routes);
   const { version, license } = readPackage();
-  return {
+  const description = {
     openapi: '3.1.0',
     info: {
       title: 'Fiscal receipt gateway',
@@ -61,12 +72,51 @@ export async function describeApi() {
     tags: writer.tags(),
     paths,
     components: {
-      securitySchemes: { [BEARER]: oauthScheme(scopes), [OWN_PROOF]: OWN_PROOF_SCHEME },
+      securitySchemes: {
+        [BEARER]: oauthScheme(scopes),
+        [SESSION]: SESSION_SCHEME,
+        [OWN_PROOF]: OWN_PROOF_SCHEME,
+      },
       headers: HEADERS,
       responses: PROBLEM_RESPONSES,
       schemas: sorted({ ...problemSchemas(codes), ...book.schemas, ...bodies.components }),
     },
   };
+  addExamples(description);
+  return description;
+}
+
+/**
+ * An example for every request and every answer that is JSON. `test/api/examples.int-spec.ts` holds each against its schema, and sends the
+ * requests to a gateway that runs.
+ * @param {Schema} description
+ */
+function addExamples(description) {
+  const schemas = /** @type {Record<string, Schema>} */ (Object(description['components'])['schemas']);
+  /** @param {Schema} schema @returns {Schema} */
+  const resolve = (schema) =>
+    typeof schema['$ref'] === 'string' ? resolve(schemas[schema['$ref'].split('/').at(-1) ?? ''] ?? {}) : schema;
+  const refusals = /** @type {Record<string, Schema>} */ (Object(description['components'])['responses']);
+  for (const answer of Object.values(refusals)) addAnswers(answer, resolve);
+  for (const item of Object.values(/** @type {Record<string, Record<string, Schema>>} */ (description['paths']))) {
+    for (const operation of Object.values(item)) {
+      const content = /** @type {Record<string, Schema>} */ (Object(operation['requestBody'])['content'] ?? {});
+      for (const [type, media] of Object.entries(content)) {
+        if (/json$|urlencoded$/.test(type))
+          media['example'] = withoutVariables(exampleBody(String(operation['operationId']), media, resolve));
+      }
+      const answers = /** @type {Record<string, Schema>} */ (operation['responses']);
+      for (const answer of Object.values(answers)) addAnswers(answer, resolve);
+    }
+  }
+}
+
+/** @param {Schema} answer @param {(schema: Schema) => Schema} resolve */
+function addAnswers(answer, resolve) {
+  for (const [type, media] of Object.entries(/** @type {Record<string, Schema>} */ (answer['content'] ?? {}))) {
+    if (/json$/.test(type) && media['schema'])
+      media['example'] = exampleAnswer(/** @type {Schema} */ (media['schema']), resolve);
+  }
 }
 
 /** @param {readonly Route[]} routes */
@@ -95,7 +145,9 @@ class OperationWriter {
   }
 
   tags() {
-    return [...this.#tags].map((name) => ({ name, description: TAGS[name] })).sort(byName);
+    return Object.entries(TAGS)
+      .filter(([name]) => this.#tags.has(name))
+      .map(([name, description]) => ({ name, description }));
   }
 
   /** @param {Route} route @returns {Schema} */
@@ -116,6 +168,7 @@ class OperationWriter {
       ...this.#requestBody(route),
       responses: { ...this.#ownAnswers(route), ...errorAnswers(route) },
       security: securityOf(route),
+      ...(route.overMerchants ? { 'x-over-merchants': true } : {}),
     };
   }
 
@@ -129,13 +182,14 @@ class OperationWriter {
     const isCreate =
       route.method === 'post' &&
       (route.scopes ?? []).some((scope) => /^(receipts|refunds|payments):write$/.test(scope));
-    return [...inPath, ...inQuery, ...(isCreate ? CREATE_HEADERS : [])];
+    const isStream = route.answers?.mediaTypes?.includes('text/event-stream') === true;
+    return [...inPath, ...inQuery, ...(isCreate ? CREATE_HEADERS : []), ...(isStream ? STREAM_HEADERS : [])];
   }
 
   /** @param {Route} route @returns {Schema} */
   #requestBody(route) {
     if (route.takesForm) {
-      const schema = { $ref: '#/components/schemas/OauthForm' };
+      const schema = route.path.startsWith('/oauth/') ? { $ref: '#/components/schemas/OauthForm' } : ONE_CLICK_FORM;
       return { requestBody: { required: true, content: { 'application/x-www-form-urlencoded': { schema } } } };
     }
     if (route.body) {
@@ -183,6 +237,14 @@ function contentOf(answer, mediaType) {
   return isJson && answer['type'] === 'string' ? {} : { schema: answer };
 }
 
+/** What a mail program sends for its reader (RFC 8058), or a page's button. */
+const ONE_CLICK_FORM = {
+  type: 'object',
+  properties: { 'List-Unsubscribe': { type: 'string', maxLength: 100 } },
+  maxProperties: 10,
+  additionalProperties: { type: 'string', maxLength: 1_000 },
+};
+
 /** A file or a page, of which no more is known here. */
 const ANY_BYTES = { type: 'string', maxLength: 1_073_741_824 };
 
@@ -199,9 +261,18 @@ const CREATE_HEADERS = [
   },
 ];
 
+const STREAM_HEADERS = [
+  {
+    ...{ name: 'Last-Event-ID', in: 'header', required: false },
+    description: 'The `id` of the last frame that came: the stream goes on behind it. Browsers send it by themselves.',
+    schema: { type: 'string', maxLength: 100, pattern: String.raw`^[\x21-\x7E]+$` },
+  },
+];
+
 /** @param {Route} route */
-function securityOf({ scopes, method }) {
-  if (scopes !== null) return [{ [BEARER]: scopes }];
+function securityOf({ scopes, forPeople, method }) {
+  if (scopes !== null && forPeople) return [{ [SESSION]: scopes }];
+  if (scopes !== null) return [{ [BEARER]: scopes }, { [SESSION]: scopes }];
   return method === 'get' ? [] : [{ [OWN_PROOF]: [] }];
 }
 
@@ -223,10 +294,18 @@ function oauthScheme(scopes) {
   };
 }
 
+/** Routes about the person who calls. */
+const TAG_OF_PEOPLE = /** @type {Readonly<Record<string, string>>} */ ({
+  me: 'people',
+  session: 'people',
+  sessions: 'people',
+});
+
 /** @param {string} path */
 function tagOf(path) {
   const [first = '', second] = path.split('/').slice(1);
-  if (first === 'v1') return second ?? 'v1';
+  if (first === 'v1') return TAG_OF_PEOPLE[second ?? ''] ?? second ?? 'v1';
+  if (first === 'auth') return 'people';
   return first === 'oauth' || first === '.well-known' ? 'oauth' : 'operations';
 }
 
@@ -242,11 +321,6 @@ function wordsOf(name) {
 /** @param {string} name */
 function camel(name) {
   return `${name.charAt(0).toLowerCase()}${name.slice(1)}`;
-}
-
-/** @param {{ name: string }} one @param {{ name: string }} other */
-function byName(one, other) {
-  return one.name < other.name ? -1 : 1;
 }
 
 /** @param {Record<string, Schema>} schemas */

@@ -42,6 +42,17 @@ const WRITTEN = {
   syncs_addPage: { products: [{ sku: '{{sku}}', name: 'Non', spic: '{{spic}}', package_code: '1500001' }] },
   webhooks_create: { url: '{{webhook_url}}', events: ['receipt.*', 'refund.*'], description: 'ERP' },
   webhooks_change: { events: ['receipt.registered'] },
+  messages_send: { channel: 'email', to: 'anna@example.uz', language: 'uz' },
+  messages_changeTemplate: { channel: 'sms', language: 'uz', text: '{merchant}: {kind} {total}. {link}' },
+  messages_preview: { channel: 'sms', language: 'uz', receipt_id: '{{receipt_id}}' },
+  messages_addSuppression: { channel: 'sms', address: '+998901234567' },
+  messageAccounts_create: {
+    provider: 'eskiz',
+    settings: { email: 'shop@example.uz', password: '{{sms_password}}', from: '4546' },
+  },
+  messageAccounts_change: { per_minute: 120 },
+  messageAccounts_test: { to: '+998901234567', receipt_id: '{{receipt_id}}' },
+  webhooks_recover: { from: '2026-11-22T00:00:00Z', to: '2026-11-22T12:00:00Z' },
   webhooks_replay: { event_id: '{{event_id}}' },
   clients_create: { name: 'erp', scopes: ['receipts:write', 'receipts:read'], ip_policy: 'any' },
   clients_change: { name: 'erp' },
@@ -60,6 +71,36 @@ const WRITTEN = {
     api_key: '{{register_api_key}}',
   },
   devices_change: { name: 'Till 1' },
+  payments_confirm: { otp: '123456' },
+  receiptFiscal_complete: {
+    fiscal_sign: '012345678901',
+    verification_url: 'https://ofd.soliq.uz/check?t=UZ000000000001&r=7&c=20261122143000&s=012345678901',
+    reason: 'read at the OFD',
+  },
+  operator_resolve: { decision: 'not_registered', reason: 'checked at the register' },
+  operatorPayments_document: {
+    document: 'sale',
+    verification_url: 'https://ofd.soliq.uz/check?t=UZ000000000001&r=7&c=20261122143000&s=012345678901',
+    reason: 'seen in the cabinet',
+  },
+  login_password: { email: 'aziza@shop.example', password: 'correct horse battery staple', code: '492039' },
+  login_passkey: { credential: { id: 'what navigator.credentials.get() answered, as JSON' } },
+  openInvitation_show: { token: 'what stands behind the # of the link' },
+  openInvitation_accept: {
+    token: 'what stands behind the # of the link',
+    name: 'Aziza',
+    password: 'correct horse battery staple',
+    code: '492039',
+  },
+  oidc_start: { return_to: '/console/' },
+  stepUp_code: { code: '492039' },
+  stepUp_passkey: { credential: { id: 'what navigator.credentials.get() answered, as JSON' } },
+  me_password: { current: 'correct horse battery staple', new: 'another horse battery staple' },
+  me_confirmTotp: { code: '492039' },
+  me_join: { token: 'what stands behind the # of the link' },
+  passkeys_add: { name: 'Phone', credential: { id: 'what navigator.credentials.create() answered, as JSON' } },
+  invitations_create: { email: 'aziza@shop.example', roles: ['accountant'] },
+  users_change: { roles: ['accountant'] },
   token_token: { grant_type: 'client_credentials' },
   token_introspect: { token: '{{access_token}}' },
   token_revoke: { token: 'a token to end' },
@@ -72,8 +113,30 @@ const WRITTEN = {
  * @returns {unknown}
  */
 export function exampleBody(operationId, content, resolve) {
-  const ofDescription = content['example'] ?? Object.values(content['examples'] ?? {})[0]?.value;
-  return ofDescription ?? WRITTEN[operationId] ?? sample(content['schema'] ?? {}, resolve);
+  return WRITTEN[operationId] ?? sample(content['schema'] ?? {}, resolve);
+}
+
+/** What stands for the variables where there is no collection. */
+const VALUES = /** @type {Record<string, string>} */ ({
+  product_name: 'Non',
+  branch_id: 'main',
+  cashier_id: 'cashier-1',
+  spic: '01905001001000001',
+  sku: 'non-1',
+  webhook_url: 'https://shop.example/hook',
+  register_api_key: 'the-key-of-the-register',
+  event_id: 'evt_01kaey3m5v8q2w7r4t6y9z1b3d',
+  access_token: 'a token',
+  $guid: '1001',
+});
+
+/**
+ * @param {unknown} body
+ * @returns {unknown}
+ */
+export function withoutVariables(body) {
+  const text = JSON.stringify(body).replace(/\{\{([^}]+)\}\}/g, (_whole, name) => VALUES[name] ?? 'text');
+  return JSON.parse(text);
 }
 
 /**

@@ -24,6 +24,8 @@ import { ROOT } from '../paths.mjs';
  * @property {{ statuses?: number[], mediaTypes?: string[] } | null} answers
  * @property {boolean} setsStatusItself
  * @property {string[] | null} scopes null: public
+ * @property {boolean} forPeople only a person's session
+ * @property {boolean} overMerchants for the whole installation
  * @property {string[]} filters names of the handler's own exception filters
  * @property {boolean} takesForm
  * @property {BodyClass | null} body
@@ -117,6 +119,8 @@ function describeHandler(type, name) {
     answers: Reflect.getMetadata('answers', handler) ?? null,
     setsStatusItself: argument(ARGUMENT.response) !== undefined,
     scopes: config.scopes ?? null,
+    forPeople: config.forPeople === true,
+    overMerchants: config.overMerchants === true,
     filters: (of(EXCEPTION_FILTERS_METADATA) ?? []).map((/** @type {{ name: string }} */ filter) => filter.name),
     takesForm: config.acceptsForm === true,
     body: classOf(ARGUMENT.body) ?? of('takes'),

@@ -23,7 +23,7 @@ export const KEEP_IDS = `
 const names = {
   rcp: 'receipt_id', pay: 'payment_id', dev: 'device_id', brn: 'branch_id', csh: 'cashier_id', cli: 'client_id_shown',
   whk: 'webhook_id', evt: 'event_id', key: 'key_id', att: 'attempt_id', grp: 'group_id', syn: 'sync_id',
-  imp: 'import_id',
+  imp: 'import_id', mac: 'message_account_id', sup: 'suppression_id',
 };
 const type = pm.response.headers.get('Content-Type') || '';
 if (pm.response.code < 300 && type.startsWith('application/json')) {

@@ -4,15 +4,14 @@ import { ROOT } from '../paths.mjs';
 
 /** @typedef {Record<string, unknown>} Schema a JSON Schema 2020-12, with our own `$class` for the type of a nested body */
 
-/** Longer than any text of an answer; what is known to be shorter says so itself. */
-const MAX_TEXT = 65_536;
 const MAX_LIST = 100_000;
 const MAX_DEPTH = 12;
 /** Fields whose numbers may have decimals; every other number of this API is whole. */
 const FRACTIONS = /^(qty|quantity|.*_(percent|ratio|share|rate))$/;
 const WHOLE = { type: 'integer', format: 'int64', minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 const NUMBER = { type: 'number', format: 'double' };
-const TEXT = { type: 'string', maxLength: MAX_TEXT };
+/** How long a text of an answer may be says nothing to its reader; those of requests have the limits of their rules. */
+const TEXT = { type: 'string' };
 /** What a handler hands over for sending as bytes. */
 const BYTES = ['StreamableFile', 'Buffer', 'ReadStream', 'Readable'];
 

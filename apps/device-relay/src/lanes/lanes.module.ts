@@ -18,6 +18,7 @@ import { observeBacklog } from './backlog-metrics.js';
 import { holdAfterRestore } from '../copies/hold-after-restore.js';
 import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
+import { LatencyMinutes } from './latency-minutes.js';
 import { LaneMerchants } from './lane-merchants.js';
 import { LaneRepository } from './lane.repository.js';
 import { LaneWork } from './lane-work.js';
@@ -84,8 +85,14 @@ import { Sweeper } from './sweeper.js';
     },
     {
       provide: PostgresSettledNotices,
-      inject: [SalesDatabase, LOGGER],
-      useFactory: (lanes: SalesDatabase, logger: Logger) => new PostgresSettledNotices(lanes, logger),
+      inject: [SalesDatabase, LOGGER, LatencyMinutes],
+      useFactory: (lanes: SalesDatabase, logger: Logger, latency: LatencyMinutes) =>
+        new PostgresSettledNotices(lanes, logger, latency),
+    },
+    {
+      provide: LatencyMinutes,
+      inject: [PrismaService, LOGGER],
+      useFactory: (prisma: PrismaService, logger: Logger) => new LatencyMinutes(prisma, logger),
     },
     {
       provide: AnswerFiles,

@@ -1,5 +1,6 @@
-import { Prisma, PrismaService, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE } from '#database';
+import { Prisma, RECEIPT_SETTLED_CHANNEL, SETTLED_IDS_PER_NOTICE, type PrismaService } from '#database';
 import type { Logger } from '#runtime';
+import type { LatencyMinutes } from './latency-minutes.js';
 import type { SettledNotices } from './ports.js';
 
 /**
@@ -13,9 +14,11 @@ export class PostgresSettledNotices implements SettledNotices {
   constructor(
     private readonly prisma: PrismaService,
     private readonly logger: Logger,
+    private readonly latency: Pick<LatencyMinutes, 'note'>,
   ) {}
 
   notify(receiptId: string): void {
+    this.latency.note(receiptId);
     this.waiting.push(receiptId);
     if (!this.sending) void this.send();
   }

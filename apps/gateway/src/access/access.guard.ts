@@ -2,6 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ClientLimit } from './limits/client-limit.js';
 import { SignatureGate } from './signing/signature-gate.js';
+import { FourEyesGate } from './people/approvals/four-eyes-gate.js';
 import { hasAccessToken, TOKEN_ELSEWHERE } from '../http/bearer-credentials.js';
 import { malformedCredentials } from '../http/bearer-problems.js';
 import { clientOf } from '../http/current-client.js';
@@ -16,6 +17,7 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly signatures: SignatureGate,
     private readonly limit: ClientLimit,
+    private readonly fourEyes: FourEyesGate,
   ) {}
 
   /** The checks, in this order; each throws its own refusal (docs/access.md). */
@@ -26,8 +28,10 @@ export class AccessGuard implements CanActivate {
     const client = clientOf(request);
     if (!client) throw new Error('a request has passed the request gate without its client');
     if (hasAccessToken(request.body)) throw malformedCredentials(TOKEN_ELSEWHERE);
-    await this.signatures.check(request, client);
+    // A browser signs nothing: what a signature is for, the origin and the cookie are.
+    if (!client.person) await this.signatures.check(request, client);
     await this.limit.check(client.clientId, http.getResponse<FastifyReply>());
+    await this.fourEyes.check(request, client);
     return true;
   }
 }

@@ -6,13 +6,16 @@ import { BearerStrategy } from './bearer.strategy.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClientsModule } from './clients/clients.module.js';
 import { LimitsModule } from './limits/limits.module.js';
+import { MerchantScopes } from './merchant-scopes.js';
 import { OauthModule } from './oauth/oauth.module.js';
+import { PeopleModule } from './people/people.module.js';
 import { RequestGate } from './request-gate.js';
 import { SigningModule } from './signing/signing.module.js';
 
 /** Authentication and authorisation: clients, their keys and tokens, allow lists, limits, and the guard of every route. */
 @Module({
-  imports: [OauthModule, LimitsModule, SigningModule, ClientsModule, ClientKeysModule],
-  providers: [BearerStrategy, Authenticate, RequestGate, { provide: APP_GUARD, useClass: AccessGuard }],
+  imports: [OauthModule, LimitsModule, SigningModule, ClientsModule, ClientKeysModule, PeopleModule],
+  providers: [BearerStrategy, Authenticate, RequestGate, MerchantScopes, { provide: APP_GUARD, useClass: AccessGuard }],
+  exports: [RequestGate],
 })
 export class AccessModule {}

@@ -40,8 +40,11 @@ export class Authenticate extends AuthGuard() {
     throw new Error('the bearer strategy gave no reason', { cause: error ?? info });
   }
 
-  /** Only after the token was read: a good one is never refused because of a neighbour's. */
-  private async slowDown(address: string): Promise<void> {
+  /**
+   * Only after the token was read: a good one is never refused because of a neighbour's.
+   * @throws Problem 429 too_many_requests
+   */
+  async slowDown(address: string): Promise<void> {
     const verdict = await this.failures.count(address);
     if (verdict.kind === 'open') return;
     throw new Problem('too_many_requests', 'Too many access tokens from this address were invalid.', {

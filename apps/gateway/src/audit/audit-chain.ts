@@ -15,6 +15,8 @@ export interface AuditRow {
   before: unknown;
   after: unknown;
   address: string | null;
+  /** Of a person; left out or null: a client of the API or a program. */
+  sessionId?: string | null;
   requestId: string | null;
 }
 
@@ -27,8 +29,12 @@ export const CHAIN_START: Buffer = Buffer.alloc(32);
  */
 export function chainHash(key: Buffer, previousHash: Uint8Array, row: AuditRow): Buffer {
   // Named one by one: a field that the table does not keep must not get into the hash.
-  const { merchantId, atMs, actor, action, targetId, before, after, address, requestId } = row;
+  const { merchantId, atMs, actor, action, targetId, before, after, address, requestId, sessionId = null } = row;
   const sequence = String(row.sequence);
-  const hashed = { merchantId, sequence, atMs, actor, action, targetId, before, after, address, requestId };
+  const hashed = {
+    ...{ merchantId, sequence, atMs, actor, action, targetId, before, after, address, requestId },
+    // Records from before there were sessions keep their hashes.
+    ...(sessionId !== null && { sessionId }),
+  };
   return createHmac('sha256', key).update(previousHash).update(canonicalJson(hashed)).digest();
 }

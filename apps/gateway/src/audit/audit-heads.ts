@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
 import type { Logger } from '#runtime';
+import { PLATFORM } from '../http/roles.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { AuditHead } from './verify-audit-trail.js';
@@ -86,7 +87,7 @@ export class AuditHeads implements OnApplicationBootstrap, BeforeApplicationShut
     return this.prisma.$queryRaw<HeadLine[]>`
       SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at, m.id AS merchant_id,
              head.sequence::text AS sequence, encode(head.hash, 'hex') AS hash
-        FROM merchants m
+        FROM (SELECT id FROM merchants UNION ALL SELECT ${PLATFORM}) AS m
        CROSS JOIN LATERAL (SELECT sequence, hash FROM audit_records WHERE merchant_id = m.id
                             ORDER BY sequence DESC LIMIT 1) AS head
        WHERE m.id > ${after} ORDER BY m.id LIMIT ${PAGE}`;

@@ -249,7 +249,7 @@ describe('an audited change', () => {
       });
       const refusal = await blocked.catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(Problem);
-      expect(refusal).toMatchObject({ code: 'service_unavailable', status: 503 });
+      expect(refusal).toMatchObject({ code: 'service_unavailable', isRefusal: false });
     } finally {
       await holder.end();
     }

@@ -13,7 +13,7 @@ const AUDIT_LOCK_SPACE = 0x4155; // "AU"
 
 export interface AuditEntry {
   merchantId: string;
-  /** Who decided: an OAuth client's id, or a program's name. */
+  /** Who decided: a client's or user's id, or a program's name. */
   actor: string;
   /** `<what>.<verb>`, e.g. `attempt.resolve`. */
   action: string;
@@ -23,6 +23,8 @@ export interface AuditEntry {
   after: unknown;
   /** The caller's IP address. */
   address: string | null;
+  /** Of a person; left out or null: a client of the API or a program. */
+  sessionId?: string | null;
   requestId: string | null;
 }
 
@@ -56,10 +58,10 @@ export class AuditTrail {
     const hash = chainHash(this.key, head.hash, row);
     await tx.$executeRaw`
       INSERT INTO audit_records (merchant_id, sequence, at, actor, action, target_id, before, after, address, request_id,
-                                 previous_hash, hash)
+                                 session_id, previous_hash, hash)
       VALUES (${row.merchantId}, ${row.sequence}, ${new Date(row.atMs).toISOString()}::timestamptz, ${row.actor},
               ${row.action}, ${row.targetId}, ${jsonOrNull(row.before)}::jsonb, ${jsonOrNull(row.after)}::jsonb,
-              ${row.address}, ${row.requestId}, ${head.hash}, ${hash})`;
+              ${row.address}, ${row.requestId}, ${row.sessionId ?? null}, ${head.hash}, ${hash})`;
   }
 }
 

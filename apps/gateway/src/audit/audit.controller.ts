@@ -6,7 +6,7 @@ import { CurrentCaller, type Caller } from './caller.js';
 import { ListAudit, type AuditView } from './list-audit.js';
 
 @Controller('v1/audit')
-@Scopes('clients:admin')
+@Scopes('clients:read')
 export class AuditController {
   constructor(private readonly listAudit: ListAudit) {}
 

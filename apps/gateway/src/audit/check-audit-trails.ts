@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import { PLATFORM } from '../http/roles.js';
 import { readHeadFile } from './audit-heads.js';
 import { VerifyAuditTrail, type AuditVerdict } from './verify-audit-trail.js';
 
@@ -21,7 +22,9 @@ export class CheckAuditTrails {
   /** @throws Error when the file cannot be read */
   async execute(headFile?: string): Promise<CheckedTrail[]> {
     const seen = headFile === undefined ? new Map<string, never[]>() : await readHeadFile(headFile);
-    const rows = await this.prisma.$queryRaw<{ id: string }[]>`SELECT id FROM merchants ORDER BY id`;
+    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM merchants UNION SELECT merchant_id FROM (
+        SELECT merchant_id FROM audit_records WHERE merchant_id = ${PLATFORM} LIMIT 1) AS platform ORDER BY id`;
     const merchants = new Set([...rows.map(({ id }) => id), ...seen.keys()]);
     const checked: CheckedTrail[] = [];
     for (const merchantId of merchants) {

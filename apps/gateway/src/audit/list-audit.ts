@@ -9,7 +9,7 @@ export interface AuditView {
   /** From 1, without gaps. */
   sequence: number;
   at: string;
-  /** Who: a client's id, or a program's name. */
+  /** Who: a client's or a user's id, or a program's name. */
   actor: string;
   action: string;
   /** What it was done to. */
@@ -19,6 +19,8 @@ export interface AuditView {
   after: unknown;
   /** The caller's IP address. */
   address: string | null;
+  /** Of a person. Null: a client or a program. */
+  session_id: string | null;
   request_id: string | null;
   /** Of the chain, hex: what an auditor compares with the heads that were published. */
   hash: string;
@@ -34,6 +36,7 @@ interface AuditRow {
   after: unknown;
   address: string | null;
   request_id: string | null;
+  session_id: string | null;
   hash: Uint8Array;
 }
 
@@ -49,7 +52,7 @@ export class ListAudit {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
     const before = query.cursor === undefined ? null : readCursor(query.cursor);
     const rows = await this.prisma.$queryRaw<AuditRow[]>`
-      SELECT sequence, at, actor, action, target_id, before, after, address, request_id, hash
+      SELECT sequence, at, actor, action, target_id, before, after, address, request_id, session_id, hash
         FROM audit_records
        WHERE merchant_id = ${merchantId}
          ${before === null ? Prisma.empty : Prisma.sql`AND sequence < ${before}`}
@@ -83,6 +86,7 @@ function auditView(row: AuditRow): AuditView {
     before: row.before,
     after: row.after,
     address: row.address,
+    session_id: row.session_id,
     request_id: row.request_id,
     hash: Buffer.from(row.hash).toString('hex'),
   };

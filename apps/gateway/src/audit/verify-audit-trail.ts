@@ -36,6 +36,7 @@ interface StoredRow {
   after: unknown;
   address: string | null;
   request_id: string | null;
+  session_id: string | null;
   previous_hash: Uint8Array;
   hash: Uint8Array;
 }
@@ -83,7 +84,7 @@ export class VerifyAuditTrail {
     const { at_ms: atMs, target_id: targetId, request_id: requestId, actor, action, before, after, address } = row;
     const record = {
       ...{ merchantId, sequence: row.sequence, atMs, actor, action, targetId },
-      ...{ before, after, address, requestId },
+      ...{ before, after, address, requestId, sessionId: row.session_id },
     };
     const stored = Buffer.from(row.hash);
     const isGenuine = this.keys.some((key) => chainHash(key, row.previous_hash, record).equals(stored));
@@ -94,7 +95,7 @@ export class VerifyAuditTrail {
   private readPage(merchantId: string, after: bigint): Promise<StoredRow[]> {
     return this.prisma.$queryRaw<StoredRow[]>`
       SELECT sequence, (extract(epoch FROM at) * 1000)::float8 AS at_ms, actor, action, target_id, before, after,
-             address, request_id, previous_hash, hash
+             address, request_id, session_id, previous_hash, hash
         FROM audit_records
        WHERE merchant_id = ${merchantId} AND sequence > ${after}
        ORDER BY sequence LIMIT ${PAGE}`;

@@ -1,8 +1,9 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-/** Who calls, as the token says. */
+/** Who calls, as the token or the session says. */
 export interface AuthenticatedClient {
+  /** A client's id; of a session its user's. */
   clientId: string;
   merchantId: string;
   scopes: readonly string[];
@@ -10,10 +11,22 @@ export interface AuthenticatedClient {
   requireIdempotencyKey: boolean;
 }
 
+/** What is known of a person beyond what a client has. */
+export interface Person {
+  userId: string;
+  sessionId: string;
+  /** Of this request's merchant, or of the platform. */
+  roles: readonly string[];
+  /** Until when a second factor that was shown counts, ms since 1970; null: none was. */
+  stepUpUntilMs: number | null;
+}
+
 /** What the guard itself must know of the caller. */
 export interface KnownClient extends AuthenticatedClient {
   /** Canonical networks from which it may call; null: from anywhere. Empty: from nowhere. */
   allowedCidrs: readonly string[] | null;
+  /** Only of a session. */
+  person?: Person;
 }
 
 /** Where the access guard leaves the client on the request. */
@@ -26,6 +39,17 @@ export const CurrentClient = createParamDecorator((_data: unknown, context: Exec
   return client;
 });
 
+/** A handler's parameter: the person whose session calls. Only on routes with `@ForPeople`. */
+export const CurrentPerson = createParamDecorator((_data: unknown, context: ExecutionContext): Person => {
+  const person = clientOf(context.switchToHttp().getRequest<FastifyRequest>())?.person;
+  if (!person) throw new Error('@CurrentPerson needs @ForPeople on the same handler');
+  return person;
+});
+
 export function clientOf(request: FastifyRequest): KnownClient | undefined {
   return (request as FastifyRequest & { [CLIENT_PROPERTY]?: KnownClient })[CLIENT_PROPERTY];
+}
+
+export function setClient(request: FastifyRequest, client: KnownClient): void {
+  (request as FastifyRequest & { [CLIENT_PROPERTY]?: KnownClient })[CLIENT_PROPERTY] = client;
 }

@@ -1,25 +1,94 @@
 import type { FastifyRequest } from 'fastify';
 import { addToRouteConfig } from '#http';
 
-/** What a token may allow (docs/access.md). */
+/** What a token or a session may allow (docs/access.md). */
 export const SCOPES = [
   'receipts:write',
   'receipts:read',
   'refunds:write',
   'payments:write',
+  'payments:read',
   'catalog:write',
   'catalog:read',
   'devices:admin',
+  'devices:read',
   'operator:resolve',
+  'operator:read',
   'webhooks:admin',
+  'messages:write',
+  'webhooks:read',
   'clients:admin',
+  'clients:read',
+  'users:admin',
+  'users:read',
+  'platform:admin',
+  'platform:read',
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** On a handler or controller: a valid token with all of these scopes is needed. Every route below /v1 has it. */
+/** What a merchant's client may have: everything but the whole installation. */
+export const MERCHANT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !scope.startsWith('platform:'));
+
+/** Whatever a merchant has can be read with these. */
+export const READ_SCOPES: readonly Scope[] = [
+  'receipts:read',
+  'payments:read',
+  'catalog:read',
+  'devices:read',
+  'operator:read',
+  'webhooks:read',
+  'clients:read',
+  'users:read',
+];
+
+/** One who may change something may read it as well: the scope on the right lies in the one on the left. */
+const CONTAINED: Readonly<Partial<Record<Scope, Scope>>> = {
+  'payments:write': 'payments:read',
+  'devices:admin': 'devices:read',
+  'operator:resolve': 'operator:read',
+  'webhooks:admin': 'webhooks:read',
+  'clients:admin': 'clients:read',
+  'users:admin': 'users:read',
+  'platform:admin': 'platform:read',
+};
+
+/** Whether a token or session with these scopes has this one, by itself or within another. */
+export function holdsScope(held: readonly string[], wanted: string): boolean {
+  return held.includes(wanted) || SCOPES.some((scope) => CONTAINED[scope] === wanted && held.includes(scope));
+}
+
+/** On a handler or controller: a valid token or session with all of these scopes is needed. Every route below /v1 has it. */
 export function Scopes(...scopes: [Scope, ...Scope[]]): MethodDecorator & ClassDecorator {
   return onHandlers({ scopes });
+}
+
+/** On a handler or controller below /v1 that any token and any session may call: it is about the caller itself. */
+export function SignedIn(): MethodDecorator & ClassDecorator {
+  return onHandlers({ scopes: [], merchantOptional: true });
+}
+
+/** On a handler or controller: only a person's session, no client of the API. Beside `@Scopes` or `@SignedIn`. */
+export function ForPeople(): MethodDecorator & ClassDecorator {
+  return onHandlers({ forPeople: true });
+}
+
+/** On a handler: a session needs a second factor that was shown within the last minutes. A token passes: it has no factors. */
+export function StepUp(): MethodDecorator & ClassDecorator {
+  return onHandlers({ stepUp: true });
+}
+
+/** On a handler or controller of the whole installation: a session acts for the platform there, whatever merchant it names. */
+export function OverMerchants(): MethodDecorator & ClassDecorator {
+  return onHandlers({ overMerchants: true });
+}
+
+/** Changes that a merchant can put under four eyes (docs/users.md). */
+export type FourEyesRule = 'unknown' | 'provider_account' | 'four_eyes';
+
+/** On a handler: where the merchant has set it, a second user must have approved this very request. */
+export function FourEyes(rule: FourEyesRule): MethodDecorator & ClassDecorator {
+  return onHandlers({ fourEyes: rule });
 }
 
 /** On a handler below /v1 whose caller is authenticated otherwise than by a token: payment providers, by their own protocols. */
@@ -40,9 +109,16 @@ export function neededScopes({ method, routeOptions }: FastifyRequest): readonly
   throw new Error(`${method} ${url} has no @Scopes`);
 }
 
-interface RouteAccess {
+/** What decorators say of a route. */
+export interface RouteAccess {
   scopes?: readonly Scope[];
   ownAuthentication?: boolean;
+  forPeople?: boolean;
+  stepUp?: boolean;
+  /** A session may leave open for which of its merchants it calls. */
+  merchantOptional?: boolean;
+  overMerchants?: boolean;
+  fourEyes?: FourEyesRule;
 }
 
 declare module 'fastify' {

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
-import { Scopes } from '../http/scopes.js';
+import { Scopes, StepUp } from '../http/scopes.js';
 import { AdoptDevice } from './adopt-device.js';
 import { ReasonBody } from './operator-bodies.js';
 import { UnblockDevice } from './unblock-device.js';
@@ -25,6 +25,7 @@ export class OperatorDevicesController {
   ) {}
 
   @Post(':id/adopt')
+  @StepUp()
   @HttpCode(200)
   async adopt(
     @CurrentCaller() caller: Caller,
@@ -37,6 +38,7 @@ export class OperatorDevicesController {
   }
 
   @Post(':id/unblock')
+  @StepUp()
   @HttpCode(200)
   async unblock(
     @CurrentCaller() caller: Caller,

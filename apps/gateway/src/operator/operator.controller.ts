@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
-import { Scopes } from '../http/scopes.js';
+import { FourEyes, Scopes, StepUp } from '../http/scopes.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
@@ -31,6 +31,7 @@ export class OperatorController {
   ) {}
 
   @Get('unknown')
+  @Scopes('operator:read')
   unknown(
     @CurrentCaller() caller: Caller,
     @Query() query: UnknownQuery,
@@ -39,6 +40,8 @@ export class OperatorController {
   }
 
   @Post('attempts/:id/resolve')
+  @StepUp()
+  @FourEyes('unknown')
   @HttpCode(200)
   async resolve(
     @CurrentCaller() caller: Caller,
@@ -53,6 +56,7 @@ export class OperatorController {
   }
 
   @Post('attempts/:id/park')
+  @StepUp()
   @HttpCode(200)
   async park(
     @CurrentCaller() caller: Caller,

@@ -1,20 +1,32 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
+import { ReportsModule } from '../receipts/reports/reports.module.js';
 import { AdoptDevice } from './adopt-device.js';
 import { CompleteFiscal } from './complete-fiscal.js';
 import { ListUnknown } from './list-unknown.js';
 import { OperatorDevicesController } from './operator-devices.controller.js';
 import { OperatorController } from './operator.controller.js';
 import { OperatorRepository } from './operator.repository.js';
+import { OverviewController } from './overview/overview.controller.js';
+import { ReadOverview } from './overview/read-overview.js';
 import { ParkAttempt } from './park-attempt.js';
 import { ReceiptFiscalController } from './receipt-fiscal.controller.js';
 import { ResolveAttempt } from './resolve-attempt.js';
 import { UnblockDevice } from './unblock-device.js';
 
 @Module({
-  imports: [AuditModule, ReceiptsModule],
-  controllers: [OperatorController, OperatorDevicesController, ReceiptFiscalController],
-  providers: [OperatorRepository, ListUnknown, ResolveAttempt, ParkAttempt, CompleteFiscal, AdoptDevice, UnblockDevice],
+  imports: [AuditModule, ReceiptsModule, ReportsModule],
+  controllers: [OperatorController, OperatorDevicesController, ReceiptFiscalController, OverviewController],
+  providers: [
+    OperatorRepository,
+    ListUnknown,
+    ResolveAttempt,
+    ParkAttempt,
+    CompleteFiscal,
+    AdoptDevice,
+    UnblockDevice,
+    ReadOverview,
+  ],
 })
 export class OperatorModule {}

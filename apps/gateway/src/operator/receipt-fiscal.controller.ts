@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
-import { Scopes } from '../http/scopes.js';
+import { Scopes, StepUp } from '../http/scopes.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
@@ -17,6 +17,7 @@ export class ReceiptFiscalController {
   ) {}
 
   @Post(':id/fiscal')
+  @StepUp()
   @HttpCode(200)
   @Scopes('operator:resolve')
   async complete(

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { IsIn, IsString, MaxLength, MinLength } from 'class-validator';
 import { CurrentCaller, type Caller } from '../audit/caller.js';
 import { ownId } from '../http/own-id.js';
-import { Scopes } from '../http/scopes.js';
+import { Scopes, StepUp } from '../http/scopes.js';
 import { IsCleanText, IsWebUrl } from '../http/body-constraints.js';
 import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { PAYMENT_OUTCOMES, ResolvePayment, type PaymentOutcome } from './resolve-payment.js';
@@ -52,24 +52,28 @@ export class OperatorPaymentsController {
   ) {}
 
   @Post(':id/resolve')
+  @StepUp()
   @HttpCode(204)
   resolve(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: ResolveBody): Promise<void> {
     return this.resolving.resolve(caller, ownId('pay', id, 'payment'), body);
   }
 
   @Post(':id/document')
+  @StepUp()
   @HttpCode(204)
   document(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: DocumentBody): Promise<void> {
     return this.resolving.giveDocument(caller, ownId('pay', id, 'payment'), body);
   }
 
   @Post(':id/extra-charges')
+  @StepUp()
   @HttpCode(204)
   extraCharge(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() body: ExtraChargeBody): Promise<void> {
     return this.extraCharges.execute(caller, ownId('pay', id, 'payment'), body);
   }
 
   @Post(':id/retry')
+  @StepUp()
   @HttpCode(204)
   retry(@CurrentCaller() caller: Caller, @Param('id') id: string, @Body() { reason }: ReasonBody): Promise<void> {
     return this.resolving.retry(caller, ownId('pay', id, 'payment'), reason);

@@ -15,11 +15,9 @@ import { ReceiptUrls } from '../receipts/receipt-url.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import { ChangePayment } from './change-payment.js';
 import { CollectPayment } from './collect-payment.js';
-import { PaymentRows } from './repository/payment-rows.repository.js';
 import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
 import { Reconciliation, type Disagreement } from './reconciliation.js';
-
-type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+import { PaymentsQuery, SearchPayments, type PaymentSummary } from './search-payments.js';
 
 class DeliveredBody {
   /** False: it was not, or came back. */
@@ -38,7 +36,7 @@ export class PaymentsController {
   constructor(
     private readonly collecting: CollectPayment,
     private readonly changing: ChangePayment,
-    private readonly payments: PaymentRows,
+    private readonly payments: SearchPayments,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
     private readonly reconciliation: Reconciliation,
@@ -71,16 +69,15 @@ export class PaymentsController {
     return view;
   }
 
+  /** Newest first. With a filter a page may hold fewer than `limit` although more follow: go by `next_cursor`. */
   @Get()
-  @Scopes('payments:write')
-  async list(@CurrentClient() client: AuthenticatedClient, @Query() query: PageQuery): Promise<Page<PaymentSummary>> {
-    const request = pageRequest(query, 'pay');
-    const rows = await this.payments.list(client.merchantId, request);
-    return pageOf(rows, request.limit, summaryOf);
+  @Scopes('payments:read')
+  list(@CurrentClient() client: AuthenticatedClient, @Query() query: PaymentsQuery): Promise<Page<PaymentSummary>> {
+    return this.payments.page(client.merchantId, query);
   }
 
   @Get('reconciliation')
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async reconcile(
     @CurrentClient() client: AuthenticatedClient,
     @Query() query: PageQuery,
@@ -91,7 +88,7 @@ export class PaymentsController {
   }
 
   @Get(':id')
-  @Scopes('payments:write')
+  @Scopes('payments:read')
   async read(@CurrentClient() client: AuthenticatedClient, @Param('id') id: string): Promise<PaymentView> {
     return this.find(client, ownId('pay', id, 'payment'));
   }
@@ -147,11 +144,6 @@ export class PaymentsController {
     if (!receipt) throw new Error(`receipt ${row.receipt_id} of payment ${row.id} cannot be read`);
     return paymentView(row, receiptView(receipt, this.urls.urlOf(receipt.id)));
   }
-}
-
-function summaryOf(row: PaymentRow): PaymentSummary {
-  const { receipt: _receipt, ...summary } = paymentView(row, {} as PaymentView['receipt']);
-  return { ...summary, receipt_id: row.receipt_id };
 }
 
 /** 201: money and receipt are there. 202: on the way. 200: it ended without money. */

@@ -45,6 +45,7 @@ import { RefundSale } from './refund-sale.js';
 import { RefundsController } from './refunds.controller.js';
 import { ResolvePayment } from './resolve-payment.js';
 import { SagaWork } from './saga-work.js';
+import { SearchPayments } from './search-payments.js';
 
 @Module({
   imports: [AuditModule, ReceiptsModule],
@@ -78,6 +79,7 @@ import { SagaWork } from './saga-work.js';
     CollectPayment,
     ChangePayment,
     Reconciliation,
+    SearchPayments,
     ComparePayments,
     ResolvePayment,
     NoCardData,

@@ -130,7 +130,7 @@ test('503, not 409, while a migration holds the table: no other request has the 
   const rows = Array.from({ length: 40 }, (_, index) => newRow({ idempotencyKey: `locked-${index}` }));
   const answers = await Promise.allSettled(rows.map((row) => acceptor.accept(row)));
   for (const answer of answers) {
-    expect(answer).toMatchObject({ status: 'rejected', reason: { status: 503, code: 'service_unavailable' } });
+    expect(answer).toMatchObject({ status: 'rejected', reason: { isRefusal: false, code: 'service_unavailable' } });
   }
   await migration.query('ROLLBACK');
   await migration.end();

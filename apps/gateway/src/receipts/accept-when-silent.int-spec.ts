@@ -91,7 +91,7 @@ test('503 outcome_unclear, never "nothing was stored", when the statement left a
   await receipts.accept(newRow());
   proxy.freeze();
   const problem = await problemOf(receipts.accept(newRow({ idempotencyKey: 'unclear' })));
-  expect(problem).toMatchObject({ code: 'outcome_unclear', status: 503 });
+  expect(problem).toMatchObject({ code: 'outcome_unclear', isRefusal: false });
   expect(problem.detail).toContain('Idempotency-Key');
   expect(problem.detail).not.toContain('nothing was stored');
 });
@@ -125,7 +125,7 @@ test('503 outcome_unclear when it is still at work at the end of all patience', 
 test('503 "nothing was stored" when no connection was to be had', async () => {
   await proxy.close();
   const problem = await problemOf(acceptor().accept(newRow({ idempotencyKey: 'never-sent' })));
-  expect(problem).toMatchObject({ code: 'database_unavailable', status: 503 });
+  expect(problem).toMatchObject({ code: 'database_unavailable', isRefusal: false });
   expect(problem.detail).toContain('nothing was stored');
   await proxy.listen();
 });

@@ -27,6 +27,7 @@ import { MerchantRules } from '../fleet/merchants/merchant-rules.js';
 import type { MerchantSettings } from '../fleet/merchants/merchant-settings.js';
 import { CALLBACK_SECRET_MISSING } from './callback-fault.js';
 import { itemFaults } from './item-faults.js';
+import { notifyOf } from './notify-buyer.js';
 import { onlineFieldFaults } from './online-field-faults.js';
 import { providerLabel } from './provider-label.js';
 import type { ItemBody, PaymentBody, ReceiptBody } from './receipt-body.js';
@@ -57,6 +58,9 @@ export class ComposeDocument {
     const faults = drafts.flatMap((draft) => draft.faults);
     faults.push(...itemFaults(body.items));
     faults.push(...missingByRequirement(body, settings), ...(await this.callbackFaults(merchantId, body)));
+    const channels = await this.merchants.messageChannels(merchantId, body.notify?.channels ?? []);
+    const buyer = notifyOf(body, { byDefault: settings.notify, channels });
+    faults.push(...buyer.faults);
     const totals = safeTotals(lines);
     if (!totals) {
       const detail = 'The receipt total exceeds 9 007 199 254 740 991 tiyin.';
@@ -73,6 +77,7 @@ export class ComposeDocument {
       refundInfo: null,
       metadata: body.metadata ?? null,
       callbackUrl: body.callback_url ?? null,
+      ...(buyer.notify && { notify: buyer.notify }),
     };
     const areRequired = settings.unsupportedFields === 'refuse';
     const mustNotLose = areRequired ? fieldsNotToBeLost(document) : [];

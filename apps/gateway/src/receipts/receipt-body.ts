@@ -2,6 +2,7 @@ import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
+  ArrayUnique,
   IsArray,
   IsIn,
   IsInt,
@@ -16,6 +17,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { MAX_TIYIN, MAX_UNITS, type PaymentMethod } from '#fiscal-domain';
+import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
 import {
   IsCleanText,
   IsEmailShaped,
@@ -190,6 +192,21 @@ export class CustomerBody {
   pinfl?: string;
 }
 
+/** How the buyer gets the receipt once it is registered (docs/messages.md). */
+export class NotifyBody {
+  /** Empty: not at all, whatever the merchant's default is. */
+  @IsArray()
+  @ArrayMaxSize(3)
+  @ArrayUnique()
+  @IsIn(CHANNELS, { each: true })
+  channels!: MessageChannel[];
+
+  /** Left out: the merchant's default, then Uzbek. */
+  @IsOptional()
+  @IsIn(MESSAGE_LANGUAGES)
+  language?: MessageLanguage;
+}
+
 /** Body of POST /v1/receipts: the specification's `items`, `payment`, `cashier_id`, and what this API adds. */
 export class ReceiptBody {
   @IsOptional()
@@ -253,4 +270,11 @@ export class ReceiptBody {
   @IsOptional()
   @IsMetadata()
   metadata?: Record<string, string>;
+
+  /** Left out: as the merchant's default says. */
+  @IsOptional()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => NotifyBody)
+  notify?: NotifyBody;
 }

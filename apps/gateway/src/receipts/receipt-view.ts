@@ -19,7 +19,14 @@ export interface DocumentView {
   payment: { method: PaymentMethod; provider: string | null; cash: number; card: number };
   customer: CustomerView | null;
   callback_url: string | null;
+  notify: NotifyView | null;
   metadata: Record<string, string>;
+}
+
+/** How the buyer gets it; what became of that: GET /v1/receipts/{id}/messages. */
+interface NotifyView {
+  channels: ('email' | 'sms' | 'telegram')[];
+  language: 'uz' | 'ru' | 'en';
 }
 
 type CustomerView = Record<keyof ReceiptCustomer, string | null>;
@@ -78,7 +85,7 @@ interface FiscalView {
 }
 
 export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
-  const { customer, items, metadata, payment, total, vat_total, callback_url } = documentView(row.document);
+  const { customer, items, metadata, payment, total, vat_total, callback_url, notify } = documentView(row.document);
   return {
     id: row.id,
     status: row.status,
@@ -101,7 +108,7 @@ export function receiptView(row: ReceiptRow, receiptUrl: string): ReceiptView {
     refund_of: row.refund_of,
     refunded: refundedOf(row),
     payment_id: row.payment_id,
-    ...{ callback_url, metadata },
+    ...{ callback_url, notify, metadata },
   };
 }
 
@@ -115,6 +122,7 @@ export function documentView(document: StoredReceiptDocument): DocumentView {
     payment: { method, provider, cash: cashTiyin, card: cardTiyin },
     customer: document.customer && customerView(document.customer),
     callback_url: document.callbackUrl,
+    notify: document.notify ? { channels: [...document.notify.channels], language: document.notify.language } : null,
     metadata: document.metadata ?? {},
   };
 }

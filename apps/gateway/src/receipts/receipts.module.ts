@@ -8,6 +8,6 @@ import { SearchModule } from './search/search.module.js';
 /** Receipts and refunds: accepted, shown, found and added up. Routes that move money with them are those of payments. */
 @Module({
   imports: [AcceptModule, RefundsModule, DocumentsModule, SearchModule, ReportsModule],
-  exports: [AcceptModule, RefundsModule],
+  exports: [AcceptModule, RefundsModule, DocumentsModule],
 })
 export class ReceiptsModule {}

@@ -1,14 +1,25 @@
 import type { Api } from '../api.js';
 import { sleep } from '../clock.js';
+import { ConnectionError } from '../errors.js';
 import type { PagedList } from '../pages.js';
 import type { CallOptions } from '../transport.js';
 import type { FiscalEvent } from '../webhook-signature.js';
+import { eventFrames } from './event-frames.js';
 
 export interface EventFilters {
   /** `receipt.registered`, `refund.*` … */
   types?: readonly string[];
+  /** The receipt, refund, payment, device … that they are about. */
+  subjectId?: string;
   /** Where to go on; left out: from the first event there is. */
   cursor?: string | null;
+}
+
+/** An event as it comes, and the place behind it. */
+export interface StreamedEvent {
+  event: FiscalEvent;
+  /** Keep it once the event is worked through: a stream that begins there goes on behind it. */
+  cursor: string;
 }
 
 export interface FollowOptions extends CallOptions {
@@ -25,14 +36,16 @@ export interface EventPage {
 
 const IDLE_MS = 2_000;
 const PAGE = 100;
+/** As the stream itself asks for. */
+const RECONNECT_MS = 1_000;
 
 /** The merchant's events in order, without gaps. */
 export class Events {
   constructor(private readonly api: Api) {}
 
   /** What has happened until now. */
-  list({ types, cursor }: EventFilters = {}, options?: CallOptions): PagedList<EventPage> {
-    const query = { limit: PAGE, ...(types && { type: types.join(',') }), ...(cursor && { cursor }) };
+  list(filters: EventFilters = {}, options?: CallOptions): PagedList<EventPage> {
+    const query = { limit: PAGE, ...queryOf(filters) };
     return this.api.list('/v1/events', { query }, options) as unknown as PagedList<EventPage>;
   }
 
@@ -70,4 +83,43 @@ export class Events {
     for await (const page of this.followPages(filters, options)) yield* page.data;
     throw new Error('The feed has no end.');
   }
+
+  /**
+   * What happens from now on, or from the cursor on, within a second: server-sent events, connected again by itself from the cursor, so
+   * that nothing is missed and nothing comes twice. Ends by the signal alone, or by a refusal.
+   */
+  async *stream(
+    filters: EventFilters = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<StreamedEvent, never, undefined> {
+    let cursor = filters.cursor ?? null;
+    for (;;) {
+      try {
+        const query = queryOf({ ...filters, cursor });
+        const answer = await this.api.download('/v1/events/stream', { query }, options);
+        if (answer.body === null)
+          throw new ConnectionError('The stream has no body.', { attempts: 1, idempotencyKey: null, cause: null });
+        for await (const { id, data } of eventFrames(answer.body)) {
+          cursor = id ?? cursor;
+          if (data !== null && id !== null) yield { event: JSON.parse(data) as FiscalEvent, cursor: id };
+        }
+      } catch (error) {
+        if (!isLost(error) || options.signal?.aborted) throw error;
+      }
+      await sleep(RECONNECT_MS, options.signal);
+    }
+  }
+}
+
+/** The connection broke off; what was refused stays refused. */
+function isLost(error: unknown): boolean {
+  return error instanceof ConnectionError || error instanceof TypeError;
+}
+
+function queryOf({ types, subjectId, cursor }: EventFilters): { type?: string; subject_id?: string; cursor?: string } {
+  return {
+    ...(types && { type: types.join(',') }),
+    ...(subjectId !== undefined && { subject_id: subjectId }),
+    ...(cursor && { cursor }),
+  };
 }

@@ -9,6 +9,7 @@ const { RESOURCES } = tables;
 interface Operation {
   requestBody?: unknown;
   parameters?: { in: string }[];
+  security?: Record<string, unknown>[];
   responses: Record<string, { content?: Record<string, { schema?: { $ref?: string; properties?: object } }> }>;
 }
 
@@ -45,12 +46,13 @@ const lines = [
 const has = (method: string, path: string) =>
   lines.filter((line) => (KINDS[line.kind] ?? line.kind) === method && line.path === path);
 
-/** Where payment providers call is not for us. */
+/** Where payment providers call is not for us, nor what only a person in a browser may do. */
 const operations = Object.entries(description.paths)
   .filter(([path]) => path.startsWith('/v1/') && !path.startsWith('/v1/providers/'))
   .flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
-  );
+  )
+  .filter(({ operation }) => operation.security?.some((way) => 'oauth2' in way) === true);
 
 function isList({ responses }: Operation): boolean {
   const schema = responses['200']?.content?.['application/json']?.schema;

@@ -40,6 +40,8 @@ export const CATALOG = {
 /** The national classification register (SPIC codes). */
 export const CLASSIFIER = {
   search: 'LIST classifier',
+  /** Each load of the register, the newest first. */
+  imports: 'LIST classifier/imports',
   get: 'GET classifier/{spic}',
   export: 'FILE classifier/export',
 } as const;
@@ -84,6 +86,19 @@ export const DEVICES = {
   challengeTerminal: 'DO devices/{id}/terminal-challenge',
   proveTerminal: 'POST devices/{id}/terminal-proof',
 } as const;
+
+export const INVITATIONS = {
+  list: 'LIST invitations',
+  /** The answer shows the link, once. */
+  create: 'POST invitations',
+  withdraw: 'DELETE invitations/{id}',
+} as const;
+
+/** Who calls, and what it may do. */
+export const ME = { get: 'GET me' } as const;
+
+/** Sums of today and the last 30 days, how long registering takes, and what runs out next. */
+export const OVERVIEW = { get: 'GET overview' } as const;
 
 export const MERCHANT = { get: 'GET merchant', change: 'PATCH merchant' } as const;
 
@@ -136,6 +151,8 @@ export const PAYMENTS = {
 export const RECEIPTS = {
   /** The refunds of a sale; each page says under `left` what can still be refunded. */
   refunds: 'LIST receipts/{id}/refunds',
+  /** What has happened to it, oldest first. */
+  timeline: 'LIST receipts/{id}/timeline',
   /** The customer's receipt as page, PDF, picture or text. */
   document: 'FILE receipts/{id}/document',
   /** NDJSON, CSV or XLSX, as a stream. */
@@ -169,12 +186,25 @@ export const WEBHOOKS = {
   /** A new secret; the one before signs too for a while: verify with both. */
   rotateSecret: 'POST webhooks/{id}/rotate-secret',
   deliveries: 'LIST webhooks/{id}/deliveries',
+  /** One delivery with the request that carries it. */
+  delivery: 'GET webhooks/{id}/deliveries/{deliveryId}',
+  /** Sends again what was given up between two times, and nothing else. */
+  recover: 'POST webhooks/{id}/recover',
   /** Sends one event again, or all of a time. */
   replay: 'POST webhooks/{id}/replay',
   /** What was sent to the `callback_url` of a receipt. */
   callbacks: 'LIST webhooks/callbacks',
   /** Shows the secret that signs callbacks, and changes it; the one before signs too for a while. */
   rotateCallbackSecret: 'POST webhooks/callbacks/rotate-secret',
+} as const;
+
+/** People who work for the merchant. */
+export const USERS = {
+  list: 'LIST users',
+  get: 'GET users/{id}',
+  /** The roles that it has from now on. */
+  change: 'PATCH users/{id}',
+  remove: 'DELETE users/{id}',
 } as const;
 
 /** By the name that each has in `FiscalGateway`. */
@@ -186,9 +216,13 @@ export const RESOURCES = {
   clients: CLIENTS,
   devices: DEVICES,
   groups: GROUPS,
+  invitations: INVITATIONS,
+  me: ME,
   merchant: MERCHANT,
   operator: OPERATOR,
+  overview: OVERVIEW,
   products: PRODUCTS,
   providerAccounts: PROVIDER_ACCOUNTS,
   reports: REPORTS,
+  users: USERS,
 } as const;

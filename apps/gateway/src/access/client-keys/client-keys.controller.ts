@@ -4,7 +4,7 @@ import type { Administrator } from '../clients/client-administrator.js';
 import { CurrentAdministrator } from '../clients/current-administrator.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { Scopes, StepUp } from '../../http/scopes.js';
 import { ClientKeyBody } from './client-key-bodies.js';
 import type { ClientKeyView, NewClientKeyView } from './client-key-view.js';
 import { CreateClientKey } from './create-client-key.js';
@@ -22,6 +22,7 @@ export class ClientKeysController {
   ) {}
 
   @Get()
+  @Scopes('clients:read')
   list(
     @CurrentCaller() { merchantId }: Caller,
     @Param('id') id: string,
@@ -31,6 +32,7 @@ export class ClientKeysController {
   }
 
   @Post()
+  @StepUp()
   @HttpCode(201)
   create(
     @CurrentAdministrator() administrator: Administrator,
@@ -41,6 +43,7 @@ export class ClientKeysController {
   }
 
   @Delete(':key')
+  @StepUp()
   @HttpCode(204)
   disable(
     @CurrentAdministrator() administrator: Administrator,

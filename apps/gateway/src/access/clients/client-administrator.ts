@@ -1,6 +1,7 @@
 import { Problem, type ProblemError } from '#problems';
 import { CidrSet, parseCidr } from '#outgoing';
 import type { Caller } from '../../audit/caller.js';
+import { holdsScope } from '../../http/scopes.js';
 import type { IpPolicy, SigningPolicy } from './client-bodies.js';
 
 /** Who administers clients, and with what power: an administrator grants only what it holds. */
@@ -9,8 +10,8 @@ export interface Administrator extends Caller {
 }
 
 /** As the audit trail records it. */
-export function callerOf({ merchantId, actor, address, requestId }: Administrator): Caller {
-  return { merchantId, actor, address, requestId };
+export function callerOf({ scopes: _scopes, ...caller }: Administrator): Caller {
+  return caller;
 }
 
 /**
@@ -24,7 +25,7 @@ export function refuseForeignScopes(
   before: readonly string[] = [],
 ): void {
   const errors = scopes.flatMap((scope, at): ProblemError[] => {
-    if (administrator.scopes.includes(scope) || before.includes(scope)) return [];
+    if (holdsScope(administrator.scopes, scope) || before.includes(scope)) return [];
     const detail = `The calling token has not the scope ${scope} itself.`;
     return [{ pointer: `/scopes/${String(at)}`, code: 'scope_not_held', detail }];
   });
@@ -37,7 +38,7 @@ export function refuseForeignScopes(
  * @throws Problem 403 scope_not_held
  */
 export function refuseStrongerClient(administrator: Administrator, scopes: readonly string[]): void {
-  const missing = scopes.filter((scope) => !administrator.scopes.includes(scope));
+  const missing = scopes.filter((scope) => !holdsScope(administrator.scopes, scope));
   if (missing.length === 0) return;
   const detail = `This client has scopes that the calling token lacks: ${missing.join(', ')}.`;
   throw new Problem('scope_not_held', detail);

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nes
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import type { Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { Scopes, StepUp } from '../../http/scopes.js';
 import { ChangeClient } from './change-client.js';
 import type { Administrator } from './client-administrator.js';
 import { ClientBody, ClientPatch, ClientQuery, RotateSecretBody } from './client-bodies.js';
@@ -26,11 +26,13 @@ export class ClientsController {
   ) {}
 
   @Get()
+  @Scopes('clients:read')
   list(@CurrentCaller() { merchantId }: Caller, @Query() query: ClientQuery): Promise<Page<ClientView>> {
     return this.clients.list(merchantId, query);
   }
 
   @Post()
+  @StepUp()
   @HttpCode(201)
   create(
     @CurrentAdministrator() administrator: Administrator,
@@ -40,11 +42,13 @@ export class ClientsController {
   }
 
   @Get(':id')
+  @Scopes('clients:read')
   get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<ClientView> {
     return this.clients.get(merchantId, ownId('cli', id, 'client'));
   }
 
   @Patch(':id')
+  @StepUp()
   change(
     @CurrentAdministrator() administrator: Administrator,
     @Param('id') id: string,
@@ -54,6 +58,7 @@ export class ClientsController {
   }
 
   @Post(':id/secret')
+  @StepUp()
   @HttpCode(200)
   rotate(
     @CurrentAdministrator() administrator: Administrator,
@@ -70,6 +75,7 @@ export class ClientsController {
   }
 
   @Post(':id/enable')
+  @StepUp()
   @HttpCode(200)
   enable(@CurrentAdministrator() administrator: Administrator, @Param('id') id: string): Promise<ClientView> {
     return this.switchClient.enable(administrator, ownId('cli', id, 'client'));

@@ -8,7 +8,8 @@ import type { BucketVerdict } from './token-bucket.js';
 export interface LoginAttempt {
   /** Any text. */
   clientId: string;
-  address: string;
+  /** Null: counted by client alone, for one that is known already. */
+  address: string | null;
 }
 
 export type LoginVerdict = { kind: 'open' } | { kind: 'wait'; retryInMs: number };
@@ -30,14 +31,20 @@ const OPEN: LoginVerdict = { kind: 'open' };
  * locked out by a stranger who knows its name could be kept from selling (docs/adr/0033-failed-logins.md).
  */
 export class FailedLogins {
-  /** @param limit null: no limit */
-  constructor(private readonly limit: { rate: Rate; buckets: Buckets } | null) {}
+  /**
+   * @param limit null: no limit
+   * @param kind of callers, each counted for itself
+   */
+  constructor(
+    private readonly limit: { rate: Rate; buckets: Buckets } | null,
+    private readonly kind = 'login',
+  ) {}
 
   /** Before credentials are checked. */
   async mayTry(attempt: LoginAttempt): Promise<LoginVerdict> {
     if (!this.limit) return OPEN;
     const { buckets } = this.limit;
-    const [pair, client, address] = await Promise.all(keysOf(attempt).map(async (key) => buckets.peek(key)));
+    const [pair, client, address] = await Promise.all(keysOf(this.kind, attempt).map(async (key) => buckets.peek(key)));
     if (!pair || !client || !address) return OPEN;
     if (!pair.isAllowed) return waitFor(pair.retryInMs);
     // All attempts as this client fail, or all that come from this address: then every own failure counts fully.
@@ -48,12 +55,20 @@ export class FailedLogins {
   async count(attempt: LoginAttempt): Promise<CountedFailure> {
     if (!this.limit) return { verdict: OPEN, isSpent: false };
     const { buckets } = this.limit;
-    const [pair, client, address] = await Promise.all(keysOf(attempt).map(async (key) => buckets.take(key)));
+    const [pair, client, address] = await Promise.all(keysOf(this.kind, attempt).map(async (key) => buckets.take(key)));
     if (!pair || !client || !address) return { verdict: OPEN, isSpent: false };
     const isSpent = isEmpty(pair) || isEmpty(client);
     const isOver = !(pair.isAllowed && client.isAllowed && address.isAllowed);
     const retryInMs = pair.isAllowed ? pair.fullInMs : pair.retryInMs;
     return { verdict: isOver ? waitFor(retryInMs) : OPEN, isSpent };
+  }
+}
+
+/** The same for people: by account, and by user for a second factor within a session. */
+export class PersonLogins extends FailedLogins {
+  /** @param limit null: no limit */
+  constructor(limit: { rate: Rate; buckets: Buckets } | null) {
+    super(limit, 'person');
   }
 }
 
@@ -71,10 +86,10 @@ export class FailedTokens {
 }
 
 /** Hashed: a client id is any text of any length until a client is found, and some callers put their secret there. */
-function keysOf({ clientId, address }: LoginAttempt): [pair: string, client: string, address: string] {
+function keysOf(kind: string, { clientId, address }: LoginAttempt): [pair: string, client: string, address: string] {
   const id = sha256(clientId).toString('base64url').slice(0, 22);
-  const group = groupOf(address);
-  return [`login:${id}:${group}`, `login:${id}`, `login:${group}`];
+  const group = address === null ? `of-${id}` : groupOf(address);
+  return [`${kind}:${id}:${group}`, `${kind}:${id}`, `${kind}:${group}`];
 }
 
 function groupOf(address: string): string {

@@ -7,7 +7,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { AddressGate } from './address-gate.js';
 import { AddressLimit } from './address-limit.js';
 import { ClientLimit, type Buckets } from './client-limit.js';
-import { FailedLogins, FailedTokens } from './failed-logins.js';
+import { FailedLogins, FailedTokens, PersonLogins } from './failed-logins.js';
 import { DEFAULT_CLIENT_LIMIT, type Rate } from '../../http/rate.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { MemoryBuckets } from './token-bucket.js';
@@ -47,12 +47,17 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
         new FailedTokens(open(FAILED_TOKEN_LIMIT)),
     },
     {
+      provide: PersonLogins,
+      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+      useFactory: ({ LOGIN_LIMIT }: GatewaySettings, open: OpenBuckets) => new PersonLogins(open(LOGIN_LIMIT)),
+    },
+    {
       provide: TokenLimit,
       inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
       useFactory: ({ TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) => new TokenLimit(open(TOKEN_LIMIT)),
     },
   ],
-  exports: [AddressGate, AddressLimit, ClientLimit, FailedLogins, FailedTokens, TokenLimit],
+  exports: [AddressGate, AddressLimit, ClientLimit, FailedLogins, FailedTokens, PersonLogins, TokenLimit],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}
@@ -63,10 +68,10 @@ export class LimitsModule implements OnApplicationShutdown {
 }
 
 function openRedis(
-  { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT }: GatewaySettings,
+  { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, LOGIN_LIMIT, TOKEN_LIMIT }: GatewaySettings,
   logger: Logger,
 ): Redis | null {
-  const shared = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, TOKEN_LIMIT].filter(
+  const shared = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, LOGIN_LIMIT, TOKEN_LIMIT].filter(
     (rate) => rate !== DEFAULT_CLIENT_LIMIT,
   );
   const isLimited = shared.some((rate) => rate !== null);

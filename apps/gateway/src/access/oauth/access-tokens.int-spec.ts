@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { createLogger } from '#runtime';
+import { AccessNotices } from '../live/access-notices.js';
 import { hashAccessToken } from './access-token.js';
 import { AccessTokens } from './access-tokens.js';
 import { ExpiredTokens } from './expired-tokens.js';
@@ -141,11 +142,8 @@ describe('cached tokens', () => {
   test('count for less than a second while no notices can be received', async () => {
     const client = await makeClient(['receipts:read']);
     const token = await tokenOf(client);
-    const deaf = new AccessTokens(
-      { databaseUrl: 'postgresql://127.0.0.1:9/x' },
-      gateway.app.get(OauthRepository),
-      logger,
-    );
+    const notices = new AccessNotices({ databaseUrl: 'postgresql://127.0.0.1:9/x' }, logger);
+    const deaf = new AccessTokens(notices, gateway.app.get(OauthRepository));
     expect(await deaf.find(token)).not.toBeNull();
     await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
     const begun = performance.now();

@@ -1,9 +1,7 @@
 import { Module } from '@nestjs/common';
-import type { Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
 import { LimitsModule } from '../limits/limits.module.js';
-import type { GatewaySettings } from '../../settings.js';
-import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import { AccessNoticesModule } from '../live/access-notices.module.js';
 import { AccessTokens } from './access-tokens.js';
 import { AuthenticateClient } from './authenticate-client.js';
 import { ExpiredTokens } from './expired-tokens.js';
@@ -16,16 +14,11 @@ import { TokenController } from './token.controller.js';
 
 /** Issues, introspects and revokes tokens. */
 @Module({
-  imports: [AuditModule, LimitsModule],
+  imports: [AuditModule, LimitsModule, AccessNoticesModule],
   controllers: [TokenController, ServerMetadataController],
   providers: [
     OauthRepository,
-    {
-      provide: AccessTokens,
-      inject: [SETTINGS_TOKEN, OauthRepository, LOGGER],
-      useFactory: ({ DATABASE_URL }: GatewaySettings, repository: OauthRepository, logger: Logger) =>
-        new AccessTokens({ databaseUrl: DATABASE_URL }, repository, logger),
-    },
+    AccessTokens,
     AuthenticateClient,
     IssueToken,
     RevokeToken,

@@ -13,6 +13,7 @@ export class BranchesController {
   constructor(private readonly branches: Branches) {}
 
   @Get()
+  @Scopes('devices:read')
   list(@CurrentCaller() { merchantId }: Caller, @Query() query: ArchivableQuery): Promise<Page<BranchView>> {
     return this.branches.list(merchantId, query);
   }
@@ -24,6 +25,7 @@ export class BranchesController {
   }
 
   @Get(':id')
+  @Scopes('devices:read')
   get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<BranchView> {
     return this.branches.get(merchantId, ownId('brn', id, 'branch'));
   }

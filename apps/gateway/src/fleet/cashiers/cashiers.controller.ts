@@ -13,6 +13,7 @@ export class CashiersController {
   constructor(private readonly cashiers: Cashiers) {}
 
   @Get()
+  @Scopes('devices:read')
   list(@CurrentCaller() { merchantId }: Caller, @Query() query: ArchivableQuery): Promise<Page<CashierView>> {
     return this.cashiers.list(merchantId, query);
   }
@@ -24,6 +25,7 @@ export class CashiersController {
   }
 
   @Get(':id')
+  @Scopes('devices:read')
   get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<CashierView> {
     return this.cashiers.get(merchantId, ownId('csh', id, 'cashier'));
   }

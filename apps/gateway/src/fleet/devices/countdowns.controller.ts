@@ -24,6 +24,7 @@ export class CountdownsController {
   constructor(private readonly devices: DeviceRepository) {}
 
   @Get()
+  @Scopes('operator:read')
   async list(@CurrentCaller() { merchantId }: Caller, @Query() query: PageQuery): Promise<Page<WatchedDeviceView>> {
     const request = pageRequest(query, 'dev');
     const rows = await this.devices.list(merchantId, { branchId: null, groupId: null, state: null }, request);

@@ -35,6 +35,7 @@ export class DeviceCallsController {
   }
 
   @Get('shift')
+  @Scopes('devices:read')
   @Answers({ statuses: [200, 202] })
   shift(
     @CurrentCaller() caller: Caller,
@@ -66,6 +67,7 @@ export class DeviceCallsController {
 
   /** What became of a call that was answered with 202. */
   @Get('tasks/:taskId')
+  @Scopes('devices:read')
   async task(
     @CurrentCaller() { merchantId }: Caller,
     @Param('id') id: string,
@@ -82,6 +84,7 @@ export class DeviceCallsController {
   }
 
   @Get('attempts')
+  @Scopes('devices:read')
   async attempts(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -92,6 +95,7 @@ export class DeviceCallsController {
   }
 
   @Get('z-reports')
+  @Scopes('devices:read')
   async zReports(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,

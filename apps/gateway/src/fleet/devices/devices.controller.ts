@@ -33,6 +33,7 @@ export class DevicesController {
   }
 
   @Get()
+  @Scopes('devices:read')
   async list(@CurrentCaller() { merchantId }: Caller, @Query() query: DevicesQuery): Promise<Page<DeviceView>> {
     const request = pageRequest(query, 'dev');
     const filter = {
@@ -44,6 +45,7 @@ export class DevicesController {
   }
 
   @Get(':id')
+  @Scopes('devices:read')
   get(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<DeviceView> {
     return this.view(caller, ownId('dev', id, 'device'));
   }

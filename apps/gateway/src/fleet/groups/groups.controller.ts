@@ -13,6 +13,7 @@ export class GroupsController {
   constructor(private readonly groups: Groups) {}
 
   @Get()
+  @Scopes('devices:read')
   list(@CurrentCaller() { merchantId }: Caller, @Query() query: ArchivableQuery): Promise<Page<PlaceView>> {
     return this.groups.list(merchantId, query);
   }
@@ -24,6 +25,7 @@ export class GroupsController {
   }
 
   @Get(':id')
+  @Scopes('devices:read')
   get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<PlaceView> {
     return this.groups.get(merchantId, ownId('grp', id, 'group'));
   }

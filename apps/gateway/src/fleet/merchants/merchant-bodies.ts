@@ -1,6 +1,22 @@
 import { Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
-import { MAX_UNITS } from '#fiscal-domain';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { MAX_TIYIN, MAX_UNITS } from '#fiscal-domain';
+import { CHANNELS, MESSAGE_LANGUAGES, type MessageChannel, type MessageLanguage } from '#messages';
 import { IsGivenOrAbsent, IsName, IsTimeOfDay } from '../../http/body-rules.js';
 import { UNSUPPORTED_FIELDS, type UnsupportedFields } from './merchant-settings.js';
 
@@ -25,6 +41,68 @@ export class RequirementsBody {
   @IsGivenOrAbsent()
   @IsBoolean()
   external_id?: boolean;
+}
+
+export class NotifyDefaultBody {
+  /** Empty: receipts are sent only where a sale asks for it. */
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMaxSize(3)
+  @ArrayUnique()
+  @IsIn(CHANNELS, { each: true })
+  channels?: MessageChannel[];
+
+  /** Null: Uzbek. */
+  @IsOptional()
+  @IsIn(MESSAGE_LANGUAGES)
+  language?: MessageLanguage | null;
+}
+
+/** Line breaks belong to a text of several lines; other control characters do not. */
+const BRAND_TEXT = /^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*$/u;
+
+export class BrandBody {
+  /** At most four lines above the seller's name; empty: none. */
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(200)
+  @Matches(BRAND_TEXT, { message: 'header must not contain control characters' })
+  @IsFewLines()
+  header?: string;
+
+  /** At most four lines below everything else; empty: none. */
+  @IsGivenOrAbsent()
+  @IsString()
+  @MaxLength(200)
+  @Matches(BRAND_TEXT, { message: 'footer must not contain control characters' })
+  @IsFewLines()
+  footer?: string;
+
+  /** PNG in base64, at most 576 × 288 dots and 64 KiB. Null: none. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(90_000)
+  @Matches(/^[A-Za-z0-9+/]*={0,2}$/)
+  logo?: string | null;
+}
+
+/** A receipt is no poster. */
+function IsFewLines(): PropertyDecorator {
+  return Matches(/^[^\n]*(\n[^\n]*){0,3}$/, { message: ({ property }) => `${property} must have at most four lines` });
+}
+
+export class FourEyesBody {
+  /** Decisions about unknown receipts of more than this, in tiyin, need a second user; null: none do. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_TIYIN)
+  unknown_above?: number | null;
+
+  /** Changes of accounts at payment providers need a second user. */
+  @IsGivenOrAbsent()
+  @IsBoolean()
+  provider_accounts?: boolean;
 }
 
 export class MerchantPatch {
@@ -54,4 +132,18 @@ export class MerchantPatch {
   @IsGivenOrAbsent()
   @IsIn(UNSUPPORTED_FIELDS)
   unsupported_fields?: UnsupportedFields;
+
+  /** How buyers get receipts of sales that say nothing of it (docs/messages.md). */
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => NotifyDefaultBody)
+  notify?: NotifyDefaultBody;
+
+  /** What a second user has to approve. While anything of it is set, changing it needs one too. */
+  @IsGivenOrAbsent()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => FourEyesBody)
+  four_eyes?: FourEyesBody;
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
+import type { MessageChannel, MessageLanguage } from '#messages';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
@@ -23,6 +24,9 @@ export interface MerchantView {
   time_of_close: string | null;
   requirements: { external_id: boolean };
   unsupported_fields: UnsupportedFields;
+  /** How buyers get receipts of sales that say nothing of it. */
+  notify: { channels: MessageChannel[]; language: MessageLanguage | null };
+  four_eyes: { unknown_above: number | null; provider_accounts: boolean };
   created_at: string;
 }
 
@@ -50,7 +54,8 @@ export class Merchants {
 
   /** @throws Problem 404 */
   async get(merchantId: string): Promise<MerchantView> {
-    const row = await this.prisma.merchant.findUnique({ where: { id: merchantId } });
+    // Not findUnique: Prisma would join those of several merchants into one statement, which runs for one of them.
+    const row = await this.prisma.merchant.findFirst({ where: { id: merchantId } });
     if (!row) throw notFound('merchant');
     return merchantView(row);
   }
@@ -103,6 +108,15 @@ function changed(settings: MerchantSettings, patch: MerchantPatch): MerchantSett
     timeOfClose: timeOfClose === undefined ? settings.timeOfClose : timeOfClose,
     requirements: { externalId: requirements?.external_id ?? settings.requirements.externalId },
     unsupportedFields: patch.unsupported_fields ?? settings.unsupportedFields,
+    notify: {
+      channels: patch.notify?.channels ?? settings.notify.channels,
+      language: patch.notify?.language === undefined ? settings.notify.language : patch.notify.language,
+    },
+    fourEyes: {
+      unknownAbove:
+        patch.four_eyes?.unknown_above === undefined ? settings.fourEyes.unknownAbove : patch.four_eyes.unknown_above,
+      providerAccounts: patch.four_eyes?.provider_accounts ?? settings.fourEyes.providerAccounts,
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import { Cashiers } from '../cashiers/cashiers.js';
 import { CashiersController } from '../cashiers/cashiers.controller.js';
 import { Groups } from '../groups/groups.js';
 import { GroupsController } from '../groups/groups.controller.js';
+import { Brands } from '../merchants/brands.js';
 import { MerchantController } from '../merchants/merchant.controller.js';
 import { Merchants } from '../merchants/merchants.js';
 import { Places } from './places.js';
@@ -14,7 +15,7 @@ import { Places } from './places.js';
 @Module({
   imports: [AuditModule],
   controllers: [BranchesController, CashiersController, GroupsController, MerchantController],
-  providers: [Places, Branches, Cashiers, Groups, Merchants],
+  providers: [Brands, Places, Branches, Cashiers, Groups, Merchants],
   exports: [Places, Merchants],
 })
 export class PlacesModule {}

@@ -6,10 +6,11 @@ import type { ClassifierEntry } from '#fiscal-domain';
 import { FILE_MEDIA_TYPES } from '#http';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { CatalogPageQuery } from '../catalog/catalog-bodies.js';
-import type { Page } from '../../http/paging.js';
+import { PageQuery, type Page } from '../../http/paging.js';
 import { Scopes } from '../../http/scopes.js';
 import { IsCleanText } from '../../http/body-constraints.js';
 import { Classifier, type AffectedView } from './classifier.js';
+import { ListImports, type ClassifierImportView } from './list-imports.js';
 
 export class ClassifierQuery extends CatalogPageQuery {
   /** Words of a name in any language, or the beginning of a code. */
@@ -34,7 +35,10 @@ export class AffectedQuery extends CatalogPageQuery {
 @Controller('v1')
 @Scopes('catalog:read')
 export class ClassifierController {
-  constructor(private readonly classifier: Classifier) {}
+  constructor(
+    private readonly classifier: Classifier,
+    private readonly imports: ListImports,
+  ) {}
 
   @Get('classifier')
   search(@Query() query: ClassifierQuery): Promise<Page<ClassifierEntry>> {
@@ -54,6 +58,12 @@ export class ClassifierController {
       type: FILE_MEDIA_TYPES.jsonl,
       disposition: 'attachment; filename="classifier.jsonl"',
     });
+  }
+
+  /** Each load of the register, the newest first: what it brought, or why it failed. */
+  @Get('classifier/imports')
+  listImports(@Query() query: PageQuery): Promise<Page<ClassifierImportView>> {
+    return this.imports.page(query);
   }
 
   @Get('classifier/:spic')

@@ -10,6 +10,7 @@ import { ClassifierController } from './classifier.controller.js';
 import { Drafts } from './drafts.js';
 import { GoBack } from './go-back.js';
 import { ImportRuns } from './import-runs.js';
+import { ListImports } from './list-imports.js';
 import { LoadClassifier } from './load-classifier.js';
 
 /** The national classification register: loaded, kept by version, shown. */
@@ -22,6 +23,7 @@ import { LoadClassifier } from './load-classifier.js';
     ImportRuns,
     ApplyVersion,
     GoBack,
+    ListImports,
     {
       provide: LoadClassifier,
       inject: [ImportRuns, Drafts, ApplyVersion, ScratchFolders],

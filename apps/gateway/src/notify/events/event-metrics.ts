@@ -1,8 +1,12 @@
 import type { Metrics } from '#runtime';
 import type { EventHorizon } from './event-horizon.js';
+import type { EventStreams } from './event-streams.js';
 
 /** What holds up the feed of events, and what soon may. */
-export function observeEvents(metrics: Metrics, horizon: EventHorizon): void {
+export function observeEvents(metrics: Metrics, horizon: EventHorizon, streams: EventStreams): void {
+  metrics.gauge({ name: 'event_streams_open', help: 'Streams of GET /v1/events/stream that are open' }, (gauge) =>
+    gauge.set(streams.open),
+  );
   metrics.gauge(
     {
       name: 'database_oldest_transaction_seconds',

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
-import { isId } from '#fiscal-domain';
 import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
+import { IsPlainText } from '../../http/query-rules.js';
+import { BEGINNING, cursorOf, readEventCursor, type EventPlace } from './event-cursor.js';
 import { EventReader } from './event-reader.js';
 import { eventView, type EventRow, type EventView } from './event-row.js';
 import { EVENT_PATTERNS, wants } from './event-patterns.js';
@@ -14,6 +15,11 @@ export class EventsQuery extends PageQuery {
     message: 'type must be event types joined by commas, such as receipt.registered,refund.*',
   })
   type?: string;
+
+  /** What the events are about: a receipt, refund, payment, device, shift … */
+  @IsOptional()
+  @IsPlainText(64)
+  subject_id?: string;
 }
 
 export interface EventPage {
@@ -35,10 +41,10 @@ export class ListEvents {
   /** @throws Problem 422 for a cursor that names no event of this log (any more) */
   async page(merchantId: string, query: EventsQuery): Promise<EventPage> {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
-    const after = await this.positionOf(merchantId, query.cursor);
+    const { position: after } = await this.placeOf(merchantId, query.cursor);
     const patterns = query.type?.split(',') ?? ['*'];
     const readLimit = query.type === undefined ? limit + 1 : READ_WITH_FILTER;
-    const rows = await this.events.readAfter(merchantId, after, readLimit);
+    const rows = await this.read({ merchantId, subjectId: query.subject_id }, after, readLimit);
     const wanted = rows.filter(({ type }) => wants(patterns, type));
     const isCut = wanted.length > limit;
     const page = wanted.slice(0, limit);
@@ -50,19 +56,22 @@ export class ListEvents {
     };
   }
 
-  private async positionOf(merchantId: string, cursor: string | undefined): Promise<bigint> {
-    if (cursor === undefined) return 0n;
-    const [position = '', id = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('|');
-    if (/^\d{1,18}$/.test(position) && isId('evt', id)) {
-      const at = BigInt(position);
-      if (await this.events.isAt(merchantId, at, id)) return at;
-    }
+  /** @throws Problem 422 for a cursor that names no event of this log (any more) */
+  async placeOf(merchantId: string, cursor: string | undefined): Promise<EventPlace> {
+    if (cursor === undefined) return BEGINNING;
+    const place = readEventCursor(cursor);
+    if (place && (place.position === 0n || (await this.events.isAt(merchantId, place)))) return place;
     // Also after an older database was put back: going on from a position that now belongs to something else would skip.
     const detail = 'cursor names no event of this log; begin again without one';
     throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
   }
-}
 
-function cursorOf({ position, id }: EventRow): string {
-  return Buffer.from(`${position}|${id}`).toString('base64url');
+  private read(
+    { merchantId, subjectId }: { merchantId: string; subjectId: string | undefined },
+    after: bigint,
+    limit: number,
+  ): Promise<EventRow[]> {
+    if (subjectId === undefined) return this.events.readAfter(merchantId, after, limit);
+    return this.events.readOfSubject(merchantId, subjectId, after, limit);
+  }
 }

@@ -21,10 +21,16 @@ const LONGEST_PAUSE_MS = 5 * MINUTE_MS;
  * @param failed tries that have failed, this one included
  * @param retryAfterMs what the receiver asked for; null = nothing
  * @param random in [0, 1)
+ * @param delays after each failed try
  * @returns milliseconds to the next try; null = that was the last one
  */
-export function retryDelayMs(failed: number, retryAfterMs: number | null, random: number): number | null {
-  const delay = RETRY_DELAYS_MS[failed - 1];
+export function retryDelayMs(
+  failed: number,
+  retryAfterMs: number | null,
+  random: number,
+  delays: readonly number[] = RETRY_DELAYS_MS,
+): number | null {
+  const delay = delays[failed - 1];
   if (delay === undefined) return null;
   return Math.round(Math.max(delay, Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)) * (1 + JITTER * random));
 }

@@ -101,6 +101,7 @@ export class DeliveryRepository {
       ), moved AS (
         UPDATE webhook_deliveries d
            SET state = g.state, attempt_count = greatest(d.attempt_count, g.number),
+               last_http_status = g.http_status,
                finished_at = CASE WHEN g.state <> 'pending' THEN now() END,
                due_at = now() + make_interval(secs => g.delay_seconds)
           FROM given g

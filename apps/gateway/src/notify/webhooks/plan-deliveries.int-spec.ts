@@ -1,8 +1,12 @@
 // Promise: every merchant's events become deliveries in their turn, whatever backlog or fault others have.
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, earlierTransactionsEnded, type TestDatabase } from '#database/testing';
 import { createLogger, newId } from '#runtime';
+import { parseKeyring } from '#secrets';
+import { AddressBook } from '../messages/address-book.js';
+import { PlanMessages } from '../messages/plan-messages.js';
 import { EventHorizon } from '../events/event-horizon.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 
@@ -10,10 +14,12 @@ let database: TestDatabase;
 let prisma: PrismaService;
 let owner: pg.Client;
 const LOG = createLogger('test', 'silent');
+let book: AddressBook;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   prisma = new PrismaService({ url: database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 5_000 });
+  book = new AddressBook(prisma, { SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')) });
   owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();
 });
@@ -28,7 +34,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const planner = (): PlanDeliveries => new PlanDeliveries(prisma, new EventHorizon(prisma, LOG), LOG);
+const planner = (): PlanDeliveries =>
+  new PlanDeliveries(prisma, new EventHorizon(prisma, LOG), new PlanMessages(book), LOG);
 
 /** @returns their ids, sorted */
 async function merchants(count: number): Promise<string[]> {

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, PrismaService, type StoredNotify } from '#database';
 import { isDatabaseUnavailable, newId, type Logger } from '#runtime';
 import { EventHorizon } from '../events/event-horizon.js';
 import { wants } from '../events/event-patterns.js';
 import { LOGGER } from '../../tokens.js';
+import { MESSAGE_TYPES, PlanMessages } from '../messages/plan-messages.js';
 import { insertDeliveries, type NewDelivery } from './delivery-rows.js';
 
 /** What is sent to a receipt's own `callback_url`. */
@@ -27,6 +28,8 @@ interface PlannedEvent {
   subject_id: string;
   created_at: Date;
   callback_url: string | null;
+  /** Its buyer is to get the receipt. */
+  notify: StoredNotify | null;
 }
 
 interface Endpoint {
@@ -43,7 +46,7 @@ interface Cursor {
 }
 
 /**
- * Makes deliveries from events: for each merchant in order, each event once, for many merchants together. The cursors move in the
+ * Makes deliveries, and messages to buyers, from events: for each merchant in order, each event once, for many merchants together. The cursors move in the
  * transaction that writes the deliveries: a process that dies in between has done nothing, the next one does it.
  */
 @Injectable()
@@ -54,6 +57,7 @@ export class PlanDeliveries {
   constructor(
     private readonly prisma: PrismaService,
     private readonly horizon: EventHorizon,
+    private readonly messages: PlanMessages,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -122,6 +126,7 @@ export class PlanDeliveries {
         tx,
         batch.events.flatMap((event) => deliveriesOf(event, { endpoints, callbacks })),
       );
+      await this.messages.plan(tx, batch.events);
       await moveCursors(tx, batch.ends);
       return batch.ends.some(({ of }) => of === limit);
     }, TRANSACTION);
@@ -197,9 +202,11 @@ async function readBatch(
           ORDER BY e.transaction_id, e.position LIMIT ${limit}::int4) AS e
     )
     SELECT b.merchant_id, b.position, b.id, b.type, b.subject_id, b.created_at, b.of, b.is_last,
-           r.document ->> 'callbackUrl' AS callback_url
+           r.document ->> 'callbackUrl' AS callback_url,
+           CASE WHEN b.type = ANY(${MESSAGE_TYPES}::text[]) THEN r.document -> 'notify' END AS notify
       FROM batch b LEFT JOIN receipts r ON b.type = ANY(${CALLBACK_TYPES}::text[]) AND r.id = b.subject_id
      WHERE b.everything OR b.is_last OR r.document ->> 'callbackUrl' IS NOT NULL
+        OR (b.type = ANY(${MESSAGE_TYPES}::text[]) AND r.document -> 'notify' IS NOT NULL)
      ORDER BY b.merchant_id, b.transaction_id, b.position`;
   const ends = rows
     .filter((row) => row.is_last)

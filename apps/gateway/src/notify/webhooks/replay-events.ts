@@ -28,7 +28,7 @@ interface FoundEvent {
 }
 
 /** More at once would hold the endpoint's row for long; ask for shorter spans. */
-const MAX_REPLAYED = 10_000;
+export const MAX_REPLAYED = 10_000;
 /** Positions follow times only roughly: a transaction draws its position when it writes and shows it when it commits. */
 const SLACK_MS = 2 * 60_000;
 
@@ -136,7 +136,7 @@ function rangeOf(body: ReplayBody): Range {
   return { from, to, eventId: null };
 }
 
-function refuseDisabled(webhook: { disabledAt: Date | null }): void {
+export function refuseDisabled(webhook: { disabledAt: Date | null }): void {
   if (webhook.disabledAt !== null) throw new Problem('webhook_disabled', 'The webhook is disabled; enable it first.');
 }
 

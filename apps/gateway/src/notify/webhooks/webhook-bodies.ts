@@ -12,7 +12,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import { EVENT_PATTERN } from '../events/event-patterns.js';
+import { EVENT_PATTERN, EVENT_PATTERNS } from '../events/event-patterns.js';
 import { IsGivenOrAbsent } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
 import { IsPlainText, IsTimestamp } from '../../http/query-rules.js';
@@ -90,10 +90,49 @@ export class ReplayBody {
   to?: string;
 }
 
+/** What was given up between two times, at most 31 days apart. */
+export class RecoverBody {
+  /** Within. */
+  @IsTimestamp()
+  from!: string;
+
+  /** Not within. */
+  @IsTimestamp()
+  to!: string;
+}
+
+/** Everything that is given must hold. */
 export class DeliveriesQuery extends PageQuery {
   @IsOptional()
   @IsIn(['pending', 'delivered', 'failed'])
   state?: 'pending' | 'delivered' | 'failed';
+
+  /** Patterns joined by commas: `receipt.registered`, `receipt.*`. */
+  @IsOptional()
+  @Matches(EVENT_PATTERNS, {
+    message: 'type must be event types joined by commas, such as receipt.registered,refund.*',
+  })
+  type?: string;
+
+  /** Of the last attempt: `500`, or `5xx` for all of its kind. */
+  @IsOptional()
+  @Matches(/^[1-5](xx|\d\d)$/, { message: 'http_status must be a status such as 503, or 5xx' })
+  http_status?: string;
+
+  /** The receipt, device … that the event is about. */
+  @IsOptional()
+  @IsPlainText(64)
+  subject_id?: string;
+
+  /** Within. */
+  @IsOptional()
+  @IsTimestamp()
+  created_from?: string;
+
+  /** Not within. */
+  @IsOptional()
+  @IsTimestamp()
+  created_to?: string;
 }
 
 export class CallbacksQuery extends PageQuery {

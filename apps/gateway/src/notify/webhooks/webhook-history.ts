@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
 import { notFound } from '../../http/own-id.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
+import type { EventRow } from '../events/event-row.js';
+import { deliverySearch, isWalked, WALKED, type FoundDeliveries } from './delivery-search.js';
+import { eventMessage } from './webhook-message.js';
 import type { CallbacksQuery, DeliveriesQuery } from './webhook-bodies.js';
 
 export interface DeliveryView {
@@ -13,6 +16,8 @@ export interface DeliveryView {
   url: string;
   state: 'pending' | 'delivered' | 'failed';
   attempt_count: number;
+  /** Of the last attempt; null: none yet, or no answer came. */
+  last_http_status: number | null;
   /** Null once it is delivered or given up. */
   due_at: string | null;
   created_at: string;
@@ -35,6 +40,25 @@ export interface WebhookAttemptView {
 const WITH_ATTEMPTS = { attempts: { orderBy: { number: 'asc' } } } as const;
 type DeliveryRow = Prisma.WebhookDeliveryGetPayload<{ include: { attempts: true } }>;
 
+/** One delivery with the request that carries it. */
+export interface DeliveryWithRequest extends DeliveryView {
+  request: DeliveryRequest;
+}
+
+export interface DeliveryRequest {
+  method: 'POST';
+  url: string;
+  /** Of the last attempt; the signature is left out. */
+  sent_headers: Record<string, string>;
+  /** The event as it is sent alone; of a batch it is one entry. */
+  body: string;
+  /** Only the beginning is shown. */
+  body_truncated: boolean;
+}
+
+/** Characters of a body that are shown. */
+const SHOWN_BODY = 16_384;
+
 /** What was sent, what came back, and what is still to be sent: the support tool. */
 @Injectable()
 export class WebhookHistory {
@@ -42,33 +66,77 @@ export class WebhookHistory {
 
   /** Newest first. @throws Problem 404 */
   async deliveries(merchantId: string, webhookId: string, query: DeliveriesQuery): Promise<Page<DeliveryView>> {
-    const webhook = await this.prisma.webhookEndpoint.findFirst({
-      where: { id: webhookId, merchantId, kind: 'endpoint', deletedAt: null },
-      select: { id: true },
-    });
-    if (!webhook) throw notFound('webhook');
-    const state = query.state === undefined ? {} : { state: query.state };
-    return this.page({ endpointId: webhookId, ...state }, query);
+    await this.assertOwn(merchantId, webhookId);
+    const { limit, afterId } = pageRequest(query, 'dlv');
+    const statement = deliverySearch({ merchantId, webhookId }, query, { limit, afterId });
+    const [found] = await this.prisma.queryPlanned<FoundDeliveries>(statement);
+    const { ids = [], walked = 0, walked_to: walkedTo = null } = found ?? {};
+    const page = pageOf(await this.read(merchantId, ids), limit, deliveryView);
+    const isCutOff = isWalked(query) && walked === WALKED && walkedTo !== null;
+    if (page.next_cursor !== null || !isCutOff) return page;
+    return { ...page, next_cursor: Buffer.from(walkedTo).toString('base64url') };
+  }
+
+  /** @throws Problem 404 */
+  async delivery(merchantId: string, webhookId: string, deliveryId: string): Promise<DeliveryWithRequest> {
+    await this.assertOwn(merchantId, webhookId);
+    const [row] = await this.read(merchantId, [deliveryId]);
+    if (row?.endpointId !== webhookId) throw notFound('delivery');
+    const [event] = await this.prisma.$queryRaw<EventRow[]>`
+      SELECT position, id, merchant_id, type, subject_id, data, created_at FROM events
+       WHERE position = ${row.eventPosition}::bigint AND merchant_id = ${merchantId}`;
+    if (!event) throw notFound('delivery');
+    return { ...deliveryView(row), request: requestOf(row, event) };
   }
 
   /** What was sent to a receipt's `callback_url`, newest first; of a receipt that is not the merchant's: nothing. */
-  callbacks(merchantId: string, query: CallbacksQuery): Promise<Page<DeliveryView>> {
-    return this.page({ merchantId, subjectId: query.receipt_id, endpoint: { kind: 'callback' } }, query);
-  }
-
-  private async page(
-    where: Prisma.WebhookDeliveryWhereInput,
-    query: { limit?: string; cursor?: string },
-  ): Promise<Page<DeliveryView>> {
+  async callbacks(merchantId: string, query: CallbacksQuery): Promise<Page<DeliveryView>> {
     const { limit, afterId } = pageRequest(query, 'dlv');
     const rows = await this.prisma.webhookDelivery.findMany({
-      where: { ...where, ...(afterId !== null && { id: { lt: afterId } }) },
+      where: {
+        ...{ merchantId, subjectId: query.receipt_id, endpoint: { kind: 'callback' } },
+        ...(afterId !== null && { id: { lt: afterId } }),
+      },
       orderBy: { id: 'desc' },
       take: limit + 1,
       include: WITH_ATTEMPTS,
     });
     return pageOf(rows, limit, deliveryView);
   }
+
+  private async assertOwn(merchantId: string, webhookId: string): Promise<void> {
+    const webhook = await this.prisma.webhookEndpoint.findFirst({
+      where: { id: webhookId, merchantId, kind: 'endpoint', deletedAt: null },
+      select: { id: true },
+    });
+    if (!webhook) throw notFound('webhook');
+  }
+
+  private async read(merchantId: string, ids: readonly string[]): Promise<DeliveryRow[]> {
+    if (ids.length === 0) return [];
+    return this.prisma.webhookDelivery.findMany({
+      where: { id: { in: [...ids] }, merchantId },
+      orderBy: { id: 'desc' },
+      include: WITH_ATTEMPTS,
+    });
+  }
+}
+
+function requestOf(row: DeliveryRow, event: EventRow): DeliveryRequest {
+  const { id, body } = eventMessage(event);
+  const sentAt = row.attempts.at(-1)?.at;
+  return {
+    method: 'POST',
+    url: row.url,
+    sent_headers: {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      ...(sentAt && { 'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)) }),
+      'webhook-signature': 'v1,…',
+    },
+    body: body.slice(0, SHOWN_BODY),
+    body_truncated: body.length > SHOWN_BODY,
+  };
 }
 
 function deliveryView(row: DeliveryRow): DeliveryView {
@@ -80,6 +148,7 @@ function deliveryView(row: DeliveryRow): DeliveryView {
     url: row.url,
     state: row.state,
     attempt_count: row.attemptCount,
+    last_http_status: row.lastHttpStatus,
     due_at: row.state === 'pending' ? row.dueAt.toISOString() : null,
     created_at: row.createdAt.toISOString(),
     finished_at: row.finishedAt?.toISOString() ?? null,

@@ -2,11 +2,13 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } fr
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { Scopes, StepUp } from '../../http/scopes.js';
+import { RecoverDeliveries } from './recover-deliveries.js';
 import { ReplayEvents } from './replay-events.js';
 import {
   CallbacksQuery,
   DeliveriesQuery,
+  RecoverBody,
   ReplayBody,
   RotateSecretBody,
   WebhookBody,
@@ -19,7 +21,7 @@ import {
   type NewWebhookView,
   type WebhookView,
 } from './webhook-endpoints.js';
-import { WebhookHistory, type DeliveryView } from './webhook-history.js';
+import { WebhookHistory, type DeliveryView, type DeliveryWithRequest } from './webhook-history.js';
 
 @Controller('v1/webhooks')
 @Scopes('webhooks:admin')
@@ -28,9 +30,11 @@ export class WebhooksController {
     private readonly webhooks: WebhookEndpoints,
     private readonly history: WebhookHistory,
     private readonly replays: ReplayEvents,
+    private readonly recovery: RecoverDeliveries,
   ) {}
 
   @Get()
+  @Scopes('webhooks:read')
   list(@CurrentCaller() { merchantId }: Caller, @Query() query: PageQuery): Promise<Page<WebhookView>> {
     return this.webhooks.list(merchantId, query);
   }
@@ -42,17 +46,20 @@ export class WebhooksController {
   }
 
   @Get('callbacks')
+  @Scopes('webhooks:read')
   callbacks(@CurrentCaller() { merchantId }: Caller, @Query() query: CallbacksQuery): Promise<Page<DeliveryView>> {
     return this.history.callbacks(merchantId, query);
   }
 
   @Post('callbacks/rotate-secret')
+  @StepUp()
   @HttpCode(200)
   rotateCallbackSecret(@CurrentCaller() caller: Caller, @Body() body: RotateSecretBody): Promise<NewSecretView> {
     return this.webhooks.rotateCallbackSecret(caller, body);
   }
 
   @Get(':id')
+  @Scopes('webhooks:read')
   get(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<WebhookView> {
     return this.webhooks.get(merchantId, ownId('whk', id, 'webhook'));
   }
@@ -73,6 +80,7 @@ export class WebhooksController {
   }
 
   @Post(':id/rotate-secret')
+  @StepUp()
   @HttpCode(200)
   rotateSecret(
     @CurrentCaller() caller: Caller,
@@ -98,12 +106,36 @@ export class WebhooksController {
     return this.replays.replay(caller, ownId('whk', id, 'webhook'), body);
   }
 
+  /** Sends again what was given up in that time and has not been delivered since; what a receiver has stays as it is. */
+  @Post(':id/recover')
+  @HttpCode(202)
+  recover(
+    @CurrentCaller() caller: Caller,
+    @Param('id') id: string,
+    @Body() body: RecoverBody,
+  ): Promise<{ deliveries: number }> {
+    return this.recovery.execute(caller, ownId('whk', id, 'webhook'), body);
+  }
+
+  /** Newest first. With a filter a page may hold fewer than `limit` although more follow: go by `next_cursor`. */
   @Get(':id/deliveries')
+  @Scopes('webhooks:read')
   deliveries(
     @CurrentCaller() { merchantId }: Caller,
     @Param('id') id: string,
     @Query() query: DeliveriesQuery,
   ): Promise<Page<DeliveryView>> {
     return this.history.deliveries(merchantId, ownId('whk', id, 'webhook'), query);
+  }
+
+  @Get(':id/deliveries/:deliveryId')
+  @Scopes('webhooks:read')
+  delivery(
+    @CurrentCaller() { merchantId }: Caller,
+    @Param('id') id: string,
+    @Param('deliveryId') deliveryId: string,
+  ): Promise<DeliveryWithRequest> {
+    const webhookId = ownId('whk', id, 'webhook');
+    return this.history.delivery(merchantId, webhookId, ownId('dlv', deliveryId, 'delivery'));
   }
 }

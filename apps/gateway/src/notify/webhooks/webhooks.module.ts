@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { GuardedFetch, OutgoingGuard } from '#outgoing';
 import { AuditModule } from '../../audit/audit.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { MessagesModule } from '../messages/messages.module.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN, WEBHOOK_GUARD } from '../../tokens.js';
 import { ClearDeliveries } from './clear-deliveries.js';
@@ -9,6 +10,7 @@ import { DeliveryLoop } from './delivery-loop.js';
 import { DeliveryRepository } from './delivery.repository.js';
 import { DisableEndpoint } from './disable-endpoint.js';
 import { PlanDeliveries } from './plan-deliveries.js';
+import { RecoverDeliveries } from './recover-deliveries.js';
 import { ReplayEvents } from './replay-events.js';
 import { RequestPlaces } from './request-places.js';
 import { SendDeliveries } from './send-deliveries.js';
@@ -19,13 +21,14 @@ import { WebhooksController } from './webhooks.controller.js';
 
 /** Notifies other systems of events: endpoints, deliveries, callbacks (docs/webhooks.md). */
 @Module({
-  imports: [AuditModule, EventsModule],
+  imports: [AuditModule, EventsModule, MessagesModule],
   controllers: [WebhooksController],
   providers: [
     WebhookSecrets,
     WebhookEndpoints,
     WebhookHistory,
     ReplayEvents,
+    RecoverDeliveries,
     DisableEndpoint,
     PlanDeliveries,
     DeliveryRepository,

@@ -4,7 +4,7 @@ import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { IsName } from '../../http/body-rules.js';
 import { ownId } from '../../http/own-id.js';
 import type { Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { FourEyes, Scopes, StepUp } from '../../http/scopes.js';
 import { ProviderAccounts, type AccountView } from './provider-accounts.js';
 
 class AccountChangeBody {
@@ -38,21 +38,27 @@ export class ProviderAccountsController {
   constructor(private readonly accounts: ProviderAccounts) {}
 
   @Post()
+  @StepUp()
+  @FourEyes('provider_account')
   create(@CurrentCaller() caller: Caller, @Body() { provider, ...input }: NewAccountBody): Promise<AccountView> {
     return this.accounts.create(caller, provider, input);
   }
 
   @Get()
+  @Scopes('clients:read')
   async list(@CurrentCaller() { merchantId }: Caller): Promise<Page<AccountView>> {
     return { data: await this.accounts.list(merchantId), next_cursor: null };
   }
 
   @Get(':id')
+  @Scopes('clients:read')
   read(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<AccountView> {
     return this.accounts.find(merchantId, ownId('pac', id, 'provider account'));
   }
 
   @Patch(':id')
+  @StepUp()
+  @FourEyes('provider_account')
   update(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -62,6 +68,8 @@ export class ProviderAccountsController {
   }
 
   @Delete(':id')
+  @StepUp()
+  @FourEyes('provider_account')
   @HttpCode(204)
   disable(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.accounts.disable(caller, ownId('pac', id, 'provider account'));

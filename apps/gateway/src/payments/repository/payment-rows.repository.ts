@@ -3,7 +3,6 @@ import { Prisma, SalesDatabase } from '#database';
 import { insertEvents, insertUnpaid, type NewReceipt } from '#ledger';
 import type { PaymentFlow, PaymentState } from '#payments';
 import { newId } from '#runtime';
-import type { PageRequest } from '../../http/paging.js';
 import type { PaymentRow } from '../payment-view.js';
 
 export interface NewPayment {
@@ -21,7 +20,8 @@ export interface NewPayment {
   fiscalMode: 'gateway' | 'provider';
 }
 
-const COLUMNS = Prisma.sql`
+/** Of `payments`, as {@link PaymentRow} has them. */
+export const PAYMENT_COLUMNS = Prisma.sql`
   id, receipt_id, account_id, provider, flow, state, amount_tiyin, refunded_tiyin, next_action, reason, waits_for_capture,
   fiscal_mode, provider_ref, evidence, expires_at, hold_until, delivered_at, state_since, created_at,
   (SELECT coalesce(jsonb_agg(jsonb_build_object('receipt_id', f.receipt_id, 'amount', f.amount_tiyin, 'status',
@@ -69,13 +69,13 @@ export class PaymentRows {
 
   async find(merchantId: string, id: string): Promise<PaymentRow | null> {
     const rows = await this.prisma.queryHot<PaymentRow>(Prisma.sql`
-      SELECT ${COLUMNS} FROM payments WHERE id = ${id} AND merchant_id = ${merchantId}`);
+      SELECT ${PAYMENT_COLUMNS} FROM payments WHERE id = ${id} AND merchant_id = ${merchantId}`);
     return rows[0] ?? null;
   }
 
   async findOfReceipt(merchantId: string, receiptId: string): Promise<PaymentRow | null> {
     const rows = await this.prisma.$queryRaw<PaymentRow[]>`
-      SELECT ${COLUMNS} FROM payments WHERE receipt_id = ${receiptId} AND merchant_id = ${merchantId}`;
+      SELECT ${PAYMENT_COLUMNS} FROM payments WHERE receipt_id = ${receiptId} AND merchant_id = ${merchantId}`;
     return rows[0] ?? null;
   }
 
@@ -85,11 +85,5 @@ export class PaymentRows {
       SELECT FROM payments p JOIN receipts r ON r.id = p.receipt_id
        WHERE p.id = ${id} AND r.status IN ('accepted', 'sending')`;
     return rows.length > 0;
-  }
-
-  list(merchantId: string, { limit, afterId }: PageRequest): Promise<PaymentRow[]> {
-    return this.prisma.$queryRaw<PaymentRow[]>`
-      SELECT ${COLUMNS} FROM payments WHERE merchant_id = ${merchantId} AND id > ${afterId ?? ''}
-       ORDER BY id LIMIT ${limit + 1}::int4`;
   }
 }

@@ -3,6 +3,7 @@ import { CLASSIFIER_USAGE } from './classifier-commands.js';
 import { readArguments, refuseForeignOptions } from './read-arguments.js';
 import { RESTORE_USAGE } from './restore-commands.js';
 import { UsageError } from './usage-error.js';
+import { USERS_USAGE } from './user-commands.js';
 
 export const USAGE = `Usage:
   merchant create --code CODE --name NAME --tin NINE_DIGITS
@@ -19,11 +20,12 @@ export const USAGE = `Usage:
   client enable ID
   terminal show TERMINAL
   terminal give TERMINAL --merchant CODE_OR_ID --reason TEXT
+${USERS_USAGE}
 ${CATALOG_USAGE}
 ${CLASSIFIER_USAGE}
 ${RESTORE_USAGE}
 
-Answers are JSON. A client's secret is shown once.`;
+Answers are JSON. A client's secret and an invitation's link are shown once. --as NAME says who is acting; else the command asks.`;
 
 const OPTIONS = {
   code: { type: 'string' },

@@ -3,12 +3,12 @@ import { extname } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
-import { newId } from '#runtime';
 import { ExportProducts, rejectedFile } from '../../goods/catalog/files/export-products.js';
 import { ImportProducts, type ImportCounts } from '../../goods/catalog/files/import-products.js';
 import { FILE_FORMATS, type FileFormat } from '../../goods/catalog/files/product-table.js';
 import { Merchants } from '../../fleet/merchants/merchants.js';
 import { UnreadableFile } from '../../goods/sheets/sheet-row.js';
+import type { Program } from './actor.js';
 import { ProgressLine } from './progress-line.js';
 import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
@@ -46,7 +46,7 @@ export class CatalogCommands {
   }
 
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[]): Promise<unknown> {
+  async run(args: readonly string[], program: Program): Promise<unknown> {
     const { values, positionals } = readArguments(args, OPTIONS, CATALOG_USAGE);
     const [noun = '', verb = '', ...targets] = positionals;
     const known = COMMANDS[`${noun} ${verb}`];
@@ -54,19 +54,19 @@ export class CatalogCommands {
     refuseForeignOptions(`${noun} ${verb}`, { values, known, usage: CATALOG_USAGE });
     try {
       if (targets.length > 0) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
-      return verb === 'import' ? await this.import(values) : await this.export(values);
+      return verb === 'import' ? await this.import(values, program) : await this.export(values);
     } catch (error) {
       if (error instanceof UnreadableFile) throw new UsageError(error.message);
       throw error;
     }
   }
 
-  private async import(given: Given): Promise<ImportCounts & { rejected_file: string | null }> {
+  private async import(given: Given, program: Program): Promise<ImportCounts & { rejected_file: string | null }> {
     const { file, format, merchantId } = await this.target(given);
     await mustExist(file);
     const line = new ProgressLine(process.stderr, format === 'xlsx' ? null : await countLines(file));
     const rejected = rejectsTo(given.rejected ?? null, format);
-    const caller = { merchantId, actor: 'cli', address: null, requestId: newId('cmd') };
+    const caller = { ...program, merchantId };
     const mode = given.full === true ? 'full' : 'upsert';
     try {
       const counts = await this.imports.execute(

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { newId } from '#runtime';
 import type { ImportKind } from '../../goods/classifier/import-runs.js';
-import { GoBack, type BackOutcome, type Operator } from '../../goods/classifier/go-back.js';
+import { GoBack, type BackOutcome } from '../../goods/classifier/go-back.js';
 import { LoadClassifier, type LoadOutcome } from '../../goods/classifier/load-classifier.js';
 import { classifierStatus } from '../../goods/classifier/versions-kept.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
+import type { Program } from './actor.js';
 import { ProgressLine } from './progress-line.js';
 import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
@@ -51,7 +51,7 @@ export class ClassifierCommands {
   }
 
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[]): Promise<unknown> {
+  async run(args: readonly string[], program: Program): Promise<unknown> {
     const { values, positionals } = readArguments(args, OPTIONS, CLASSIFIER_USAGE);
     const [, verb = '', ...targets] = positionals;
     const known = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
@@ -63,9 +63,9 @@ export class ClassifierCommands {
       case 'versions':
         return classifierStatus(this.prisma);
       case 'back':
-        return this.goBack(values);
+        return this.goBack(values, program);
       default:
-        return { resumed: await this.back.resume(operator(), reasonOf(values)) };
+        return { resumed: await this.back.resume(program, reasonOf(values)) };
     }
   }
 
@@ -95,11 +95,11 @@ export class ClassifierCommands {
     }
   }
 
-  private async goBack(given: Given): Promise<BackOutcome> {
+  private async goBack(given: Given, program: Program): Promise<BackOutcome> {
     const { to } = given;
     if (to !== undefined && !/^[1-9]\d{0,8}$/.test(to)) throw new UsageError('--to must be the number of a version');
     const reason = reasonOf(given);
-    const outcome = await this.back.execute(operator(), { to: to === undefined ? null : Number(to), reason });
+    const outcome = await this.back.execute(program, { to: to === undefined ? null : Number(to), reason });
     if (outcome.kind === 'busy') throw new UsageError(BUSY);
     if (outcome.kind === 'refused') {
       const hint = to === undefined ? ' Name the version with --to if that is what you want.' : '';
@@ -107,10 +107,6 @@ export class ClassifierCommands {
     }
     return outcome;
   }
-}
-
-function operator(): Operator {
-  return { actor: 'cli', address: null, requestId: newId('cmd') };
 }
 
 function reasonOf({ reason }: Given): string {

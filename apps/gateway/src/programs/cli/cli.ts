@@ -1,35 +1,30 @@
-import { Injectable } from '@nestjs/common';
-import { newId } from '#runtime';
-import type { Caller } from '../../audit/caller.js';
+import { Inject, Injectable } from '@nestjs/common';
 import { MerchantPatch } from '../../fleet/merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js';
+import { CLI_ACTOR, programOf } from './actor.js';
 import { readCommand, USAGE, WITH_TARGET, type Given } from './arguments.js';
-import { CatalogCommands } from './catalog-commands.js';
 import { checked } from './checked.js';
-import { ClassifierCommands } from './classifier-commands.js';
 import { ClientCommands } from './client-commands.js';
+import { CommandFamilies } from './command-families.js';
 import { NewMerchantInput } from './new-merchant-input.js';
-import { RestoreCommands } from './restore-commands.js';
 import { TerminalCommands } from './terminal-commands.js';
 import { UsageError } from './usage-error.js';
 
-/** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli`. */
+/** What an operator does on the machine itself: a first merchant, a first client. On the trail as `cli:` and who is acting. */
 @Injectable()
 export class Cli {
   constructor(
     private readonly merchants: Merchants,
     private readonly clients: ClientCommands,
-    private readonly catalog: CatalogCommands,
-    private readonly classifier: ClassifierCommands,
     private readonly terminals: TerminalCommands,
-    private readonly restore: RestoreCommands,
+    private readonly families: CommandFamilies,
+    @Inject(CLI_ACTOR) private readonly actor: string,
   ) {}
 
   /** @returns what is printed @throws UsageError, Problem */
   async run(args: readonly string[]): Promise<unknown> {
-    if (CatalogCommands.knows(args)) return this.catalog.run(args);
-    if (ClassifierCommands.knows(args)) return this.classifier.run(args);
-    if (RestoreCommands.knows(args)) return this.restore.run(args);
+    const family = this.families.of(args);
+    if (family) return family.run(args, programOf(this.actor));
     const { command, values, positionals } = readCommand(args);
     const [, verb = '', ...targets] = positionals;
     if (targets.length !== (WITH_TARGET.has(command) ? 1 : 0)) throw new UsageError(USAGE);
@@ -42,26 +37,29 @@ export class Cli {
       case 'merchant set':
         return this.setMerchant(target, values);
       case 'client create':
-        return this.clients.create(await this.merchantOf(values), values, callerOf());
+        return this.clients.create(await this.merchantOf(values), values, programOf(this.actor));
       case 'client list':
         return this.clients.list(await this.merchantOf(values));
       case 'terminal show':
         return this.terminals.show(target);
       case 'terminal give':
-        return this.terminals.give(target, await this.merchantOf(values), { given: values, program: callerOf() });
+        return this.terminals.give(target, await this.merchantOf(values), {
+          given: values,
+          program: programOf(this.actor),
+        });
       default:
-        return this.clients.run(verb, target, values, callerOf());
+        return this.clients.run(verb, target, values, programOf(this.actor));
     }
   }
 
   private createMerchant({ code, name, tin }: Given): Promise<MerchantView> {
     const merchant = checked(NewMerchantInput, { code, name, tin });
-    return this.merchants.create(callerOf(), { ...merchant });
+    return this.merchants.create(programOf(this.actor), { ...merchant });
   }
 
   private async setMerchant(target: string, given: Given): Promise<MerchantView> {
     const { id } = await this.merchantNamed(target);
-    return this.merchants.change({ ...callerOf(), merchantId: id }, checked(MerchantPatch, patchOf(given)));
+    return this.merchants.change({ ...programOf(this.actor), merchantId: id }, checked(MerchantPatch, patchOf(given)));
   }
 
   private merchantOf({ merchant }: Given): Promise<MerchantView> {
@@ -74,10 +72,6 @@ export class Cli {
     if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
     return merchant;
   }
-}
-
-function callerOf(): Omit<Caller, 'merchantId'> {
-  return { actor: 'cli', address: null, requestId: newId('cmd') };
 }
 
 function patchOf(given: Given): Record<string, unknown> {

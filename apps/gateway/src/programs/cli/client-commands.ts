@@ -8,7 +8,7 @@ import { Clients } from '../../access/clients/clients.js';
 import { CreateClient } from '../../access/clients/create-client.js';
 import { RotateSecret } from '../../access/clients/rotate-secret.js';
 import { SwitchClient } from '../../access/clients/switch-client.js';
-import { SCOPES } from '../../http/scopes.js';
+import { MERCHANT_SCOPES, SCOPES } from '../../http/scopes.js';
 import type { MerchantView } from '../../fleet/merchants/merchants.js';
 import { AUTH_METHODS } from '../../access/oauth/auth-methods.js';
 import type { Given } from './arguments.js';
@@ -101,7 +101,7 @@ function readMethods(text: string): string[] {
 }
 
 function readScopes(text: string | undefined): string[] {
-  if (text === undefined || text === 'all') return [...SCOPES];
+  if (text === undefined || text === 'all') return [...MERCHANT_SCOPES];
   return text.split(',').map((name) => {
     const scope = SCOPES.find((known) => known === name.trim());
     if (scope === undefined) throw new UsageError(`--scopes: ${JSON.stringify(name)} is none of ${SCOPES.join(', ')}`);

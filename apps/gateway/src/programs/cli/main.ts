@@ -4,6 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { Problem } from '#problems';
 import { createLogger, NestLogger, runProgram } from '#runtime';
 import { loadSettings } from '../../settings.js';
+import { actorOf, askForActor, withoutActor } from './actor.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';
 import { UsageError } from './usage-error.js';
@@ -18,12 +19,19 @@ runProgram(async () => {
   const settings = loadSettings();
   // Standard output is the answer's alone: what goes wrong is reported by the exit code and on standard error.
   const logger = createLogger('cli', settings.LOG_LEVEL, { write: (line) => void process.stderr.write(line) });
-  const app = await NestFactory.createApplicationContext(CliModule.create(settings, logger), {
+  const { name, rest } = withoutActor(process.argv.slice(2));
+  const actor = name === null ? await actorFor(rest) : actorOf(name);
+  if (actor === null) {
+    process.stderr.write('--as must be a name or an e-mail address\n');
+    process.exitCode = EXIT_REFUSED;
+    return;
+  }
+  const app = await NestFactory.createApplicationContext(CliModule.create(settings, logger, actor), {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
   try {
-    const answer = await app.get(Cli).run(process.argv.slice(2));
+    const answer = await app.get(Cli).run(rest);
     process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
   } catch (error) {
     const sentence = sentenceOf(error);
@@ -34,6 +42,12 @@ runProgram(async () => {
     await app.close();
   }
 });
+
+/** What only reads leaves nothing on the trail. */
+async function actorFor(args: readonly string[]): Promise<string> {
+  const isReading = args.length < 2 || ['list', 'show', 'export'].includes(args[1] ?? '');
+  return isReading ? 'cli' : askForActor({ input: process.stdin, output: process.stderr });
+}
 
 function sentenceOf(error: unknown): string | null {
   if (error instanceof UsageError) return error.message;

@@ -4,7 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
 import { RESTORED } from '#database';
 import { Problem } from '#problems';
-import { newId } from '#runtime';
 import { Merchants } from '../../fleet/merchants/merchants.js';
 import { AdoptDevice } from '../../operator/adopt-device.js';
 import { readDecision } from '../../operator/decision.js';
@@ -78,7 +77,7 @@ export class RestoreCommands {
   }
 
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[]): Promise<unknown> {
+  async run(args: readonly string[], program: Program): Promise<unknown> {
     const { values, positionals } = readArguments(args, OPTIONS, RESTORE_USAGE);
     const [, verb = '', ...targets] = positionals;
     const known = COMMANDS[verb];
@@ -86,21 +85,21 @@ export class RestoreCommands {
     refuseForeignOptions(`restore ${verb}`, { values, known, usage: RESTORE_USAGE });
     switch (verb) {
       case 'begin':
-        return { ...(await this.lanes.begin(program(), reasonOf(values))), ...(await this.lanes.status()) };
+        return { ...(await this.lanes.begin(program, reasonOf(values))), ...(await this.lanes.status()) };
       case 'status':
         return this.lanes.status();
       case 'list':
         return this.list(values);
       case 'resolve':
-        return this.resolve(values);
+        return this.resolve(values, program);
       case 'adopt':
-        return this.adopt(values);
+        return this.adopt(values, program);
       case 'nothing-lost': {
         const grounds = { reason: reasonOf(values), evidence: await evidenceOf(values.evidence) };
-        return { data: await this.nothingLost.execute(program(), grounds) };
+        return { data: await this.nothingLost.execute(program, grounds) };
       }
       default:
-        return { released: await this.lanes.end(program(), reasonOf(values)), ...(await this.lanes.status()) };
+        return { released: await this.lanes.end(program, reasonOf(values)), ...(await this.lanes.status()) };
     }
   }
 
@@ -124,7 +123,7 @@ export class RestoreCommands {
   }
 
   /** Each decision is a transaction of its own: one that is refused stops no other. */
-  private async resolve(given: Given): Promise<BulkAnswer> {
+  private async resolve(given: Given, program: Program): Promise<BulkAnswer> {
     const { file } = given;
     if (file === undefined) throw new UsageError('--file is missing: the decisions');
     const [reason, evidence] = [reasonOf(given), await evidenceOf(given.evidence)];
@@ -136,17 +135,17 @@ export class RestoreCommands {
         throw Problem.fromErrors([
           { pointer: '/decision', code: 'invalid_value', detail: 'A duplicate is decided on its own: by the API.' },
         ]);
-      await this.resolveAttempt.execute({ caller: { ...program(), merchantId }, attemptId, decision, evidence });
+      await this.resolveAttempt.execute({ caller: { ...program, merchantId }, attemptId, decision, evidence });
     });
   }
 
-  private async adopt(given: Given): Promise<BulkAnswer> {
+  private async adopt(given: Given, program: Program): Promise<BulkAnswer> {
     const [reason, evidence] = [reasonOf(given), await evidenceOf(given.evidence)];
     const devices = await this.devicesOf(given);
     return inBulk(devices, async ({ id: deviceId }) => {
       const merchantId = await this.held.merchantOfDevice(deviceId);
       if (merchantId === null) throw new Problem('not_found', 'There is no device with this id.');
-      await this.adoptDevice.execute({ caller: { ...program(), merchantId }, deviceId, reason, evidence });
+      await this.adoptDevice.execute({ caller: { ...program, merchantId }, deviceId, reason, evidence });
     });
   }
 
@@ -186,10 +185,6 @@ async function inBulk<T extends { id: string; line?: number }>(
     }
   }
   return answer;
-}
-
-function program(): Program {
-  return { actor: 'cli', address: null, requestId: newId('cmd') };
 }
 
 function reasonOf({ reason = '' }: Given): string {

@@ -10,7 +10,9 @@ import { checkProduct } from '../../goods/catalog/check-product.js';
 import { CLASSIFIER_SCOPE, wordKey, wordsOf } from '../../goods/catalog/words.js';
 import { writeProducts } from '../../goods/catalog/write-products.js';
 import { hashClientSecret, newClientSecret } from '../../access/oauth/client-secret.js';
-import { SCOPES } from '../../http/scopes.js';
+import { consoleAddress } from '../../access/people/console-address.js';
+import { hashInvitationToken, newInvitationToken } from '../../access/people/invitations/invitation-token.js';
+import { MERCHANT_SCOPES } from '../../http/scopes.js';
 import { storeProviderAccounts, simulatorUrl } from './demo-providers.js';
 import { loadDemoSettings, type DemoSettings } from './settings.js';
 
@@ -31,6 +33,8 @@ interface DemoFacts {
   register_api_key: string;
   ofd_url: string;
   payments_sim_url: string;
+  /** Opens once, and makes the first administrator; null: there are users already. */
+  invitation_url: string | null;
   /** The demo merchant's inbound account at Payme. */
   payme: { url: string; key: string; account_field: string };
 }
@@ -73,6 +77,7 @@ async function seed(settings: DemoSettings): Promise<DemoFacts> {
       register_api_key: settings.REGISTER_API_KEY,
       ofd_url: `http://127.0.0.1:${settings.OFD_PORT}`,
       payments_sim_url: simulatorUrl(settings),
+      invitation_url: await inviteFirst(prisma, settings, place.merchantId),
       payme,
     };
   } finally {
@@ -191,13 +196,31 @@ async function storeClient(
   const id = known?.id ?? newId('cli');
   const secret = newClientSecret();
   const secretHash = new Uint8Array(hashClientSecret(secret, settings.SECRETS_KEY));
-  const scopes = [...SCOPES];
+  const scopes = [...MERCHANT_SCOPES];
   await prisma.oauthClient.upsert({
     where: { id },
     update: { secretHash, scopes },
     create: { id, merchantId, name: 'demo', secretHash, scopes },
   });
   return { client_id: id, client_secret: secret };
+}
+
+/** While there is no user each start makes a new link, and the one before opens nothing any more. */
+async function inviteFirst(prisma: PrismaService, settings: DemoSettings, merchantId: string): Promise<string | null> {
+  if ((await prisma.user.count()) > 0) return null;
+  const token = newInvitationToken();
+  const hash = hashInvitationToken(token);
+  if (!hash) throw new Error('a new token does not look like one');
+  const open = { invitedBy: 'start', usedAt: null, revokedAt: null };
+  await prisma.invitation.updateMany({ where: open, data: { revokedAt: new Date() } });
+  await prisma.invitation.create({
+    data: {
+      ...{ id: newId('inv'), tokenHash: new Uint8Array(hash), email: 'admin@demo.local', merchantId },
+      ...{ roles: ['owner', 'platform_administrator'], invitedBy: 'start' },
+      expiresAt: new Date(Date.now() + settings.INVITATION_HOURS * 3_600_000),
+    },
+  });
+  return `${consoleAddress(settings).url}/invitation#${token}`;
 }
 
 function readFacts(settings: DemoSettings): Partial<DemoFacts> | null {

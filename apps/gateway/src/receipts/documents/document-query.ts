@@ -5,7 +5,7 @@ import { Problem } from '#problems';
 import { RECEIPT_LANGUAGES, type ReceiptLanguage } from '#paper';
 import { PAPER_COLUMNS, type PaperColumns } from './paper.js';
 
-export const DOCUMENT_FORMATS = ['html', 'pdf', 'png', 'text'] as const;
+export const DOCUMENT_FORMATS = ['html', 'pdf', 'png', 'text', 'escpos'] as const;
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
 export const MEDIA_TYPES: Readonly<Record<DocumentFormat, string>> = {
@@ -13,6 +13,7 @@ export const MEDIA_TYPES: Readonly<Record<DocumentFormat, string>> = {
   pdf: 'application/pdf',
   png: 'image/png',
   text: 'text/plain; charset=utf-8',
+  escpos: 'application/octet-stream',
 };
 
 const COLUMNS = PAPER_COLUMNS.map(String);
@@ -28,7 +29,7 @@ export class DocumentQuery {
   @IsIn(RECEIPT_LANGUAGES)
   lang?: ReceiptLanguage;
 
-  /** Characters of a line of the PDF, picture or text: 32 for paper of 58 mm, 42 or 48 (default) for 80 mm. */
+  /** Characters of a line of the PDF, picture, text or bytes for a printer: 32 for paper of 58 mm, 42 or 48 (default) for 80 mm. */
   @IsOptional()
   @IsIn(COLUMNS)
   columns?: '32' | '42' | '48';
@@ -50,7 +51,10 @@ export interface WishHeaders {
 export function documentWish(query: DocumentQuery, headers: WishHeaders): DocumentWish {
   const format = query.format ?? acceptedFormat(headers.accept);
   if (format === null) {
-    throw new Problem('not_acceptable', 'A receipt is there as text/html, application/pdf, image/png and text/plain.');
+    throw new Problem(
+      'not_acceptable',
+      'A receipt is there as text/html, application/pdf, image/png, text/plain and, for printers, application/octet-stream.',
+    );
   }
   return {
     format,

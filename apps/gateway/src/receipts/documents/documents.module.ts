@@ -11,5 +11,6 @@ import { ReceiptPress } from './receipt-press.js';
   imports: [AcceptModule],
   controllers: [ReceiptPageController, ReceiptDocumentController],
   providers: [ReadShownReceipt, ReceiptPress, PrintReceipt],
+  exports: [ReadShownReceipt, PrintReceipt],
 })
 export class DocumentsModule {}

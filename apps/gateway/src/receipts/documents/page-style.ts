@@ -9,6 +9,7 @@ body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.45 system-ui
 main{max-width:480px;margin:0 auto;padding:16px 12px 32px}
 .paper{background:#fff;border-radius:14px;padding:22px 20px;box-shadow:0 1px 2px rgba(20,32,43,.08),0 8px 28px rgba(20,32,43,.10)}
 h1{margin:0;color:var(--ink);font-size:20px;line-height:1.25;text-align:center}
+.logo{display:block;max-width:60%;max-height:96px;width:auto;height:auto;margin:0 auto 12px}
 .seller{text-align:center;color:var(--soft);font-size:14px}
 .seller p{margin:3px 0 0}
 .kind{margin:16px 0 0;text-align:center;font-size:15px;color:var(--soft)}
@@ -50,6 +51,10 @@ a{color:var(--main)}
 .take{margin:16px 0 0;display:flex;flex-wrap:wrap;gap:8px;align-items:center;justify-content:center;font-size:14px;color:var(--soft)}
 .take span{width:100%;text-align:center}
 .take a{padding:9px 18px;border:1px solid var(--line);border-radius:99px;background:#fff;color:var(--ink);text-decoration:none;font-weight:600}
+.take form{display:flex;flex-wrap:wrap;gap:8px;width:100%;justify-content:center}
+.take input{font:inherit;flex:1 1 160px;min-width:0;max-width:260px;padding:9px 14px;border:1px solid var(--line);border-radius:99px;background:#fff;color:var(--ink)}
+.take button{font:inherit;font-weight:600;padding:9px 18px;border:0;border-radius:99px;background:var(--main);color:#fff;cursor:pointer}
+.take .plain{background:none;color:var(--soft);font-weight:400;text-decoration:underline}
 .languages{display:flex;justify-content:center;margin:14px 0 0;font-size:14px}
 .languages a{padding:9px 11px;color:var(--soft);text-decoration:none}
 .languages a[aria-current]{color:var(--main);font-weight:700}
@@ -77,12 +82,12 @@ hr{border-color:#000;margin:8px 0}
 }
 `;
 
-/** Nothing but this style: no script, no picture, no other host, in no frame. */
+/** Nothing but this style and forms to this host: no script, no picture, no other host, in no frame. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(PAGE_STYLE).digest('base64')}'`,
   'img-src data:',
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ');

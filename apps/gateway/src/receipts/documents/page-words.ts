@@ -39,6 +39,13 @@ export interface PageWords {
   picture: string;
   text: string;
   missing: StatusWords;
+  send: string;
+  sendButton: string;
+  emailAddress: string;
+  inTelegram: string;
+  share: string;
+  printed: string;
+  stopMessages: string;
 }
 
 const EN: PageWords = {
@@ -88,6 +95,8 @@ const EN: PageWords = {
     title: 'There is no such receipt',
     detail: 'The address may be incomplete. Please open it once more from the QR code or from the seller’s message.',
   },
+  ...{ send: 'Send to me', sendButton: 'Send', emailAddress: 'E-mail', inTelegram: 'Receive in Telegram' },
+  ...{ share: 'Share', printed: 'Print', stopMessages: 'Do not send me receipts of this seller' },
 };
 
 const RU: PageWords = {
@@ -128,6 +137,8 @@ const RU: PageWords = {
     title: 'Такого чека нет',
     detail: 'Возможно, адрес неполный. Откройте его ещё раз по QR-коду или из сообщения продавца.',
   },
+  ...{ send: 'Отправить мне', sendButton: 'Отправить', emailAddress: 'Эл. почта', inTelegram: 'Получить в Telegram' },
+  ...{ share: 'Поделиться', printed: 'Печать', stopMessages: 'Не присылать мне чеки этого продавца' },
 };
 
 const UZ: PageWords = {
@@ -171,6 +182,8 @@ const UZ: PageWords = {
     title: 'Bunday chek yo‘q',
     detail: 'Manzil to‘liq bo‘lmasligi mumkin. Uni QR-kod yoki sotuvchi xabari orqali qayta oching.',
   },
+  ...{ send: 'Menga yuborish', sendButton: 'Yuborish', emailAddress: 'E-pochta', inTelegram: 'Telegram orqali olish' },
+  ...{ share: 'Ulashish', printed: 'Chop etish', stopMessages: 'Menga bu sotuvchining cheklari yuborilmasin' },
 };
 
 export const PAGE_WORDS: Readonly<Record<ReceiptLanguage, PageWords>> = { ru: RU, uz: UZ, en: EN };

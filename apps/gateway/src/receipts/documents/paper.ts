@@ -8,6 +8,8 @@ export type PaperColumns = (typeof PAPER_COLUMNS)[number];
 export type PaperLine =
   | { kind: 'text'; text: string; isBold: boolean; /** Leads there where the paper can. */ href: string | null }
   | { kind: 'rule' }
+  /** PNG in base64, with its dots. */
+  | { kind: 'picture'; png: string; width: number; height: number }
   | { kind: 'qr'; link: string };
 
 /** Receipt paper as it is sold; the picture is as wide as the dots of a printer with 203 dpi. */

@@ -12,7 +12,8 @@ import PDFDocument from 'pdfkit';
 /** @typedef {{ kind: 'text', text: string, isBold: boolean, href: string | null }} TextLine */
 /** @typedef {{ kind: 'rule' }} Rule */
 /** @typedef {{ kind: 'qr', link: string, side: number, path: string }} QrDrawing */
-/** @typedef {TextLine | Rule | QrDrawing} Drawing */
+/** @typedef {{ kind: 'picture', png: string, width: number, height: number }} Picture */
+/** @typedef {TextLine | Rule | QrDrawing | Picture} Drawing */
 /** @typedef {{ widthMm: number, marginMm: number, pictureWidthPx: number }} PaperSize */
 /**
  * @typedef {object} PrintJob
@@ -44,9 +45,10 @@ const MAX_PAGE_POINTS = 14_000;
 /** What programs that show pictures can take. */
 const MAX_PICTURE_PX = 16_000;
 
-/** @param {Drawing} line @param {number} lineHeight @param {number} qrSide */
-function heightOf(line, lineHeight, qrSide) {
+/** @param {Drawing} line @param {number} lineHeight @param {number} qrSide @param {number} dot size of a dot of a picture */
+function heightOf(line, lineHeight, qrSide, dot = 1) {
   if (line.kind === 'qr') return qrSide + lineHeight / 2;
+  if (line.kind === 'picture') return line.height * dot + lineHeight / 2;
   return line.kind === 'rule' ? lineHeight * 0.7 : lineHeight;
 }
 
@@ -56,6 +58,8 @@ async function pdfOf({ language, title, createdAtMs, columns, size, lines }) {
   const inner = width - 2 * margin;
   const fontSize = inner / columns / ADVANCE;
   const [lineHeight, qrSide] = [fontSize * LINE_HEIGHT, inner * QR_SHARE];
+  const dotOf = (/** @type {Drawing} */ line) =>
+    line.kind === 'picture' ? inner / Math.max(size.pictureWidthPx, line.width) : 1;
   const created = new Date(createdAtMs);
   const document = new PDFDocument({
     ...{ autoFirstPage: false, margin: 0, lang: language, displayTitle: true },
@@ -67,7 +71,7 @@ async function pdfOf({ language, title, createdAtMs, columns, size, lines }) {
   /** @type {Promise<void>} */
   const ended = new Promise((done, fail) => document.once('end', done).once('error', fail));
   document.registerFont('regular', /** @type {Buffer} */ (REGULAR)).registerFont('bold', /** @type {Buffer} */ (BOLD));
-  for (const page of pagesOf(lines, (line) => heightOf(line, lineHeight, qrSide))) {
+  for (const page of pagesOf(lines, (line) => heightOf(line, lineHeight, qrSide, dotOf(line)))) {
     document.addPage({ size: [width, page.height + 2 * margin], margin: 0 });
     let y = margin;
     for (const line of page.lines) {
@@ -75,6 +79,9 @@ async function pdfOf({ language, title, createdAtMs, columns, size, lines }) {
         document
           .font(line.isBold ? 'bold' : 'regular', fontSize)
           .text(line.text, margin, y, { lineBreak: false, features: [], link: line.href });
+      } else if (line.kind === 'picture') {
+        const pictureWidth = line.width * dotOf(line);
+        document.image(Buffer.from(line.png, 'base64'), (width - pictureWidth) / 2, y, { width: pictureWidth });
       } else if (line.kind === 'rule') {
         const middle = y + heightOf(line, lineHeight, qrSide) / 2;
         document
@@ -96,7 +103,7 @@ async function pdfOf({ language, title, createdAtMs, columns, size, lines }) {
           .restore();
         document.link(x, y, qrSide, qrSide, line.link);
       }
-      y += heightOf(line, lineHeight, qrSide);
+      y += heightOf(line, lineHeight, qrSide, dotOf(line));
     }
   }
   document.end();
@@ -136,6 +143,11 @@ function pngOf({ columns, size, lines }) {
       const weight = line.isBold ? ' font-weight="700"' : '';
       body += `<text x="${margin}" y="${(y + fontSize * BASELINE).toFixed(2)}"${weight} xml:space="preserve">${escaped(line.text)}</text>`;
       y += lineHeight;
+    } else if (line.kind === 'picture') {
+      const share = Math.min(1, (width - 2 * margin) / line.width);
+      const [w, h] = [Math.round(line.width * share), Math.round(line.height * share)];
+      body += `<image x="${Math.round((width - w) / 2)}" y="${Math.round(y)}" width="${w}" height="${h}" href="data:image/png;base64,${line.png}"/>`;
+      y += h + lineHeight / 2;
     } else if (line.kind === 'rule') {
       y = Math.round(y + heightOf(line, lineHeight, 0));
       const middle = y - Math.round(heightOf(line, lineHeight, 0) / 2);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MEDIA_TYPES, type DocumentWish } from './document-query.js';
+import { escPos } from './escpos.js';
 import { PAGE_POLICY } from './page-style.js';
 import { receiptHtml } from './receipt-html.js';
 import { receiptLines, receiptText } from './receipt-lines.js';
@@ -12,9 +13,9 @@ export interface PrintedReceipt {
   body: string | Buffer;
 }
 
-const EXTENSIONS = { html: 'html', pdf: 'pdf', png: 'png', text: 'txt' } as const;
+const EXTENSIONS = { html: 'html', pdf: 'pdf', png: 'png', text: 'txt', escpos: 'bin' } as const;
 
-/** A receipt as a page, PDF, picture or text: the same rows, put down differently. */
+/** A receipt as a page, PDF, picture, text or bytes for a printer: the same rows, put down differently. */
 @Injectable()
 export class PrintReceipt {
   constructor(private readonly press: ReceiptPress) {}
@@ -41,6 +42,7 @@ export class PrintReceipt {
     if (format === 'html') return receiptHtml(receipt, rows, language);
     const lines = receiptLines(rows, columns);
     if (format === 'text') return receiptText(lines, columns);
+    if (format === 'escpos') return escPos(lines, columns);
     const title = `${rows.seller.name}: ${rows.title} ${receipt.registration?.receiptSeq ?? ''}`.trim();
     const createdAt = receipt.registration?.registeredAt ?? receipt.createdAt;
     return this.press.print({ merchantId: receipt.merchantId, format, language, title, createdAt, columns, lines });

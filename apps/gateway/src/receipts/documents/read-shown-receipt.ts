@@ -3,8 +3,16 @@ import { LEDGER_REFUND, Prisma, PrismaService, type DeviceBusiness, type DeviceR
 import type { ReceiptLine, ReceiptStatus, ReceiptType } from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { unitName } from '#paper';
+import { logoSize } from '../../fleet/merchants/logo.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import { packageKey, shownReceipt, type Around, type RelatedReceipt, type ShownReceipt } from './shown-receipt.js';
+import {
+  packageKey,
+  shownReceipt,
+  type Around,
+  type RelatedReceipt,
+  type ShownLogo,
+  type ShownReceipt,
+} from './shown-receipt.js';
 
 /** A sale can be refunded piece by piece; the first ones are linked, the sum counts all. */
 const MAX_RELATED = 20;
@@ -21,6 +29,11 @@ interface SellerRow {
   cashier: string | null;
   reading: DeviceReading | null;
   reading_at: Date | null;
+  channels: string[];
+  bot: string | null;
+  header: string | null;
+  footer: string | null;
+  logo: Uint8Array | null;
   now: Date;
 }
 
@@ -60,10 +73,18 @@ export class ReadShownReceipt {
     });
   }
 
-  private async around(row: OwnedRow): Promise<Pick<Around, 'seller' | 'cashier' | 'asOf' | 'observedShift'>> {
+  private async around(
+    row: OwnedRow,
+  ): Promise<Pick<Around, 'seller' | 'cashier' | 'asOf' | 'observedShift' | 'sendWays' | 'brand'>> {
     const [known] = await this.prisma.$queryRaw<SellerRow[]>`
-      SELECT m.name, m.tin, b.address AS branch_address, d.business, c.name AS cashier, d.reading, d.reading_at, now() AS now
+      SELECT m.name, m.tin, b.address AS branch_address, d.business, c.name AS cashier, d.reading, d.reading_at, now() AS now,
+             ARRAY(SELECT a.channel::text FROM message_accounts a
+                    WHERE a.merchant_id = m.id AND a.deleted_at IS NULL AND a.disabled_at IS NULL) AS channels,
+             (SELECT a.settings -> 'values' ->> 'bot' FROM message_accounts a
+               WHERE a.merchant_id = m.id AND a.channel = 'telegram' AND a.deleted_at IS NULL AND a.disabled_at IS NULL) AS bot,
+             mb.header, mb.footer, mb.logo
       FROM merchants m
+        LEFT JOIN merchant_brands mb ON mb.merchant_id = m.id
         LEFT JOIN branches b ON b.id = ${row.branch_id} AND b.merchant_id = m.id
         LEFT JOIN devices d ON d.id = ${row.device_id} AND d.merchant_id = m.id
         LEFT JOIN cashiers c ON c.id = ${row.cashier_id} AND c.merchant_id = m.id
@@ -80,6 +101,8 @@ export class ReadShownReceipt {
       },
       cashier: known.cashier,
       asOf: known.now,
+      brand: { header: known.header ?? '', footer: known.footer ?? '', logo: logoOf(known.logo) },
+      sendWays: { email: known.channels.includes('email'), sms: known.channels.includes('sms'), bot: known.bot },
       observedShift: row.shift_number === null ? await this.shiftOf(row, known) : null,
     };
   }
@@ -130,4 +153,9 @@ export class ReadShownReceipt {
       totalTiyin: Number(row.total_tiyin),
     }));
   }
+}
+
+/** The gateway wrote it itself: its size stands where PNG has it. */
+function logoOf(png: Uint8Array | null): ShownLogo | null {
+  return png && { png: Buffer.from(png), ...logoSize(png) };
 }

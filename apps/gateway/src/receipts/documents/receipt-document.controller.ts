@@ -15,10 +15,13 @@ export class ReceiptDocumentController {
     private readonly printer: PrintReceipt,
   ) {}
 
-  /** The receipt as its buyer may have it: page, PDF, picture or text, by `format` or the Accept header. */
+  /** The receipt as its buyer may have it: page, PDF, picture, text or bytes for a printer (`escpos`), by `format` or the Accept header. */
   @Get(':id/document')
   @Scopes('receipts:read')
-  @Answers({ statuses: [200], mediaTypes: ['text/html', 'application/pdf', 'image/png', 'text/plain'] })
+  @Answers({
+    statuses: [200],
+    mediaTypes: ['text/html', 'application/pdf', 'image/png', 'text/plain', 'application/octet-stream'],
+  })
   async document(
     @CurrentClient() client: AuthenticatedClient,
     @Param('id') id: string,

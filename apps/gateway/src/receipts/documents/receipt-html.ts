@@ -1,6 +1,7 @@
 import { markup, qrSvg, RECEIPT_LANGUAGES, trusted, type Markup, type ReceiptLanguage } from '#paper';
 import { PAGE_STYLE } from './page-style.js';
 import { PAGE_WORDS } from './page-words.js';
+import { sendSection, shareSection } from './receipt-send.js';
 import type { ItemRows, ReceiptRows, Row } from './receipt-rows.js';
 import type { ShownReceipt } from './shown-receipt.js';
 
@@ -11,16 +12,20 @@ const LONG_SUM = 18;
 export function receiptHtml(receipt: ShownReceipt, rows: ReceiptRows, language: ReceiptLanguage): string {
   const { seller, total } = rows;
   const paper = markup`<article class="paper">${warning(rows)}
-<header class="seller"><h1>${seller.name}</h1>${seller.rows.map(({ label, value }) => markup`<p>${label}: ${value}</p>`)}</header>
+${logo(rows.logo)}<header class="seller">${rows.header.map((line) => markup`<p>${line}</p>`)}<h1>${seller.name}</h1>${seller.rows.map(({ label, value }) => markup`<p>${label}: ${value}</p>`)}</header>
 <p class="kind">${rows.title}</p>
 <p class="amount${total.value.length > LONG_SUM ? ' long' : ''}">${total.value}</p>
 <p class="status ${rows.status.mood}"><b>${rows.status.title}</b>${rows.status.detail}</p>
 <hr>${list('', rows.head)}
 <hr><ol class="items">${rows.items.map(item)}</ol>
 <hr><dl class="sums">${row(total, 'sum')}${rows.sums.map((sum) => row(sum))}</dl>
-${fiscal(rows, language)}${aside(rows)}${related(rows)}${warning(rows)}</article>`;
+${fiscal(rows, language)}${aside(rows)}${related(rows)}${footer(rows)}${warning(rows)}</article>`;
   const title = `${rows.title}: ${seller.name}`;
-  return page({ title, language, body: markup`${paper}${take(receipt, language)}${languages(receipt.url, language)}` });
+  return page({
+    title,
+    language,
+    body: markup`${paper}${sendSection(receipt, language)}${take(receipt, language)}${shareSection(receipt, title, language)}${languages(receipt.url, language)}`,
+  });
 }
 
 /** What a browser is shown at an address that opens nothing. */
@@ -42,6 +47,18 @@ function page({ title, language, body }: { title: string; language: ReceiptLangu
 
 function warning(rows: ReceiptRows): Markup | null {
   return rows.warning === null ? null : markup`<p class="warning">${rows.warning}</p>`;
+}
+
+/** Within the page itself: nothing is fetched for it. */
+function logo(picture: ReceiptRows['logo']): Markup | null {
+  if (picture === null) return null;
+  const { png, width, height } = picture;
+  return markup`<img class="logo" src="data:image/png;base64,${png.toString('base64')}" width="${width}" height="${height}" alt="">`;
+}
+
+function footer({ footer: lines }: ReceiptRows): Markup | null {
+  if (lines.length === 0) return null;
+  return markup`<hr><div class="seller">${lines.map((line) => markup`<p>${line}</p>`)}</div>`;
 }
 
 function item({ name, priced, discounted, details }: ItemRows): Markup {
@@ -82,7 +99,15 @@ function take({ url }: ShownReceipt, language: ReceiptLanguage): Markup {
   const words = PAGE_WORDS[language];
   const copy = (format: string, name: string): Markup =>
     markup`<a href="${url}?format=${format}&amp;lang=${language}">${name}</a>`;
-  const links = [copy('pdf', 'PDF'), copy('png', words.picture), copy('text', words.text)];
+  const paper = (mm: number, columns: number): Markup =>
+    markup`<a href="${url}?format=pdf&amp;columns=${columns}&amp;lang=${language}">${words.printed} ${mm} mm</a>`;
+  const links = [
+    copy('pdf', 'PDF'),
+    copy('png', words.picture),
+    copy('text', words.text),
+    paper(58, 32),
+    paper(80, 48),
+  ];
   return markup`<nav class="take"><span>${words.takeAway}</span>${links}</nav>`;
 }
 

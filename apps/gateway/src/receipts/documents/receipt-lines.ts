@@ -1,10 +1,13 @@
 import { centred, twoSided, wrapped, type PaperColumns, type PaperLine } from './paper.js';
 import type { ItemRows, ReceiptRows, Row } from './receipt-rows.js';
+import type { ShownLogo } from './shown-receipt.js';
 
 /** The receipt as a printer of fixed width would print it. */
 export function receiptLines(rows: ReceiptRows, columns: PaperColumns): PaperLine[] {
   const sheet = new Sheet(columns);
   sheet.middle(rows.warning, true);
+  sheet.picture(rows.logo);
+  for (const line of rows.header) sheet.middle(line, false);
   sheet.middle(rows.seller.name, true);
   for (const { label, value } of rows.seller.rows) sheet.middle(`${label}: ${value}`, false);
   sheet.middle(rows.title, true);
@@ -33,6 +36,8 @@ export function receiptLines(rows: ReceiptRows, columns: PaperColumns): PaperLin
     sheet.row(other, false);
     sheet.long(other.url, other.url);
   }
+  if (rows.footer.length > 0) sheet.rule();
+  for (const line of rows.footer) sheet.middle(line, false);
   sheet.middle(rows.warning, true);
   return sheet.lines;
 }
@@ -40,7 +45,7 @@ export function receiptLines(rows: ReceiptRows, columns: PaperColumns): PaperLin
 /** As plain text; the QR code is its link alone. */
 export function receiptText(lines: readonly PaperLine[], columns: PaperColumns): string {
   const texts = lines.flatMap((line) => {
-    if (line.kind === 'qr') return [];
+    if (line.kind === 'qr' || line.kind === 'picture') return [];
     return [line.kind === 'rule' ? '-'.repeat(columns) : line.text.trimEnd()];
   });
   return `${texts.join('\n')}\n`;
@@ -74,6 +79,12 @@ class Sheet {
 
   long(text: string, href: string | null, isBold = false): void {
     this.print(wrapped(text, this.columns), { isBold, href });
+  }
+
+  picture(logo: ShownLogo | null): void {
+    if (logo === null) return;
+    const { png, width, height } = logo;
+    this.lines.push({ kind: 'picture', png: png.toString('base64'), width, height });
   }
 
   link(link: string): void {

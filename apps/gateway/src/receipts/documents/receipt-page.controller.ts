@@ -29,11 +29,14 @@ export class ReceiptPageController {
   ) {}
 
   /**
-   * The receipt for a reader that holds its address (`receipt_url`). Takes `lang` (ru, uz, en), `format` (html, pdf, png, text) and
+   * The receipt for a reader that holds its address (`receipt_url`). Takes `lang` (ru, uz, en), `format` (html, pdf, png, text, escpos) and
    * `columns` (32, 42, 48), and ignores what others add to a shared link.
    */
   @Get(':receipt')
-  @Answers({ statuses: [200], mediaTypes: ['text/html', 'application/pdf', 'image/png', 'text/plain'] })
+  @Answers({
+    statuses: [200],
+    mediaTypes: ['text/html', 'application/pdf', 'image/png', 'text/plain', 'application/octet-stream'],
+  })
   async page(
     @Param('receipt') token: string,
     @Query() query: Record<string, unknown>,

@@ -8,7 +8,7 @@ import {
 import { maskedPinfl, RECEIPT_WORDS, sumText, unitName, type ReceiptLanguage, type ReceiptWords } from '#paper';
 import { PAGE_WORDS, type PageWords } from './page-words.js';
 import { printable } from './paper.js';
-import { packageKey, type RelatedReceipt, type ShownReceipt } from './shown-receipt.js';
+import { packageKey, type RelatedReceipt, type ShownLogo, type ShownReceipt } from './shown-receipt.js';
 
 /** What stands left and right in a line of the receipt. */
 export interface Row {
@@ -28,6 +28,10 @@ export interface ItemRows {
 
 /** All that a receipt says in one language, in its order: page, paper and text differ in appearance alone. */
 export interface ReceiptRows {
+  logo: ShownLogo | null;
+  /** Of the merchant's own, above and below; none where it has none. */
+  header: string[];
+  footer: string[];
   title: string;
   /** A registered document of a real fiscal module, and no other. */
   isFiscal: boolean;
@@ -68,7 +72,9 @@ export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): R
   const words: Words = { language, paper: RECEIPT_WORDS[language], page: PAGE_WORDS[language] };
   const { document, registration, seller } = receipt;
   const isTest = registration?.isTest === true;
+  const { brand } = receipt;
   return {
+    ...{ logo: brand.logo, header: linesOf(brand.header), footer: linesOf(brand.footer) },
     title: words.paper.types[receipt.type] ?? receipt.type,
     isFiscal: receipt.status === 'registered' && !isTest,
     warning: warningOf(receipt, words),
@@ -93,6 +99,10 @@ export function receiptRows(receipt: ShownReceipt, language: ReceiptLanguage): R
     verificationUrl: webAddress(registration?.verificationUrl ?? null),
     related: receipt.related.map((other) => relatedRow(other, words)),
   };
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line.trim() !== '');
 }
 
 /** A register's answer is no reason to lead a reader to something else than a page. */

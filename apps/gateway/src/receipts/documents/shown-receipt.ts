@@ -35,6 +35,28 @@ export interface ShownRegistration {
   recordedFields: readonly FiscalField[];
 }
 
+/** What the merchant puts on its receipts beside what the law asks for. */
+export interface ShownBrand {
+  header: string;
+  footer: string;
+  logo: ShownLogo | null;
+}
+
+/** PNG, and its dots. */
+export interface ShownLogo {
+  png: Buffer;
+  width: number;
+  height: number;
+}
+
+/** How the buyer may have the receipt sent, by the merchant's accounts. */
+export interface SendWays {
+  email: boolean;
+  sms: boolean;
+  /** Name of the merchant's bot; null: it has none. */
+  bot: string | null;
+}
+
 /** A receipt as its buyer may see it: nothing about the buyer, nothing that the caller noted beside it. */
 export interface ShownReceipt {
   id: string;
@@ -59,12 +81,14 @@ export interface ShownReceipt {
   refundedTiyin: number;
   /** Of a refund its sale, of a sale its refunds. */
   related: readonly RelatedReceipt[];
+  sendWays: SendWays;
+  brand: ShownBrand;
 }
 
 /** What stands around the row of a receipt. */
 export interface Around extends Pick<
   ShownReceipt,
-  'merchantId' | 'url' | 'seller' | 'cashier' | 'related' | 'packageNames' | 'asOf'
+  'merchantId' | 'url' | 'seller' | 'cashier' | 'related' | 'packageNames' | 'asOf' | 'sendWays' | 'brand'
 > {
   /** Where the register itself did not say. */
   observedShift: number | null;

@@ -81,6 +81,7 @@ export function composeRefund(question: RefundQuestion): ComposedRefund {
     refundInfo,
     metadata: body.metadata ?? null,
     callbackUrl: body.callback_url ?? null,
+    ...(sale.notify && { notify: sale.notify }),
   };
   return { kind: 'composed', document: { ...document, ...fieldsOfRefund(document, question) } };
 }

@@ -18,5 +18,6 @@ import { Turnover } from './turnover.js';
       useFactory: ({ REPORT_POOL_SIZE: atOnce }: GatewaySettings) => new ReportGate({ atOnce, ...DEFAULT_WAITING }),
     },
   ],
+  exports: [ReportGate],
 })
 export class ReportsModule {}

@@ -1,6 +1,6 @@
-import { encodeTime } from 'ulid';
 import { Prisma } from '#database';
 import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import { idAt } from '../../http/id-times.js';
 
 /** What receipts are searched by, read and resolved; null = whatever it is. Sums in tiyin. */
 export interface ReceiptFilter {
@@ -18,14 +18,6 @@ export interface ReceiptFilter {
   registeredFrom: Date | null;
   registeredTo: Date | null;
 }
-
-/**
- * An id begins with the time at which a gateway made it, `created_at` is the database's: the two may differ by their clocks
- * and by a write that was tried again. Ids narrow the search this far around the times asked for; `created_at` decides.
- */
-const ID_SLACK_MS = 5 * 60_000;
-/** Largest time that a ULID holds. */
-const MAX_ULID_MS = 2 ** 48 - 1;
 
 /**
  * The words stand in the statement itself: PostgreSQL proves that a partial index fits from constants, not from parameters.
@@ -83,15 +75,12 @@ function commonConditions(filter: ReceiptFilter): Prisma.Sql[] {
   add(filter.cashierId, (value) => Prisma.sql`cashier_id = ${value}`);
   add(filter.totalMin, (value) => Prisma.sql`total_tiyin >= ${value}::bigint`);
   add(filter.totalMax, (value) => Prisma.sql`total_tiyin <= ${value}::bigint`);
-  add(filter.createdFrom, (value) => Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt(value, -1)}`);
-  add(filter.createdTo, (value) => Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt(value, 1)}`);
+  add(
+    filter.createdFrom,
+    (value) => Prisma.sql`created_at >= ${value}::timestamptz AND id >= ${idAt('rcp', value, -1)}`,
+  );
+  add(filter.createdTo, (value) => Prisma.sql`created_at < ${value}::timestamptz AND id < ${idAt('rcp', value, 1)}`);
   add(filter.registeredFrom, (value) => Prisma.sql`registered_at >= ${value}::timestamptz`);
   add(filter.registeredTo, (value) => Prisma.sql`registered_at < ${value}::timestamptz`);
   return conditions;
-}
-
-/** The first id that could be made at a time, the slack before (-1) or after (1) it. */
-function idAt(time: Date, direction: -1 | 1): string {
-  const ms = Math.min(Math.max(time.getTime() + direction * ID_SLACK_MS, 0), MAX_ULID_MS);
-  return `rcp_${encodeTime(ms, 10).toLowerCase()}${'0'.repeat(16)}`;
 }

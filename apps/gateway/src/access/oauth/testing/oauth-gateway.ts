@@ -12,6 +12,7 @@ import { parseKeyring } from '#secrets';
 import { CurrentClient, type AuthenticatedClient } from '../../../http/current-client.js';
 import { Scopes } from '../../../http/scopes.js';
 import type { Rate } from '../../../http/rate.js';
+import { testGatewaySettings } from '../../../testing/gateway-settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';
 import { hashAccessToken, newAccessToken } from '../access-token.js';
 import { hashClientSecret, newClientSecret } from '../client-secret.js';
@@ -84,6 +85,7 @@ export class OauthGateway {
         {
           provide: SETTINGS_TOKEN,
           useValue: {
+            ...testGatewaySettings({ url: databaseUrl }),
             ...{
               SECRETS_KEY: keyring,
               DATABASE_URL: databaseUrl,

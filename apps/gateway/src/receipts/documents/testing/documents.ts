@@ -90,7 +90,8 @@ export function shown(more: Partial<ShownReceipt> = {}): ShownReceipt {
     },
     cashier: 'Anna Karimova',
     ...{ packageNames: new Map(), asOf: new Date('2026-01-05T06:07:08Z') },
-    ...{ isOnItsWay: false, refundedTiyin: 0, related: [] },
+    ...{ isOnItsWay: false, refundedTiyin: 0, related: [], sendWays: { email: false, sms: false, bot: null } },
+    brand: { header: '', footer: '', logo: null },
     ...more,
   };
 }

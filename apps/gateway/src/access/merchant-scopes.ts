@@ -1,0 +1,56 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { PrismaService, TENANT_SUFFIX, withinMerchant } from '#database';
+import { isId } from '#fiscal-domain';
+import type { Logger } from '#runtime';
+import { clientOf } from '../http/current-client.js';
+import { LOGGER } from '../tokens.js';
+
+/**
+ * The second lock behind the merchant's id in every statement: what a request reads, and what a person does, runs within its merchant,
+ * so that a statement which forgets the id finds nothing of others (docs/adr/0090-row-security.md).
+ */
+@Injectable()
+export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
+  /** Set when the program starts; a measurement turns it off and on again. */
+  isOn = false;
+
+  constructor(
+    private readonly server: HttpAdapterHost,
+    private readonly prisma: PrismaService,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.server.httpAdapter.getInstance<FastifyInstance>();
+    // Behind the request gate, which knows the client; in front of the handler and everything that it waits for.
+    fastify.addHook('preHandler', (request, _reply, done) => {
+      const merchantId = this.isOn ? scopeOf(request) : null;
+      if (merchantId === null) done();
+      else withinMerchant(merchantId, done);
+    });
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    const [row] = await this.prisma.$queryRaw<{ is_there: boolean }[]>`
+      SELECT to_regrole(quote_ident(session_user || ${TENANT_SUFFIX})) IS NOT NULL AS is_there`;
+    this.isOn = row?.is_there ?? false;
+    if (!this.isOn) this.logger.warn('row-level security is off: the programs use the role that owns the tables');
+  }
+}
+
+/** Null: for no merchant, or a program that writes. The grouped accept and the lanes work for many merchants in one statement. */
+function scopeOf(request: FastifyRequest): string | null {
+  const client = clientOf(request);
+  if (!client || !isId('mer', client.merchantId) || isOverMerchants(request)) return null;
+  // About the caller itself: a person's roles at all its merchants, and the trail of the platform.
+  if (request.routeOptions.config.merchantOptional === true) return null;
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  return isRead || client.person ? client.merchantId : null;
+}
+
+/** What the platform asks of all merchants. */
+function isOverMerchants({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config.scopes ?? []).some((scope: string) => scope.startsWith('platform:'));
+}

@@ -1,0 +1,150 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { PrismaService, type Prisma } from '#database';
+import { isId } from '#fiscal-domain';
+import { HttpProblem } from '#http';
+import { Problem } from '#problems';
+import { canonicalJson, newId, redact, sha256 } from '#runtime';
+import { AuditedChange } from '../../../audit/audited-change.js';
+import { callerOfRequest } from '../../../audit/caller.js';
+import type { KnownClient, Person } from '../../../http/current-client.js';
+import { neededScopes, type FourEyesRule } from '../../../http/scopes.js';
+
+const EXPIRES_AFTER_SECONDS = 86_400;
+const MAX_PENDING = 100;
+/** Where the request keeps what has let it pass. */
+const APPROVAL = Symbol('approval that was used');
+
+interface FourEyes {
+  unknown_above?: number | null;
+  provider_accounts?: boolean;
+}
+
+type Held = FastifyRequest & { [APPROVAL]?: string };
+
+/**
+ * Four eyes: where the merchant has set it, a request passes only when a second user has approved this very request, and passes
+ * once. Nothing is carried out by the approval itself, so no secret of a request has to be kept until then.
+ */
+@Injectable()
+export class FourEyesGate implements OnModuleInit {
+  constructor(
+    private readonly server: HttpAdapterHost,
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.server.httpAdapter.getInstance<FastifyInstance>();
+    fastify.addHook('onResponse', async (request, reply) => {
+      const id = (request as Held)[APPROVAL];
+      if (id !== undefined && reply.statusCode >= 400) await this.giveBack(id);
+    });
+  }
+
+  /** @throws Problem 409 approval_needed, in_use; 403 session_needed */
+  async check(request: FastifyRequest, client: KnownClient): Promise<void> {
+    const { fourEyes: rule } = request.routeOptions.config;
+    if (rule === undefined || !(await this.applies(rule, request, client.merchantId))) return;
+    if (!client.person)
+      throw new Problem(
+        'session_needed',
+        'The merchant wants two users for this: a client of the API cannot ask for it.',
+      );
+    const hash = sha256(
+      canonicalJson([request.method, request.routeOptions.url, request.params, request.body ?? null]),
+    );
+    const approved = await this.take(client.merchantId, hash, client.person);
+    if (approved === null) throw approvalNeeded(await this.ask(request, { hash, rule, client, person: client.person }));
+    (request as Held)[APPROVAL] = approved;
+  }
+
+  private async applies(rule: FourEyesRule, request: FastifyRequest, merchantId: string): Promise<boolean> {
+    const [row] = await this.prisma.$queryRaw<{ four_eyes: FourEyes | null }[]>`
+      SELECT settings->'four_eyes' AS four_eyes FROM merchants WHERE id = ${merchantId}`;
+    const { unknown_above: above = null, provider_accounts: accounts = false } = row?.four_eyes ?? {};
+    switch (rule) {
+      case 'provider_account':
+        return accounts;
+      case 'four_eyes':
+        return (above !== null || accounts) && isObject(request.body) && 'four_eyes' in request.body;
+      case 'unknown':
+        return above !== null && (await this.isAbove(above, request, merchantId));
+    }
+  }
+
+  private async isAbove(above: number, request: FastifyRequest, merchantId: string): Promise<boolean> {
+    const { id } = request.params as { id?: string };
+    if (id === undefined || !isId('att', id)) return false;
+    const [row] = await this.prisma.$queryRaw<{ above: boolean }[]>`
+      SELECT r.total_tiyin > ${BigInt(above)} AS above FROM attempts a JOIN receipts r ON r.id = a.receipt_id
+       WHERE a.id = ${id} AND r.merchant_id = ${merchantId}`;
+    return row?.above === true;
+  }
+
+  /** @returns the approval that lets this request pass; null: there is none */
+  private async take(merchantId: string, hash: Buffer, { userId }: Person): Promise<string | null> {
+    const [row] = await this.prisma.$queryRaw<{ id: string }[]>`
+      UPDATE approvals SET state = 'used'
+       WHERE id = (SELECT id FROM approvals
+                    WHERE merchant_id = ${merchantId} AND request_hash = ${hash} AND requested_by = ${userId}
+                      AND state = 'approved' AND expires_at > now() LIMIT 1 FOR UPDATE SKIP LOCKED)
+      RETURNING id`;
+    return row?.id ?? null;
+  }
+
+  /** What the request asked for did not happen: it may be tried again. */
+  private async giveBack(id: string): Promise<void> {
+    await this.prisma.$executeRaw`UPDATE approvals SET state = 'approved' WHERE id = ${id} AND state = 'used'`;
+  }
+
+  /** @returns the approval that waits for a second user, the one that was asked for before if there is one */
+  private ask(
+    request: FastifyRequest,
+    { hash, rule, client, person }: { hash: Buffer; rule: FourEyesRule; client: KnownClient; person: Person },
+  ): Promise<string> {
+    const { merchantId } = client;
+    return this.changes.execute<string>(callerOfRequest(request), async (tx) => {
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`approvals ${merchantId}`}, 0))`;
+      const open = { merchantId, state: 'pending' as const, expiresAt: { gt: new Date() } };
+      const known = await tx.approval.findFirst({
+        where: { ...open, requestHash: new Uint8Array(hash), requestedBy: person.userId },
+      });
+      if (known) return { result: known.id, action: null };
+      if ((await tx.approval.count({ where: open })) >= MAX_PENDING)
+        throw new Problem('in_use', `${MAX_PENDING} requests wait for a second user. Decide some first.`);
+      const { id: subjectId = merchantId } = request.params as { id?: string };
+      const data = {
+        ...{ id: newId('apr'), merchantId, subjectId, requestedBy: person.userId },
+        action: `${request.method} ${request.routeOptions.url ?? ''}`,
+        requestHash: new Uint8Array(hash),
+        request: shownRequest(rule, request.body) as Prisma.InputJsonValue,
+        scopes: [...(neededScopes(request) ?? [])],
+        expiresAt: new Date(Date.now() + EXPIRES_AFTER_SECONDS * 1_000),
+      };
+      const { id } = await tx.approval.create({ data });
+      const after = { action: data.action, subject_id: subjectId, request: data.request };
+      return { result: id, action: 'approval.request', targetId: id, before: null, after };
+    });
+  }
+}
+
+/** What the second user sees. Settings of providers are secrets by names of their own: only addresses are shown. */
+function shownRequest(rule: FourEyesRule, body: unknown): unknown {
+  if (!isObject(body)) return {};
+  const shown = redact(body) as Record<string, unknown>;
+  const { settings } = body;
+  if (rule !== 'provider_account' || !isObject(settings)) return shown;
+  const names = Object.entries(settings).map(([name, value]) => [name, name.endsWith('_url') ? value : '[set]']);
+  return { ...shown, settings: Object.fromEntries(names) as Record<string, unknown> };
+}
+
+function approvalNeeded(id: string): Problem {
+  const detail = `A second user has to approve this (${id}). Then send the same request again.`;
+  return new HttpProblem('approval_needed', detail, { location: `/v1/approvals/${id}` });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,112 @@
+import { Injectable, Inject } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { PrismaService } from '#database';
+import { isId } from '#fiscal-domain';
+import { Problem } from '#problems';
+import type { KnownClient } from '../../http/current-client.js';
+import { PLATFORM, platformScopesOf, scopesOfRoles, type Role } from '../../http/roles.js';
+import type { RouteAccess, Scope } from '../../http/scopes.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN } from '../../tokens.js';
+import { consoleAddress, refuseForeignPages, type ConsoleAddress } from './console-address.js';
+import { cookieName, cookieValues } from './cookies.js';
+import type { LiveSession } from './sessions/live-session.js';
+import { Sessions } from './sessions/sessions.js';
+
+const MERCHANT_HEADER = 'fgw-merchant';
+/** Of requests that a page makes by itself, at intervals. */
+const BACKGROUND_HEADER = 'fgw-background';
+
+/** Where a session acts in one request, and as what. */
+interface Place {
+  merchantId: string;
+  roles: readonly Role[];
+  scopes: readonly Scope[];
+}
+
+const NOWHERE: Place = { merchantId: PLATFORM, roles: [], scopes: [] };
+
+/** Finds whose session a request comes with, and turns it into the same principal that a token gives. */
+@Injectable()
+export class AuthenticatePerson {
+  private readonly address: ConsoleAddress;
+  private readonly cookie: string;
+
+  constructor(
+    private readonly sessions: Sessions,
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN) settings: Pick<GatewaySettings, 'CONSOLE_URL' | 'PUBLIC_URL'>,
+  ) {
+    this.address = consoleAddress(settings);
+    this.cookie = cookieName('fgw_session', this.address);
+  }
+
+  /** Whether the request comes with a session. One that has an Authorization header is a client's. */
+  applies(request: FastifyRequest): boolean {
+    return request.headers.authorization === undefined && cookieValues(request, this.cookie).length > 0;
+  }
+
+  /**
+   * @throws Problem 401 session_invalid; 403 origin_refused, csrf_header_missing, merchant_refused, login_needs_https;
+   *   400 merchant_needed
+   */
+  async execute(request: FastifyRequest): Promise<KnownClient> {
+    refuseForeignPages(request, this.address);
+    const session = await this.sessionOf(request);
+    if (!session) throw new Problem('session_invalid', 'The session has ended. Log in again.');
+    const { merchantId, roles, scopes } = await this.placeOf(session, request);
+    const { userId, sessionId, stepUpUntilMs } = session;
+    return {
+      ...{ clientId: userId, merchantId, scopes, requireIdempotencyKey: false, allowedCidrs: null },
+      person: { userId, sessionId, roles, stepUpUntilMs },
+    };
+  }
+
+  /** The session of a request, wherever it acts; null: it comes with none that is in force. */
+  async sessionOf(request: FastifyRequest): Promise<LiveSession | null> {
+    const [token, ...more] = cookieValues(request, this.cookie);
+    if (token === undefined || more.length > 0) return null;
+    return this.sessions.find(token, request.headers[BACKGROUND_HEADER] === undefined);
+  }
+
+  /** As it is in the database at this moment: after a change that this very request made. */
+  async freshSessionOf(request: FastifyRequest): Promise<LiveSession | null> {
+    for (const token of cookieValues(request, this.cookie)) this.sessions.forget(token);
+    return this.sessionOf(request);
+  }
+
+  private async placeOf(session: LiveSession, request: FastifyRequest): Promise<Place> {
+    const { overMerchants, merchantOptional }: RouteAccess = request.routeOptions.config;
+    const { memberships, platformRoles } = session;
+    const platform = { merchantId: PLATFORM, roles: platformRoles, scopes: platformScopesOf(platformRoles) };
+    if (overMerchants === true) return platform;
+    const wanted = request.headers[MERCHANT_HEADER];
+    if (wanted !== undefined) return this.namedPlace(session, String(wanted));
+    if (platformRoles.length > 0) return platform;
+    const [only, ...more] = memberships;
+    if (only && more.length === 0) return placeAt(only.merchantId, only.roles);
+    if (!only || merchantOptional === true) return NOWHERE;
+    throw merchantNeeded();
+  }
+
+  private async namedPlace({ memberships, platformRoles }: LiveSession, wanted: string): Promise<Place> {
+    const own = memberships.find(({ merchantId }) => merchantId === wanted);
+    if (!own && (platformRoles.length === 0 || !(await this.exists(wanted)))) {
+      throw new Problem('merchant_refused', 'Fgw-Merchant names no merchant of this user.');
+    }
+    return placeAt(wanted, [...(own?.roles ?? []), ...platformRoles]);
+  }
+
+  private async exists(merchantId: string): Promise<boolean> {
+    if (!isId('mer', merchantId)) return false;
+    return (await this.prisma.merchant.findUnique({ where: { id: merchantId }, select: { id: true } })) !== null;
+  }
+}
+
+export function merchantNeeded(): Problem {
+  return new Problem('merchant_needed', 'Send the header Fgw-Merchant with the id of one of your merchants.');
+}
+
+function placeAt(merchantId: string, roles: readonly Role[]): Place {
+  return { merchantId, roles, scopes: scopesOfRoles(roles) };
+}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { Problem } from '#problems';
+import type { Origin } from '../../limits/address-gate.js';
+import { Passkeys } from '../credentials/passkeys.js';
+import { Passwords } from '../credentials/passwords.js';
+import { SecondFactors } from '../credentials/second-factors.js';
+import { PersonRefusals } from './person-refusals.js';
+
+export interface PasswordLogin {
+  email: string;
+  password: string;
+  code: string;
+}
+
+/** Proves who a user of our own is. Every refusal is the same, and takes as long, whether there is such an account or not. */
+@Injectable()
+export class LogIn {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly passwords: Passwords,
+    private readonly factors: SecondFactors,
+    private readonly passkeys: Passkeys,
+    private readonly refusals: PersonRefusals,
+  ) {}
+
+  /** @returns the user's id @throws Problem 401 login_failed, 429 too_many_requests */
+  async withPassword({ email, password, code }: PasswordLogin, origin: Origin): Promise<string> {
+    const account = email.toLowerCase();
+    await this.refusals.refuseTooMany({ account }, origin);
+    const user = await this.prisma.user.findUnique({ where: { email: account } });
+    const fits = await this.passwords.matches(user?.passwordHash ?? null, password, origin.address);
+    const step = this.factors.stepOf(user, code);
+    const isProven = user !== null && fits && step !== null && user.disabledAt === null;
+    if (isProven && (await this.factors.take(user.id, step))) return user.id;
+    await this.refusals.count({ account, userId: user?.id ?? null }, origin, 'user.refuse_login');
+    throw loginFailed();
+  }
+
+  /** @returns the user's id @throws Problem 401 login_failed, 429 too_many_requests */
+  async withPasskey(credential: Record<string, unknown>, challenge: string | null, origin: Origin): Promise<string> {
+    // The account is only known when the passkey has proven it: the address alone is counted.
+    const account = 'passkey';
+    await this.refusals.refuseTooMany({ account }, origin);
+    const proof = challenge === null ? null : await this.passkeys.prove(credential, challenge);
+    const user = proof && (await this.prisma.user.findUnique({ where: { id: proof.userId } }));
+    if (user?.disabledAt === null) return user.id;
+    await this.refusals.count({ account, userId: user?.id ?? null }, origin, 'user.refuse_login');
+    throw loginFailed();
+  }
+}
+
+export function loginFailed(): Problem {
+  return new Problem('login_failed', 'The login was refused: address, password, code or passkey are not right.');
+}

@@ -1,0 +1,64 @@
+import { Body, Controller, Get, Header, HttpCode, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BodyLimit } from '#http';
+import { Problem } from '#problems';
+import { Answers } from '#runtime';
+import type { GatewaySettings } from '../../../settings.js';
+import { SETTINGS_TOKEN } from '../../../tokens.js';
+import { consoleAddress, type ConsoleAddress } from '../console-address.js';
+import { ConsolePagesOnly } from '../login/console-pages-only.js';
+import { OidcStartBody } from '../login/login-bodies.js';
+import { LOGIN_BODY_BYTES } from '../login/login.controller.js';
+import { FinishOidc } from './finish-oidc.js';
+import { returnPath } from './return-path.js';
+import { StartOidc } from './start-oidc.js';
+
+export interface RedirectView {
+  /** Where the browser goes now. */
+  redirect_url: string;
+}
+
+/** Login at the identity provider: authorization code with PKCE (docs/users.md). */
+@Controller('auth/oidc')
+export class OidcController {
+  private readonly address: ConsoleAddress;
+
+  constructor(
+    private readonly startOidc: StartOidc,
+    private readonly finishOidc: FinishOidc,
+    @Inject(SETTINGS_TOKEN) settings: Pick<GatewaySettings, 'CONSOLE_URL' | 'PUBLIC_URL'>,
+  ) {
+    this.address = consoleAddress(settings);
+  }
+
+  @Post('start')
+  @HttpCode(200)
+  @UseGuards(ConsolePagesOnly)
+  @BodyLimit(LOGIN_BODY_BYTES)
+  @Header('cache-control', 'no-store')
+  @Answers({ statuses: [200] })
+  async start(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() body: OidcStartBody,
+  ): Promise<RedirectView> {
+    const { origin, url } = this.address;
+    const returnTo = returnPath(body.return_to ?? new URL(`${url}/`).pathname, origin);
+    if (returnTo === null) {
+      const detail = 'return_to must be a path of the console, such as /console/receipts';
+      throw Problem.fromErrors([{ pointer: '/return_to', code: 'invalid_format', detail }]);
+    }
+    return { redirect_url: await this.startOidc.execute(request, reply, { returnTo, body }) };
+  }
+
+  /** The identity provider sends the browser here. It goes on to where the login began, or back to the login. */
+  @Get('callback')
+  @Header('cache-control', 'no-store')
+  @Answers({ statuses: [303], mediaTypes: ['text/plain'] })
+  async callback(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const outcome = await this.finishOidc.execute(request, reply);
+    const { origin, url } = this.address;
+    const location = outcome.kind === 'done' ? `${origin}${outcome.returnTo}` : `${url}/login?error=${outcome.error}`;
+    await reply.status(303).header('location', location).type('text/plain').send('');
+  }
+}

@@ -1,0 +1,97 @@
+import { isIP } from 'node:net';
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AuditedChange } from '../../../audit/audited-change.js';
+import type { Caller } from '../../../audit/caller.js';
+import { PLATFORM } from '../../../http/roles.js';
+import type { GatewaySettings } from '../../../settings.js';
+import { SETTINGS_TOKEN } from '../../../tokens.js';
+import { AuthenticatePerson } from '../authenticate-person.js';
+import { consoleAddress, type ConsoleAddress } from '../console-address.js';
+import { setCookie } from '../cookies.js';
+import type { LiveSession, LoginWay } from './live-session.js';
+import { hashSessionToken, newSessionToken } from './session-token.js';
+import { SessionRepository } from './session.repository.js';
+
+/** Browsers in which one user is logged in at the same time; the oldest is logged out for one more. */
+const MAX_SESSIONS = 20;
+const MAX_USER_AGENT = 200;
+
+export interface Login {
+  userId: string;
+  way: LoginWay;
+  /** Of the identity provider. */
+  idToken?: string | null;
+}
+
+/** Begins and ends sessions. Always under a new secret: one that was known before the login is worth nothing after it. */
+@Injectable()
+export class OpenSession {
+  private readonly address: ConsoleAddress;
+
+  constructor(
+    private readonly repository: SessionRepository,
+    private readonly people: AuthenticatePerson,
+    private readonly changes: AuditedChange,
+    @Inject(SETTINGS_TOKEN)
+    private readonly settings: Pick<GatewaySettings, 'CONSOLE_URL' | 'PUBLIC_URL' | 'SESSION_MAX_SECONDS'>,
+  ) {
+    this.address = consoleAddress(settings);
+  }
+
+  /** The session that this browser had until now ends. */
+  async execute(request: FastifyRequest, reply: FastifyReply, login: Login): Promise<LiveSession> {
+    const before = await this.people.sessionOf(request);
+    const token = newSessionToken();
+    const hash = hashSessionToken(token);
+    const { userId, way, idToken = null } = login;
+    const userAgent = cleaned(request.headers['user-agent']);
+    const caller = userCaller(request, userId);
+    await this.changes.execute(caller, async (tx) => {
+      if (before) await this.repository.revoke(tx, before.userId, before.sessionId);
+      const row = { hash, userId, login: way, address: caller.address, userAgent, idToken };
+      const id = await this.repository.insert(tx, row);
+      await tx.$executeRaw`UPDATE users SET last_login_at = now() WHERE id = ${userId}`;
+      await tx.$executeRaw`
+        UPDATE user_sessions SET revoked_at = now() WHERE id IN (
+          SELECT id FROM user_sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now()
+           ORDER BY created_at DESC, id DESC OFFSET ${MAX_SESSIONS})`;
+      return {
+        result: id,
+        action: 'user.login',
+        targetId: userId,
+        before: null,
+        after: { session_id: id, login: way },
+      };
+    });
+    const maxAgeSeconds = this.settings.SESSION_MAX_SECONDS;
+    setCookie(reply, this.address, { name: 'fgw_session', value: token, sameSite: 'Strict', maxAgeSeconds });
+    const found = await this.repository.findLive(hash);
+    if (!found) throw new Error(`the session of ${userId} was not written`);
+    return found.value;
+  }
+
+  async end(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    session: { userId: string; sessionId: string },
+  ): Promise<void> {
+    const { userId, sessionId } = session;
+    const caller = { ...userCaller(request, userId), sessionId };
+    await this.changes.execute(caller, async (tx) => {
+      await this.repository.revoke(tx, userId, sessionId);
+      return { result: null, action: 'user.logout', targetId: userId, before: null, after: { session_id: sessionId } };
+    });
+    setCookie(reply, this.address, { name: 'fgw_session', value: '', sameSite: 'Strict', maxAgeSeconds: 0 });
+  }
+}
+
+/** What a user does about itself is on the platform's trail: it concerns no merchant. */
+export function userCaller(request: FastifyRequest, userId: string): Caller {
+  const address = isIP(request.ip) === 0 ? null : request.ip;
+  return { merchantId: PLATFORM, actor: userId, address, requestId: request.id };
+}
+
+function cleaned(text: string | undefined): string | null {
+  return text === undefined ? null : text.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT);
+}

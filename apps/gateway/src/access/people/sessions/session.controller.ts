@@ -1,0 +1,74 @@
+import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BodyLimit } from '#http';
+import { Problem } from '#problems';
+import { Answers } from '#runtime';
+import { callerOfRequest } from '../../../audit/caller.js';
+import { clientOf, CurrentPerson, type Person } from '../../../http/current-client.js';
+import { ForPeople, SignedIn } from '../../../http/scopes.js';
+import { originOf } from '../../limits/address-gate.js';
+import { AuthenticatePerson } from '../authenticate-person.js';
+import { Passkeys } from '../credentials/passkeys.js';
+import { CodeBody, CredentialBody } from '../login/login-bodies.js';
+import { LOGIN_BODY_BYTES, type PasskeyOptionsView } from '../login/login.controller.js';
+import { LoginCookie } from '../login-cookie.js';
+import { DescribeMe, type MeView } from '../me/me-view.js';
+import { aboutUser } from './sessions.controller.js';
+import { StepUpSession, type SteppingUp } from './step-up.js';
+
+/** A second factor within a session (docs/users.md). */
+@Controller('v1/session/step-up')
+@SignedIn()
+@ForPeople()
+export class StepUpController {
+  constructor(
+    private readonly stepUp: StepUpSession,
+    private readonly passkeys: Passkeys,
+    private readonly cookie: LoginCookie,
+    private readonly people: AuthenticatePerson,
+    private readonly describeMe: DescribeMe,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  @BodyLimit(LOGIN_BODY_BYTES)
+  async code(@Req() request: FastifyRequest, @Body() { code }: CodeBody): Promise<MeView> {
+    await this.stepUp.withCode(steppingUp(request), code);
+    return this.me(request);
+  }
+
+  @Post('options')
+  @HttpCode(200)
+  @Answers({ statuses: [200] })
+  async options(
+    @CurrentPerson() { userId, sessionId }: Person,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PasskeyOptionsView> {
+    const options = await this.passkeys.useOptions(userId);
+    this.cookie.set(reply, { kind: 'passkey_step_up', challenge: String(options['challenge']), subject: sessionId });
+    return { options };
+  }
+
+  @Post('passkey')
+  @HttpCode(200)
+  @BodyLimit(LOGIN_BODY_BYTES)
+  async passkey(@Req() request: FastifyRequest, @Body() { credential }: CredentialBody): Promise<MeView> {
+    const who = steppingUp(request);
+    const begun = this.cookie.read(request, 'passkey_step_up');
+    const isOwn = begun?.subject === who.sessionId && (await this.cookie.take(begun.challenge));
+    await this.stepUp.withPasskey(who, credential, isOwn ? begun.challenge : null);
+    return this.me(request);
+  }
+
+  private async me(request: FastifyRequest): Promise<MeView> {
+    const client = clientOf(request);
+    const session = await this.people.freshSessionOf(request);
+    if (!session || !client?.person) throw new Problem('session_invalid', 'The session has ended. Log in again.');
+    return this.describeMe.execute(session, { ...client, roles: client.person.roles });
+  }
+}
+
+function steppingUp(request: FastifyRequest): SteppingUp {
+  const caller = aboutUser(callerOfRequest(request));
+  return { caller, sessionId: caller.sessionId ?? '', origin: originOf(request) };
+}

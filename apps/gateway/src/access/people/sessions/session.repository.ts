@@ -1,0 +1,152 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PrismaService, type Prisma } from '#database';
+import { newId } from '#runtime';
+import { seal } from '#secrets';
+import { idTokenOwner } from '#database';
+import { isMerchantRole, isPlatformRole } from '../../../http/roles.js';
+import type { GatewaySettings } from '../../../settings.js';
+import { SETTINGS_TOKEN } from '../../../tokens.js';
+import type { Found } from '../../live/trusted-cache.js';
+import type { LiveSession, LoginWay, MembershipOf } from './live-session.js';
+
+interface SessionRow {
+  session_id: string;
+  user_id: string;
+  email: string;
+  name: string;
+  login: LoginWay;
+  created_at: Date;
+  expires_at: Date;
+  seen_ms_ago: number;
+  stepped_up_ms_ago: number | null;
+  remaining_ms: number;
+  memberships: { merchant_id: string | null; code: string | null; name: string | null; role: string }[];
+}
+
+export interface NewSession {
+  hash: Buffer;
+  userId: string;
+  login: LoginWay;
+  address: string | null;
+  userAgent: string | null;
+  /** Of the identity provider. */
+  idToken: string | null;
+}
+
+/** Far more than one person works for; who works for all has a role of the platform. */
+const MEMBERSHIPS_READ = 2_000;
+
+/** Sessions in PostgreSQL. Times are the database's: all instances agree on what has ended. */
+@Injectable()
+export class SessionRepository {
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN)
+    private readonly settings: Pick<
+      GatewaySettings,
+      'SECRETS_KEY' | 'SESSION_IDLE_SECONDS' | 'SESSION_MAX_SECONDS' | 'STEP_UP_SECONDS'
+    >,
+  ) {}
+
+  /** The session if it may be used now: known, not ended by time or by anyone, its user not disabled. */
+  async findLive(hash: Buffer): Promise<Found<LiveSession> | null> {
+    const { SESSION_IDLE_SECONDS: idle, STEP_UP_SECONDS: stepUp } = this.settings;
+    const [row] = await this.prisma.$queryRaw<SessionRow[]>`
+      SELECT s.id AS session_id, u.id AS user_id, u.email, u.name, s.login, s.created_at, s.expires_at,
+             (extract(epoch FROM now() - s.last_seen_at) * 1000)::float8 AS seen_ms_ago,
+             (extract(epoch FROM now() - s.stepped_up_at) * 1000)::float8 AS stepped_up_ms_ago,
+             (extract(epoch FROM least(s.expires_at, s.last_seen_at + make_interval(secs => ${idle}::int4)) - now()) * 1000)::float8
+               AS remaining_ms,
+             coalesce((SELECT jsonb_agg(jsonb_build_object('merchant_id', m.merchant_id, 'code', m.code, 'name', m.name, 'role', m.role))
+                         FROM (SELECT ms.merchant_id, c.code, c.name, ms.role
+                                 FROM memberships ms LEFT JOIN merchants c ON c.id = ms.merchant_id
+                                WHERE ms.user_id = u.id ORDER BY ms.merchant_id, ms.id LIMIT ${MEMBERSHIPS_READ}) AS m),
+                      '[]') AS memberships
+        FROM user_sessions s JOIN users u ON u.id = s.user_id
+       WHERE s.token_hash = ${hash} AND s.revoked_at IS NULL AND s.expires_at > now()
+         AND s.last_seen_at > now() - make_interval(secs => ${idle}::int4) AND u.disabled_at IS NULL`;
+    return row ? { value: liveSession(row, stepUp * 1_000), remainingMs: row.remaining_ms } : null;
+  }
+
+  /** @returns its id */
+  async insert(tx: Prisma.TransactionClient, session: NewSession): Promise<string> {
+    const id = newId('ses');
+    const { hash, userId, login, address, userAgent, idToken } = session;
+    const sealed = idToken === null ? null : seal(idToken, idTokenOwner(id), this.settings.SECRETS_KEY);
+    await tx.$executeRaw`
+      INSERT INTO user_sessions (id, token_hash, user_id, login, address, user_agent, id_token_sealed, stepped_up_at,
+                                 created_at, last_seen_at, expires_at)
+      VALUES (${id}, ${hash}, ${userId}, ${login}, ${address}, ${userAgent}, ${sealed}, now(), now(), now(),
+              now() + make_interval(secs => ${this.settings.SESSION_MAX_SECONDS}::int4))`;
+    return id;
+  }
+
+  /** The session was used; its rest begins anew. */
+  async touch(sessionId: string): Promise<void> {
+    await this.prisma.$executeRaw`UPDATE user_sessions SET last_seen_at = now() WHERE id = ${sessionId}`;
+  }
+
+  async stepUp(tx: Prisma.TransactionClient, sessionId: string): Promise<void> {
+    await tx.$executeRaw`UPDATE user_sessions SET stepped_up_at = now() WHERE id = ${sessionId}`;
+  }
+
+  /** Ends the user's sessions; @param but one that stays; @returns how many ended */
+  async revokeAll(tx: Prisma.TransactionClient, userId: string, but: string | null): Promise<number> {
+    return tx.$executeRaw`
+      UPDATE user_sessions SET revoked_at = now()
+       WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now() AND id IS DISTINCT FROM ${but}`;
+  }
+
+  /** @returns false: the user has no such session in force */
+  async revoke(tx: Prisma.TransactionClient, userId: string, sessionId: string): Promise<boolean> {
+    const ended = await tx.$executeRaw`
+      UPDATE user_sessions SET revoked_at = now()
+       WHERE id = ${sessionId} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > now()`;
+    return ended === 1;
+  }
+
+  /** A month late: what was open is part of what an inquiry asks for. @returns how many rows were deleted */
+  async sweep(): Promise<number> {
+    const sessions = await this.prisma.$executeRaw`
+      DELETE FROM user_sessions WHERE expires_at < now() - interval '30 days'`;
+    const challenges = await this.prisma.$executeRaw`
+      DELETE FROM used_challenges WHERE expires_at < now() - interval '1 hour'`;
+    return sessions + challenges;
+  }
+
+  /** @returns false: the challenge was answered before */
+  async takeChallenge(hash: Buffer, seconds: number): Promise<boolean> {
+    const taken = await this.prisma.$executeRaw`
+      INSERT INTO used_challenges (hash, expires_at) VALUES (${hash}, now() + make_interval(secs => ${seconds}::int4))
+      ON CONFLICT DO NOTHING`;
+    return taken === 1;
+  }
+}
+
+function liveSession(row: SessionRow, stepUpMs: number): LiveSession {
+  const now = Date.now();
+  const byMerchant = new Map<string, MembershipOf>();
+  for (const { merchant_id: merchantId, code, name, role } of row.memberships) {
+    if (merchantId === null || !isMerchantRole(role)) continue;
+    const known = byMerchant.get(merchantId);
+    byMerchant.set(merchantId, {
+      ...{ merchantId, code: code ?? '', name: name ?? '' },
+      roles: [...(known?.roles ?? []), role],
+    });
+  }
+  return {
+    sessionId: row.session_id,
+    userId: row.user_id,
+    email: row.email,
+    name: row.name,
+    login: row.login,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    lastSeenMs: now - row.seen_ms_ago,
+    stepUpUntilMs: row.stepped_up_ms_ago === null ? null : now - row.stepped_up_ms_ago + stepUpMs,
+    platformRoles: row.memberships.flatMap(({ merchant_id: id, role }) =>
+      id === null && isPlatformRole(role) ? [role] : [],
+    ),
+    memberships: [...byMerchant.values()],
+  };
+}

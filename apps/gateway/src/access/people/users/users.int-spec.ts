@@ -1,0 +1,153 @@
+// Promise: a user gives no more than it has, the last owner stays, and where the merchant wants four eyes one user alone changes nothing.
+import 'reflect-metadata';
+import { totpAt } from '../credentials/totp.js';
+import { Invitations } from '../invitations/invitations.js';
+import { PASSWORD, PeopleRig, type Browser, type RigAnswer } from '../testing/people-rig.js';
+
+let rig: PeopleRig;
+let merchantId: string;
+let owner: Browser;
+
+beforeAll(async () => {
+  rig = await PeopleRig.start(2);
+  merchantId = await rig.createMerchant();
+  owner = await rig.join('owner', ['owner'], merchantId);
+});
+afterAll(() => rig?.stop());
+
+const now = (): number => Date.now() / 1_000;
+const codesOf = (answers: RigAnswer[]): unknown[] => answers.map(({ status, code }) => [status, code]);
+
+/** Asks until it is answered so. */
+async function untilAnswered(ask: () => Promise<RigAnswer>, isReached: (answer: RigAnswer) => boolean): Promise<void> {
+  for (const deadline = Date.now() + 30_000; !isReached(await ask());)
+    if (Date.now() > deadline) throw new Error('it was never answered so');
+}
+
+describe('users', () => {
+  test('are given only what the giver has; the last owner stays', async () => {
+    const own = await rig.createMerchant();
+    const first = await rig.join('first', ['owner'], own);
+    for (const [method, body] of [
+      ['PATCH', { roles: ['support'] }],
+      ['DELETE', undefined],
+    ] as const)
+      expect((await first.ask(method, `/v1/users/${first.userId}`, { body })).code).toBe('last_owner');
+    expect((await first.post('/v1/invitations', { email: 'x@shop.uz', roles: ['platform_administrator'] })).code).toBe(
+      'invalid_value',
+    );
+    expect((await first.post('/v1/invitations', { email: first.email, roles: ['support'] })).code).toBe(
+      'already_member',
+    );
+    const second = await rig.join('second', ['developer'], own);
+    expect((await second.post('/v1/invitations', { email: 'x@shop.uz', roles: ['support'] })).code).toBe(
+      'insufficient_scope',
+    );
+    const listed = (await first.get('/v1/users')).body?.data ?? [];
+    expect(listed.map(({ id, roles }) => [id, roles])).toEqual([
+      [first.userId, ['owner']],
+      [second.userId, ['developer']],
+    ]);
+    expect((await owner.get(`/v1/users/${second.userId}`)).status).toBe(404);
+    // Two owners remove each other at once: one of them stays.
+    await first.ask('PATCH', `/v1/users/${second.userId}`, { body: { roles: ['owner'] } });
+    await untilAnswered(
+      () => second.get('/v1/users'),
+      ({ status }) => status === 200,
+    );
+    await Promise.all([
+      first.ask('DELETE', `/v1/users/${second.userId}`),
+      second.ask('DELETE', `/v1/users/${first.userId}`),
+    ]);
+    expect(await rig.prisma.membership.count({ where: { merchantId: own, role: 'owner' } })).toBe(1);
+  });
+
+  test('of the platform read every merchant, administer users, and decide nothing', async () => {
+    const admin = await rig.join('admin', ['platform_administrator'], null);
+    expect((await admin.get('/v1/me')).body).toMatchObject({
+      merchant: null,
+      platform_roles: ['platform_administrator'],
+    });
+    expect((await admin.get('/v1/merchant')).code).toBe('merchant_needed');
+    expect((await admin.get('/v1/merchant', { merchant: merchantId })).body).toMatchObject({ id: merchantId });
+    const call = { body: { name: 'Mine' }, merchant: merchantId };
+    expect((await admin.ask('PATCH', '/v1/merchant', call)).code).toBe('insufficient_scope');
+    const invited = await admin.post(
+      '/v1/invitations',
+      { email: 'o@shop.uz', roles: ['owner'] },
+      { merchant: merchantId },
+    );
+    expect(invited.status).toBe(201);
+    expect((await admin.get('/v1/users')).body?.data).toEqual([expect.objectContaining({ id: admin.userId })]);
+  });
+
+  test('a recovery ends all sessions and all old factors', async () => {
+    const person = await rig.join('lost', ['support'], merchantId);
+    const caller = { merchantId: 'platform', actor: 'test', address: null, requestId: 'r' };
+    const recovery = { email: person.email, roles: [], merchantId: null, userId: person.userId };
+    const { url } = await rig.app.get(Invitations).create(caller, recovery);
+    const token = url.split('#')[1] ?? '';
+    const again = rig.browser();
+    const shown = await again.post('/auth/invitation', { token });
+    expect(shown.body).toMatchObject({ kind: 'recovery' });
+    const secret = shown.body?.totp.secret ?? '';
+    const body = { token, name: 'Lost', password: `${PASSWORD} 2`, code: totpAt(secret, now()) };
+    const recovered = await again.post('/auth/invitation/accept', body);
+    expect(recovered.body).toMatchObject({ user: { id: person.userId }, roles: ['support'] });
+    await untilAnswered(
+      () => person.get('/v1/me', { at: 1 }),
+      ({ code }) => code === 'session_invalid',
+    );
+    expect((await person.logIn()).code).toBe('login_failed');
+  });
+});
+
+describe('four eyes', () => {
+  test('a change of a provider account passes once a second user has approved that very request', async () => {
+    const own = await rig.createMerchant();
+    const [first, second] = [await rig.join('one', ['owner'], own), await rig.join('two', ['owner'], own)];
+    const weak = await rig.join('weak', ['support'], own);
+    const account = { provider: 'payme', name: 'P', settings: { cashbox_id: 'c', key: 'a-secret-key' } };
+    expect(
+      (await first.ask('PATCH', '/v1/merchant', { body: { four_eyes: { provider_accounts: true } } })).body,
+    ).toMatchObject({
+      four_eyes: { unknown_above: null, provider_accounts: true },
+    });
+    const asked = await first.post('/v1/provider-accounts', account);
+    expect(codesOf([asked])).toEqual([[409, 'approval_needed']]);
+    const path = asked.headers.get('location') ?? '';
+    expect((await first.post('/v1/provider-accounts', account)).headers.get('location')).toBe(path);
+    const listed = JSON.stringify((await second.get('/v1/approvals?state=pending')).body);
+    expect(listed).toContain('POST /v1/provider-accounts');
+    expect(listed).not.toContain('a-secret-key');
+    expect((await weak.get('/v1/approvals')).body?.data).toEqual([]);
+    expect((await first.post(`${path}/approve`)).code).toBe('own_request');
+    expect((await weak.post(`${path}/approve`)).code).toBe('scope_not_held');
+    expect((await owner.post(`${path}/approve`)).status).toBe(404);
+    expect((await second.post(`${path}/approve`)).body).toMatchObject({ state: 'approved', decided_by: second.userId });
+    expect((await second.post(`${path}/approve`)).code).toBe('approval_closed');
+    // Another request, and another user, pass by it as little as before.
+    expect((await first.post('/v1/provider-accounts', { ...account, name: 'Q' })).code).toBe('approval_needed');
+    expect((await second.post('/v1/provider-accounts', account)).code).toBe('approval_needed');
+    const both = await Promise.all([1, 2].map(() => first.post('/v1/provider-accounts', account)));
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
+    expect((await first.post('/v1/provider-accounts', account)).code).toBe('approval_needed');
+    // It cannot be switched off by one alone, nor by a client.
+    const off = { body: { four_eyes: { provider_accounts: false } } };
+    expect((await first.ask('PATCH', '/v1/merchant', off)).code).toBe('approval_needed');
+    expect((await first.ask('PATCH', '/v1/merchant', { body: { name: 'Shop' } })).status).toBe(200);
+    const made = await first.post('/v1/clients', {
+      name: 'C',
+      scopes: ['clients:admin', 'devices:admin'],
+      ip_policy: 'any',
+    });
+    const { id = '', client_secret: secret = '' } = made.body ?? {};
+    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
+    const token = (await (await fetch(`${rig.bases[0]}/oauth/token`, { method: 'POST', body: form })).json()) as {
+      access_token: string;
+    };
+    const client = { headers: { authorization: `Bearer ${token.access_token}` }, page: {} };
+    expect((await rig.browser().post('/v1/provider-accounts', account, client)).code).toBe('session_needed');
+    expect((await rig.browser().ask('PATCH', '/v1/merchant', { ...off, ...client })).code).toBe('session_needed');
+  });
+});

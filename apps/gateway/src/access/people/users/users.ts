@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import { Prisma, PrismaService } from '#database';
+import { Problem } from '#problems';
+import { newId } from '#runtime';
+import { AuditedChange } from '../../../audit/audited-change.js';
+import type { Caller } from '../../../audit/caller.js';
+import { notFound } from '../../../http/own-id.js';
+import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
+import { isMerchantRole, isPlatformRole, PLATFORM, type Role } from '../../../http/roles.js';
+import { refuseForeignRoles, type RoleGiver } from '../invitations/invitations.js';
+
+export interface UserView {
+  id: string;
+  name: string;
+  email: string;
+  /** At this merchant, or on the platform. */
+  roles: string[];
+  last_login_at: string | null;
+  /** When it became a member. */
+  created_at: string;
+}
+
+interface UserRow {
+  id: string;
+  name: string;
+  email: string;
+  roles: string[];
+  last_login_at: Date | null;
+  created_at: Date;
+}
+
+/** Who may do something at a merchant, or on the platform. A user itself belongs to neither. */
+@Injectable()
+export class Users {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly changes: AuditedChange,
+  ) {}
+
+  async list(place: string, query: PageQuery): Promise<Page<UserView>> {
+    const { limit, afterId } = pageRequest(query, 'usr');
+    const after = afterId === null ? Prisma.empty : Prisma.sql`AND m.user_id > ${afterId}`;
+    const rows = await this.read(this.prisma, Prisma.sql`${at(place)} ${after}`, limit + 1);
+    return pageOf(rows, limit, userView);
+  }
+
+  /** @throws Problem 404 */
+  async get(place: string, id: string): Promise<UserView> {
+    const [row] = await this.read(this.prisma, Prisma.sql`${at(place)} AND m.user_id = ${id}`, 1);
+    if (!row) throw notFound('user');
+    return userView(row);
+  }
+
+  /** @throws Problem 404; 403 scope_not_held; 409 last_owner */
+  async setRoles(giver: RoleGiver, id: string, roles: readonly Role[]): Promise<UserView> {
+    return this.change(giver, id, async (tx, before) => {
+      refuseForeignRoles(
+        giver,
+        roles.filter((role) => !before.roles.includes(role)),
+      );
+      refuseForeignRoles(
+        giver,
+        before.roles.filter(isRole).filter((role) => !roles.includes(role)),
+      );
+      await tx.$executeRaw`DELETE FROM memberships m WHERE ${at(giver.merchantId)} AND m.user_id = ${id} AND NOT role = ANY (${[...roles]})`;
+      const merchantId = giver.merchantId === PLATFORM ? null : giver.merchantId;
+      for (const role of roles)
+        await tx.$executeRaw`
+          INSERT INTO memberships (id, user_id, merchant_id, role) VALUES (${newId('mem')}, ${id}, ${merchantId}, ${role})
+          ON CONFLICT DO NOTHING`;
+      return 'user.set_roles';
+    });
+  }
+
+  /** The user stays for its other merchants. @throws Problem 404; 403 scope_not_held; 409 last_owner */
+  async remove(giver: RoleGiver, id: string): Promise<void> {
+    await this.change(giver, id, async (tx, before) => {
+      refuseForeignRoles(giver, before.roles.filter(isRole));
+      await tx.$executeRaw`DELETE FROM memberships m WHERE ${at(giver.merchantId)} AND m.user_id = ${id}`;
+      return 'user.remove';
+    });
+  }
+
+  /** The merchant's memberships change one after another: two owners cannot remove each other at once. */
+  private change(
+    giver: RoleGiver,
+    id: string,
+    change: (tx: Prisma.TransactionClient, before: UserView) => Promise<string>,
+  ): Promise<UserView> {
+    const { scopes: _scopes, roles: _roles, ...caller } = giver;
+    const place = caller.merchantId;
+    return this.changes.execute<UserView>(caller satisfies Caller, async (tx) => {
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`memberships ${place}`}, 0))`;
+      const [row] = await this.read(tx, Prisma.sql`${at(place)} AND m.user_id = ${id}`, 1);
+      if (!row) throw notFound('user');
+      const before = userView(row);
+      const action = await change(tx, before);
+      await refuseWithoutOwner(tx, place);
+      const [left] = await this.read(tx, Prisma.sql`${at(place)} AND m.user_id = ${id}`, 1);
+      const after = left ? userView(left) : { ...before, roles: [] };
+      return { result: after, action, targetId: id, before: { roles: before.roles }, after: { roles: after.roles } };
+    });
+  }
+
+  private read(tx: Prisma.TransactionClient, where: Prisma.Sql, limit: number): Promise<UserRow[]> {
+    return tx.$queryRaw<UserRow[]>`
+      SELECT u.id, u.name, u.email, array_agg(m.role ORDER BY m.role) AS roles, u.last_login_at, min(m.created_at) AS created_at
+        FROM memberships m JOIN users u ON u.id = m.user_id
+       WHERE ${where} GROUP BY u.id ORDER BY u.id LIMIT ${limit}`;
+  }
+}
+
+function at(place: string): Prisma.Sql {
+  return place === PLATFORM ? Prisma.sql`m.merchant_id IS NULL` : Prisma.sql`m.merchant_id = ${place}`;
+}
+
+function isRole(text: string): text is Role {
+  return isMerchantRole(text) || isPlatformRole(text);
+}
+
+/** One that could still let others in. @throws Problem 409 last_owner */
+async function refuseWithoutOwner(tx: Prisma.TransactionClient, place: string): Promise<void> {
+  const role = place === PLATFORM ? 'platform_administrator' : 'owner';
+  const [found] = await tx.$queryRaw<{ found: boolean }[]>`
+    SELECT EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
+                    WHERE ${at(place)} AND m.role = ${role} AND u.disabled_at IS NULL) AS found`;
+  if (found?.found !== true) throw new Problem('last_owner', `At least one ${role.replace('_', ' ')} has to stay.`);
+}
+
+function userView(row: UserRow): UserView {
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    roles: row.roles,
+    last_login_at: row.last_login_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}

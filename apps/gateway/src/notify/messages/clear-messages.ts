@@ -1,0 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import type { GatewaySettings } from '../../settings.js';
+import { SETTINGS_TOKEN } from '../../tokens.js';
+
+/** Few enough that no other writer waits for their rows. */
+const AT_ONCE = 500;
+
+/**
+ * Erases the addresses of messages MESSAGE_ADDRESS_KEEP_DAYS after they came to an end, and the messages with their attempts after
+ * MESSAGE_KEEP_DAYS. Also those that wait for an account that was deleted so long ago.
+ */
+@Injectable()
+export class ClearMessages {
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN)
+    private readonly settings: Pick<GatewaySettings, 'MESSAGE_ADDRESS_KEEP_DAYS' | 'MESSAGE_KEEP_DAYS'>,
+  ) {}
+
+  /** @returns whether there may be more at once */
+  async execute(): Promise<boolean> {
+    const { MESSAGE_ADDRESS_KEEP_DAYS: addressDays, MESSAGE_KEEP_DAYS: days } = this.settings;
+    const erased = await this.prisma.$executeRaw`
+      UPDATE messages SET address_sealed = NULL
+       WHERE id IN (SELECT id FROM messages
+                     WHERE finished_at < now() - make_interval(days => ${addressDays}::int4) AND address_sealed IS NOT NULL
+                     ORDER BY finished_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+    const removed = await this.prisma.$executeRaw`
+      WITH finished AS MATERIALIZED (
+        SELECT id FROM messages WHERE finished_at < now() - make_interval(days => ${days}::int4)
+         ORDER BY finished_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED
+      ), abandoned AS MATERIALIZED (
+        SELECT m.id FROM message_accounts a JOIN messages m ON m.account_id = a.id
+         WHERE a.deleted_at < now() - make_interval(days => ${addressDays}::int4)
+           AND m.state = ANY (ARRAY['pending', 'sending', 'unclear']::message_state[])
+         LIMIT ${AT_ONCE} FOR UPDATE OF m SKIP LOCKED
+      ), old AS (
+        SELECT id FROM finished UNION ALL SELECT id FROM abandoned
+      ), tried AS (
+        DELETE FROM message_attempts a USING old WHERE a.message_id = old.id
+      )
+      DELETE FROM messages m USING old WHERE m.id = old.id`;
+    return erased >= AT_ONCE || removed >= AT_ONCE;
+  }
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { Problem } from '#problems';
+import { readEmail, readPhone } from '#messages';
+import { AddressBook } from './address-book.js';
+import { ReceiptMessages } from './receipt-messages.js';
+import { stopAddress } from './stop-sending.js';
+
+/**
+ * What a reader of a page may have sent: a link that was passed on must be no way to spend a merchant's money, or to fill the mailbox
+ * of another person.
+ */
+const MAX_OF_RECEIPT = { email: 3, sms: 1 } as const;
+const MAX_TO_ADDRESS_A_DAY = 5;
+const MAX_OF_MERCHANT_AN_HOUR = 200;
+
+export type PageChannel = keyof typeof MAX_OF_RECEIPT;
+
+/** What a reader of a receipt's page asks for. */
+@Injectable()
+export class PageMessages {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly book: AddressBook,
+    private readonly messages: ReceiptMessages,
+  ) {}
+
+  /** @returns the masked address @throws Problem 404, 409, 422, 429 */
+  async send(
+    receiptId: string,
+    { channel, to, language }: { channel: PageChannel; to: string; language: 'uz' | 'ru' | 'en' },
+  ): Promise<string> {
+    const receipt = await this.prisma.receipt.findUnique({ where: { id: receiptId }, select: { merchantId: true } });
+    if (!receipt) throw new Problem('not_found', 'There is no receipt at this address.');
+    const { merchantId } = receipt;
+    const reading = channel === 'email' ? readEmail(to) : readPhone(to);
+    if (reading.kind === 'invalid') {
+      throw Problem.fromErrors([{ pointer: '/to', code: 'invalid_format', detail: `to ${reading.reason}` }]);
+    }
+    const addressHash = await this.book.hash(channel, reading.address);
+    const [ofReceipt, toAddress, ofMerchant] = await Promise.all([
+      this.prisma.message.count({ where: { receiptId, channel, source: 'page' } }),
+      this.prisma.message.count({ where: { addressHash, source: 'page', createdAt: { gt: ago(24) } } }),
+      this.prisma.message.count({ where: { merchantId, source: 'page', createdAt: { gt: ago(1) } } }),
+    ]);
+    if (
+      ofReceipt >= MAX_OF_RECEIPT[channel] ||
+      toAddress >= MAX_TO_ADDRESS_A_DAY ||
+      ofMerchant >= MAX_OF_MERCHANT_AN_HOUR
+    ) {
+      throw new Problem('too_many_requests', 'It has been sent often enough; the link above stays.', {
+        retryAfterSeconds: 3_600,
+      });
+    }
+    const sent = await this.messages.send(merchantId, receiptId, { channel, to: reading.address, language }, 'page');
+    return sent.to;
+  }
+
+  /** No more messages of the merchant go to the addresses to which this receipt was sent. @returns them, masked */
+  async stop(receiptId: string): Promise<string[]> {
+    const sent = await this.prisma.message.findMany({
+      where: { receiptId, source: { in: ['sale', 'api'] } },
+      take: 20,
+    });
+    await this.prisma.$transaction(async (tx) => {
+      for (const { id, merchantId, channel, addressHash, addressHint } of sent)
+        await stopAddress(tx, { merchantId, channel, addressHash, addressHint, reason: 'stopped', messageId: id });
+    });
+    return [...new Set(sent.map(({ addressHint }) => addressHint))];
+  }
+}
+
+function ago(hours: number): Date {
+  return new Date(Date.now() - hours * 3_600_000);
+}

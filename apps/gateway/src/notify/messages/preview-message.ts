@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import { notFound, ownId } from '../../http/own-id.js';
+import { ReadShownReceipt } from '../../receipts/documents/read-shown-receipt.js';
+import { ComposeMessage } from './compose-message.js';
+import type { PreviewBody } from './message-bodies.js';
+import { checkedTemplate, MessageTemplates } from './message-templates.js';
+
+export interface PreviewView {
+  subject: string;
+  text: string;
+  /** Of an e-mail. */
+  html: string | null;
+  /** Of an SMS: how many it is billed as. */
+  parts: number;
+}
+
+/** What a message would say. */
+@Injectable()
+export class PreviewMessage {
+  constructor(
+    private readonly receipts: ReadShownReceipt,
+    private readonly templates: MessageTemplates,
+    private readonly composer: ComposeMessage,
+  ) {}
+
+  /** @throws Problem 404, 422 */
+  async execute(merchantId: string, body: PreviewBody): Promise<PreviewView> {
+    const { channel, language, text = null } = body;
+    const given = text === null ? null : checkedTemplate({ ...body, text });
+    const receipt = await this.receipts.execute(ownId('rcp', body.receipt_id, 'receipt'), merchantId);
+    if (!receipt) throw notFound('receipt');
+    const template = given ?? (await this.templates.of(merchantId, channel, language));
+    // An address that ends nothing: no message belongs to it.
+    const unsubscribeUrl = new URL('/u/preview', receipt.url).href;
+    return this.composer.render(receipt, { channel, language, template, isTest: true, unsubscribeUrl });
+  }
+}

@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService, type StoredReceiptDocument } from '#database';
+import { Problem } from '#problems';
+import { readAddress, readEmail, readPhone, type MessageChannel, type MessageLanguage } from '#messages';
+import { notFound } from '../../http/own-id.js';
+import { pageOf, pageRequest, type Page } from '../../http/paging.js';
+import { AddressBook } from './address-book.js';
+import type { AccountRow } from './account-rows.js';
+import { MessageAccounts } from './message-accounts.js';
+import type { MessagesQuery, SendReceiptBody } from './message-bodies.js';
+import { insertMessages, type MessageSource } from './message-rows.js';
+import { messageView, WITH_ATTEMPTS, type MessageView } from './message-view.js';
+
+/** Of one receipt, from all sources together. */
+const MAX_OF_RECEIPT = 20;
+
+interface RegisteredReceipt {
+  id: string;
+  merchantId: string;
+  document: StoredReceiptDocument;
+}
+
+/** Messages of receipts: sent on request, and read. */
+@Injectable()
+export class ReceiptMessages {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly accounts: MessageAccounts,
+    private readonly book: AddressBook,
+  ) {}
+
+  /**
+   * One more message of a receipt; while one to the same address is still to be sent, that one.
+   * @throws Problem 404, 409, 422
+   */
+  async send(
+    merchantId: string,
+    receiptId: string,
+    body: SendReceiptBody,
+    source: MessageSource,
+  ): Promise<MessageView> {
+    const receipt = await this.registered(merchantId, receiptId);
+    const account = await this.accounts.ofChannel(merchantId, body.channel);
+    if (!account) throw fault('/channel', 'channel_not_configured', `There is no account for ${body.channel}.`);
+    if (account.disabledAt !== null)
+      throw new Problem('account_disabled', account.disabledReason ?? 'The account is disabled.');
+    const address = await this.addressOf(account, body, receipt.document);
+    const hash = await this.book.hash(body.channel, address);
+    const language: MessageLanguage = body.language ?? receipt.document.notify?.language ?? 'uz';
+    const id = await this.prisma.$transaction(async (tx) => {
+      // Two at the same time count each other.
+      await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${account.id} FOR NO KEY UPDATE`;
+      const of = { receiptId, channel: body.channel, addressHash: hash };
+      const waiting = await tx.message.findFirst({
+        where: { ...of, source, state: { in: ['pending', 'sending', 'unclear'] } },
+      });
+      if (waiting) return waiting.id;
+      const stopped = await tx.suppression.findFirst({
+        where: { merchantId, channel: body.channel, addressHash: hash },
+      });
+      if (stopped) throw new Problem('address_suppressed', `No messages go to this address: ${stopped.reason}.`);
+      if ((await tx.message.count({ where: { receiptId } })) >= MAX_OF_RECEIPT)
+        throw new Problem('message_limit_reached', `A receipt is sent at most ${MAX_OF_RECEIPT} times.`);
+      const message = {
+        merchantId,
+        receiptId,
+        channel: body.channel,
+        source,
+        language,
+        address,
+        accountId: account.id,
+      };
+      const [made = ''] = await insertMessages(tx, this.book, [message]);
+      return made;
+    });
+    const row = await this.prisma.message.findUniqueOrThrow({ where: { id }, include: WITH_ATTEMPTS });
+    return messageView(row);
+  }
+
+  /** Newest first. @throws Problem 404 */
+  async ofReceipt(merchantId: string, receiptId: string, query: MessagesQuery): Promise<Page<MessageView>> {
+    const receipt = await this.prisma.receipt.findFirst({ where: { id: receiptId, merchantId }, select: { id: true } });
+    if (!receipt) throw notFound('receipt');
+    return this.page({ receiptId }, query);
+  }
+
+  /** Newest first. */
+  ofMerchant(merchantId: string, query: MessagesQuery): Promise<Page<MessageView>> {
+    return this.page({ merchantId }, query);
+  }
+
+  private async page(
+    where: { receiptId: string } | { merchantId: string },
+    query: MessagesQuery,
+  ): Promise<Page<MessageView>> {
+    const { limit, afterId } = pageRequest(query, 'msg');
+    const rows = await this.prisma.message.findMany({
+      where: {
+        ...where,
+        ...(query.state !== undefined && { state: query.state }),
+        ...(afterId !== null && { id: { lt: afterId } }),
+      },
+      ...{ orderBy: { id: 'desc' }, take: limit + 1, include: WITH_ATTEMPTS },
+    });
+    return pageOf(rows, limit, messageView);
+  }
+
+  /** @throws Problem 404, 409: what is not registered is no receipt */
+  private async registered(merchantId: string, id: string): Promise<RegisteredReceipt> {
+    const row = await this.prisma.receipt.findFirst({
+      where: { id, merchantId },
+      select: { id: true, merchantId: true, status: true, document: true },
+    });
+    if (!row) throw notFound('receipt');
+    if (row.status !== 'registered') throw new Problem('receipt_not_registered', 'Only a registered receipt is sent.');
+    return { id, merchantId, document: row.document as unknown as StoredReceiptDocument };
+  }
+
+  private async addressOf(
+    account: AccountRow,
+    body: SendReceiptBody,
+    { customer }: StoredReceiptDocument,
+  ): Promise<string> {
+    const { channel } = body;
+    const given = body.to ?? (channel === 'email' ? customer?.email : customer?.phone);
+    if (given === undefined) throw fault('/to', 'required', 'The receipt’s customer has no such address: name one.');
+    const reading = channel === 'email' ? readEmail(given) : readPhone(given);
+    if (reading.kind === 'invalid') throw fault('/to', 'invalid_format', `to ${reading.reason}`);
+    return channel === 'telegram' ? this.chatOf(account.id, reading.address) : reading.address;
+  }
+
+  private async chatOf(accountId: string, phone: string): Promise<string> {
+    const phoneHash = await this.book.hash('sms', phone);
+    const chat = await this.prisma.botChat.findFirst({ where: { accountId, phoneHash, stoppedAt: null } });
+    if (!chat) throw fault('/to', 'invalid_value', 'No buyer has proven this phone to the bot.');
+    return this.book.openChat(chat.id, chat.chatSealed);
+  }
+}
+
+/** @throws Problem 422 */
+export function addressOrThrow(channel: MessageChannel, text: string, pointer: string): string {
+  const reading = readAddress(channel, text);
+  if (reading.kind === 'ok') return reading.address;
+  throw fault(pointer, 'invalid_format', `${pointer.slice(1)} ${reading.reason}`);
+}
+
+function fault(
+  pointer: string,
+  code: 'channel_not_configured' | 'required' | 'invalid_format' | 'invalid_value',
+  detail: string,
+): Problem {
+  return Problem.fromErrors([{ pointer, code, detail }]);
+}

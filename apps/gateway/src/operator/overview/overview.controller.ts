@@ -1,0 +1,19 @@
+import { Controller, Get, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { callerOf } from '../../http/caller-gone.js';
+import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
+import { Scopes } from '../../http/scopes.js';
+import type { Overview } from './overview-view.js';
+import { ReadOverview } from './read-overview.js';
+
+@Controller('v1/overview')
+@Scopes('receipts:read')
+export class OverviewController {
+  constructor(private readonly overview: ReadOverview) {}
+
+  /** Counts and sums of today and the last 30 days, how long registering takes, and what runs out next. */
+  @Get()
+  read(@CurrentClient() { merchantId }: AuthenticatedClient, @Req() request: FastifyRequest): Promise<Overview> {
+    return this.overview.execute(merchantId, callerOf(request));
+  }
+}

@@ -1,0 +1,135 @@
+import { Prisma } from '#database';
+import type { ReceiptStatus, ReceiptType } from '#fiscal-domain';
+import { idAt } from '../../http/id-times.js';
+import type { CountAndTotal, OverviewDay, OverviewSums } from './overview-view.js';
+
+const DAY_MS = 86_400_000;
+/** Tashkent has no summer time. */
+const OFFSET_MS = 5 * 3_600_000;
+export const DAYS = 30;
+/** Places of one merchant that have sums of their own; of more only those that sold most. */
+const MAX_PLACES = 2_000;
+
+/** One group: of a day, or of a branch or device over all of the time. */
+export interface SumRow {
+  day: string | null;
+  status: ReceiptStatus | null;
+  type: ReceiptType | null;
+  branch_id: string | null;
+  device_id: string | null;
+  kind: 'day' | 'branch' | 'device';
+  count: number;
+  /** As text: a sum of bigint is numeric. */
+  total: string;
+}
+
+/** Sums of some days, small enough to be kept. */
+export interface DaySums {
+  rows: readonly SumRow[];
+  branches: ReadonlyMap<string, CountAndTotal>;
+  devices: ReadonlyMap<string, CountAndTotal>;
+}
+
+/** When a day of Tashkent begins, as many days before today's as are asked for. */
+export function dayStart(now: Date, daysAgo: number): Date {
+  const today = Math.floor((now.getTime() + OFFSET_MS) / DAY_MS);
+  return new Date((today - daysAgo) * DAY_MS - OFFSET_MS);
+}
+
+export function dayName(start: Date): string {
+  return new Date(start.getTime() + OFFSET_MS).toISOString().slice(0, 10);
+}
+
+/**
+ * What was accepted from one time to another, read once: by day, status and type, and the registered sales of each branch and device.
+ * The ids narrow what is read, as in the search of receipts.
+ */
+export function sumsBetween(merchantId: string, from: Date, to: Date): Prisma.Sql {
+  const within = Prisma.sql`
+    merchant_id = ${merchantId} AND id >= ${idAt('rcp', from, -1)} AND id < ${idAt('rcp', to, 1)}
+    AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz`;
+  const columns = Prisma.sql`
+    to_char(created_at AT TIME ZONE 'UTC' + interval '5 hours', 'YYYY-MM-DD') AS day, status, type, branch_id, device_id, total_tiyin`;
+  const isSale = Prisma.sql`status = 'registered' AND type = 'sale'`;
+  return Prisma.sql`
+    SELECT day, status, type, branch_id, device_id,
+           CASE WHEN GROUPING(day) = 0 THEN 'day' WHEN GROUPING(branch_id) = 0 THEN 'branch' ELSE 'device' END AS kind,
+           (CASE WHEN GROUPING(day) = 0 THEN count(*) ELSE count(*) FILTER (WHERE ${isSale}) END)::int4 AS count,
+           coalesce(CASE WHEN GROUPING(day) = 0 THEN sum(total_tiyin)
+                         ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total
+      FROM (SELECT ${columns} FROM receipts WHERE status IN ('registered', 'rejected', 'cancelled') AND ${within}
+            UNION ALL
+            SELECT ${columns} FROM receipts
+             WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown') AND ${within}) AS r
+     GROUP BY GROUPING SETS ((day, status, type), (branch_id), (device_id))`;
+}
+
+export function daySums(rows: readonly SumRow[]): DaySums {
+  const placesOf = (kind: 'branch' | 'device'): Map<string, CountAndTotal> => {
+    const found = rows.flatMap((row): [string, CountAndTotal][] => {
+      const id = kind === 'branch' ? row.branch_id : row.device_id;
+      return row.kind === kind && id !== null && row.count > 0 ? [[id, countAndTotal(row)]] : [];
+    });
+    return new Map(found.sort(([, one], [, other]) => other.total - one.total).slice(0, MAX_PLACES));
+  };
+  return {
+    rows: rows.filter(({ kind }) => kind === 'day'),
+    branches: placesOf('branch'),
+    devices: placesOf('device'),
+  };
+}
+
+export function overviewSums(rows: readonly SumRow[]): OverviewSums {
+  const of = (status: ReceiptStatus): CountAndTotal => added(rows.filter((row) => row.status === status));
+  const registered = rows.filter(({ status }) => status === 'registered');
+  const sales = added(registered.filter(({ type }) => type === 'sale'));
+  const refunds = added(registered.filter(({ type }) => type === 'refund'));
+  return {
+    by_status: {
+      awaiting_payment: of('awaiting_payment'),
+      accepted: of('accepted'),
+      sending: of('sending'),
+      registered: of('registered'),
+      rejected: of('rejected'),
+      unknown: of('unknown'),
+      cancelled: of('cancelled'),
+    },
+    sales,
+    refunds,
+    net: sales.total - refunds.total,
+  };
+}
+
+export function overviewDay(day: string, rows: readonly SumRow[]): OverviewDay {
+  const { sales, refunds, by_status: byStatus } = overviewSums(rows.filter((row) => row.day === day));
+  return { day, registered: sales, refunds, rejected: byStatus.rejected.count };
+}
+
+/** Of each place the sums of today beside those of all days. */
+export function placesOf(
+  before: ReadonlyMap<string, CountAndTotal>,
+  today: ReadonlyMap<string, CountAndTotal>,
+  most: number,
+): Map<string, { today: CountAndTotal; last_30_days: CountAndTotal }> {
+  const none = { count: 0, total: 0 };
+  const ids = new Set([...before.keys(), ...today.keys()]);
+  const places = [...ids].map((id) => {
+    const [older, newer] = [before.get(id) ?? none, today.get(id) ?? none];
+    const all = { count: older.count + newer.count, total: older.total + newer.total };
+    return [id, { today: newer, last_30_days: all }] as const;
+  });
+  return new Map(places.sort(([, one], [, other]) => other.last_30_days.total - one.last_30_days.total).slice(0, most));
+}
+
+function added(rows: readonly SumRow[]): CountAndTotal {
+  return rows
+    .map(countAndTotal)
+    .reduce((sum, one) => ({ count: sum.count + one.count, total: sum.total + one.total }), {
+      count: 0,
+      total: 0,
+    });
+}
+
+function countAndTotal({ count, total }: SumRow): CountAndTotal {
+  return { count, total: Number(total) };
+}

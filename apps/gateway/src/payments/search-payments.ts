@@ -1,0 +1,159 @@
+import { Injectable } from '@nestjs/common';
+import { IsIn, IsOptional } from 'class-validator';
+import { Prisma, PrismaService } from '#database';
+import { PAYMENT_STATES, PROVIDERS, type PaymentState, type ProviderCode } from '#payments';
+import { idAt } from '../http/id-times.js';
+import { pageOf, PageQuery, pageRequest, type Page, type PageRequest } from '../http/paging.js';
+import { IsPlainText, IsTimestamp, IsTiyinText, readTimestamp } from '../http/query-rules.js';
+import { PAYMENT_COLUMNS, PaymentRows } from './repository/payment-rows.repository.js';
+import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
+
+export type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+
+/** Everything that is given must hold. `from` is within, `to` is not. */
+export class PaymentsQuery extends PageQuery {
+  @IsOptional()
+  @IsIn(PAYMENT_STATES)
+  status?: PaymentState;
+
+  @IsOptional()
+  @IsIn(PROVIDERS)
+  provider?: ProviderCode;
+
+  @IsOptional()
+  @IsPlainText(64)
+  receipt_id?: string;
+
+  /** The provider's id of it. */
+  @IsOptional()
+  @IsPlainText(255)
+  provider_ref?: string;
+
+  /** Tiyin, both ends within. */
+  @IsOptional()
+  @IsTiyinText()
+  amount_min?: string;
+
+  @IsOptional()
+  @IsTiyinText()
+  amount_max?: string;
+
+  @IsOptional()
+  @IsTimestamp()
+  created_from?: string;
+
+  @IsOptional()
+  @IsTimestamp()
+  created_to?: string;
+}
+
+/** What a page's search came to. */
+interface Found {
+  /** Newest first; at most one more than the page holds. */
+  ids: string[];
+  walked: number;
+  /** The oldest that was read. */
+  walked_to: string | null;
+}
+
+/** What is only read off the rows is searched in so many for one page. */
+const WALKED = 5_000;
+/** The others have an index: few payments stand in them (`payments_unfinished`). */
+const ENDED: ReadonlySet<PaymentState> = new Set([
+  'captured',
+  'voided',
+  'refunded',
+  'declined',
+  'expired',
+  'cancelled',
+]);
+/** The words stand in the statement itself: PostgreSQL proves that a partial index fits from constants. */
+const STATE_IS: ReadonlyMap<PaymentState, Prisma.Sql> = new Map(
+  PAYMENT_STATES.map((state) => [state, Prisma.raw(`state = '${state}'`)]),
+);
+
+/** GET /v1/payments: the merchant's own, newest first. */
+@Injectable()
+export class SearchPayments {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly rows: PaymentRows,
+  ) {}
+
+  /** One of them; null: it is not the merchant's. */
+  find(merchantId: string, id: string): Promise<PaymentRow | null> {
+    return this.rows.find(merchantId, id);
+  }
+
+  /** @throws Problem 422 for a cursor that is none of this list */
+  async page(merchantId: string, query: PaymentsQuery): Promise<Page<PaymentSummary>> {
+    const request = pageRequest(query, 'pay');
+    const [found] = await this.prisma.queryPlanned<Found>(paymentSearch(merchantId, query, request));
+    const { ids = [], walked = 0, walked_to: walkedTo = null } = found ?? {};
+    const page = pageOf(await this.read(merchantId, ids), request.limit, summaryOf);
+    if (page.next_cursor !== null || !isWalked(query) || walked < WALKED || walkedTo === null) return page;
+    return { ...page, next_cursor: Buffer.from(walkedTo).toString('base64url') };
+  }
+
+  private read(merchantId: string, ids: readonly string[]): Promise<PaymentRow[]> {
+    if (ids.length === 0) return Promise.resolve([]);
+    return this.prisma.queryHot<PaymentRow>(Prisma.sql`
+      SELECT ${PAYMENT_COLUMNS} FROM payments
+       WHERE id = ANY(${[...ids]}::text[]) AND merchant_id = ${merchantId} ORDER BY id DESC`);
+  }
+}
+
+/** The ids of one page: what indexes answer first, the rest over no more than {@link WALKED} of those. */
+export function paymentSearch(merchantId: string, query: PaymentsQuery, { limit, afterId }: PageRequest): Prisma.Sql {
+  const walked = isWalked(query) ? WALKED : limit + 1;
+  return Prisma.sql`
+    WITH walked AS MATERIALIZED (
+      SELECT id, state, provider, amount_tiyin FROM payments
+       WHERE ${Prisma.join(indexed(merchantId, query, afterId), ' AND ')} ORDER BY id DESC LIMIT ${walked}
+    )
+    SELECT ARRAY(SELECT id FROM walked WHERE ${Prisma.join(readOff(query), ' AND ')} ORDER BY id DESC LIMIT ${limit + 1}) AS ids,
+           (SELECT count(*)::int4 FROM walked) AS walked, (SELECT min(id) FROM walked) AS walked_to`;
+}
+
+function isWalked({ status, provider, amount_min: min, amount_max: max }: PaymentsQuery): boolean {
+  return (status !== undefined && ENDED.has(status)) || [provider, min, max].some((given) => given !== undefined);
+}
+
+function indexed(merchantId: string, query: PaymentsQuery, afterId: string | null): Prisma.Sql[] {
+  const conditions = [Prisma.sql`merchant_id = ${merchantId}`];
+  const [from, to] = [timeOf(query.created_from), timeOf(query.created_to)];
+  if (afterId !== null) conditions.push(Prisma.sql`id < ${afterId}`);
+  if (query.receipt_id !== undefined) conditions.push(Prisma.sql`receipt_id = ${query.receipt_id}`);
+  if (query.provider_ref !== undefined) {
+    // By the index that keeps a provider's ids unique, account by account.
+    conditions.push(Prisma.sql`id IN (
+      SELECT p.id FROM provider_accounts a JOIN payments p ON p.account_id = a.id AND p.provider_ref = ${query.provider_ref}
+       WHERE a.merchant_id = ${merchantId})`);
+  }
+  if (query.status !== undefined && !ENDED.has(query.status)) conditions.push(stateIs(query.status));
+  if (from) conditions.push(Prisma.sql`created_at >= ${from}::timestamptz AND id >= ${idAt('pay', from, -1)}`);
+  if (to) conditions.push(Prisma.sql`created_at < ${to}::timestamptz AND id < ${idAt('pay', to, 1)}`);
+  return conditions;
+}
+
+function readOff({ status, provider, amount_min: min, amount_max: max }: PaymentsQuery): Prisma.Sql[] {
+  const conditions = [Prisma.sql`true`];
+  if (status !== undefined) conditions.push(stateIs(status));
+  if (provider !== undefined) conditions.push(Prisma.sql`provider = ${provider}`);
+  if (min !== undefined) conditions.push(Prisma.sql`amount_tiyin >= ${min}::text::bigint`);
+  if (max !== undefined) conditions.push(Prisma.sql`amount_tiyin <= ${max}::text::bigint`);
+  return conditions;
+}
+
+function stateIs(state: PaymentState): Prisma.Sql {
+  return STATE_IS.get(state) ?? Prisma.sql`false`;
+}
+
+function timeOf(text: string | undefined): Date | null {
+  return text === undefined ? null : readTimestamp(text);
+}
+
+function summaryOf(row: PaymentRow): PaymentSummary {
+  const { receipt: _receipt, ...summary } = paymentView(row, {} as PaymentView['receipt']);
+  return { ...summary, receipt_id: row.receipt_id };
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database';
+import { Invitations, type InvitationWithLinkView } from '../../access/people/invitations/invitations.js';
+import { InvitationBody } from '../../access/people/users/user-bodies.js';
+import { AuditedChange } from '../../audit/audited-change.js';
+import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js';
+import { isPlatformRole, PLATFORM } from '../../http/roles.js';
+import type { Program } from './actor.js';
+import { checked } from './checked.js';
+import { readArguments, refuseForeignOptions } from './read-arguments.js';
+import { UsageError } from './usage-error.js';
+
+export const USERS_USAGE = `  users invite --email ADDRESS --roles ROLE,ROLE [--merchant CODE_OR_ID]   (owner, operator, accountant, support, developer
+               of the merchant; platform_administrator, platform_reader)
+  users list [--merchant CODE_OR_ID]
+  users recover ADDRESS    (a link that sets new credentials; sessions end when it is opened)
+  users disable ADDRESS
+  users enable ADDRESS`;
+
+const OPTIONS = {
+  email: { type: 'string' },
+  roles: { type: 'string' },
+  merchant: { type: 'string' },
+} as const;
+
+const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
+  'users invite': ['email', 'roles', 'merchant'],
+  'users list': ['merchant'],
+  'users recover': [],
+  'users disable': [],
+  'users enable': [],
+};
+
+type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
+
+interface ListedUser {
+  id: string;
+  email: string;
+  name: string;
+  disabled_at: Date | null;
+  last_login_at: Date | null;
+  roles: { merchant: string | null; role: string }[];
+}
+
+const MAX_LISTED = 10_000;
+
+/** `users …`: the first administrator, and the way back in for one who has lost everything. */
+@Injectable()
+export class UserCommands {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly merchants: Merchants,
+    private readonly invitations: Invitations,
+    private readonly changes: AuditedChange,
+  ) {}
+
+  /** Whether it is one of these commands. */
+  static knows([noun = '']: readonly string[]): boolean {
+    return noun === 'users';
+  }
+
+  /** @returns what is printed @throws UsageError */
+  async run(args: readonly string[], program: Program): Promise<unknown> {
+    const { values, positionals } = readArguments(args, OPTIONS, USERS_USAGE);
+    const [noun = '', verb = '', ...targets] = positionals;
+    const known = COMMANDS[`${noun} ${verb}`];
+    const hasTarget = ['recover', 'disable', 'enable'].includes(verb);
+    if (!known || targets.length !== (hasTarget ? 1 : 0)) throw new UsageError(`Usage:\n${USERS_USAGE}`);
+    refuseForeignOptions(`${noun} ${verb}`, { values, known, usage: USERS_USAGE });
+    const merchant = values.merchant === undefined ? null : await this.merchantNamed(values.merchant);
+    const [target = ''] = targets;
+    switch (verb) {
+      case 'invite':
+        return this.invite(values, merchant, program);
+      case 'list':
+        return this.list(merchant);
+      case 'recover':
+        return this.recover(target, program);
+      default:
+        return this.switch(target, program, verb === 'enable');
+    }
+  }
+
+  private async merchantNamed(idOrCode: string): Promise<MerchantView> {
+    const merchant = await this.merchants.find(idOrCode);
+    if (!merchant) throw new UsageError(`There is no merchant ${JSON.stringify(idOrCode)}.`);
+    return merchant;
+  }
+
+  private async invite(given: Given, merchant: MerchantView | null, program: Program): Promise<InvitationWithLinkView> {
+    const { email, roles } = given;
+    if (email === undefined || roles === undefined) throw new UsageError('--email and --roles are needed');
+    const body = checked(InvitationBody, { email, roles: roles.split(',').map((role) => role.trim()) });
+    const isOfMerchant = body.roles.some((role) => !isPlatformRole(role));
+    if (isOfMerchant !== (merchant !== null))
+      throw new UsageError('--merchant belongs to roles of a merchant, and they need it');
+    const merchantId = merchant?.id ?? null;
+    const caller = { ...program, merchantId: merchantId ?? PLATFORM };
+    return this.invitations.create(caller, { email: body.email, roles: body.roles, merchantId });
+  }
+
+  private async list(merchant: MerchantView | null): Promise<{ data: ListedUser[] }> {
+    const merchantId = merchant?.id ?? null;
+    const data = await this.prisma.$queryRaw<ListedUser[]>`
+      SELECT u.id, u.email, u.name, u.disabled_at, u.last_login_at,
+             coalesce(jsonb_agg(jsonb_build_object('merchant', c.code, 'role', m.role) ORDER BY c.code, m.role)
+                        FILTER (WHERE m.id IS NOT NULL), '[]') AS roles
+        FROM users u LEFT JOIN memberships m ON m.user_id = u.id LEFT JOIN merchants c ON c.id = m.merchant_id
+       WHERE ${merchantId}::text IS NULL OR EXISTS (SELECT FROM memberships o WHERE o.user_id = u.id AND o.merchant_id = ${merchantId})
+       GROUP BY u.id ORDER BY u.id LIMIT ${MAX_LISTED}`;
+    return { data };
+  }
+
+  private async recover(address: string, program: Program): Promise<InvitationWithLinkView> {
+    const { id: userId, email } = await this.userWith(address);
+    const caller = { ...program, merchantId: PLATFORM };
+    return this.invitations.create(caller, { email, roles: [], merchantId: null, userId });
+  }
+
+  private async switch(
+    address: string,
+    program: Program,
+    isEnabled: boolean,
+  ): Promise<{ id: string; email: string; disabled: boolean }> {
+    const { id, email, disabledAt } = await this.userWith(address);
+    await this.changes.execute({ ...program, merchantId: PLATFORM }, async (tx) => {
+      await tx.user.update({ where: { id }, data: { disabledAt: isEnabled ? null : (disabledAt ?? new Date()) } });
+      // What was logged in stays logged out when the user is enabled again.
+      await tx.$executeRaw`UPDATE user_sessions SET revoked_at = now() WHERE user_id = ${id} AND revoked_at IS NULL`;
+      const action = isEnabled ? 'user.enable' : 'user.disable';
+      const [before, after] = [{ disabled: disabledAt !== null }, { disabled: !isEnabled }];
+      return { result: null, action, targetId: id, before, after };
+    });
+    return { id, email, disabled: !isEnabled };
+  }
+
+  private async userWith(address: string): Promise<{ id: string; email: string; disabledAt: Date | null }> {
+    const user = await this.prisma.user.findUnique({ where: { email: address.toLowerCase() } });
+    if (!user) throw new UsageError(`There is no user ${JSON.stringify(address)}.`);
+    return user;
+  }
+}

@@ -1,0 +1,217 @@
+// Promise: a buyer has the receipt sent within bounds, stops it with one click, and gets others' receipts neither by link nor by bot.
+import type { Browser } from 'playwright-core';
+import type { MailServer } from '../../libs/messages/src/testing/mail-server.js';
+import { ACCOUNT, SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
+import { describeInBrowser, screenshotPath, startBrowser } from '../screen/browser.js';
+import { eventually, MessagesRig } from './messages-rig.js';
+
+let rig: MessagesRig;
+let mail: MailServer;
+let telegram: SimulatedProvider;
+let botAddress: string;
+let number = 0;
+
+beforeAll(async () => {
+  rig = await MessagesRig.start();
+  mail = await rig.mailServer();
+  telegram = await rig.provider('telegram');
+  await rig.mailAccount(mail);
+  const { bot, token, webhookSecret } = ACCOUNT;
+  const settings = { api_url: telegram.url, bot, token, webhook_secret: webhookSecret };
+  const id = await rig.created('/v1/message-accounts', { provider: 'telegram', settings, per_minute: 60_000 });
+  const { body } = await rig.ask('GET', `/v1/message-accounts/${id}`);
+  botAddress = new URL(String(body['callback_url'])).pathname;
+});
+afterAll(() => rig?.stop());
+
+const pageOf = async (id: string): Promise<string> => {
+  const { body } = await rig.sales.ask('GET', `/v1/receipts/${id}`);
+  return `${rig.sales.gateway.base}${new URL(body.receipt_url).pathname}`;
+};
+
+function post(url: string, fields: Record<string, string> = {}): Promise<Response> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'accept-language': 'en' };
+  return fetch(url, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
+}
+
+describe('the page', () => {
+  test('sends to the address that its reader enters: three letters a receipt, five a day to one address', async () => {
+    const id = await rig.sold({});
+    const page = await pageOf(id);
+    const html = await (await fetch(`${page}?lang=en`)).text();
+    expect(html).toContain('Send to me');
+    const address = `reader${String((number += 1))}@example.uz`;
+    const first = await post(`${page}/messages`, { channel: 'email', to: address });
+    expect([first.status, await first.text()]).toEqual([200, expect.stringContaining('r***@example.uz')]);
+    await eventually(() => mail.letters.some(({ to }) => to.includes(address)));
+    for (const to of ['a@b', '', 'x y@z.uz', 'a@b.uz\r\nBcc: c@d.uz'])
+      expect((await post(`${page}/messages`, { channel: 'email', to })).status).toBe(422);
+    for (const expected of [200, 200, 429]) {
+      await eventually(async () => (await rig.messagesOf(id)).every(({ state }) => state === 'sent'));
+      expect((await post(`${page}/messages`, { channel: 'email', to: address })).status).toBe(expected);
+    }
+    const statuses: number[] = [];
+    for (let index = 0; index < 3; index += 1) {
+      const other = await rig.sold({});
+      statuses.push((await post(`${await pageOf(other)}/messages`, { channel: 'email', to: address })).status);
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+    expect((await post(`${page}/messages`, { channel: 'sms', to: '+998901234567' })).status).toBe(422);
+    expect((await post(`${page.slice(0, -2)}xx/messages`, { channel: 'email', to: address })).status).toBe(404);
+  });
+
+  test('of a receipt that is not registered has no forms, and sends nothing', async () => {
+    const page = await pageOf(await rig.accepted({}));
+    expect(await (await fetch(page)).text()).not.toContain('<form');
+    expect((await post(`${page}/messages`, { channel: 'email', to: 'a@b.uz' })).status).toBe(409);
+  });
+
+  test('stops messages to the addresses of its receipt', async () => {
+    const address = `stop${String((number += 1))}@example.uz`;
+    const notify = { customer: { email: address }, notify: { channels: ['email'] } };
+    const id = await rig.sold(notify);
+    await rig.until(id, ['sent']);
+    const stopped = await post(`${await pageOf(id)}/stop?lang=en`);
+    expect(await stopped.text()).toContain('s***@example.uz');
+    const next = await rig.sold(notify);
+    expect(await rig.until(next, ['failed'])).toMatchObject([{ reason: 'address_suppressed' }]);
+  });
+});
+
+describe('the bot', () => {
+  const say = (chat: number, message: object, secret: string = ACCOUNT.webhookSecret): Promise<Response> =>
+    fetch(`${rig.sales.gateway.base}${botAddress}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': secret },
+      body: JSON.stringify({
+        update_id: (number += 1),
+        message: {
+          ...{ message_id: 1, date: 1, chat: { id: chat, type: 'private' } },
+          ...{ from: { id: chat, is_bot: false, first_name: 'A', language_code: 'en' }, ...message },
+        },
+      }),
+    });
+  const contact = (user: number, phone: string): object => ({
+    contact: { phone_number: phone, first_name: 'A', user_id: user },
+  });
+  const sentTo = (chat: number): string[] =>
+    telegram.taken.filter(({ to }) => to === String(chat)).map(({ text }) => text);
+
+  test('an update without the secret, or with another one, does nothing', async () => {
+    for (const secret of ['', 'x'.repeat(32)]) expect((await say(11, { text: '/start' }, secret)).status).toBe(404);
+    expect(sentTo(11)).toEqual([]);
+  });
+
+  test('the link of a receipt brings that receipt; a later one of the phone comes only after proof of the number', async () => {
+    const phone = '+998935550001';
+    const sale = { customer: { phone }, notify: { channels: ['telegram'], language: 'en' } };
+    const before = await rig.sold(sale);
+    const page = await pageOf(before);
+    const html = await (await fetch(page)).text();
+    const start = new RegExp(`https://t\\.me/${ACCOUNT.bot}\\?start=([A-Za-z0-9_-]+)`).exec(html)?.[1] ?? '';
+    expect(start.length).toBe(43);
+    expect((await say(21, { text: `/start ${start}` })).status).toBe(200);
+    await eventually(() => sentTo(21).some((text) => text.includes(new URL(page).pathname)));
+    expect(sentTo(21).some((text) => text.includes('confirm your phone number'))).toBe(true);
+    // A chat that has proven nothing gets nothing of the phone.
+    const unproven = await rig.sold(sale);
+    await say(21, contact(22, phone));
+    await say(21, { contact: { phone_number: phone, first_name: 'A' } });
+    await say(21, { text: phone });
+    const still = await rig.sold(sale);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    for (const id of [unproven, still]) expect(await rig.messagesOf(id)).toEqual([]);
+    await say(21, contact(21, phone.slice(1)));
+    const proven = await rig.sold(sale);
+    await rig.until(proven, ['sent']);
+    // The number changes hands: the newest proof has it, the other chat gets nothing more.
+    await say(23, { text: '/start' });
+    await say(23, contact(23, phone));
+    const moved = await rig.sold(sale);
+    await rig.until(moved, ['sent']);
+    const movedPath = new URL(await pageOf(moved)).pathname;
+    expect([
+      sentTo(23).some((text) => text.includes(movedPath)),
+      sentTo(21).some((text) => text.includes(movedPath)),
+    ]).toEqual([true, false]);
+    expect(telegram.violations).toEqual([]);
+  });
+
+  test('/stop ends it, /start begins again; a link that is opened again and again sends five times at most', async () => {
+    const phone = '+998935550002';
+    const sale = { customer: { phone }, notify: { channels: ['telegram'] } };
+    await say(31, { text: '/start' });
+    await say(31, contact(31, phone));
+    await say(31, { text: '/stop' });
+    const stopped = await rig.sold(sale);
+    const after = await rig.sold({ customer: { email: 'after@example.uz' }, notify: { channels: ['email'] } });
+    await rig.until(after, ['sent']);
+    expect(await rig.messagesOf(stopped)).toEqual([]);
+    const page = await pageOf(stopped);
+    const start = (page.split('/').pop() ?? '').replace('.', '_');
+    for (let time = 0; time < 7; time += 1) {
+      await say(31, { text: `/start ${start}` });
+      await eventually(async () => (await rig.messagesOf(stopped)).every(({ state }) => state === 'sent'));
+    }
+    expect((await rig.messagesOf(stopped)).length).toBe(5);
+  });
+
+  test('a receipt of another merchant is not sent, whatever its link', async () => {
+    const other = await rig.sales.gateway.createMerchant();
+    const device = await rig.sales.gateway.createDevice({ merchantId: other });
+    const fiscal = { receiptSeq: 77, sign: '012345678901' };
+    const id = await rig.sales.gateway.createReceipt(other, device, { status: 'registered', fiscal });
+    const { ReceiptUrls } = await import('../../apps/gateway/src/receipts/receipt-url.js');
+    const url = rig.sales.gateway.app.get(ReceiptUrls, { strict: false }).urlOf(id);
+    await say(41, { text: `/start ${(url.split('/').pop() ?? '').replace('.', '_')}` });
+    expect(sentTo(41)).toEqual([expect.stringContaining('not registered yet')]);
+    expect(await rig.prisma.message.count({ where: { receiptId: id } })).toBe(0);
+  });
+});
+
+describeInBrowser('in a real browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  test.each([320, 480, 1_024])('a letter is whole at %s dots, light and dark, and fetches nothing', async (width) => {
+    const id = await rig.sold({});
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const language of ['uz', 'ru', 'en']) {
+        const preview = await rig.ask('POST', '/v1/message-templates/preview', {
+          channel: 'email',
+          language,
+          receipt_id: id,
+        });
+        const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
+        const requests: string[] = [];
+        page.on('request', ({ url }) => void requests.push(String(url)));
+        await page.setContent(String(preview.body['html']));
+        const facts = await page.evaluate<{ overflow: number; ground: string; button: string }>(`(() => {
+          const button = document.querySelector('a').getBoundingClientRect();
+          return { overflow: document.documentElement.scrollWidth - innerWidth,
+                   ground: getComputedStyle(document.querySelector('.sheet')).backgroundColor,
+                   button: button.width > 100 && button.height > 40 && button.right <= innerWidth ? 'good' : 'bad' };
+        })()`);
+        expect([facts.overflow <= 0, facts.button, facts.ground]).toEqual([
+          ...[true, 'good', colorScheme === 'dark' ? 'rgb(26, 36, 45)' : 'rgb(255, 255, 255)'],
+        ]);
+        expect(requests).toEqual([]);
+        await page.screenshot({ path: screenshotPath(`letter-${width}-${colorScheme}-${language}`), fullPage: true });
+        await page.close();
+      }
+  });
+
+  test('a buyer sends the receipt from the page with a click', async () => {
+    const id = await rig.sold({});
+    const page = await browser.newPage({ viewport: { width: 360, height: 740 } });
+    await page.goto(`${await pageOf(id)}?lang=en`);
+    await page.fill('input[type=email]', 'click@example.uz');
+    await Promise.all([page.waitForNavigation(), page.click('text=Send >> nth=1')]);
+    expect(await page.textContent('h1')).toBe('The receipt is on its way:');
+    await eventually(() => mail.letters.some(({ to }) => to.includes('click@example.uz')));
+    await page.close();
+  });
+});
