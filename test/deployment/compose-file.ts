@@ -12,6 +12,7 @@ export interface ComposeService {
   healthcheck?: { test?: string[]; disable?: boolean };
   stop_grace_period?: string;
   volumes?: string[];
+  ports?: string[];
   profiles?: string[];
   user?: string;
   tmpfs?: string[];

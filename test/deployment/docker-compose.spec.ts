@@ -69,10 +69,28 @@ test('the demo register refuses payments that a real module would refuse', () =>
   expect(compose.services['register']?.environment).toMatchObject({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });
 });
 
-test('every service has a health check, except the one that ends', () => {
+test('every service has a health check, except the one that ends and those whose image has nothing to ask with', () => {
+  const without = ['migrate', 'tempo', 'loki', 'alloy'];
   for (const [name, { healthcheck }] of Object.entries(compose.services)) {
-    expect([name, healthcheck?.test !== undefined]).toEqual([name, name !== 'migrate']);
+    expect([name, healthcheck?.test !== undefined]).toEqual([name, !without.includes(name)]);
   }
+});
+
+test('what observes runs on request only, finds what it mounts, and scrapes a port that is not published', () => {
+  const observing = Object.entries(compose.services).filter(([, { profiles }]) => profiles?.includes('observe'));
+  expect(observing.map(([name]) => name)).toEqual(['prometheus', 'grafana', 'tempo', 'loki', 'alloy']);
+  for (const [, { volumes = [], image }] of observing) {
+    expect(image).toMatch(/:v?\d+\.\d+\.\d+$/);
+    const mounted = volumes.map((volume) => volume.split(':')[0] ?? '').filter((path) => path.startsWith('./'));
+    expect(mounted.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  }
+  for (const name of ['gateway', 'device-relay']) {
+    const { environment, ports = [] } = compose.services[name] ?? {};
+    expect(environment).toMatchObject({ METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' });
+    expect(ports.join()).not.toContain('9464');
+  }
+  const scraping = readFileSync(join(ROOT, 'ops', 'prometheus', 'prometheus.yml'), 'utf8');
+  expect([...scraping.matchAll(/names: \[([\w-]+)\]/g)].map(([, name]) => name)).toEqual(['gateway', 'device-relay']);
 });
 
 test('the programs run as an ordinary user and nothing they need is left out of the image', () => {

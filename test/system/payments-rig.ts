@@ -45,7 +45,7 @@ export async function startPayments(options: SystemOptions & { simulatorPort: nu
     },
     ...{ PAYMENT_LOOK_MS: '250' },
   };
-  const scopes = ['receipts:write', 'receipts:read', 'payments:write', 'clients:admin'];
+  const scopes = ['receipts:write', 'receipts:read', 'payments:write', 'clients:admin', ...(options.scopes ?? [])];
   const system = await startSystem({ ...options, scopes, env: { ...env, ...options.env } });
   const stop = async (): Promise<void> => {
     await simulator.end();

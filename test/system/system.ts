@@ -19,6 +19,8 @@ export interface SystemOptions {
   /** Added to every gateway and relay. */
   env?: Record<string, string>;
   scopes?: readonly string[];
+  /** Gateways and relays serve their metrics on ports of their own. */
+  ownMetricsPorts?: boolean;
   /** A database on a server of the test's own, which it may kill; by default one on the shared server. */
   database?: TestDatabase;
 }
@@ -30,6 +32,9 @@ export interface TestSystem {
   client: GatewayClient;
   gatewayUrls: string[];
   relayUrls: string[];
+  /** Where each serves its metrics. */
+  gatewayMetricsUrls: string[];
+  relayMetricsUrls: string[];
   registerUrls: string[];
   ofdUrl: string;
   registerApiKey: string;
@@ -95,13 +100,18 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     ...options.env,
   };
   const portOf = (index: number): string => String(programPort + index);
+  const firstMetricsPort = options.ownMetricsPorts ? await freePorts(gatewayCount + relayCount) : null;
+  const metricsEnv = (index: number): Record<string, string> =>
+    firstMetricsPort === null ? {} : { METRICS_PORT: String(firstMetricsPort + index) };
+  const metricsUrlOf = (index: number): string =>
+    firstMetricsPort === null ? urlOf(index) : `http://127.0.0.1:${firstMetricsPort + index}`;
   const gateways = Array.from(
     { length: gatewayCount },
     (_, index) =>
       new Program(
         `gateway-${index}`,
         'gateway/src/main.js',
-        { ...shared, GATEWAY_PORT: portOf(index) },
+        { ...shared, ...metricsEnv(index), GATEWAY_PORT: portOf(index) },
         `http://127.0.0.1:${portOf(index)}/readyz`,
       ),
   );
@@ -110,13 +120,15 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     return new Program(
       `relay-${index}`,
       'device-relay/src/main.js',
-      { RELAY_URL: `http://127.0.0.1:${port}`, ...shared, RELAY_PORT: port },
+      { RELAY_URL: `http://127.0.0.1:${port}`, ...shared, ...metricsEnv(gatewayCount + index), RELAY_PORT: port },
       `http://127.0.0.1:${port}/readyz`,
     );
   });
   const urlOf = (index: number): string => `http://127.0.0.1:${portOf(index)}`;
   const gatewayUrls = gateways.map((_, index) => urlOf(index));
   const relayUrls = relays.map((_, index) => urlOf(gatewayCount + index));
+  const gatewayMetricsUrls = gateways.map((_, index) => metricsUrlOf(index));
+  const relayMetricsUrls = relays.map((_, index) => metricsUrlOf(gatewayCount + index));
   const everything = [...gateways, ...relays, register, ofd];
   const stop = async (): Promise<void> => {
     await Promise.all(everything.map((program) => program.end()));
@@ -132,7 +144,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     const client = new GatewayClient(gatewayUrls, merchant);
     return {
       ...{ database, merchant, client, gatewayUrls, relayUrls, registerUrls, ofdUrl, registerApiKey, secretsKey },
-      ...{ folder, programEnv: shared, gateways, relays, register, ofd, addMerchant, stop },
+      ...{ gatewayMetricsUrls, relayMetricsUrls, folder, programEnv: shared },
+      ...{ gateways, relays, register, ofd, addMerchant, stop },
     };
   } catch (error) {
     await stop();

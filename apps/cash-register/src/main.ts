@@ -1,6 +1,16 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { createLogger, NestLogger, runProgram, stopOnSignals, type Logger } from '#runtime';
+import {
+  createLogger,
+  Metrics,
+  NestLogger,
+  runProgram,
+  serveMetrics,
+  startTracing,
+  stopOnSignals,
+  stopTracing,
+  type Logger,
+} from '#runtime';
 import { RegisterHost } from './register-host.js';
 import { RegisterModule } from './register.module.js';
 import { readRegisterSettings } from './settings.js';
@@ -8,13 +18,27 @@ import { readRegisterSettings } from './settings.js';
 runProgram(async () => {
   const settings = readRegisterSettings();
   const logger = createLogger('cash-register', settings.LOG_LEVEL);
-  const app = await NestFactory.createApplicationContext(RegisterModule.with(settings, logger), {
+  const metrics = new Metrics('cash-register');
+  await startTracing('cash-register', settings);
+  const app = await NestFactory.createApplicationContext(RegisterModule.with(settings, logger, metrics), {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
   const host = app.get(RegisterHost);
+  metrics.gauge({ name: 'register_unsent_documents', help: 'Documents that the OFD does not have yet' }, (gauge) =>
+    gauge.set(host.unsentDocuments),
+  );
+  await serveMetrics(() => metrics.read(), settings, logger);
   const urls = await host.start();
-  stopOnSignals({ logger, stop: () => host.stop().then(() => app.close()), timeoutMs: 10_000 });
+  stopOnSignals({
+    logger,
+    stop: () =>
+      host
+        .stop()
+        .then(() => app.close())
+        .finally(stopTracing),
+    timeoutMs: 10_000,
+  });
   if (settings.EMULATOR) warnOfEmulator(logger);
   logger.info({ url: urls[0], registers: urls.length, data_dir: settings.DATA_DIR }, 'ready');
 });

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { LinkAgent, LinkKeyError, readLinkUrl } from '#link';
-import { SettingsError, type Logger } from '#runtime';
+import { observeRequests } from '#http';
+import { SettingsError, type Logger, type Metrics } from '#runtime';
 import { Classifier } from './classifier/classifier.js';
 import { localApiServer } from './local-api/server.js';
 import { openRegister, type Register } from './register.js';
@@ -23,7 +24,13 @@ export class RegisterHost {
   constructor(
     private readonly settings: RegisterSettings,
     private readonly logger: Logger,
+    private readonly metrics: Metrics,
   ) {}
+
+  /** Documents that the OFD does not have yet, of all registers of this process. */
+  get unsentDocuments(): number {
+    return this.served.reduce((sum, { register }) => sum + register.module.info().unsentReceipts, 0);
+  }
 
   /** @returns the base URL of each register */
   async start(): Promise<string[]> {
@@ -83,6 +90,7 @@ export class RegisterHost {
       count === 1 ? { settings, classifier, logger } : { classifier, logger, ...emulatedRegister(settings, index) },
     );
     const server = localApiServer(register);
+    observeRequests(server, this.metrics);
     this.served.push({ register, server });
     return server.listen({ port: firstPort === 0 ? 0 : firstPort + index, host });
   }

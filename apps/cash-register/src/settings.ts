@@ -61,6 +61,8 @@ export const REGISTER_SETTINGS = {
   LINK_ENROLMENT_CODE: runtime.text().optional(),
   /** Lets LINK_URL be ws:// to another machine. */
   LINK_ALLOW_INSECURE: runtime.boolean().default(false),
+  ...runtime.METRICS_SETTINGS,
+  ...runtime.TRACING_SETTINGS,
   LOG_LEVEL: runtime.oneOf(runtime.LOG_LEVELS).default('info'),
 } satisfies runtime.SettingsTable;
 

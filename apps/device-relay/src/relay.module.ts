@@ -18,7 +18,7 @@ export class RelayModule {
     return {
       module: RelayModule,
       imports: [
-        MetricsModule.register(metrics),
+        MetricsModule.register(metrics, { hasOwnPort: settings.METRICS_PORT !== undefined }),
         LanesModule,
         TasksModule,
         InspectionModule,

@@ -4,12 +4,14 @@ import {
   cidrList,
   integer,
   LOG_LEVELS,
+  METRICS_SETTINGS,
   oneOf,
   parsed,
   path,
   port,
   proxyList,
   readSettings,
+  TRACING_SETTINGS,
   url,
   type Settings,
 } from '#runtime';
@@ -38,6 +40,8 @@ export const SETTINGS = {
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
+  ...METRICS_SETTINGS,
+  ...TRACING_SETTINGS,
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

@@ -1,5 +1,5 @@
-import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { SalesDatabase } from '#database';
+import { Global, Module, type DynamicModule, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { JobDatabase, observePools, PrismaService, ReportDatabase, SalesDatabase } from '#database';
 import { LaneBell, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { HealthModule, Metrics, MetricsModule, type Logger } from '#runtime';
 import { AccessModule } from './access/access.module.js';
@@ -22,14 +22,21 @@ const STUCK_MS = 5_000;
 
 @Global()
 @Module({})
-export class GatewayModule implements OnApplicationShutdown {
-  constructor(private readonly bell: LaneBell) {}
+export class GatewayModule implements OnModuleInit, OnApplicationShutdown {
+  constructor(
+    private readonly bell: LaneBell,
+    private readonly metrics: Metrics,
+    private readonly sales: SalesDatabase,
+    private readonly api: PrismaService,
+    private readonly reports: ReportDatabase,
+    private readonly jobs: JobDatabase,
+  ) {}
 
   static create(settings: GatewaySettings, logger: Logger, metrics: Metrics): DynamicModule {
     return {
       module: GatewayModule,
       imports: [
-        MetricsModule.register(metrics),
+        MetricsModule.register(metrics, { hasOwnPort: settings.METRICS_PORT !== undefined }),
         AccessModule,
         FleetModule,
         GoodsModule,
@@ -76,6 +83,11 @@ export class GatewayModule implements OnApplicationShutdown {
       ],
       exports: [SETTINGS_TOKEN, LOGGER, ...DATABASES, LaneBell],
     };
+  }
+
+  onModuleInit(): void {
+    const { sales, api, reports, jobs } = this;
+    observePools(this.metrics, { sales, api, reports, jobs });
   }
 
   async onApplicationShutdown(): Promise<void> {

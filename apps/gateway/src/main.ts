@@ -1,6 +1,15 @@
 import 'reflect-metadata';
 import { createFastifyNestApp } from '#http';
-import { createLogger, Metrics, runProgram, STOP_GRACE_MS, stopOnSignals } from '#runtime';
+import {
+  createLogger,
+  Metrics,
+  runProgram,
+  serveMetrics,
+  startTracing,
+  STOP_GRACE_MS,
+  stopOnSignals,
+  stopTracing,
+} from '#runtime';
 import { GatewayModule } from './gateway.module.js';
 import { loadSettings } from './settings.js';
 import { stopGateway } from './stop-gateway.js';
@@ -9,6 +18,7 @@ runProgram(async () => {
   const settings = loadSettings();
   const logger = createLogger('gateway', settings.LOG_LEVEL);
   const metrics = new Metrics('gateway');
+  await startTracing('gateway', settings);
   const app = await createFastifyNestApp(GatewayModule.create(settings, logger, metrics), {
     logger,
     metrics,
@@ -17,9 +27,10 @@ runProgram(async () => {
   });
   stopOnSignals({
     logger,
-    stop: () => stopGateway(app, settings),
+    stop: () => stopGateway(app, settings).finally(stopTracing),
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
+  await serveMetrics(() => metrics.read(), settings, logger);
   await app.listen(settings.GATEWAY_PORT, '0.0.0.0');
   logger.info({ port: settings.GATEWAY_PORT }, 'gateway is ready');
 });

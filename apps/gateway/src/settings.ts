@@ -3,6 +3,7 @@ import {
   cidrList,
   integer,
   LOG_LEVELS,
+  METRICS_SETTINGS,
   oneOf,
   parsed,
   path,
@@ -10,6 +11,7 @@ import {
   proxyList,
   readSettings,
   text,
+  TRACING_SETTINGS,
   url,
   type Settings,
 } from '#runtime';
@@ -78,6 +80,8 @@ export const SETTINGS = {
   AUDIT_HEAD_FILE: path().optional(),
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
+  ...METRICS_SETTINGS,
+  ...TRACING_SETTINGS,
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { LinkAgent, LinkKeyError, readLinkUrl } from '#link';
-import { createLogger, runProgram, SettingsError, stopOnSignals } from '#runtime';
+import { createLogger, Metrics, runProgram, serveMetrics, SettingsError, stopOnSignals } from '#runtime';
 import { readAgentSettings, type AgentSettings } from './settings.js';
 
 /** Stands beside a register that cannot dial out itself, and gives it a link. Forwards to REGISTER_URL and nowhere else. */
@@ -8,6 +8,11 @@ runProgram(async () => {
   const settings = readAgentSettings();
   const logger = createLogger('link-agent', settings.LOG_LEVEL);
   const agent = openAgent(settings, logger);
+  const metrics = new Metrics('link-agent');
+  metrics.gauge({ name: 'link_agent_linked', help: '1 while the link to a relay is open' }, (gauge) =>
+    gauge.set(agent.isLinked ? 1 : 0),
+  );
+  await serveMetrics(() => metrics.read(), settings, logger);
   const health = createServer((request, response) => {
     const isReadiness = request.url === '/readyz';
     const isKnown = isReadiness || request.url === '/healthz';

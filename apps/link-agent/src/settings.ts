@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import {
   boolean,
   LOG_LEVELS,
+  METRICS_SETTINGS,
   oneOf,
   path,
   port,
@@ -21,6 +22,7 @@ export const AGENT_SETTINGS = {
   REGISTER_URL: url(['http', 'https']).default('http://127.0.0.1:8765'),
   DATA_DIR: path().default(resolve('.data/agent')),
   AGENT_PORT: port().default(8766),
+  ...METRICS_SETTINGS,
   LOG_LEVEL: oneOf(LOG_LEVELS).default('info'),
 };
 

@@ -28,6 +28,7 @@ export {
 } from './device-task.js';
 export { NotSent, PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
+export { observePools } from './pool-metrics.js';
 export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
 export { sessionConfig, type SessionSettings } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';

@@ -59,6 +59,7 @@ export class NotSent extends Error {
  */
 export class PrismaService extends PrismaClient {
   private readonly pool: WatchedPool;
+  private readonly size: number;
   private readonly nameOf: (query: { sql: string }) => string;
 
   constructor(settings: DatabaseSettings) {
@@ -71,7 +72,14 @@ export class PrismaService extends PrismaClient {
     const nameOf = statementNames();
     super({ adapter: new PrismaPg(pool, { statementNameGenerator: nameOf }) });
     this.pool = pool;
+    this.size = settings.poolSize;
     this.nameOf = nameOf;
+  }
+
+  /** Its connections at this moment, and what waits for one. */
+  get connections(): { size: number; open: number; busy: number; waiting: number } {
+    const { totalCount, idleCount, waitingCount } = this.pool;
+    return { size: this.size, open: totalCount, busy: totalCount - idleCount, waiting: waitingCount };
   }
 
   /**

@@ -70,7 +70,7 @@ const health = { up: true };
 
 @Module({
   imports: [
-    MetricsModule.register(metrics),
+    MetricsModule.register(metrics, { hasOwnPort: false }),
     HealthModule.register({
       useFactory: () => [
         { name: 'thing', check: () => (health.up ? Promise.resolve() : Promise.reject(new Error('x'))) },

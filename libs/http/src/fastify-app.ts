@@ -8,6 +8,7 @@ import { BodyValidationPipe } from './body-validation.pipe.js';
 import { answerClientError } from './client-error.js';
 import { NestLogger, type Logger } from '#runtime';
 import type { Metrics } from '#runtime';
+import { observeRequests } from './observe-requests.js';
 import { noRouteProblem, ProblemFilter, sendProblem } from './problem-filter.js';
 import { httpProblemOf } from './problem-of.js';
 import { Problem } from '#problems';
@@ -18,6 +19,7 @@ import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 import { RouteTable } from './route-table.js';
 import { SECURITY_HEADERS, STRICT_TRANSPORT } from './security-headers.js';
 import { refuseTinyChunks } from './tiny-chunks.js';
+import { traceRequests } from './trace-requests.js';
 import { leaveUnreadBodies } from './unread-bodies.js';
 
 export interface HttpAppOptions {
@@ -108,6 +110,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
       route.bodyLimit = config.bodyLimitBytes;
     else if ('acceptsForm' in config) route.bodyLimit = FORM_LIMIT_BYTES;
   });
+  traceRequests(fastify);
   const stopping = closePromptly(fastify);
   fastify.addHook('onRequest', (request, reply, done) => {
     refuseTinyChunks(request.raw);
@@ -132,13 +135,7 @@ function addHooks(fastify: FastifyInstance, routes: RouteTable, { metrics, isHtt
     else done(null, payload);
   });
   leaveUnreadBodies(fastify);
-  if (!metrics) return;
-  fastify.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const labels = { method: request.method, route, status: String(reply.statusCode) };
-    metrics.httpDuration.observe(labels, reply.elapsedTime / 1_000);
-    done();
-  });
+  if (metrics) observeRequests(fastify, metrics);
 }
 
 /** A compressed body would not parse and could hide its size: refused by name instead of as broken JSON. */

@@ -11,6 +11,8 @@ export interface ProblemDocument {
   code: string;
   retryable: boolean;
   request_id: string;
+  /** Of the request's trace, while the gateway traces. */
+  trace_id?: string;
   errors: ShownError[];
 }
 

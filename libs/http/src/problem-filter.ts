@@ -3,9 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { preferredLanguage } from './language.js';
 import type { Logger } from '#runtime';
 import { httpProblemOf } from './problem-of.js';
-import { Problem } from '#problems';
+import { Problem, type ProblemCode } from '#problems';
 import { headersOf, HttpProblem, PROBLEM_MEDIA_TYPE, problemDocument, statusOf } from './problem-answer.js';
 import { REQUEST_ID_HEADER } from './request-id.js';
+import { traceIdOf } from './trace-requests.js';
 
 /** The one place that turns anything thrown into `application/problem+json` (docs/errors.md). */
 @Catch()
@@ -51,13 +52,22 @@ export function noRouteProblem(methods: readonly string[]): Problem {
   return new HttpProblem('method_not_allowed', `This path answers ${allow}.`, { allow });
 }
 
+const PROBLEM_CODES = new WeakMap<FastifyReply, ProblemCode>();
+
+/** The code that a reply was answered with; undefined where it was no problem document. */
+export function problemCodeOf(reply: FastifyReply): ProblemCode | undefined {
+  return PROBLEM_CODES.get(reply);
+}
+
 /** Answers with the problem; also for places that run before Nest's filters. */
 export function sendProblem(reply: FastifyReply, problem: Problem, requestId: string): void {
+  PROBLEM_CODES.set(reply, problem.code);
+  const traceId = traceIdOf(reply.request);
+  const language = preferredLanguage(reply.request.headers['accept-language']);
+  const document = problemDocument(problem, requestId, language);
   void reply
     .status(statusOf(problem))
     .headers({ ...headersOf(problem), [REQUEST_ID_HEADER]: requestId, 'cache-control': 'no-store' })
     .type(PROBLEM_MEDIA_TYPE)
-    .send(
-      JSON.stringify(problemDocument(problem, requestId, preferredLanguage(reply.request.headers['accept-language']))),
-    );
+    .send(JSON.stringify(traceId === undefined ? document : { ...document, trace_id: traceId }));
 }

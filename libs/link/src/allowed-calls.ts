@@ -11,7 +11,7 @@ const PATHS: Readonly<Record<CallHead['method'], readonly RegExp[]>> = {
   POST: [/^\/receipts$/, /^\/receipts\/send-unsent$/, /^\/z-report\/(open|close|send-unsent)$/],
 };
 
-const HEADERS = new Set(['x-api-key', 'accept', 'accept-encoding', 'content-type', 'idempotency-key']);
+const HEADERS = new Set(['x-api-key', 'accept', 'accept-encoding', 'content-type', 'idempotency-key', 'traceparent']);
 
 /** Why this call is not passed on; null when it is one of the local API. */
 export function refusalOfCall({ method, path, headers }: CallHead): string | null {

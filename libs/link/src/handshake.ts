@@ -18,6 +18,8 @@ export interface Hello {
   publicKey: string;
   signature: string;
   code?: string;
+  /** It passes `traceparent` on. An older one refuses a call with a header that it does not know. */
+  takesTrace?: boolean;
 }
 
 export const REFUSALS = [
@@ -61,7 +63,13 @@ export interface HelloOptions {
 }
 
 export function answerChallenge(challenge: Challenge, { deviceId, privateKey, code }: HelloOptions): Hello {
-  const hello = { type: 'hello' as const, deviceId, publicKey: rawPublicKeyOf(privateKey), ...(code && { code }) };
+  const hello = {
+    type: 'hello' as const,
+    deviceId,
+    publicKey: rawPublicKeyOf(privateKey),
+    ...(code && { code }),
+    takesTrace: true,
+  };
   return { ...hello, signature: sign(null, signedText(challenge, hello), privateKey).toString('base64url') };
 }
 
@@ -90,11 +98,12 @@ export function readChallenge(header: Json): Challenge | null {
 }
 
 export function readHello(header: Json): Hello | null {
-  const { type, deviceId, publicKey, signature, code } = header;
+  const { type, deviceId, publicKey, signature, code, takesTrace } = header;
   if (type !== 'hello' || typeof deviceId !== 'string' || !/^dev_[0-9a-z]{26}$/.test(deviceId)) return null;
   if (typeof publicKey !== 'string' || typeof signature !== 'string') return null;
   if (code !== undefined && typeof code !== 'string') return null;
-  return { type, deviceId, publicKey, signature, ...(code !== undefined && { code }) };
+  const more = { ...(code !== undefined && { code }), ...(takesTrace === true && { takesTrace }) };
+  return { type, deviceId, publicKey, signature, ...more };
 }
 
 export function readVerdict(header: Json): Verdict | null {

@@ -14,6 +14,8 @@ export interface RegisterLinkOptions {
   clock: Clock;
   logger: Logger;
   onClosed: (link: RegisterLink) => void;
+  /** The register's end passes `traceparent` on. */
+  takesTrace?: boolean;
 }
 
 /** Gives the call the answer of the register, or the end of the link. */
@@ -55,7 +57,8 @@ export class RegisterLink implements LocalApiTransport {
     return this.calls.size;
   }
 
-  async open(request: TransportRequest): Promise<Opening> {
+  async open(given: TransportRequest): Promise<Opening> {
+    const request = this.options.takesTrace === true ? given : withoutTraceParent(given);
     const tooLarge = request.body !== null && request.body.length > LINK_LIMITS.requestBytes;
     const reason = tooLarge ? 'request_too_large' : (this.refusal() ?? this.busyRefusal());
     if (reason !== null) return { kind: 'not_sent', reason };
@@ -259,4 +262,9 @@ class LinkCall implements OpenedCall, Waiting {
     const { method, path, headers, connectTimeoutMs } = this.request;
     return { method, path, headers, connectTimeoutMs };
   }
+}
+
+function withoutTraceParent(request: TransportRequest): TransportRequest {
+  const { traceparent: _unknownThere, ...headers } = request.headers;
+  return { ...request, headers };
 }

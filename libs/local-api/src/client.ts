@@ -10,6 +10,7 @@ import type {
   SaleResponse,
   ZReportStats,
 } from '#fiscal-domain';
+import { startSpan, writeTraceParent, type Span } from '#runtime';
 import { judgeCall, judgeSale, type CallResult, type SaleAnswer } from './answers.js';
 import type { ExchangeLimits } from './exchange.js';
 import { HttpTransport, type HttpTransportOptions } from './http-transport.js';
@@ -129,9 +130,13 @@ export class LocalApiClient {
 
   /** Opens the connection for POST /receipts and writes nothing yet. Never rejects. */
   async prepareReceipt(body: Buffer, idempotencyKey: string | null): Promise<Preparation> {
-    const opening = await this.open({ method: 'POST', path: '/receipts', body, idempotencyKey, confirmed: true });
-    if (opening.kind === 'not_sent') return opening;
-    return { kind: 'ready', call: new PreparedReceipt(opening.call, this.limits) };
+    const span = startSpan('register POST /receipts', { kind: 'client' });
+    const call = { method: 'POST', path: '/receipts', body, idempotencyKey, confirmed: true } as const;
+    const opening = await this.open(call, span);
+    if (opening.kind === 'open') return { kind: 'ready', call: new PreparedReceipt(opening.call, this.limits, span) };
+    span?.fail(opening.reason);
+    span?.end();
+    return opening;
   }
 
   /** Ends every connection; calls that are under way become unclear. */
@@ -158,7 +163,10 @@ export class LocalApiClient {
     return judgeCall(await opening.call.send(this.callLimits, () => true), parse);
   }
 
-  private open({ method, path, body, idempotencyKey = null, confirmed = false }: Call): Promise<Opening> {
+  private open(
+    { method, path, body, idempotencyKey = null, confirmed = false }: Call,
+    span: Span | null = null,
+  ): Promise<Opening> {
     return this.transport.open({
       ...{ method, path, confirmed, body: body ?? null },
       connectTimeoutMs: this.options.connectTimeoutMs ?? Math.min(this.options.timeoutMs, MAX_CONNECT_MS),
@@ -168,6 +176,7 @@ export class LocalApiClient {
         'Accept-Encoding': 'identity',
         ...(body && { 'Content-Type': 'application/json' }),
         ...(idempotencyKey !== null && { 'Idempotency-Key': idempotencyKey }),
+        ...(span && { traceparent: writeTraceParent(span.context) }),
       },
     });
   }
@@ -177,13 +186,22 @@ class PreparedReceipt implements PreparedCall {
   constructor(
     private readonly call: OpenedCall,
     private readonly limits: ExchangeLimits,
+    private readonly span: Span | null,
   ) {}
 
   async send(mayStillSend: () => boolean): Promise<SaleAnswer> {
-    return judgeSale(await this.call.send(this.limits, mayStillSend));
+    try {
+      const answer = judgeSale(await this.call.send(this.limits, mayStillSend));
+      this.span?.set({ answer: answer.kind });
+      return answer;
+    } finally {
+      this.span?.end();
+    }
   }
 
   abandon(): void {
+    this.span?.fail('abandoned');
+    this.span?.end();
     this.call.abandon();
   }
 }

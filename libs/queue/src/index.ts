@@ -4,6 +4,7 @@ export type { LaneQueueBackend } from './lane-queue-backend.js';
 export { laneQueueBackend } from './lane-queue-backend.js';
 export { LaneBell } from './lane-bell.js';
 export { LaneListener } from './lane-listener.js';
+export { probeQueue, type QueueProbe } from './probe-queue.js';
 export { observeQueue } from './queue-metrics.js';
 export type { QueueLog } from './queue-trouble.js';
 export { QueueCounters } from './queue-trouble.js';

@@ -8,7 +8,8 @@ export { endsWithin, Stopping } from './stopping.js';
 export { checkReadiness, HealthModule, type Readiness, type ReadinessCheck } from './health.js';
 export { newId } from './ids.js';
 export { createLogger, LOG_LEVELS, NestLogger, type Logger, type LogLevel } from './logger.js';
-export { Metrics, MetricsModule, type MetricText } from './metrics.js';
+export { Metrics, MetricsModule, type MetricsText, type MetricText } from './metrics.js';
+export { METRICS_SETTINGS, serveMetrics } from './metrics-server.js';
 export { redact, scrubText } from './redaction.js';
 export { Periodic, type PeriodicWork } from './periodic.js';
 export { runProgram } from './run-program.js';
@@ -32,6 +33,23 @@ export {
   type Settings,
   type SettingsTable,
 } from './settings.js';
+export { readTraceParent, writeTraceParent, type TraceContext } from './tracing/trace-context.js';
+export { TRACING_SETTINGS } from './tracing/tracing-settings.js';
+export {
+  beginRequestTrace,
+  currentTrace,
+  inSpan,
+  isTracing,
+  sampledTraceParent,
+  startSpan,
+  startTracing,
+  stopTracing,
+  withoutTrace,
+  withTrace,
+  type Span,
+  type SpanAttributes,
+  type SpanOptions,
+} from './tracing/tracing.js';
 export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';

@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { isError, redact, scrubText } from './redaction.js';
+import { currentTrace } from './tracing/tracing.js';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -16,6 +17,11 @@ export function createLogger(name: string, level: LogLevel, destination?: Destin
     name,
     level,
     base: { pid: process.pid },
+    // Of the request or receipt that the line is about, while tracing is on.
+    mixin: (): object => {
+      const trace = currentTrace();
+      return trace === null ? {} : { trace_id: trace.traceId };
+    },
     timestamp: pino.stdTimeFunctions.isoTime,
     // redact() already turned errors into plain objects.
     serializers: { err: (error: unknown) => error },

@@ -12,10 +12,22 @@ export interface MetricText<Label extends string> {
   labels?: readonly Label[];
 }
 
+/** What a scrape is answered with. */
+export interface MetricsText {
+  contentType: string;
+  text: string;
+}
+
+export async function readRegistry(registry: Registry): Promise<MetricsText> {
+  return { contentType: registry.contentType, text: await registry.metrics() };
+}
+
 /** The metrics of one program: one registry, no global state. Labels must come from small fixed sets. */
 export class Metrics {
   readonly registry = new Registry();
   readonly httpDuration: Histogram<'method' | 'route' | 'status'>;
+  /** By the code of their problem document, so that an attack is seen by its kind. */
+  readonly httpProblems: Counter<'code'>;
 
   /** @param program value of the label `program` on every series */
   constructor(program: string) {
@@ -26,6 +38,16 @@ export class Metrics {
       help: 'Time from the first byte of a request to the end of its answer',
       labels: ['method', 'route', 'status'],
     });
+    this.httpProblems = this.counter({
+      name: 'http_problems_total',
+      help: 'Requests that were answered with a problem document, by its code',
+      labels: ['code'],
+    });
+  }
+
+  /** All of them in Prometheus' text format, as of now. */
+  read(): Promise<MetricsText> {
+    return readRegistry(this.registry);
   }
 
   counter<Label extends string = never>({ name, help, labels = [] }: MetricText<Label>): Counter<Label> {
@@ -68,19 +90,20 @@ class MetricsController {
   @Get('metrics')
   @Answers({ mediaTypes: ['text/plain'] })
   async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    void reply.type(this.metrics.registry.contentType);
-    return this.metrics.registry.metrics();
+    const { contentType, text } = await this.metrics.read();
+    void reply.type(contentType);
+    return text;
   }
 }
 
-/** `GET /metrics` in Prometheus' text format, and `Metrics` for injection everywhere. */
+/** `Metrics` for injection everywhere, and `GET /metrics` on the program's own port unless it has one of its own (metrics-server.ts). */
 @Module({})
 export class MetricsModule {
-  static register(metrics: Metrics): DynamicModule {
+  static register(metrics: Metrics, { hasOwnPort }: { hasOwnPort: boolean }): DynamicModule {
     return {
       module: MetricsModule,
       global: true,
-      controllers: [MetricsController],
+      controllers: hasOwnPort ? [] : [MetricsController],
       providers: [{ provide: Metrics, useValue: metrics }],
       exports: [Metrics],
     };

@@ -9,6 +9,7 @@ export function sentenceOfStart(error: unknown): string | null {
   const { code, port, address } = error as { code?: unknown; port?: unknown; address?: unknown };
   const place = `${String(address)}:${String(port)}`;
   if (code === 'EADDRINUSE') return `Cannot start: ${place} is in use by another program; choose another port.`;
+  if (code === 'EADDRNOTAVAIL') return `Cannot start: this machine has no address ${String(address)}.`;
   if (code === 'EACCES') return `Cannot start: ${place} may not be opened by this user.`;
   return null;
 }

@@ -72,16 +72,26 @@ export function problemSchemas(codes) {
   const sentence = { type: 'string', maxLength: 4_096 };
   const code = { type: 'string', enum: codes };
   return {
-    Problem: object('A refusal (RFC 9457).', {
-      type: { type: 'string', format: 'uri', maxLength: 128 },
-      title: sentence,
-      status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
-      detail: sentence,
-      code: { description: 'For programs; of several faults the first one.', ...code },
-      retryable: { description: 'Whether the same request can succeed later.', type: 'boolean' },
-      request_id: { type: 'string', maxLength: 128, pattern: PRINTABLE },
-      errors: { type: 'array', maxItems: 100_000, items: { $ref: '#/components/schemas/ProblemError' } },
-    }),
+    Problem: object(
+      'A refusal (RFC 9457).',
+      {
+        type: { type: 'string', format: 'uri', maxLength: 128 },
+        title: sentence,
+        status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
+        detail: sentence,
+        code: { description: 'For programs; of several faults the first one.', ...code },
+        retryable: { description: 'Whether the same request can succeed later.', type: 'boolean' },
+        request_id: { type: 'string', maxLength: 128, pattern: PRINTABLE },
+        trace_id: {
+          type: 'string',
+          maxLength: 32,
+          pattern: '^[0-9a-f]{32}$',
+          description: 'Of the trace of this request, while the gateway traces.',
+        },
+        errors: { type: 'array', maxItems: 100_000, items: { $ref: '#/components/schemas/ProblemError' } },
+      },
+      ['type', 'title', 'status', 'detail', 'code', 'retryable', 'request_id', 'errors'],
+    ),
     ProblemError: object(
       'One fault of the request.',
       {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
-import { closePromptly, hasSeveralHosts } from '#http';
+import { closePromptly, hasSeveralHosts, traceRequests } from '#http';
 import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
 import type { Register } from '../register.js';
 import { addScreen, isScreenRequest } from '../screen/screen-routes.js';
@@ -34,6 +34,7 @@ export function localApiServer(register: Register): FastifyInstance {
     },
     clientErrorHandler: (_error, socket) => refuseRubbish(socket),
   });
+  traceRequests(server);
   closePromptly(server);
   readJsonBodies(server);
   server.addHook('onRequest', (request, reply, done) => {

@@ -7,6 +7,7 @@ import {
   type ShapeProblem,
 } from '#fiscal-domain';
 import type { GoodsLookup, VatRule } from '#fiscal-domain';
+import { inSpan } from '#runtime';
 import type { FiscalModule, Registration } from '../fiscal-module/fiscal-module.js';
 import type { Journal, JournalEntry } from '../journal/journal.js';
 import { refusedByModule, type Refusal } from '../local-api/refusal.js';
@@ -99,7 +100,11 @@ export class RegisterReceipt {
     if (outcome.kind === 'refused') return refusedByModule(outcome);
     const { registration } = outcome;
     // Crash from here on: the document is registered and unsent; a call with the same key finds it in the journal.
-    const delivery = await courier.deliver(registration.seq);
+    const delivery = await inSpan('ofd deliver', { kind: 'client' }, async (span) => {
+      const delivered = await courier.deliver(registration.seq);
+      span.set({ delivery: delivered.kind });
+      return delivered;
+    });
     return { kind: 'registered', response: this.responseOf(registration, delivery), replayed: false };
   }
 

@@ -4,6 +4,11 @@ import type { Backlog } from './read-backlog.js';
 
 const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
   ['lanes_unknown_receipts', 'Receipts that wait for an operator, of all lanes', 'unknown'],
+  [
+    'lanes_oldest_unknown_seconds',
+    'For how long the oldest of them has waited for an operator',
+    'oldestUnknownSeconds',
+  ],
   ['lanes_with_work', 'Lanes in which a receipt waits', 'lanes'],
   ['lanes_waiting_receipts', 'Accepted receipts of all lanes, counted up to 20 000', 'waiting'],
   [

@@ -1,3 +1,4 @@
+import { inSpan, isTracing, readTraceParent } from '#runtime';
 import { asideWhileSilent, type PlaceInUse } from '../shares/places.js';
 import { UNKNOWN_BASELINE } from '../devices/register.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
@@ -85,8 +86,19 @@ export class DrainLane {
     return { kind: 'wait', afterMs: 1_000 };
   }
 
+  /** One round of a lane serves several requests: in none of their traces, and linked to each that is sampled. */
+  private workOff(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
+    if (!isTracing()) return this.workOffNow(snapshot, held, isEnough);
+    const { device, waiting, openAttempt } = snapshot;
+    const links = [openAttempt, ...waiting].map((each) => readTraceParent(each?.traceParent));
+    const attributes = { 'device.id': device.id, 'receipts.count': waiting.length };
+    return inSpan('lane round', { kind: 'consumer', parent: null, links, attributes }, () =>
+      this.workOffNow(snapshot, held, isEnough),
+    );
+  }
+
   /** The open attempt if there is one, else the receipts that were read, in order. */
-  private async workOff(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
+  private async workOffNow(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
     const { device, openAttempt } = snapshot;
     const { laneLock } = held;
     const lane = this.takeInHand(snapshot, held);

@@ -3,6 +3,19 @@ import type { Metrics } from '#runtime';
 import type { LaneRunner } from './lane-runner.js';
 import type { Sweeper } from './sweeper.js';
 
+/** Around the service level of two seconds (docs/alarms.md). */
+const REGISTERED_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
+
+/** @returns what is called with the seconds from a receipt's acceptance to its registration, both by the database's clock */
+export function observeRegistered(metrics: Metrics): (seconds: number) => void {
+  const registered = metrics.durations({
+    name: 'receipt_register_duration_seconds',
+    help: 'From the acceptance of a receipt to its registration; receipts that waited for a payment are left out',
+    buckets: REGISTERED_BUCKETS_S,
+  });
+  return (seconds) => registered.observe(seconds);
+}
+
 interface Parts {
   runner: LaneRunner;
   sweeper: Sweeper;

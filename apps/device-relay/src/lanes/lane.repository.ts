@@ -1,4 +1,4 @@
-import { PrismaService } from '#database';
+import type { PrismaService } from '#database';
 import * as ledger from '#ledger';
 import { holdReceipts, readFleet } from '../copies/hold-receipts.js';
 import type { DueLane } from './followed-lanes.js';
@@ -14,6 +14,7 @@ export class LaneRepository implements LaneStore {
   constructor(
     private readonly prisma: PrismaService,
     private readonly relayId: string,
+    private readonly observeRegistered: (seconds: number) => void = () => undefined,
   ) {
     this.reading = new ReadLanes(prisma, relayId);
     this.devices = new LaneDevices(prisma);
@@ -24,7 +25,8 @@ export class LaneRepository implements LaneStore {
   unprovenRequest: LaneStore['unprovenRequest'] = (receiptId) => this.reading.unprovenRequest(receiptId);
 
   openAttempt: LaneStore['openAttempt'] = (intent) => ledger.openAttempt(this.prisma, this.relayId, intent);
-  closeRegistered: LaneStore['closeRegistered'] = (close) => ledger.closeRegistered(this.prisma, close);
+  closeRegistered: LaneStore['closeRegistered'] = (close) =>
+    ledger.closeRegistered(this.prisma, close, this.observeRegistered);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, laneLock) =>
     ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, laneLock);

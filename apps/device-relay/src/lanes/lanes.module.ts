@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { PrismaService, SalesDatabase } from '#database';
+import { observePools, PrismaService, SalesDatabase } from '#database';
 import { LaneBell, LaneListener, laneQueueBackend, observeQueue, QueueCounters } from '#queue';
 import { OutgoingGuard } from '#outgoing';
 import { Metrics, newId, systemClock, type Logger } from '#runtime';
@@ -20,6 +20,7 @@ import { joinLane } from './join-lane.js';
 import { LaneRunner } from './lane-runner.js';
 import { LatencyMinutes } from './latency-minutes.js';
 import { LaneMerchants } from './lane-merchants.js';
+import { observeRegistered } from './lane-metrics.js';
 import { LaneRepository } from './lane.repository.js';
 import { LaneWork } from './lane-work.js';
 import { readBacklog } from './read-backlog.js';
@@ -58,7 +59,8 @@ import { Sweeper } from './sweeper.js';
       inject: [SalesDatabase, PrismaService, LOGGER, Metrics],
       useFactory: (lanes: SalesDatabase, watch: PrismaService, logger: Logger, metrics: Metrics) => {
         observeBacklog(metrics, () => readBacklog(watch), { clock: systemClock, logger });
-        return new LaneRepository(lanes, newId('rly'));
+        observePools(metrics, { lanes, watch });
+        return new LaneRepository(lanes, newId('rly'), observeRegistered(metrics));
       },
     },
     { provide: QueueCounters, useFactory: () => new QueueCounters() },

@@ -1,4 +1,4 @@
-import type { Logger } from '#runtime';
+import { inSpan, type Logger } from '#runtime';
 import type { Step } from './lane-in-hand.js';
 import type { LaneStore, OpenAttempt, SettledNotices } from './ports.js';
 
@@ -11,7 +11,18 @@ export class ParkAttempt {
   ) {}
 
   /** `mustSettle`: the request may still be asleep on its way, so the lane waits it out before its next send. */
-  async park(attempt: OpenAttempt, evidence: Record<string, unknown>, options: { mustSettle: boolean }): Promise<Step> {
+  park(attempt: OpenAttempt, evidence: Record<string, unknown>, options: { mustSettle: boolean }): Promise<Step> {
+    return inSpan('receipt unknown', { attributes: { 'receipt.id': attempt.receiptId } }, (span) => {
+      span.fail('unknown');
+      return this.parkNow(attempt, evidence, options);
+    });
+  }
+
+  private async parkNow(
+    attempt: OpenAttempt,
+    evidence: Record<string, unknown>,
+    options: { mustSettle: boolean },
+  ): Promise<Step> {
     this.logger.error({ attempt_id: attempt.id, receipt_id: attempt.receiptId, evidence }, 'receipt is unknown');
     await this.store.closeUnknown(attempt.id, { baseline: attempt.baseline, ...evidence }, options);
     this.notices.notify(attempt.receiptId);

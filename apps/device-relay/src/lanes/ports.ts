@@ -30,6 +30,8 @@ export interface OpenAttempt {
    * not count: its repetition may still be about to leave.
    */
   refusedAgoMs: number | null;
+  /** As the receipt's. */
+  traceParent?: string | null;
 }
 
 export interface WaitingReceipt {
@@ -41,6 +43,8 @@ export interface WaitingReceipt {
   mayBeRegistered: boolean;
   /** It is older than a restore of the database, and no register has been compared for it. */
   isFromCopy?: boolean;
+  /** Of the request for it, where that was sampled. */
+  traceParent?: string | null;
 }
 
 /** Everything a drain needs to know, read in one go under the lane lock. */

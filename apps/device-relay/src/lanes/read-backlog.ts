@@ -12,6 +12,8 @@ const UNSETTLED = 5_000;
 export interface Backlog {
   /** Receipts that wait for a person, of the newest 5 000 attempts that did not end. */
   unknown: number;
+  /** Since the attempt was closed whose receipt has waited longest for a person; 0 when none does. */
+  oldestUnknownSeconds: number;
   /** Lanes with an accepted receipt. */
   lanes: number;
   /** Accepted receipts, counted up to 20 000. */
@@ -32,11 +34,15 @@ export async function readBacklog(prisma: PrismaService): Promise<Backlog> {
     ), oldest AS (
       SELECT device_id FROM first ORDER BY created_at LIMIT ${LONGEST_AMONG}
     ), parked AS (
-      SELECT DISTINCT a.receipt_id FROM (
-        SELECT receipt_id, state FROM attempts WHERE state IN ('open', 'unknown') ORDER BY id DESC LIMIT ${UNSETTLED}
-      ) a WHERE a.state = 'unknown'
+      SELECT a.receipt_id, max(a.closed_at) AS closed_at FROM (
+        SELECT receipt_id, state, closed_at FROM attempts WHERE state IN ('open', 'unknown') ORDER BY id DESC LIMIT ${UNSETTLED}
+      ) a WHERE a.state = 'unknown' GROUP BY a.receipt_id
+    ), waiting_for_person AS (
+      SELECT p.closed_at FROM parked p JOIN receipts r ON r.id = p.receipt_id WHERE r.status::text = 'unknown'
     )
-    SELECT (SELECT count(*) FROM parked p JOIN receipts r ON r.id = p.receipt_id WHERE r.status::text = 'unknown')::int AS unknown,
+    SELECT (SELECT count(*) FROM waiting_for_person)::int AS unknown,
+           (SELECT coalesce(extract(epoch FROM now() - min(closed_at)), 0) FROM waiting_for_person)::float8
+             AS "oldestUnknownSeconds",
            (SELECT count(*) FROM first)::int AS lanes,
            waiting_receipts(${COUNTED}::int) AS waiting,
            (SELECT coalesce(max(lane_length(device_id, ${COUNTED_OF_LANE}::int)), 0) FROM oldest)::int AS longest,

@@ -25,6 +25,7 @@ interface AttemptRow {
   created_ms: number;
   age_ms: number;
   refused_ago_ms: number | null;
+  trace_parent: string | null;
 }
 
 export interface OverdueLanes {
@@ -75,14 +76,14 @@ export class ReadLanes {
              ))::float8 * 1000 AS wait_ms,
              (SELECT jsonb_build_object(
                        'id', a.id, 'receipt_id', a.receipt_id, 'baseline', a.baseline,
-                       'request_hex', encode(a.request, 'hex'), 'document', r.document,
+                       'request_hex', encode(a.request, 'hex'), 'document', r.document, 'trace_parent', r.trace_parent,
                        'created_ms', extract(epoch FROM a.created_at) * 1000,
                        'age_ms', extract(epoch FROM now() - a.created_at) * 1000,
                        'refused_ago_ms', CASE WHEN a.outcome ->> 'refused_to' = ${this.relayId} THEN
                          extract(epoch FROM now() - (a.outcome ->> 'refused_at')::timestamptz) * 1000 END)
                 FROM attempts a JOIN receipts r ON r.id = a.receipt_id
                WHERE a.id = lane_open_attempt(d.id)) AS attempt,
-             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info,
+             (SELECT jsonb_agg(jsonb_build_object('id', w.id, 'document', w.document, 'extraInfo', w.extra_info, 'traceParent', w.trace_parent,
                                 'mayBeRegistered', EXISTS (
                                 SELECT FROM attempts a WHERE a.receipt_id = w.id AND ${UNPROVEN_ATTEMPT}) OR w.is_from_copy,
                                 'isFromCopy', w.is_from_copy AND NOT EXISTS (
@@ -178,5 +179,6 @@ function openAttemptOf(row: AttemptRow): OpenAttempt {
     createdAt: new Date(row.created_ms),
     ageMs: row.age_ms,
     refusedAgoMs: row.refused_ago_ms,
+    traceParent: row.trace_parent,
   };
 }

@@ -1,3 +1,4 @@
+import { inSpan, readTraceParent } from '#runtime';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { ParkAttempt } from './park-attempt.js';
 import type { OpenAttempt } from './ports.js';
@@ -15,7 +16,17 @@ export class ResolveAttempt {
     private readonly parking: ParkAttempt,
   ) {}
 
-  async resolve(lane: LaneInHand, attempt: OpenAttempt, reason: string): Promise<Step> {
+  resolve(lane: LaneInHand, attempt: OpenAttempt, reason: string): Promise<Step> {
+    const parent = readTraceParent(attempt.traceParent);
+    const attributes = { 'receipt.id': attempt.receiptId, 'attempt.id': attempt.id, 'device.id': lane.device.id };
+    return inSpan('lane resolve', { parent, attributes }, async (span) => {
+      const step = await this.resolveNow(lane, attempt, reason);
+      span.set({ step: step.kind });
+      return step;
+    });
+  }
+
+  private async resolveNow(lane: LaneInHand, attempt: OpenAttempt, reason: string): Promise<Step> {
     const knowsKeys = attempt.baseline.journalId !== null;
     if (attempt.ageMs >= lane.device.profile.parkAfterMs) {
       const evidence = { reason, why: 'could not be resolved in time', after_ms: Math.round(attempt.ageMs) };

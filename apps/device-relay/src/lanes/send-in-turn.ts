@@ -85,6 +85,7 @@ export class SendInTurn {
       createdAt: this.clock.now(),
       ageMs: 0,
       refusedAgoMs: null,
+      traceParent: receipt.traceParent ?? null,
     };
     const answer = await call.send(() => {
       const isInTime = isIntentFresh();

@@ -1,5 +1,7 @@
+import { inSpan, readTraceParent, withoutTrace } from '#runtime';
 import { checkRegister } from '../devices/check-register.js';
 import { takenBy } from '../devices/lane-device.js';
+import type { PreparedReceipt } from '../devices/register.js';
 import { checkKeys } from './check-keys.js';
 import { composeRequest, type ComposedRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
@@ -26,7 +28,18 @@ export class SendReceipt {
     private readonly sending: SendInTurn,
   ) {}
 
-  async send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+  /** In the trace of the request that the receipt came with. */
+  send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+    const parent = readTraceParent(receipt.traceParent);
+    const attributes = { 'receipt.id': receipt.id, 'device.id': lane.device.id };
+    return inSpan('lane send', { kind: 'consumer', parent, attributes }, async (span) => {
+      const step = await this.sendNow(lane, receipt);
+      span.set({ step: step.kind });
+      return step;
+    });
+  }
+
+  private async sendNow(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
       this.notices.notify(receipt.id);
@@ -41,7 +54,9 @@ export class SendReceipt {
       if (setback) return setback;
     }
     // The connection first: a register that is away costs no attempt, and a slow connect does not eat into the guard.
-    const prepared = await lane.register.prepareReceipt(request, receipt.id);
+    const prepare = (): Promise<PreparedReceipt> => lane.register.prepareReceipt(request, receipt.id);
+    // A register that knows the specification alone is sent no header beyond it.
+    const prepared = await (lane.baseline.journalId === null ? withoutTrace(prepare) : prepare());
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
     const isRepetition = receipt.mayBeRegistered && lane.baseline.journalId !== null;
     const areKeysFresh = isRepetition ? this.sending.beginKeysGuard() : null;

@@ -115,7 +115,8 @@ export class LinkEndpoint {
       return this.repository.leave(deviceId, epoch);
     }
     giveVerdict(link, { type: 'accepted', epoch: String(epoch), heartbeatMs: HEARTBEAT_MS });
-    this.sessions.add(link, { deviceId, epoch, linkKeyId });
+    const takesTrace = greeting.kind === 'proven' && greeting.hello.takesTrace === true;
+    this.sessions.add(link, { deviceId, epoch, linkKeyId, takesTrace });
     // A revocation that was published between the admission and this moment found no link here to cut.
     await this.sessions.verify([deviceId]);
   }

@@ -14,6 +14,14 @@ const SILENCE_MS = 2.5 * HEARTBEAT_MS;
 
 const OTHER_KEY: Opening = { kind: 'not_sent', reason: 'link_of_another_key' };
 
+/** A register that has proven itself. */
+interface Accepted {
+  deviceId: string;
+  epoch: bigint;
+  linkKeyId: string;
+  takesTrace: boolean;
+}
+
 /**
  * The links that this relay holds, and the way to those that others hold. One timer and one LISTEN for all: an idle link
  * costs its socket and nothing else.
@@ -53,7 +61,7 @@ export class LinkSessions {
   }
 
   /** An accepted register's socket becomes its link; an older one of the same register here ends. */
-  add(socket: WebSocket, { deviceId, epoch, linkKeyId }: { deviceId: string; epoch: bigint; linkKeyId: string }): void {
+  add(socket: WebSocket, { deviceId, epoch, linkKeyId, takesTrace }: Accepted): void {
     const before = this.links.get(deviceId);
     // Two handshakes of one register may end here in another order than in the database.
     if (before && before.epoch > epoch) {
@@ -61,7 +69,8 @@ export class LinkSessions {
       return;
     }
     const onClosed = (ended: RegisterLink): void => void this.remove(ended);
-    const link = new RegisterLink(socket, { deviceId, epoch, onClosed, clock: this.clock, logger: this.logger });
+    const tools = { clock: this.clock, logger: this.logger };
+    const link = new RegisterLink(socket, { deviceId, epoch, takesTrace, onClosed, ...tools });
     this.keyIds.set(link, linkKeyId);
     this.links.set(deviceId, link);
     before?.cut(CLOSE.superseded, 'superseded by a newer link');

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type { FastifyInstance } from 'fastify';
-import { PrismaService } from '#database';
+import { observePools, PrismaService } from '#database';
 import { relayIdentityOf } from '#link';
 import type { LocalApiTransport } from '#local-api';
 import { CidrSet } from '#outgoing';
@@ -100,6 +100,7 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
     name: 'link_forwarded_calls_total',
     help: 'Calls handed to the relay that holds the link of their register',
   });
+  observePools(metrics, { links: prisma });
   const repository = new LinkRepository(prisma, host);
   const auth = new ForwardAuth(SECRETS_KEY, systemClock);
   const forwarded = new ForwardedCalls(auth, () => forwards.inc());

@@ -17,13 +17,14 @@ import {
   type StatusFacts,
   type WantedDocument,
 } from '#payments';
-import { systemClock, type Clock, type Logger } from '#runtime';
+import { inSpan, systemClock, type Clock, type Logger } from '#runtime';
 import { open } from '#secrets';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import { valueOf, type OpenAccount } from './accounts/account-settings.js';
 import { callbackUrl } from './accounts/provider-accounts.js';
 import { PAYMENT_TIMING, SEND_GUARD_MS, type PaymentTiming } from './payment-settings.js';
+import { PaymentMetrics } from './payment-metrics.js';
 import { PaymentRepository, type ClosedCall, type PaymentChange } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
@@ -62,6 +63,7 @@ export class CallProvider {
     private readonly payments: PaymentRepository,
     @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
+    private readonly metrics: PaymentMetrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -75,7 +77,7 @@ export class CallProvider {
     });
     if (callId === null) return { kind: 'lost', facts: null };
     const outcome = guard.isOpen
-      ? await this.ask(call, context)
+      ? await this.askMeasured(call, context)
       : ({ kind: 'unsent', detail: 'too much time had passed since the intent' } satisfies CallOutcome);
     const change = this.changeAfter(call, context, outcome);
     const refundDone = isRefunding(call, facts) && change.refundedTiyin !== undefined ? facts.refund_id : null;
@@ -98,6 +100,19 @@ export class CallProvider {
     const isDocument = change.saleDocument !== undefined || change.refundDocument !== undefined;
     if (isDocument || change.linesSubmitted === true) return true;
     return change.state !== facts.state || change.providerRef !== undefined || change.link !== undefined;
+  }
+
+  private async askMeasured(call: ProviderCall, context: CallContext): Promise<CallOutcome> {
+    const begunMs = systemClock.monotonicMs();
+    const { provider, id } = context.facts;
+    const attributes = { 'payment.id': id, 'payment.provider': provider };
+    const outcome = await inSpan(`provider ${call}`, { kind: 'client', attributes }, async (span) => {
+      const answer = await this.ask(call, context);
+      span.set({ outcome: answer.kind });
+      return answer;
+    });
+    this.metrics.called({ provider, call, outcome }, (systemClock.monotonicMs() - begunMs) / 1_000);
+    return outcome;
   }
 
   /** What a client throws is a fault of ours after the intent: what it did is unknown. */

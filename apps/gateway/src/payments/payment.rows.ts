@@ -45,6 +45,7 @@ export interface PaymentFacts {
   state_since: Date;
   now: Date;
   receipt_status: ReceiptStatus;
+  trace_parent: string | null;
   /** Null: the provider registers it. */
   device_id: string | null;
   document: StoredReceiptDocument;

@@ -31,6 +31,7 @@ import { UnsignedHints } from './inbound/unsigned-hints.js';
 import { NoCardData } from './no-card-data.js';
 import { OperatorPaymentsController } from './operator-payments.controller.js';
 import { PaymentRows } from './repository/payment-rows.repository.js';
+import { PaymentMetrics } from './payment-metrics.js';
 import { PAYMENT_TIMING, paymentTiming } from './payment-settings.js';
 import { PaymentWorker } from './payment-worker.js';
 import { PaymentRepository } from './repository/payment.repository.js';
@@ -71,6 +72,7 @@ import { SearchPayments } from './search-payments.js';
     ReceiptMoves,
     RefundSale,
     CallProvider,
+    PaymentMetrics,
     SagaWork,
     AdvancePayment,
     PaymentWorker,

@@ -8,6 +8,7 @@ import { notFound, ownId } from '../http/own-id.js';
 import { insufficientScope } from '../http/bearer-problems.js';
 import { Scopes } from '../http/scopes.js';
 import { CollectPayment } from './collect-payment.js';
+import { AcceptTimes } from '../receipts/accept-metrics.js';
 import { CancelReceipt } from '../receipts/cancel-receipt.js';
 import { CreateReceipt, type CreatedReceipt, type CreateReceiptCommand } from '../receipts/create-receipt.js';
 import { readIdempotencyKey } from '../receipts/idempotency-key.js';
@@ -26,6 +27,7 @@ export class ReceiptsController {
     private readonly cancelReceipt: CancelReceipt,
     private readonly receipts: ReceiptRepository,
     private readonly urls: ReceiptUrls,
+    private readonly times: AcceptTimes,
   ) {}
 
   @Post()
@@ -45,6 +47,7 @@ export class ReceiptsController {
       body,
       waitSeconds: waitSeconds(headers['prefer']),
       isCallerGone: callerOf(reply.request),
+      onStored: () => this.times.stored(reply),
     };
     const isOnline = body.payment.method === 'online';
     const created = isOnline ? await this.collect(client, command) : await this.createReceipt.execute(command);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isWithoutMoney, retryAfterMs, retrySchedule, type SagaStep } from '#payments';
+import { readTraceParent, withTrace } from '#runtime';
 import { RingLanes } from '../receipts/ring-lanes.js';
 import { CallProvider } from './call-provider.js';
 import { PaymentRepository, type Rest } from './repository/payment.repository.js';
@@ -35,7 +36,12 @@ export class SagaWork {
     private readonly lanes: RingLanes,
   ) {}
 
-  async execute(step: SagaStep, at: At): Promise<Progress> {
+  /** In the trace of the request that made the payment, however long ago that was. */
+  execute(step: SagaStep, at: At): Promise<Progress> {
+    return withTrace(readTraceParent(at.facts.trace_parent), () => this.take(step, at));
+  }
+
+  private async take(step: SagaStep, at: At): Promise<Progress> {
     const { lease, facts } = at;
     switch (step.kind) {
       case 'call':

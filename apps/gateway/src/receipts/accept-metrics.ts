@@ -1,5 +1,28 @@
-import type { Metrics } from '#runtime';
+import { Injectable } from '@nestjs/common';
+import { Metrics } from '#runtime';
 import type { AcceptReceipts } from './accept-receipts.js';
+
+/** Around the service level of 300 ms (docs/alarms.md). */
+const ACCEPT_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10];
+
+/** How long callers wait until their receipt is on disk. */
+@Injectable()
+export class AcceptTimes {
+  private readonly durations;
+
+  constructor(metrics: Metrics) {
+    this.durations = metrics.durations({
+      name: 'receipt_accept_duration_seconds',
+      help: 'From the first byte of a request for a receipt to its being on disk',
+      buckets: ACCEPT_BUCKETS_S,
+    });
+  }
+
+  /** @param reply that of the request */
+  stored(reply: { elapsedTime: number }): void {
+    this.durations.observe(reply.elapsedTime / 1_000);
+  }
+}
 
 /** How accepting fares: what waits, and what it has refused or left out. */
 export function observeAccepting(metrics: Metrics, receipts: AcceptReceipts): void {

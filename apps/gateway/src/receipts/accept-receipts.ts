@@ -3,7 +3,15 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { MAX_GROUPED_ROWS, StatementPump } from '#database';
 import type { NewReceipt, StoredIdentity } from '#ledger';
 import { Problem } from '#problems';
-import { isDatabaseBusy, isDatabaseUnavailable, isNotSent, isRowContended } from '#runtime';
+import {
+  inSpan,
+  isDatabaseBusy,
+  isDatabaseUnavailable,
+  isNotSent,
+  isRowContended,
+  startSpan,
+  type Span,
+} from '#runtime';
 import { callerGone, type IsCallerGone } from '../http/caller-gone.js';
 import { isLost, outcomeUnclear } from './outcome-unclear.js';
 import { ReceiptRepository } from './receipt.repository.js';
@@ -34,6 +42,8 @@ interface Waiting {
   queuedMs: number;
   /** It has left in a statement whose end is not known. */
   mayBeStored: boolean;
+  /** Of its wait, where its request is sampled. */
+  span: Span | null;
   resolve: (acceptance: Acceptance) => void;
   reject: (error: unknown) => void;
 }
@@ -93,10 +103,12 @@ export class AcceptReceipts {
   /** Resolves when the row is on disk or refused; rejects with a Problem that says whether it may be. */
   accept(row: NewReceipt, isCallerGone: IsCallerGone = () => false): Promise<Acceptance> {
     if (this.waiting.length >= this.limits.maxWaiting) return Promise.reject(this.refusal());
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ row, isCallerGone, queuedMs: performance.now(), mayBeStored: false, resolve, reject });
+    const span = startSpan('receipt accept', { attributes: { 'receipt.id': row.id } });
+    const accepted = new Promise<Acceptance>((resolve, reject) => {
+      this.waiting.push({ row, isCallerGone, queuedMs: performance.now(), mayBeStored: false, span, resolve, reject });
       this.pump.schedule();
     });
+    return span === null ? accepted : accepted.finally(() => span.end());
   }
 
   private refusal(): Problem {
@@ -166,7 +178,15 @@ export class AcceptReceipts {
   }
 
   /** @returns those that are not decided, and why; null when all are */
-  private async writeTogether(group: readonly Waiting[]): Promise<{ rows: readonly Waiting[]; error: unknown } | null> {
+  private writeTogether(group: readonly Waiting[]): Promise<{ rows: readonly Waiting[]; error: unknown } | null> {
+    // One statement for several requests: in none of their traces, and linked to each that is sampled.
+    const links = group.map(({ span }) => span?.context ?? null);
+    return inSpan('receipts insert', { parent: null, links, attributes: { 'receipts.count': group.length } }, () =>
+      this.writeGroup(group),
+    );
+  }
+
+  private async writeGroup(group: readonly Waiting[]): Promise<{ rows: readonly Waiting[]; error: unknown } | null> {
     let open = group;
     try {
       const inserted = await this.receipts.insertGroup(group.map((each) => each.row));

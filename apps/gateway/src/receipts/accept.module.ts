@@ -6,7 +6,7 @@ import { DevicesModule } from '../fleet/devices/devices.module.js';
 import { CatalogModule } from '../goods/catalog/catalog.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { observeAccepting } from './accept-metrics.js';
+import { AcceptTimes, observeAccepting } from './accept-metrics.js';
 import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
 import { CancelReceipt } from './cancel-receipt.js';
 import { ComposeDocument } from './compose-document.js';
@@ -32,6 +32,7 @@ import { SettledReceipts } from './settled-receipts.js';
       useFactory: ({ ACCEPT_MAX_WAITING: maxWaiting }: GatewaySettings) => ({ maxWaiting }),
     },
     AcceptReceipts,
+    AcceptTimes,
     PrepareReceipt,
     RecentRequests,
     CreateReceipt,
@@ -57,6 +58,7 @@ import { SettledReceipts } from './settled-receipts.js';
   ],
   exports: [
     AcceptReceipts,
+    AcceptTimes,
     ReceiptRepository,
     ReceiptUrls,
     ReceiptWait,

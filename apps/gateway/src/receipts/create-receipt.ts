@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { StoredReceiptDocument } from '#database';
 import type { NewReceipt, ReceiptRow, StoredIdentity } from '#ledger';
 import { Problem } from '#problems';
-import { canonicalJson, newId, sha256 } from '#runtime';
+import { canonicalJson, newId, sampledTraceParent, sha256 } from '#runtime';
 import type { Route } from '../fleet/devices/choose-device.js';
 import type { IsCallerGone } from '../http/caller-gone.js';
 import { acceptedRow } from './accepted-row.js';
@@ -23,6 +23,8 @@ export interface CreateReceiptCommand {
   waitSeconds: number;
   /** Absent where a program of ours asks. */
   isCallerGone?: IsCallerGone;
+  /** Called when the receipt is on disk; not for one that was stored before. */
+  onStored?: () => void;
 }
 
 export interface CreatedReceipt {
@@ -67,6 +69,7 @@ export class CreateReceipt {
       this.recent.store(identity, stored.id);
       if (stored.kind === 'replay') return { row: await this.read(identity, stored.id), replayed: true };
       this.lanes.ring(route.deviceId, row.id);
+      command.onStored?.();
       await waiter.settledWithin(command.waitSeconds);
       // There was no wait, so nothing can have happened that the answer should show: no need to read it back.
       const { createdAt } = stored;
@@ -154,5 +157,6 @@ export function newReceipt<Device extends string | null>(
     branchId: route.branchId,
     cashierId: route.cashierId,
     document,
+    traceParent: sampledTraceParent(),
   };
 }

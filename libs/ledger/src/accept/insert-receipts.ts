@@ -22,14 +22,14 @@ export async function insertReceipts(database: HotStatements, rows: readonly New
           SELECT * FROM json_to_recordset(${JSON.stringify(rows.map(recordOf))}::json) AS r(
             id text, event_id text, merchant_id text, client_id text, operation text, idempotency_key text,
             external_id text, body_hash text, type receipt_type, device_id text, branch_id text, cashier_id text,
-            document jsonb, total_tiyin bigint, vat_total_tiyin bigint)
+            document jsonb, total_tiyin bigint, vat_total_tiyin bigint, trace_parent text)
         ), written AS (
           INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type,
                                 status, lane_place, device_id, branch_id, cashier_id, document, total_tiyin,
-                                vat_total_tiyin)
+                                vat_total_tiyin, trace_parent)
           SELECT id, merchant_id, client_id, operation, idempotency_key, external_id, decode(body_hash, 'hex'), type,
                  'accepted', nextval('lane_place_seq'), device_id, branch_id, cashier_id, document, total_tiyin,
-                 vat_total_tiyin
+                 vat_total_tiyin, trace_parent
           FROM incoming
           ON CONFLICT DO NOTHING
           RETURNING id, created_at
@@ -57,5 +57,6 @@ function recordOf(row: NewReceipt): Record<string, unknown> {
     document: row.document,
     total_tiyin: row.document.totalTiyin,
     vat_total_tiyin: row.document.vatTotalTiyin,
+    ...(row.traceParent && { trace_parent: row.traceParent }),
   };
 }

@@ -9,10 +9,10 @@ export function insertUnpaid(receipt: NewReceipt<string | null>, paymentId: stri
   const { document } = receipt;
   return Prisma.sql`
     INSERT INTO receipts (id, merchant_id, client_id, operation, idempotency_key, external_id, body_hash, type, status,
-                          device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, payment_id)
+                          device_id, branch_id, cashier_id, document, total_tiyin, vat_total_tiyin, payment_id, trace_parent)
     VALUES (${receipt.id}, ${receipt.merchantId}, ${receipt.clientId}, ${receipt.operation}, ${receipt.idempotencyKey},
             ${receipt.externalId}, ${receipt.bodyHash}, ${receipt.type}::receipt_type, 'awaiting_payment',
             ${receipt.deviceId}::text, ${receipt.branchId}, ${receipt.cashierId}, ${JSON.stringify(document)}::jsonb,
-            ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, ${paymentId})
+            ${document.totalTiyin}::bigint, ${document.vatTotalTiyin}::bigint, ${paymentId}, ${receipt.traceParent ?? null}::text)
     ON CONFLICT DO NOTHING RETURNING id, merchant_id, total_tiyin`;
 }

@@ -18,6 +18,8 @@ export interface NewReceipt<Device extends string | null = string> {
   branchId: string;
   cashierId: string;
   document: StoredReceiptDocument;
+  /** Of the request, where it is sampled. */
+  traceParent?: string | null;
 }
 
 /** What decides whether a request replays a stored receipt: the columns of its unique indexes and the body. */

@@ -40,9 +40,13 @@ const STILL_OPEN = UNKNOWN.attempt.from;
 export async function closeRegistered(
   database: HotStatements,
   close: CloseRegistered,
+  observe: (secondsSinceAccepted: number) => void = () => undefined,
 ): Promise<'closed' | 'already_closed' | 'sequence_taken'> {
   try {
-    return (await moveToRegistered(database, close)) ? 'closed' : 'already_closed';
+    const moved = await moveToRegistered(database, close);
+    if (!moved) return 'already_closed';
+    if (moved.seconds !== null) observe(moved.seconds);
+    return 'closed';
   } catch (error) {
     // receipts_one_per_registration_of_merchant: rolled back whole, the attempt is still open.
     if (isUniqueViolation(error)) return 'sequence_taken';
@@ -50,14 +54,18 @@ export async function closeRegistered(
   }
 }
 
-async function moveToRegistered(database: HotStatements, close: CloseRegistered): Promise<boolean> {
+/** @returns null: nothing was moved. `seconds` since it was accepted; null where it had waited for a payment */
+async function moveToRegistered(
+  database: HotStatements,
+  close: CloseRegistered,
+): Promise<{ seconds: number | null } | null> {
   const { attemptId, deviceId, registration, evidence, baseline, lastKnown } = close;
   const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
   const registeredAt = new Date(registration.transactionTimeMs);
   const data = Prisma.sql`
     jsonb_build_object('receipt_id', id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
                        'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)`;
-  const closed = await database.queryHot<{ id: string }>(Prisma.sql`
+  const [moved] = await database.queryHot<{ seconds: number | null }>(Prisma.sql`
     WITH closed AS (
       UPDATE attempts a SET ${REGISTERED.attempt.set}, outcome = ${JSON.stringify({ registration, evidence })}::jsonb
        WHERE a.id = ${attemptId} AND ${REGISTERED.attempt.from} RETURNING a.receipt_id
@@ -71,14 +79,15 @@ async function moveToRegistered(database: HotStatements, close: CloseRegistered)
              ofd_deadline_at = ${registeredAt}::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}),
              ofd_sent_at = CASE WHEN ${ofdSent} THEN now() END, ofd_error = ${ofdError}
         FROM closed WHERE r.id = closed.receipt_id AND ${REGISTERED.receipt.from}
-      RETURNING r.id, r.merchant_id, r.type
+      RETURNING r.id, r.merchant_id, r.type,
+                CASE WHEN r.payment_id IS NULL THEN extract(epoch FROM now() - r.created_at)::float8 END AS seconds
     ), lane AS (
       UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = ${jsonOrNull(lastKnown)}::jsonb,
                        failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
        WHERE device_id = ${deviceId} AND EXISTS (SELECT FROM moved)
     ), noted AS (${receiptEvents('registered', data)})
-    SELECT id FROM moved`);
-  return closed.length === 1;
+    SELECT seconds FROM moved`);
+  return moved ?? null;
 }
 
 /**

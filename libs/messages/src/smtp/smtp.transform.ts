@@ -38,7 +38,9 @@ export function smtpFailure(error: unknown): SendOutcome {
   if (typeof responseCode === 'number') return byReply(responseCode, at, detail);
   if (name === 'EAUTH') return { kind: 'account_refused', code: name, detail };
   if (name === 'EENVELOPE' || name === 'EMESSAGE') return { kind: 'refused', code: name, detail };
-  if (BEFORE_ANYTHING.has(name) || !PERHAPS_AFTER_THE_LETTER.has(at)) {
+  // However the library calls it: a certificate is judged before anything is sent.
+  const isOfCertificate = /certificate|self[- ]signed|altnames/i.test(message);
+  if (isOfCertificate || BEFORE_ANYTHING.has(name) || !PERHAPS_AFTER_THE_LETTER.has(at)) {
     return { kind: 'not_now', code: name, detail, retryAfterMs: null };
   }
   return { kind: 'unclear', detail: `${name}: ${detail}` };

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useRef, type FormEvent, type ReactElement } from 'react';
+import type { FormEvent, ReactElement } from 'react';
 import { api, type Receipt, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
@@ -91,24 +91,39 @@ function RefundForm({ receipt, left, onDone }: Props & { left: Left }): ReactEle
   );
 }
 
-/** One key for one attempt to refund: a repeat after a lost answer finds the refund that was made. */
+interface SentRefund {
+  body: string;
+  key: string;
+}
+
+/**
+ * One key for one attempt to refund, kept in the tab: a repeat after a lost answer, also after a reload, finds the
+ * refund that was made instead of making a second one.
+ */
 function useRefund(id: string, onDone: () => void) {
   const client = useQueryClient();
-  const sent = useRef<{ body: string; key: string } | null>(null);
+  const [sent, keep, forget] = useDraft<SentRefund>(`refund-key:${id}`, NOT_SENT);
   return useMutation({
     mutationFn: (body: Schema<'RefundBody'>) => {
       const text = JSON.stringify(body);
-      if (sent.current?.body !== text) sent.current = { body: text, key: crypto.randomUUID() };
-      const headers = { 'idempotency-key': sent.current.key, prefer: 'wait=10' };
-      return api('post', '/v1/receipts/{id}/refunds', { path: { id }, body, headers });
+      const key = sent.body === text ? sent.key : crypto.randomUUID();
+      keep({ body: text, key });
+      return api('post', '/v1/receipts/{id}/refunds', {
+        path: { id },
+        body,
+        headers: { 'idempotency-key': key, prefer: 'wait=10' },
+      });
     },
     onSuccess: () => {
+      forget();
       onDone();
       for (const key of ['receipt', 'refunds', 'timeline']) void client.invalidateQueries({ queryKey: [key, id] });
       void client.invalidateQueries({ queryKey: ['receipts'] });
     },
   });
 }
+
+const NOT_SENT: SentRefund = { body: '', key: '' };
 
 interface LinesProps {
   receipt: Receipt;

@@ -1,36 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import { fillPath, sendForJson } from '../../api/call.js';
-import type { Page } from '../../api/api.js';
-import { ApiProblem } from '../../api/problem.js';
+import { api, type Schema } from '../../api/api.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { Card, Json, Time } from '../../ui/shown.js';
 import { Loaded } from '../../ui/states.js';
 
-interface Entry {
-  id: string;
-  at: string;
-  kind: string;
-  subject_id: string;
-  status: string | null;
-  data: Record<string, unknown>;
-}
+type Entry = Schema<'TimelineEntry'>;
 
 /** Everything that is known of a receipt, the oldest first: attempts with their evidence, events, payments, deliveries. */
-export function Timeline({ receiptId, isMoving }: { receiptId: string; isMoving: boolean }): ReactElement | null {
+export function Timeline({ receiptId, isMoving }: { receiptId: string; isMoving: boolean }): ReactElement {
   const { receipts } = useWords();
   const query = useQuery({
     queryKey: ['timeline', receiptId],
-    queryFn: () =>
-      sendForJson<Page<Entry>>({
-        method: 'GET',
-        path: fillPath('/v1/receipts/{id}/timeline', { id: receiptId }),
-        query: { limit: 500 },
-      }),
+    queryFn: () => api('get', '/v1/receipts/{id}/timeline', { path: { id: receiptId }, query: { limit: 500 } }),
     refetchInterval: isMoving ? 2_000 : false,
   });
-  // The receipt is there, so it is the route that is not: an older gateway.
-  if (query.error instanceof ApiProblem && query.error.status === 404) return null;
   return (
     <Card title={receipts.timeline.title}>
       <Loaded query={query}>

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, StatementGroup } from '#database';
+import { isTracing } from '#runtime';
 import type { EventRow } from '../events/event-row.js';
 import { GIVE_UP_AFTER_SECONDS } from './delivery-schedule.js';
 
@@ -22,7 +23,13 @@ export interface DueDelivery extends EventRow {
   /** Of a callback; an endpoint's own may have changed since. */
   url: string;
   attempt_count: number;
+  /** Of the receipt that the event is about, where its request was sampled. */
+  trace_parent: string | null;
 }
+
+/** Read while this program traces only. */
+const TRACE_PARENT = Prisma.sql`(SELECT r.trace_parent FROM receipts r WHERE r.id = e.subject_id)`;
+const NO_TRACE_PARENT = Prisma.sql`NULL`;
 
 /** What one try came to, as it is kept. */
 export interface AttemptRecord {
@@ -71,7 +78,7 @@ export class DeliveryRepository {
   due(endpointId: string, limit: number, except: readonly string[] = []): Promise<DueDelivery[]> {
     return this.prisma.$queryRaw<DueDelivery[]>`
       SELECT d.id AS delivery_id, d.url, d.attempt_count, e.position, e.id, e.merchant_id, e.type, e.subject_id, e.data,
-             e.created_at
+             e.created_at, ${isTracing() ? TRACE_PARENT : NO_TRACE_PARENT} AS trace_parent
         FROM webhook_deliveries d JOIN events e ON e.position = d.event_position
        WHERE d.endpoint_id = ${endpointId} AND d.state = 'pending' AND d.due_at <= now()
          AND d.subject_id <> ALL(${[...except]}::text[])

@@ -1,21 +1,20 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { GuardedFetch, type GuardedAnswer } from '#outgoing';
-import { systemClock, type Logger } from '#runtime';
-import { LOGGER } from '../../tokens.js';
+import { inSpan, readTraceParent, sampledTraceParent, systemClock, type SpanOptions } from '#runtime';
 import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delivery-outcome.js';
 import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
 import { pauseMs } from './delivery-schedule.js';
 import { DisableEndpoint } from './disable-endpoint.js';
+import type { EndpointLease } from './endpoint-lease.js';
 import { RequestPlaces } from './request-places.js';
 import { SendingWindow } from './sending-window.js';
 import { signatureHeaders } from './sign-webhook.js';
 import { batchMessage, eventMessage } from './webhook-message.js';
+import { WebhookMetrics } from './webhook-metrics.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
 const TIMEOUT_MS = 10_000;
 const TURN_MS = 5_000;
-/** Two renewals may fail before the lease has run out. */
-const RENEW_MS = 2_500;
 /** The same while other endpoints wait for a place. */
 const SHORT_TURN_MS = 500;
 /** So many failures one after the other end the turn; fewer where fewer may be under way. */
@@ -27,6 +26,7 @@ export interface TurnLimits {
   stopping: AbortSignal;
   /** Whether others wait for the place that this turn takes. */
   othersWait: () => boolean;
+  lease: Pick<EndpointLease, 'isLost' | 'end'>;
 }
 
 /** What has become of a turn so far. */
@@ -41,8 +41,6 @@ interface Turn {
   hasDelivered: boolean;
   failuresInARow: number;
   isGone: boolean;
-  /** The lease had run out: another process may send what is left. */
-  isLost: boolean;
 }
 
 /**
@@ -57,7 +55,7 @@ export class SendDeliveries {
     private readonly fetch: GuardedFetch,
     private readonly disable: DisableEndpoint,
     private readonly places: RequestPlaces,
-    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly metrics: WebhookMetrics,
   ) {}
 
   async execute(endpoint: ClaimedEndpoint, limits: TurnLimits): Promise<void> {
@@ -71,34 +69,15 @@ export class SendDeliveries {
         underWay: new Map<Promise<void>, string[]>(),
       },
       ...{ endAtMs: now + TURN_MS, shortEndAtMs: now + SHORT_TURN_MS },
-      ...{ hasDelivered: false, failuresInARow: 0, isGone: false, isLost: false },
+      ...{ hasDelivered: false, failuresInARow: 0, isGone: false },
     };
-    const endRenewing = this.keepLease(turn);
     try {
       await this.sendDue(turn, limits);
     } finally {
       await Promise.allSettled(turn.underWay.keys());
-      await endRenewing();
+      await limits.lease.end();
     }
     await this.end(turn);
-  }
-
-  /** @returns what ends it: no renewal is under way afterwards */
-  private keepLease(turn: Turn): () => Promise<void> {
-    let renewal = Promise.resolve();
-    const renew = async (): Promise<void> => {
-      try {
-        turn.isLost ||= !(await this.deliveries.renew(turn.endpoint));
-      } catch (error) {
-        // The next one may succeed in time; else the deliveries are sent again, with the same ids.
-        this.logger.warn({ err: error, endpoint_id: turn.endpoint.id }, 'the lease of a webhook was not renewed');
-      }
-    };
-    const timer = setInterval(() => (renewal = renewal.then(renew)), RENEW_MS);
-    return () => {
-      clearInterval(timer);
-      return renewal;
-    };
   }
 
   private async end(turn: Turn): Promise<void> {
@@ -170,26 +149,34 @@ export class SendDeliveries {
    * One request. Crash windows: before it nothing has happened; between the request and the record the receiver has it
    * and gets it again, with the same id, when the lease has ended: at least once.
    */
-  private async send(turn: Turn, due: readonly DueDelivery[]): Promise<void> {
+  private send(turn: Turn, due: readonly DueDelivery[]): Promise<void> {
+    return inSpan('webhook send', spanOf(due), (span) => this.sendNow(turn, due, (result) => span.set({ result })));
+  }
+
+  private async sendNow(turn: Turn, due: readonly DueDelivery[], note: (result: Result) => void): Promise<void> {
     const { endpoint, window, secrets } = turn;
     const { id, body } =
       endpoint.batch_size > 1 || due.length !== 1 ? batchMessage(due) : eventMessage(due[0] as DueDelivery);
     const timestampSeconds = Math.floor(systemClock.now().getTime() / 1_000);
     const begunMs = systemClock.monotonicMs();
     const ticket = window.begin();
+    const traceParent = sampledTraceParent();
     const answer = await this.fetch.send({
       url: endpoint.kind === 'endpoint' ? endpoint.url : (due[0]?.url ?? endpoint.url),
       headers: {
         'content-type': 'application/json',
         'user-agent': 'fiscal-receipt-gateway',
         ...signatureHeaders({ id, timestampSeconds, body }, secrets),
+        ...(traceParent !== null && { traceparent: traceParent }),
       },
       body,
       ...{ timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES },
     });
     const durationMs = Math.round(systemClock.monotonicMs() - begunMs);
     const result = resultOf(answer);
-    note(turn, result);
+    noteInTurn(turn, result);
+    note(result);
+    this.metrics.sent(result, durationMs);
     if (isTooMuch(answer, durationMs)) window.wasTooMuch(ticket);
     else if (result === 'delivered') window.wentWell();
     await this.record(endpoint, due, { answer, result, durationMs });
@@ -209,7 +196,22 @@ export class SendDeliveries {
   }
 }
 
-function note(turn: Turn, result: Result): void {
+/** One event is in its receipt's trace; several together are in none, and linked to each. */
+function spanOf(due: readonly DueDelivery[]): SpanOptions {
+  const traces = due.map(({ trace_parent: text }) => readTraceParent(text));
+  const attributes = {
+    'events.count': due.length,
+    'event.type': due[0]?.type ?? '',
+    'receipt.id': due[0]?.subject_id ?? '',
+  };
+  return {
+    kind: 'client',
+    attributes,
+    ...(due.length === 1 ? { parent: traces[0] ?? null } : { parent: null, links: traces }),
+  };
+}
+
+function noteInTurn(turn: Turn, result: Result): void {
   if (result === 'delivered') {
     turn.hasDelivered = true;
     turn.failuresInARow = 0;
@@ -221,8 +223,8 @@ function hasFailed({ failuresInARow, window }: Turn): boolean {
   return failuresInARow >= Math.min(FAILURES, window.size);
 }
 
-function mustEnd(turn: Turn, { stopping, othersWait }: TurnLimits): boolean {
-  if (stopping.aborted || turn.isGone || turn.isLost || hasFailed(turn)) return true;
+function mustEnd(turn: Turn, { stopping, othersWait, lease }: TurnLimits): boolean {
+  if (stopping.aborted || turn.isGone || lease.isLost || hasFailed(turn)) return true;
   const now = systemClock.monotonicMs();
   return now >= turn.endAtMs || (now >= turn.shortEndAtMs && othersWait());
 }

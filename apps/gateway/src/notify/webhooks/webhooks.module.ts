@@ -16,6 +16,7 @@ import { RequestPlaces } from './request-places.js';
 import { SendDeliveries } from './send-deliveries.js';
 import { WebhookEndpoints } from './webhook-endpoints.js';
 import { WebhookHistory } from './webhook-history.js';
+import { WebhookMetrics } from './webhook-metrics.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 import { WebhooksController } from './webhooks.controller.js';
 
@@ -27,6 +28,7 @@ import { WebhooksController } from './webhooks.controller.js';
     WebhookSecrets,
     WebhookEndpoints,
     WebhookHistory,
+    WebhookMetrics,
     ReplayEvents,
     RecoverDeliveries,
     DisableEndpoint,

@@ -11,6 +11,7 @@ import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
 import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
+import { inboundOutcomeOf, PaymentMetrics } from '../payment-metrics.js';
 import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
 
 /** Of the two seconds that a provider waits; the rest is for the way. */
@@ -22,6 +23,7 @@ export class ProviderCallsController {
   constructor(
     private readonly accounts: ProviderAccounts,
     private readonly protocols: ProviderProtocols,
+    private readonly metrics: PaymentMetrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -136,6 +138,7 @@ export class ProviderCallsController {
     const reply = await Promise.race([answering, late]).finally(() => clearTimeout(timer));
     if (reply) return reply;
     const { accountId } = call;
+    this.metrics.wasCalled(call.code, 'late');
     this.logger.warn({ provider: call.code }, 'payment: a provider has to ask again, its call took too long');
     // The provider does not wait for it any more.
     answering.catch((error: unknown) => this.logger.warn({ err: error }, 'payment: the late call failed'));
@@ -150,9 +153,12 @@ export class ProviderCallsController {
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      return await this.protocols.answer(account, call, isKnown);
+      const answer = await this.protocols.answer(account, call, isKnown);
+      this.metrics.wasCalled(code, inboundOutcomeOf(code, isKnown, answer));
+      return answer;
     } catch (error) {
       if (error instanceof Problem && error.code === 'not_found') throw error;
+      this.metrics.wasCalled(code, 'failed');
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
       return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
     }

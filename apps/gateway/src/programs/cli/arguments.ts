@@ -1,5 +1,6 @@
 import { CATALOG_USAGE } from './catalog-commands.js';
 import { CLASSIFIER_USAGE } from './classifier-commands.js';
+import { DOCTOR_USAGE } from './doctor/operator-doctor.js';
 import { readArguments, refuseForeignOptions } from './read-arguments.js';
 import { RESTORE_USAGE } from './restore-commands.js';
 import { UsageError } from './usage-error.js';
@@ -24,6 +25,7 @@ ${USERS_USAGE}
 ${CATALOG_USAGE}
 ${CLASSIFIER_USAGE}
 ${RESTORE_USAGE}
+${DOCTOR_USAGE}
 
 Answers are JSON. A client's secret and an invitation's link are shown once. --as NAME says who is acting; else the command asks.`;
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import pg from 'pg';
 import { PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { createLogger, NestLogger } from '#runtime';
@@ -15,6 +16,8 @@ import { isClientSecret } from '../../access/oauth/client-secret.js';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';
+import { checkSurroundings } from './doctor/check-surroundings.js';
+import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { UsageError } from './usage-error.js';
 
 const keyring = parseKeyring(randomBytes(32).toString('base64'));
@@ -175,4 +178,54 @@ test('values are held to the rules of the API', async () => {
   await expect(run('merchant', 'set', 'shop', '--unsupported-fields', 'no')).rejects.toMatchObject({ isRefusal: true });
   const odd = ['client', 'create', '--merchant', 'shop', '--name', 'X', '--ip', '10.0.0.1/8'];
   await expect(run(...odd)).rejects.toMatchObject({ errors: [expect.objectContaining({ pointer: '/allowed_cidrs' })] });
+});
+
+describe('doctor', () => {
+  const findings = async (): Promise<Map<string, { state: string; found: string; do: string | null }>> => {
+    const { findings } = await app.get(OperatorDoctor).run();
+    return new Map(findings.map((finding) => [finding.check, finding]));
+  };
+
+  test('examines an installation, says what to do about what is wrong, and that first', async () => {
+    const { state, findings: all } = await app.get(OperatorDoctor).run();
+    // The tests' server is not durable, which is the worst that it can be.
+    expect([state, all[0]?.state]).toEqual(['bad', 'bad']);
+    expect(all.filter((finding) => (finding.state === 'ok') !== (finding.do === null))).toEqual([]);
+    const found = await findings();
+    expect(found.get('fsync')).toMatchObject({ state: 'bad', found: 'off', do: expect.stringContaining('fsync = on') });
+    for (const check of ['clock', 'indexes', 'migrations', 'registers', 'unknown receipts', 'queue', 'secrets'])
+      expect([check, found.get(check)?.state]).toEqual([check, 'ok']);
+    expect([...found.keys()].filter((check) => check.startsWith('disk of '))).toHaveLength(1);
+  });
+
+  test('an index that is not valid, a migration that is missing, lanes that are held', async () => {
+    const admin = new pg.Client({ connectionString: database.adminUrl });
+    await admin.connect();
+    await admin.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'receipts_unsent'::regclass");
+    const { rows } = await admin.query(
+      'DELETE FROM _prisma_migrations WHERE migration_name = (SELECT max(migration_name) FROM _prisma_migrations) RETURNING migration_name',
+    );
+    await run('restore', 'begin', '--reason', 'a copy was put back');
+    const found = await findings();
+    await run('restore', 'end', '--reason', 'it was a test');
+    await admin.end();
+    const [{ migration_name: missing }] = rows as [{ migration_name: string }];
+    expect(found.get('indexes')).toMatchObject({ state: 'bad', found: 'not valid: receipts_unsent' });
+    expect(found.get('migrations')).toMatchObject({ state: 'bad', found: `missing: ${missing}` });
+    expect(found.get('lanes')).toMatchObject({ state: 'bad', do: expect.stringContaining('restore status') });
+  });
+
+  test('a queue that is away and a certificate that cannot be read are findings, and nothing else fails with them', async () => {
+    const surroundings = {
+      QUEUE_URL: 'redis://127.0.0.1:1',
+      PUBLIC_URL: 'https://127.0.0.1:1',
+      LINK_PUBLIC_URL: 'ws://127.0.0.1:1/link',
+    };
+    const found = await checkSurroundings({ ...surroundings, SCRATCH_DIR: undefined, AUDIT_HEAD_FILE: undefined });
+    expect(found.map(({ check, state }) => [check, state])).toEqual([
+      ['queue', 'warn'],
+      ['certificate of 127.0.0.1', 'warn'],
+      [expect.stringMatching(/^disk of /), expect.any(String)],
+    ]);
+  });
 });

@@ -25,6 +25,7 @@ import { ClassifierCommands } from './classifier-commands.js';
 import { CommandFamilies } from './command-families.js';
 import { ClientCommands } from './client-commands.js';
 import { Cli } from './cli.js';
+import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { RestoreCommands } from './restore-commands.js';
 import { TerminalCommands } from './terminal-commands.js';
 import { UserCommands } from './user-commands.js';
@@ -57,6 +58,7 @@ export class CliModule {
         ...[OperatorRepository, AdoptDevice, ResolveAttempt, RefundRepository, RefundDuplicate],
         ...[HoldLanes, HeldReceipts, NothingLost, RestoreCommands],
         Cli,
+        OperatorDoctor,
       ],
       exports: [SETTINGS_TOKEN, LOGGER, PrismaService, SalesDatabase, JobDatabase],
     };

@@ -7,10 +7,13 @@ import { loadSettings } from '../../settings.js';
 import { actorOf, askForActor, withoutActor } from './actor.js';
 import { CliModule } from './cli.module.js';
 import { Cli } from './cli.js';
+import { OperatorDoctor } from './doctor/operator-doctor.js';
 import { UsageError } from './usage-error.js';
 
 /** Something in the command, or something that it met, not a failure of the program. */
 const EXIT_REFUSED = 2;
+/** `doctor` found something bad; the same as that of `fgw doctor`. */
+const EXIT_UNWELL = 9;
 
 // Files of any size pass through here, and latency does not matter: the heap grows slowly and is swept often.
 setFlagsFromString('--optimize-for-size');
@@ -31,8 +34,10 @@ runProgram(async () => {
     abortOnError: false,
   });
   try {
-    const answer = await app.get(Cli).run(rest);
+    const diagnosis = OperatorDoctor.knows(rest) ? await app.get(OperatorDoctor).run() : null;
+    const answer = diagnosis ?? (await app.get(Cli).run(rest));
     process.stdout.write(`${JSON.stringify(answer, null, 2)}\n`);
+    if (diagnosis?.state === 'bad') process.exitCode = EXIT_UNWELL;
   } catch (error) {
     const sentence = sentenceOf(error);
     if (sentence === null) throw error;

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { SalesDatabase, REFUND_OPERATION, type Prisma } from '#database';
 import { insertRefund, refundsOf, type NewRefund, type ReceiptRow, type StoredIdentity } from '#ledger';
 import { Problem } from '#problems';
-import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, sha256 } from '#runtime';
+import { canonicalJson, isDatabaseBusy, isDatabaseUnavailable, newId, sampledTraceParent, sha256 } from '#runtime';
 import { GoodsCatalog, type ClassifiedGoods } from '../../goods/catalog/goods-catalog.js';
 import { callerGone, type IsCallerGone } from '../../http/caller-gone.js';
 import { CALLBACK_SECRET_MISSING } from '../callback-fault.js';
@@ -156,7 +156,8 @@ export class RefundReceipt {
       violations.push(...lostByRegister(document, device.takesFields));
       if (violations.length > 0) throw Problem.fromErrors(violations);
     }
-    const refund: NewRefund = { ...identity, saleId: sale.id, deviceId: device?.deviceId ?? null, document };
+    const made = { saleId: sale.id, deviceId: device?.deviceId ?? null, document, traceParent: sampledTraceParent() };
+    const refund: NewRefund = { ...identity, ...made };
     const createdAt = await insertRefund(tx, refund);
     if (!createdAt) throw new KeyTaken();
     const { id, merchantId } = identity;

@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import type { CallOutcome, InboundAnswer, ProviderCall, ProviderCode } from '#payments';
+import { Metrics } from '#runtime';
+
+/** How a provider's call to us ended. `unknown_source`: its address is none of the account's. `late`: it has to ask again. */
+export type InboundOutcome = 'answered' | 'wrong_key' | 'unknown_source' | 'late' | 'failed';
+
+/** Calls to payment providers and theirs to us, by provider and kind. */
+@Injectable()
+export class PaymentMetrics {
+  private readonly outbound;
+  private readonly inbound;
+
+  constructor(metrics: Metrics) {
+    this.outbound = metrics.durations({
+      name: 'provider_call_duration_seconds',
+      help: 'Calls to payment providers; outcome is what their answer came to',
+      labels: ['provider', 'call', 'outcome'],
+    });
+    this.inbound = metrics.counter({
+      name: 'provider_inbound_calls_total',
+      help: 'Calls of payment providers; wrong_key and unknown_source prove nothing of their callers',
+      labels: ['provider', 'outcome'],
+    });
+  }
+
+  called(what: { provider: ProviderCode; call: ProviderCall; outcome: CallOutcome }, seconds: number): void {
+    const { provider, call, outcome } = what;
+    this.outbound.observe({ provider, call, outcome: outcome.kind }, seconds);
+  }
+
+  wasCalled(provider: ProviderCode, outcome: InboundOutcome): void {
+    this.inbound.inc({ provider, outcome });
+  }
+}
+
+/** Each protocol has its own words for a key that is wrong. */
+export function inboundOutcomeOf(
+  provider: ProviderCode,
+  isKnownSource: boolean,
+  answer: InboundAnswer,
+): InboundOutcome {
+  if (!isKnownSource) return 'unknown_source';
+  return isRefusedKey(provider, answer) ? 'wrong_key' : 'answered';
+}
+
+const PAYME_PRIVILEGE = -32504;
+const CLICK_SIGN_CHECK_FAILED = -1;
+const UZUM_ACCESS = '10001';
+
+function isRefusedKey(provider: ProviderCode, { status, body }: InboundAnswer): boolean {
+  if (status === 401 || status === 403) return true;
+  if (typeof body !== 'object' || body === null) return false;
+  const { error, errorCode } = body as { error?: unknown; errorCode?: unknown };
+  if (provider === 'payme') return (error as { code?: unknown } | undefined)?.code === PAYME_PRIVILEGE;
+  if (provider === 'click') return error === CLICK_SIGN_CHECK_FAILED;
+  return provider === 'uzum' && errorCode === UZUM_ACCESS;
+}

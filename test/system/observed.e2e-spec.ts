@@ -1,0 +1,361 @@
+// Promise: alerts and dashboards ask for what running programs export, a system that is broken makes the alert's expression true, and one
+// trace shows the way of a receipt through all programs.
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { FiscalGateway } from '#sdk';
+import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
+import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
+import { setFaults } from './ground-truth.js';
+import { OtlpReceiver, treeOf, type ReceivedSpan } from './otlp-receiver.js';
+import { startPayments, type PaymentsRig } from './payments-rig.js';
+import { startPrometheus, type TestPrometheus } from './prometheus.js';
+import type { TestSystem } from './system.js';
+import { until } from './until.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const PROMETHEUS = join(ROOT, 'ops', 'prometheus');
+const GRAFANA = join(ROOT, 'ops', 'grafana');
+
+let rig: PaymentsRig;
+let system: TestSystem;
+let traces: OtlpReceiver;
+let prometheus: TestPrometheus | null;
+
+interface RuleFile {
+  groups: { rules: { alert?: string; record?: string; expr: string }[] }[];
+}
+
+const alerts = rulesOf('alerts.yml');
+const recorded = rulesOf('slo.yml');
+const panels = readdirSync(GRAFANA)
+  .filter((file) => file.endsWith('.json'))
+  .flatMap(queriesOf);
+
+function rulesOf(file: string): RuleFile['groups'][number]['rules'] {
+  return (parse(readFileSync(join(PROMETHEUS, file), 'utf8')) as RuleFile).groups.flatMap(({ rules }) => rules);
+}
+
+interface Query {
+  where: string;
+  expr: string;
+}
+
+/** Those that Prometheus answers. */
+function queriesOf(file: string): Query[] {
+  const { title, panels } = JSON.parse(readFileSync(join(GRAFANA, file), 'utf8')) as {
+    title: string;
+    panels: { title: string; targets?: { expr?: string; datasource: { uid: string } }[] }[];
+  };
+  return panels.flatMap((panel) =>
+    (panel.targets ?? [])
+      .filter(({ datasource }) => datasource.uid === 'prometheus')
+      .map(({ expr = '' }) => ({
+        where: `${title}: ${panel.title}`,
+        expr: expr.replaceAll('$__rate_interval', '30s'),
+      })),
+  );
+}
+
+const NO_METRICS = new Set(['and', 'or', 'unless', 'bool', 'offset', 'on', 'ignoring', 'inf', 'nan']);
+
+/** The metrics that an expression asks for: identifiers that are no functions, keywords or labels. */
+function metricsOf(expr: string): string[] {
+  const bare = expr.replace(/\{[^}]*\}|\[[^\]]*\]/g, '').replace(/\b(by|without|on|ignoring)\s*\([^)]*\)/g, '');
+  return [...bare.matchAll(/[a-zA-Z_:][a-zA-Z0-9_:]*(?=(\s*\()?)/g)]
+    .filter(([word, call]) => call === undefined && !NO_METRICS.has(word.toLowerCase()))
+    .map(([word]) => word);
+}
+
+/** `host:port` of each program's metrics. */
+function addresses(urls: readonly string[]): string[] {
+  return urls.map((url) => new URL(url).host);
+}
+
+beforeAll(async () => {
+  traces = await OtlpReceiver.start();
+  const tracing = { TRACES_URL: traces.url, TRACES_SAMPLE: '0' };
+  rig = await startPayments({
+    ...{ simulatorPort: await freePorts(1), registers: 2, ownMetricsPorts: true },
+    env: { HEALTH_POLL_MS: '300', FAILED_TOKEN_LIMIT: 'off', ...tracing },
+    registerEnv: tracing,
+    scopes: ['refunds:write', 'webhooks:admin'],
+    // An attempt that cannot be resolved is a person's after this.
+    profile: { parkAfterMs: 1_500 },
+  });
+  system = rig.system;
+  const { gatewayMetricsUrls, relayMetricsUrls } = system;
+  prometheus = await startPrometheus(
+    { 'fiscal-gateway': addresses(gatewayMetricsUrls), 'fiscal-device-relay': addresses(relayMetricsUrls) },
+    [join(PROMETHEUS, 'slo.yml')],
+  );
+});
+
+afterAll(async () => {
+  await prometheus?.stop();
+  await rig?.stop();
+  await traces?.stop();
+});
+
+/** Waits until the alert's own expression holds, as Prometheus evaluates it. */
+async function expectTrue(alert: string): Promise<void> {
+  const rule = alerts.find((each) => each.alert === alert);
+  if (!rule) throw new Error(`there is no alert ${alert}`);
+  await until(
+    `${alert} is true`,
+    () => prometheus?.query(rule.expr) ?? [],
+    ({ length }) => length > 0,
+  );
+}
+
+test('METRICS_PORT takes /metrics off the port of the API, and answers nothing else', async () => {
+  for (const [api, own] of [
+    [system.gatewayUrls[0], system.gatewayMetricsUrls[0]],
+    [system.relayUrls[0], system.relayMetricsUrls[0]],
+  ]) {
+    expect((await fetch(`${api}/metrics`)).status).toBe(404);
+    const scraped = await fetch(`${own}/metrics`);
+    expect([scraped.status, scraped.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringMatching(/^text\/plain; version=0\.0\.4/),
+    ]);
+    expect((await fetch(`${own}/metrics`, { method: 'POST' })).status).toBe(405);
+    for (const path of ['/', '/readyz', '/v1/receipts', '/metrics/'])
+      expect([path, (await fetch(`${own}${path}`)).status]).toEqual([path, 404]);
+  }
+});
+
+test('every metric that alerts, rules and dashboards ask for is exported, and every query is answered', async () => {
+  const { client } = system;
+  for (const till of [0, 1]) expect((await client.post('/v1/receipts', client.saleOf(till))).status).toBe(201);
+  if (!prometheus) return;
+  const names = await until(
+    'both programs are scraped',
+    () => prometheus?.names() ?? new Set<string>(),
+    (known) => known.has('relay_free_places') && known.has('receipt_accept_duration_seconds'),
+  );
+  const known = new Set([...names, ...recorded.map(({ record = '' }) => record), 'up']);
+  const isKnown = (metric: string): boolean =>
+    known.has(metric) || known.has(metric.replace(/_(sum|count|bucket)$/, ''));
+  const asked: Query[] = [
+    ...alerts.map(({ alert = '', expr }) => ({ where: alert, expr })),
+    ...recorded.map(({ record = '', expr }) => ({ where: record, expr })),
+    ...panels,
+  ];
+  expect(asked.length).toBeGreaterThan(100);
+  const unknown = asked.flatMap(({ where, expr }) =>
+    metricsOf(expr)
+      .filter((metric) => !isKnown(metric))
+      .map((metric) => `${where}: ${metric}`),
+  );
+  expect(unknown).toEqual([]);
+  expect(metricsOf('sum by (le) (rate(no_such_metric_bucket{a="b"}[5m])) or vector(0)')).toEqual([
+    'no_such_metric_bucket',
+  ]);
+  for (const { expr } of asked) await prometheus.query(expr);
+});
+
+test('every panel shows something as soon as its metrics have values', async () => {
+  if (!prometheus) return;
+  const scraped = prometheus;
+  await until(
+    'the recorded ratios are there',
+    () => scraped.query('slo:register:errors:ratio_rate1h'),
+    ({ length }) => length > 0,
+  );
+  const empty: string[] = [];
+  for (const { where, expr } of panels) {
+    const selectors = expr.match(/[a-zA-Z_:][a-zA-Z0-9_:]*\{[^}]*\}/g) ?? [];
+    const series = [...metricsOf(expr), ...selectors];
+    const counts = await Promise.all(series.map((each) => scraped.query(`count(${each})`)));
+    if (counts.some(({ length }) => length === 0)) continue;
+    const shown = await scraped.query(expr);
+    if (shown.length === 0) empty.push(`${where}: ${expr}`);
+  }
+  expect(empty).toEqual([]);
+});
+
+/** A caller that traces, and has chosen this request. */
+function sampledTrace(): { traceId: string; traceparent: string } {
+  const traceId = randomBytes(16).toString('hex');
+  return { traceId, traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01` };
+}
+
+/** The spans of the trace, when they have all arrived. */
+function traced(traceId: string, wanted: (names: string[]) => boolean): Promise<ReceivedSpan[]> {
+  return until(
+    'the spans have arrived',
+    () => traces.of(traceId),
+    (spans) => wanted(spans.map(({ name }) => name)),
+  );
+}
+
+/** Programs send their spans by themselves: a child may come before its parent. */
+function arrivedWith(...more: readonly string[]): (names: string[]) => boolean {
+  const wanted = ['lane send', 'register POST /receipts', 'POST /receipts', 'ofd deliver', ...more];
+  return (names) => wanted.every((name) => names.includes(name));
+}
+
+const AT_THE_REGISTER = [
+  '  device-relay: lane send',
+  '    device-relay: register POST /receipts',
+  '      cash-register: POST /receipts',
+  '        cash-register: ofd deliver',
+];
+
+describe('one trace shows the way of', () => {
+  let receiver: Receiver;
+
+  beforeAll(async () => {
+    receiver = await Receiver.start();
+    const hook = { url: `${receiver.url}/hook`, events: ['receipt.registered', 'refund.registered'] };
+    expect((await system.client.post('/v1/webhooks', hook)).status).toBe(201);
+  });
+
+  afterAll(() => receiver?.stop());
+
+  test('a sale made by the SDK: request, ledger, lane, register, OFD, webhook; what was done for several is linked', async () => {
+    const { traceId, traceparent } = sampledTrace();
+    const { clientId, clientSecret, goods, tills } = system.merchant;
+    const fgw = new FiscalGateway({
+      baseUrl: system.gatewayUrls[0] ?? '',
+      credentials: { clientId, clientSecret },
+      traceparent: () => traceparent,
+    });
+    const receipt = await fgw.receipts.create(
+      {
+        items: [{ name: goods[0] ?? '', price: 112_000, qty: 1 }],
+        payment: { method: 'cash' },
+        cashier_id: tills[0]?.cashierId ?? '',
+      },
+      { idempotencyKey: 'traced-sale', waitS: 20 },
+    );
+    const spans = await traced(traceId, arrivedWith('webhook send'));
+    expect(treeOf(spans.filter(({ name }) => name !== 'POST /oauth/token'))).toEqual([
+      'gateway: POST /v1/receipts',
+      ...AT_THE_REGISTER,
+      '  gateway: receipt accept',
+      '  gateway: webhook send',
+    ]);
+    const [posted, accepted] = ['POST /v1/receipts', 'receipt accept'].map((name) =>
+      spans.find((span) => span.name === name),
+    );
+    expect(posted).toMatchObject({ attributes: { 'http.route': '/v1/receipts', 'http.response.status_code': 201 } });
+    expect(accepted?.attributes['receipt.id']).toBe(receipt.id);
+    const linkedTo = (name: string, span: ReceivedSpan | undefined): ReceivedSpan[] =>
+      traces.spans.filter((each) => each.name === name && each.links.includes(span?.spanId ?? ''));
+    await until(
+      'the group and the lane’s round have arrived',
+      () => linkedTo('lane round', posted),
+      ({ length }) => length > 0,
+    );
+    expect(linkedTo('receipts insert', accepted)).toHaveLength(1);
+    expect(receiver.received.at(-1)?.headers['traceparent']).toContain(traceId);
+  });
+
+  test('a refund', async () => {
+    const { client } = system;
+    const sold = await client.post('/v1/receipts', client.saleOf(1), { prefer: 'wait=20' });
+    const { traceId, traceparent } = sampledTrace();
+    const refunded = await client.post(`/v1/receipts/${sold.body.id}/refunds`, {}, { traceparent, prefer: 'wait=20' });
+    expect([refunded.status, refunded.body.status]).toEqual([201, 'registered']);
+    const spans = await traced(traceId, arrivedWith('webhook send'));
+    expect(treeOf(spans)).toEqual([
+      'gateway: POST /v1/receipts/:id/refunds',
+      ...AT_THE_REGISTER,
+      '  gateway: webhook send',
+    ]);
+  });
+
+  test('a payment: held at the provider, registered, taken', async () => {
+    const { client } = system;
+    const { traceId, traceparent } = sampledTrace();
+    const sale = client.saleOf(0, { payment: { method: 'online', provider: 'multicard', token: 'token-0001' } });
+    expect((await client.post('/v1/payments', sale, { traceparent })).status).toBe(201);
+    const spans = await traced(traceId, arrivedWith('provider capture', 'webhook send'));
+    const tree = treeOf(spans);
+    expect(tree[0]).toBe('gateway: POST /v1/payments');
+    expect(tree).toEqual(
+      expect.arrayContaining(['  gateway: provider authorize', '  gateway: provider capture', ...AT_THE_REGISTER]),
+    );
+    expect(spans.find(({ name }) => name === 'provider capture')?.attributes).toMatchObject({ outcome: 'status' });
+  });
+
+  test('a receipt that becomes unknown', async () => {
+    const { client } = system;
+    const { traceId, traceparent } = sampledTrace();
+    await setFaults(system, [{ fault: 'late_answer', next: 1, delay_ms: 60_000 }]);
+    const posted = await client.post('/v1/receipts', client.saleOf(0), { traceparent, prefer: 'respond-async' });
+    await until(
+      'it is at the register',
+      () => client.get(`/v1/receipts/${posted.body.id}`),
+      ({ body }) => body.status === 'sending',
+    );
+    await system.register.end('SIGKILL');
+    const spans = await traced(traceId, (names) => names.includes('receipt unknown') && names.includes('lane send'));
+    await system.register.start();
+    const unknown = spans.find(({ name }) => name === 'receipt unknown');
+    expect(unknown).toMatchObject({
+      program: 'device-relay',
+      failed: true,
+      attributes: { 'receipt.id': posted.body.id },
+    });
+    expect(spans.find(({ spanId }) => spanId === unknown?.parentSpanId)?.name).toBe('lane resolve');
+    expect(system.relays[0]?.said).toMatch(new RegExp(`"trace_id":"${traceId}"[^\n]*receipt is unknown`));
+    await expectTrue('ReceiptsUnknown');
+  });
+
+  test('nothing that was not chosen; yet its answers and log lines name a trace', async () => {
+    const traceId = randomBytes(16).toString('hex');
+    const { client } = system;
+    const traceparent = `00-${traceId}-${randomBytes(8).toString('hex')}-00`;
+    const refused = await client.post('/v1/receipts', { items: [] }, { traceparent });
+    expect(refused.body).toMatchObject({ code: expect.any(String), trace_id: traceId });
+    const own = await client.post('/v1/receipts', { items: [] });
+    expect(own.body.trace_id).toMatch(/^[0-9a-f]{32}$/);
+    expect(traces.of(traceId)).toEqual([]);
+  });
+
+  test('no secret, no good and no person in any span', () => {
+    const { clientSecret, goods } = system.merchant;
+    expect(traces.spans.length).toBeGreaterThan(20);
+    for (const secret of [
+      clientSecret,
+      system.registerApiKey,
+      system.secretsKey,
+      goods[0] ?? '',
+      'token-0001',
+      'Bearer',
+    ])
+      expect(traces.raw).not.toContain(secret);
+  });
+});
+
+describe('what is broken makes its alert’s expression true', () => {
+  test('registers are gone: DeviceUnreachable, FleetUnreachable', async () => {
+    if (!prometheus) return;
+    await system.register.end('SIGKILL');
+    await expectTrue('DeviceUnreachable');
+    await expectTrue('FleetUnreachable');
+    await system.register.start();
+  });
+
+  test('five hundred and more requests with a token that is none: TokensRefused', async () => {
+    if (!prometheus) return;
+    const headers = { authorization: 'Bearer fgt_none', 'content-type': 'application/json' };
+    for (let sent = 0; sent < 600; sent += 50) {
+      const some = Array.from({ length: 50 }, () => fetch(`${system.gatewayUrls[0]}/v1/receipts/rcp_x`, { headers }));
+      for (const response of await Promise.all(some)) await response.arrayBuffer();
+    }
+    await expectTrue('TokensRefused');
+  });
+
+  test('no relay runs: NoRelay, ProgramDown', async () => {
+    if (!prometheus) return;
+    await system.relays[0]?.end('SIGKILL');
+    await expectTrue('NoRelay');
+    await expectTrue('ProgramDown');
+    await system.relays[0]?.start();
+  });
+});
