@@ -7,8 +7,8 @@ const TESTS = '(\\.(spec|int-spec|e2e-spec)\\.ts$|/testing/)';
 /**
  * The folders of an app, ground floor first. Each knows those before it and none after it, nor those beside it. `together`: the files
  * that put the app together, which no folder knows. `below`: files that only the floors from the named one on may know.
- * @typedef {{ app: string, name: string, floors: string[][], together: string, below?: { floor: string, files: string } }} House
- * @type {House[]}
+ * @typedef {{ app: string, name: string, floors: string[][], together: string, below?: { floor: string, files: string } }} Folders
+ * @type {Folders[]}
  */
 const HOUSES = [
   {
@@ -46,7 +46,7 @@ const HOUSES = [
 ];
 
 /**
- * @param {House} house
+ * @param {Folders} folders
  * @returns what a folder may not import: those above it, those beside it, and the files that put the app together
  */
 function folderRules({ app, name, floors, together, below }) {
@@ -83,7 +83,7 @@ const HTTP_EDGES = [
   '^apps/gateway/src/access/people/approvals/four-eyes-gate\\.ts$',
   '^apps/gateway/src/receipts/(receipt-answer|documents/document-query)\\.ts$',
   '^apps/[^/]+/src/(main|server|stop-(gateway|relay))\\.ts$',
-  '^apps/cash-register/src/local-api/server\\.ts$',
+  '^apps/cash-register/src/(local-api/server|register-host)\\.ts$',
   '^apps/device-relay/src/links/(link-endpoint|forward-desk)\\.ts$',
 ];
 

@@ -15,7 +15,9 @@ export class EndpointLease {
     private readonly deliveries: Pick<DeliveryRepository, 'renew'>,
     private readonly logger: Logger,
   ) {
-    this.timer = setInterval(() => (this.renewal = this.renewal.then(() => this.renew())), RENEW_MS);
+    this.timer = setInterval(() => {
+      this.renewal = this.renewal.then(() => this.renew());
+    }, RENEW_MS);
   }
 
   /** Another process may send what is left: nothing more begins here. */
