@@ -24,8 +24,8 @@ async function forwardTo({ url, apiKey }: Target, count: number, body: string): 
       headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
       body,
     });
-    await answer.text();
-    if (statusCode !== 200) throw new Error(`register answered ${statusCode}`);
+    const text = await answer.text();
+    if (statusCode !== 200) throw new Error(`register answered ${statusCode}: ${text}`);
   }
   await pool.close();
 }

@@ -1,7 +1,8 @@
 // Promise: a buyer has the receipt sent within bounds, stops it with one click, and gets others' receipts neither by link nor by bot.
 import type { Browser } from 'playwright-core';
 import type { MailServer } from '../../libs/messages/src/testing/mail-server.js';
-import { ACCOUNT, SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
+import type { SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
+import { ACCOUNT } from '../../libs/messages/src/testing/simulated-provider.js';
 import { describeInBrowser, screenshotPath, startBrowser } from '../screen/browser.js';
 import { eventually, MessagesRig } from './messages-rig.js';
 
@@ -187,7 +188,7 @@ describeInBrowser('in a real browser', () => {
         });
         const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });
         const requests: string[] = [];
-        page.on('request', ({ url }) => void requests.push(String(url)));
+        page.on('request', (request) => void requests.push(request.url()));
         await page.setContent(String(preview.body['html']));
         const facts = await page.evaluate<{ overflow: number; ground: string; button: string }>(`(() => {
           const button = document.querySelector('a').getBoundingClientRect();

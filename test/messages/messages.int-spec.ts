@@ -2,15 +2,14 @@
 import type { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import type { SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { getDocumentProxy, extractText } from 'unpdf';
+import { anAddress, byMail, bySms, PHONE, REFUSED_ACCOUNTS } from './buyers-and-accounts.js';
 import { eventually, MessagesRig } from './messages-rig.js';
 
-const PHONE = '+998901234567';
 let rig: MessagesRig;
 let mail: MailServer;
 let sms: SimulatedProvider;
 let smsAccount: string;
 let mailAccount: string;
-let number = 0;
 
 beforeAll(async () => {
   rig = await MessagesRig.start();
@@ -26,15 +25,6 @@ beforeEach(() => {
   sms.hidesMessages = false;
 });
 
-const anAddress = (): string => `buyer${String((number += 1))}@example.uz`;
-const byMail = (email = anAddress()): object => ({
-  customer: { email },
-  notify: { channels: ['email'], language: 'uz' },
-});
-const bySms = (phone = `+9989${String(10_000_000 + (number += 1))}`): object => ({
-  customer: { phone },
-  notify: { channels: ['sms'] },
-});
 const lettersTo = (address: string): MailServer['letters'] => mail.letters.filter(({ to }) => to.includes(address));
 
 describe('before the sale is stored', () => {
@@ -367,8 +357,9 @@ test('templates: worded by the merchant, shown before they are sent, refused whe
     ...{ channel: 'email', language: 'ru', subject: '{kind}', text: '<b>{merchant}</b>', receipt_id: id },
   });
   expect(letter.body['html']).toContain('&lt;b&gt;M&lt;/b&gt;');
-  const list = await rig.ask('GET', '/v1/message-templates');
-  expect(list.body.data.filter((one) => one['is_default'] === false)).toMatchObject([template]);
+  expect(
+    (await rig.ask('GET', '/v1/message-templates')).body.data.filter((one) => one['is_default'] === false),
+  ).toMatchObject([template]);
   expect((await rig.ask('PUT', '/v1/message-templates', { ...template, text: null })).body['is_default']).toBe(true);
 });
 
@@ -407,25 +398,7 @@ test('accounts: secrets stay inside, go nowhere else, and addresses inside are r
     ...{ provider: 'playmobile', settings: { login: 'a', password: 'b', originator: 'c' } },
   });
   expect([twice.status, twice.body.code]).toEqual([409, 'code_taken']);
-  const settings = { bot: 'some_test_bot', token: `12345:${'a'.repeat(35)}`, webhook_secret: 'x'.repeat(20) };
-  for (const [provider, given, pointer] of [
-    ['telegram', { ...settings, api_url: 'http://169.254.169.254/' }, '/settings/api_url'],
-    ['telegram', { ...settings, webhook_secret: 'short' }, '/settings/webhook_secret'],
-    ['telegram', { bot: 'some_test_bot' }, '/settings/token'],
-    ['smtp', { host: '10.0.0.1', from_address: 'a@b.uz', from_name: 'x' }, '/settings/host'],
-    ['smtp', { host: 'mail.uz', from_address: 'a@b.uz', from_name: 'x\r\nBcc: y' }, '/settings/from_name'],
-    [
-      'smtp',
-      { host: 'mail.uz', from_address: 'a@b.uz', from_name: 'x', username: 'u', password: 'p', security: 'none' },
-      '/settings/security',
-    ],
-    [
-      'smtp',
-      { host: 'mail.uz', from_address: 'a@b.uz', from_name: 'x', dkim_domain: 'b.uz' },
-      '/settings/dkim_selector',
-    ],
-    ['pigeon', {}, '/provider'],
-  ] as const) {
+  for (const [provider, given, pointer] of REFUSED_ACCOUNTS) {
     const { status, body } = await rig.ask('POST', '/v1/message-accounts', { provider, settings: given });
     expect([provider, status, body.errors[0]?.pointer]).toEqual([provider, 422, pointer]);
   }

@@ -153,6 +153,7 @@ const CROSSED: [string, string, string][] = [
     ['operator', 'notify'],
     ['docs', 'programs'],
     ['programs', 'docs'],
+    ['console', 'docs'],
   ]),
   ['apps/gateway/src/http/x.ts', 'apps/gateway/src/gateway.module.ts', 'gateway-context-http'],
   ['apps/gateway/src/goods/y.ts', 'apps/gateway/src/warehouse/y.ts', 'gateway-has-these-folders'],
@@ -176,6 +177,7 @@ const CROSSED: [string, string, string][] = [
   ['apps/gateway/src/payments/http.ts', 'libs/http/src/index.ts', 'only-edges-know-http'],
   ['apps/device-relay/src/lanes/http.ts', 'libs/http/src/index.ts', 'only-edges-know-http'],
   ['libs/payments/src/http.ts', 'libs/http/src/index.ts', 'libs-know-no-http'],
+  ['apps/console/src/runs.ts', 'libs/runtime/src/index.ts', 'console-stands-alone'],
   ['apps/gateway/src/tokens.ts', 'apps/gateway/src/access/z.ts', 'settings-know-no-context'],
 ];
 

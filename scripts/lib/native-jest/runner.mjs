@@ -26,6 +26,7 @@ const EXEC_ARGV = [
 /** Pure tests leave nothing behind: their files share a process, and so the modules that it has read. */
 const SHARING = 'unit';
 
+// eslint-disable-next-line no-restricted-syntax -- the shape is Jest's
 export default class NativeRunner {
   /** @param {{ maxWorkers: number, testNamePattern?: string }} globalConfig */
   constructor(globalConfig) {
@@ -40,6 +41,7 @@ export default class NativeRunner {
    * @param {(test: Test, result: TestResult) => Promise<void>} onResult
    * @param {(test: Test, error: { message: string, stack?: string }) => Promise<void>} onFailure
    */
+  // eslint-disable-next-line no-restricted-syntax -- the shape is Jest's
   async runTests(tests, watcher, onStart, onResult, onFailure) {
     const waiting = [...tests];
     const inTurn = async () => {

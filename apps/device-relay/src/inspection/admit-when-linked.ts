@@ -1,7 +1,7 @@
 import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { Logger } from '#runtime';
-import { Links } from '../links/links.js';
-import { AdmitLinkedDevice } from './admit-linked-device.js';
+import type { Links } from '../links/links.js';
+import type { AdmitLinkedDevice } from './admit-linked-device.js';
 
 /** A register that dials in and was never known is asked who it is, and may sell from then on. */
 export class AdmitWhenLinked implements OnApplicationBootstrap {

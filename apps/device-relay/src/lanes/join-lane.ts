@@ -11,6 +11,8 @@ import { ResolveAttempt } from './resolve-attempt.js';
 import { ResolveByCounters } from './resolve-by-counters.js';
 import { ResolveByKey } from './resolve-by-key.js';
 import { SendReceipt } from './send-receipt.js';
+import { SendInTurn } from './send-in-turn.js';
+import { SendTurns } from './send-turns.js';
 import { SettleLane } from './settle-lane.js';
 import { TakeBaseline } from './take-baseline.js';
 
@@ -42,7 +44,8 @@ export function joinLane(
   const resolver = new ResolveAttempt(byKey, byCounters, parking);
   const baselines = new TakeBaseline(store, setbacks);
   const outcomes = new RecordOutcome(store, setbacks, resolver, answers, notices, logger);
-  const sender = new SendReceipt(store, setbacks, baselines, outcomes, notices, clock);
+  const sending = new SendInTurn(store, setbacks, outcomes, notices, new SendTurns(logger), clock);
+  const sender = new SendReceipt(store, setbacks, baselines, outcomes, notices, sending);
   const ready = new ReadyLane(store, settler, setbacks, clock);
   return new DrainLane(store, locks, registers, ready, sender, resolver);
 }

@@ -58,6 +58,11 @@ export class LaneSetbacks {
     return this.wait(lane, retryAfterMs(lane.failures, this.random), reason);
   }
 
+  /** Our own lateness says nothing about the register: a short pause, however often. How many begin at once is bounded elsewhere. */
+  ownDelay(lane: LaneInHand, reason: string): Promise<Step> {
+    return this.wait(lane, retryAfterMs(1, this.random), reason);
+  }
+
   /**
    * At once, but only once: a register that says it opened and stays closed must not spin. Failures before it, of a register
    * that was away, do not count: it has just answered.

@@ -1,10 +1,10 @@
-import { LaneListener } from '#queue';
+import type { LaneListener } from '#queue';
 import { Periodic, endsWithin, type Logger, type Metrics } from '#runtime';
 import { observeLanes } from './lane-metrics.js';
-import { LaneRunner } from './lane-runner.js';
-import { RecordAnswer } from './record-answer.js';
-import { ReplayAnswers } from './replay-answers.js';
-import { Sweeper } from './sweeper.js';
+import type { LaneRunner } from './lane-runner.js';
+import type { RecordAnswer } from './record-answer.js';
+import type { ReplayAnswers } from './replay-answers.js';
+import type { Sweeper } from './sweeper.js';
 
 /** Before the end of the deadline, for answers that cannot be written: they are left to the spool. */
 const SPOOL_MS = 3_000;

@@ -60,9 +60,8 @@ export class RecordOutcome {
         return openShift(lane, setbacks);
       case 'not_sent':
         if (!(await this.backToAccepted(lane, sent))) return { kind: 'reread' };
-        // Our own lateness says nothing about the register.
         return outcome.reason === 'guard'
-          ? setbacks.retryLater(lane, 'the intent took too long')
+          ? setbacks.ownDelay(lane, 'the intent took too long')
           : setbacks.unreachable(lane, outcome.reason);
       case 'unclear':
         return this.resolveUnclear(lane, sent, outcome.reason);

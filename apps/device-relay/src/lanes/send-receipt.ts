@@ -1,5 +1,4 @@
-import { decideAnswer } from '#fiscal-domain';
-import { inSpan, newId, readTraceParent, withoutTrace, type Clock } from '#runtime';
+import { inSpan, readTraceParent, withoutTrace } from '#runtime';
 import { checkRegister } from '../devices/check-register.js';
 import { takenBy } from '../devices/lane-device.js';
 import type { PreparedReceipt } from '../devices/register.js';
@@ -7,9 +6,9 @@ import { checkKeys } from './check-keys.js';
 import { composeRequest, type ComposedRequest } from './compose-request.js';
 import type { LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
-import { beginRepeatGuard, beginSendGuard } from './lane-timing.js';
-import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { LaneStore, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordOutcome } from './record-outcome.js';
+import type { SendInTurn } from './send-in-turn.js';
 import type { TakeBaseline } from './take-baseline.js';
 
 /**
@@ -26,7 +25,7 @@ export class SendReceipt {
     private readonly baselines: TakeBaseline,
     private readonly outcomes: RecordOutcome,
     private readonly notices: SettledNotices,
-    private readonly clock: Clock,
+    private readonly sending: SendInTurn,
   ) {}
 
   /** In the trace of the request that the receipt came with. */
@@ -41,7 +40,6 @@ export class SendReceipt {
   }
 
   private async sendNow(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
-    const { document } = receipt;
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
       this.notices.notify(receipt.id);
@@ -60,8 +58,9 @@ export class SendReceipt {
     // A register that knows the specification alone is sent no header beyond it.
     const prepared = await (lane.baseline.journalId === null ? withoutTrace(prepare) : prepare());
     if (prepared.kind === 'not_sent') return this.setbacks.unreachable(lane, prepared.reason);
-    const areKeysFresh = beginRepeatGuard(this.clock);
-    if (receipt.mayBeRegistered && lane.baseline.journalId !== null) {
+    const isRepetition = receipt.mayBeRegistered && lane.baseline.journalId !== null;
+    const areKeysFresh = isRepetition ? this.sending.beginKeysGuard() : null;
+    if (areKeysFresh) {
       const keys = await checkKeys(lane, lane.baseline, this.setbacks);
       if (keys.kind === 'gone') {
         prepared.call.abandon();
@@ -69,44 +68,7 @@ export class SendReceipt {
       }
       lane.baseline = keys.baseline;
     }
-
-    const isIntentFresh = beginSendGuard(this.clock);
-    const attemptId = newId('att');
-    const { baseline } = lane;
-    const intent = {
-      attemptId,
-      receiptId: receipt.id,
-      deviceId: lane.device.id,
-      baseline,
-      request,
-      laneLock: lane.laneLock,
-    };
-    const opened = await this.store.openAttempt(intent).catch((error: unknown) => {
-      prepared.call.abandon();
-      throw error;
-    });
-    if (opened !== 'opened') {
-      prepared.call.abandon();
-      // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
-      if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };
-      // What was read before is no longer true: going on with it could send the receipts behind it first.
-      if (opened === 'withdrawn') this.notices.notify(receipt.id);
-      return { kind: 'reread' };
-    }
-    const attempt: OpenAttempt = {
-      id: attemptId,
-      receiptId: receipt.id,
-      baseline,
-      request,
-      document,
-      createdAt: this.clock.now(),
-      ageMs: 0,
-      refusedAgoMs: null,
-      traceParent: receipt.traceParent ?? null,
-    };
-    const answer = await prepared.call.send(() => isIntentFresh() && areKeysFresh() && lane.laneLock.isHeld());
-    const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
-    return this.outcomes.record(lane, { attempt, answer }, outcome);
+    return this.sending.send(lane, receipt, { request, call: prepared.call, areKeysFresh });
   }
 
   /** What is known of a register may be old: a receipt ends by nothing but its present word. */

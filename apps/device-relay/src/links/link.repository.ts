@@ -1,4 +1,5 @@
-import { LINK_CHANGED_CHANNEL, Prisma, PrismaService } from '#database';
+import type { Prisma, PrismaService } from '#database';
+import { LINK_CHANGED_CHANNEL } from '#database';
 import { decodePublicKey, hashEnrolmentCode, type Hello, type LinkRefusal } from '#link';
 import { wakeWaitingLane } from '#ledger';
 import { newId } from '#runtime';

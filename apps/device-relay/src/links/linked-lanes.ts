@@ -1,7 +1,7 @@
 import type { OnApplicationBootstrap } from '@nestjs/common';
-import { LaneBell } from '#queue';
+import type { LaneBell } from '#queue';
 import type { Logger } from '#runtime';
-import { Links } from './links.js';
+import type { Links } from './links.js';
 
 /** A lane that waited because its register was away goes on as soon as the register dials in, not when its wait is over. */
 export class LinkedLanes implements OnApplicationBootstrap {

@@ -1,4 +1,5 @@
-import { Prisma, PrismaService, RESTORED } from '#database';
+import type { PrismaService} from '#database';
+import { Prisma, RESTORED } from '#database';
 import { deviceEvents, noteCounters, releaseCompared } from '#ledger';
 import { inTurn, type DueShares } from '../shares/due-by-merchant.js';
 

@@ -13,8 +13,9 @@ import { LOGGER } from '../tokens.js';
  */
 @Injectable()
 export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
-  /** Set when the program starts; a measurement turns it off and on again. */
+  /** Read when the program starts; a measurement turns it off and on again. */
   isOn = false;
+  private isKnown = false;
 
   constructor(
     private readonly server: HttpAdapterHost,
@@ -26,16 +27,30 @@ export class MerchantScopes implements OnModuleInit, OnApplicationBootstrap {
     const fastify = this.server.httpAdapter.getInstance<FastifyInstance>();
     // Behind the request gate, which knows the client; in front of the handler and everything that it waits for.
     fastify.addHook('preHandler', (request, _reply, done) => {
-      const merchantId = this.isOn ? scopeOf(request) : null;
+      const merchantId = scopeOf(request);
       if (merchantId === null) done();
-      else withinMerchant(merchantId, done);
+      else if (this.isKnown) this.enter(merchantId, done);
+      else this.read().then(() => this.enter(merchantId, done), done);
     });
   }
 
+  /** A gateway starts without its database too; then the first request that needs it asks. */
   async onApplicationBootstrap(): Promise<void> {
+    await this.read().catch((error: unknown) =>
+      this.logger.warn({ err: error }, 'whether row-level security is on is not known yet'),
+    );
+  }
+
+  private enter(merchantId: string, done: () => void): void {
+    if (this.isOn) withinMerchant(merchantId, done);
+    else done();
+  }
+
+  private async read(): Promise<void> {
     const [row] = await this.prisma.$queryRaw<{ is_there: boolean }[]>`
       SELECT to_regrole(quote_ident(session_user || ${TENANT_SUFFIX})) IS NOT NULL AS is_there`;
     this.isOn = row?.is_there ?? false;
+    this.isKnown = true;
     if (!this.isOn) this.logger.warn('row-level security is off: the programs use the role that owns the tables');
   }
 }

@@ -349,15 +349,16 @@ test('foreign, missing and malformed ids are the same 404, and nothing changes',
   expect((await ask('GET', '/v1/clients?limit=100&disabled=true', undefined, stranger)).body.data).toHaveLength(1);
 });
 
-test('every route needs clients:admin', async () => {
-  const without = await fleet.gateway.createToken(
-    fleet.merchantId,
-    SCOPES.filter((scope) => scope !== 'clients:admin'),
-  );
+test('every route needs clients:admin, or clients:read where it only reads', async () => {
+  const others = SCOPES.filter((scope) => !scope.startsWith('clients:'));
+  const without = await fleet.gateway.createToken(fleet.merchantId, others);
+  const reading = await fleet.gateway.createToken(fleet.merchantId, [...others, 'clients:read']);
   const all: typeof NAMING = [...NAMING, ['GET', '/v1/clients'], ['POST', '/v1/clients', BODY], ['GET', '/v1/audit']];
   for (const [method, path, body] of all) {
     const { status, body: problem } = await ask(method, path.replace(':id', ownId), body, without);
     expect([method, path, status, problem.code]).toEqual([method, path, 403, 'insufficient_scope']);
+    const read = await ask(method, path.replace(':id', ownId), body, reading);
+    expect([method, path, read.status]).toEqual([method, path, method === 'GET' ? 200 : 403]);
   }
 });
 

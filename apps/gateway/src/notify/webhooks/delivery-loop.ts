@@ -4,6 +4,7 @@ import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
 import { ClearDeliveries } from './clear-deliveries.js';
 import { DeliveryRepository, type ClaimedEndpoint } from './delivery.repository.js';
+import { EndpointLease } from './endpoint-lease.js';
 import { PlanDeliveries } from './plan-deliveries.js';
 import { SendDeliveries } from './send-deliveries.js';
 
@@ -78,13 +79,15 @@ export class DeliveryLoop implements OnApplicationBootstrap, BeforeApplicationSh
 
   private begin(endpoint: ClaimedEndpoint): void {
     if (endpoint.is_failing) this.failing += 1;
+    const lease = new EndpointLease(endpoint, this.deliveries, this.logger);
     const turn: Promise<void> = this.sender
-      .execute(endpoint, { stopping: this.stopping.signal, othersWait: () => this.isCrowded })
+      .execute(endpoint, { stopping: this.stopping.signal, othersWait: () => this.isCrowded, lease })
       .catch((error: unknown) => {
         // Its lease ends by itself; then it is due as before.
         this.logger.warn({ err: error, endpoint_id: endpoint.id }, 'a webhook receiver could not be worked on');
       })
-      .finally(() => {
+      .finally(async () => {
+        await lease.end();
         this.turns.delete(turn);
         if (endpoint.is_failing) this.failing -= 1;
         if (this.isCrowded) this.placeIsFree.abort();

@@ -48,8 +48,8 @@ export type AfterAttempt =
   /** The endpoint is gone: the delivery waits for its being enabled again. */
   | { kind: 'kept' };
 
-/** Longer than a round of sending and all its deadlines; a process that dies holds an endpoint no longer than this. */
-export const LEASE_SECONDS = 20;
+/** A process that dies, or whose host is lost, holds an endpoint no longer than this; one that works renews its lease. */
+export const LEASE_SECONDS = 8;
 
 /** Deliveries and their endpoints; everything that is due is due on the database's clock. */
 @Injectable()
@@ -119,6 +119,15 @@ export class DeliveryRepository {
        WHERE moved.is_retry AND d.endpoint_id = moved.endpoint_id AND d.subject_id = moved.subject_id
          AND d.state = 'pending' AND d.sequence > moved.sequence`;
     return group.map(() => null);
+  }
+
+  /** The lease from now on. @returns false: it had run out, and another process may have the endpoint */
+  async renew(endpoint: ClaimedEndpoint): Promise<boolean> {
+    const [renewed] = await this.prisma.$queryRaw<{ lease_until: Date }[]>`
+      UPDATE webhook_endpoints SET lease_until = now() + make_interval(secs => ${LEASE_SECONDS}::int4)
+       WHERE id = ${endpoint.id} AND lease_until = ${endpoint.lease_until}::timestamptz RETURNING lease_until`;
+    if (renewed) endpoint.lease_until = renewed.lease_until;
+    return renewed !== undefined;
   }
 
   /**

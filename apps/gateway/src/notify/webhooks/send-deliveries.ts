@@ -5,6 +5,7 @@ import { afterwards, isTooMuch, recordOf, resultOf, type Result } from './delive
 import { DeliveryRepository, type ClaimedEndpoint, type DueDelivery } from './delivery.repository.js';
 import { pauseMs } from './delivery-schedule.js';
 import { DisableEndpoint } from './disable-endpoint.js';
+import type { EndpointLease } from './endpoint-lease.js';
 import { RequestPlaces } from './request-places.js';
 import { SendingWindow } from './sending-window.js';
 import { signatureHeaders } from './sign-webhook.js';
@@ -13,7 +14,6 @@ import { WebhookMetrics } from './webhook-metrics.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 
 const TIMEOUT_MS = 10_000;
-/** Well within the lease, with a last request's deadline. */
 const TURN_MS = 5_000;
 /** The same while other endpoints wait for a place. */
 const SHORT_TURN_MS = 500;
@@ -26,6 +26,7 @@ export interface TurnLimits {
   stopping: AbortSignal;
   /** Whether others wait for the place that this turn takes. */
   othersWait: () => boolean;
+  lease: Pick<EndpointLease, 'isLost' | 'end'>;
 }
 
 /** What has become of a turn so far. */
@@ -74,6 +75,7 @@ export class SendDeliveries {
       await this.sendDue(turn, limits);
     } finally {
       await Promise.allSettled(turn.underWay.keys());
+      await limits.lease.end();
     }
     await this.end(turn);
   }
@@ -221,8 +223,8 @@ function hasFailed({ failuresInARow, window }: Turn): boolean {
   return failuresInARow >= Math.min(FAILURES, window.size);
 }
 
-function mustEnd(turn: Turn, { stopping, othersWait }: TurnLimits): boolean {
-  if (stopping.aborted || turn.isGone || hasFailed(turn)) return true;
+function mustEnd(turn: Turn, { stopping, othersWait, lease }: TurnLimits): boolean {
+  if (stopping.aborted || turn.isGone || lease.isLost || hasFailed(turn)) return true;
   const now = systemClock.monotonicMs();
   return now >= turn.endAtMs || (now >= turn.shortEndAtMs && othersWait());
 }

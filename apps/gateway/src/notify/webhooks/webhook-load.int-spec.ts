@@ -79,6 +79,23 @@ describe('sending', () => {
     expect((await column(hook.id)).concurrency).toBeGreaterThan(12);
   });
 
+  test('a lost host holds an endpoint for less than ten seconds, a slow receiver is held as long as it takes', async () => {
+    const hook = await webhook();
+    let answer: () => void = () => undefined;
+    receiver.answer = (_received, response) => void (answer = () => response.writeHead(204).end());
+    await publish(1);
+    await until(() => receiver.received.length === 1);
+    const first = await column(hook.id);
+    const [held] = await fixture.prisma.$queryRaw<{ ms: number }[]>`
+      SELECT extract(epoch FROM lease_until - now())::float8 * 1000 AS ms FROM webhook_endpoints WHERE id = ${hook.id}`;
+    expect(held?.ms).toBeLessThanOrEqual(8_000);
+    // Renewed while the receiver thinks: no other process takes the endpoint, and nothing is sent twice.
+    await until(async () => ((await column(hook.id)).leaseUntil?.getTime() ?? 0) > (first.leaseUntil?.getTime() ?? 0));
+    answer();
+    await until(async () => (await column(hook.id)).leaseUntil === null);
+    expect(receiver.received).toHaveLength(1);
+  });
+
   test('one that is overrun gets less', async () => {
     const hook = await webhook();
     let underWay = 0;

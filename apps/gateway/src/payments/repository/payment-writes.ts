@@ -107,7 +107,11 @@ export async function finishParts(tx: Statements, paymentId: string): Promise<bi
   return parts.map(({ amount_tiyin: tiyin }) => tiyin);
 }
 
-/** Of a grouped statement (inbound/payme-groups.ts): made once, from a pair that the table of moves has. */
+/**
+ * Of a grouped statement (inbound/payme-groups.ts): made once, from a pair that the table of moves has. The ids find the rows, so
+ * states are compared as text: as states they fit the partial index of due payments, which then is read from end to end
+ * (docs/adr/0060-lane-reads.md has the same of receipts; measured: 1.6 instead of 1.0 ms of PostgreSQL for a transaction).
+ */
 function moved(from: PaymentState, to: PaymentState): Prisma.Sql {
   assertPaymentMove(from, to, 'provider');
   return Prisma.raw(`state = '${to}', state_since = now(), updated_at = now(), news = news + 1, failures = 0`);
@@ -120,7 +124,7 @@ const CAPTURED = moved('reserved', 'captured');
 export function reservePayments(from: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE payments p SET ${RESERVED}, hold_until = d.ends_at, due_at = d.ends_at FROM ${from} d
-     WHERE p.id = d.payment_id AND p.state = 'pending'`;
+     WHERE p.id = d.payment_id AND p.state::text = 'pending'`;
 }
 
 /** A part of a grouped statement that holds them locked as reserved. @param from a part with payment_id and the provider's id */
@@ -128,5 +132,5 @@ export function capturePayments(from: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE payments p SET ${CAPTURED}, hold_until = NULL, instrument_sealed = NULL, provider_ref = d.id,
                           due_at = now() + make_interval(secs => ${RECEIPT_POLL_MS / 1_000}::float8)
-      FROM ${from} d WHERE p.id = d.payment_id AND p.state = 'reserved'`;
+      FROM ${from} d WHERE p.id = d.payment_id AND p.state::text = 'reserved'`;
 }
