@@ -55,8 +55,8 @@ export default class NativeRunner {
         const begin = Date.now();
         const outcome = await this.run(test, child);
         const isAlive = child.connected;
-        shared = isSharing && isAlive ? child : null;
-        if (shared === null && isAlive) child.disconnect();
+        if (isSharing) shared = isAlive ? child : null;
+        else if (isAlive) child.disconnect();
         if (outcome.kind === 'broken') await onFailure(test, { message: outcome.error, stack: outcome.error });
         else await onResult(test, resultOf(test, outcome, begin));
       }
