@@ -54,9 +54,10 @@ const withBodies = (): Endpoint[] =>
   apiDescription()
     .endpoints()
     .filter(({ path, operation }) => {
-      return (
-        path.startsWith('/v1/') && !path.includes('{provider}') && operation.requestBody?.content['application/json']
-      );
+      // What only a person may call is refused before its body is read.
+      const isForClients = operation.security?.some((way) => 'oauth2' in way) ?? true;
+      const takesJson = operation.requestBody?.content['application/json'];
+      return path.startsWith('/v1/') && !path.includes('{provider}') && isForClients && takesJson;
     });
 
 async function send({ method, path }: Endpoint, body: unknown): Promise<{ status: number; text: string }> {

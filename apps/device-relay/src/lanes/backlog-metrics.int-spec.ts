@@ -21,7 +21,10 @@ beforeEach(async () => {
 afterEach(() => rows.session.end());
 
 test('nothing to do', async () => {
-  const nothing = { unknown: 0, lanes: 0, waiting: 0, longest: 0, oldestSeconds: 0, oldestAttemptSeconds: 0 };
+  const nothing = {
+    ...{ unknown: 0, lanes: 0, waiting: 0, longest: 0 },
+    ...{ oldestSeconds: 0, oldestAttemptSeconds: 0, oldestUnknownSeconds: 0 },
+  };
   for (const status of ['cancelled', 'rejected']) await rows.createReceipt({ status });
   expect(await readBacklog(rows.prisma)).toEqual(nothing);
 });

@@ -21,17 +21,17 @@ const MAX_PER_MINUTE = 60_000;
 const TEMPLATE_TEXT = /^[^\u0000-\u0009\u000b-\u001f\u007f-\u009f]*$/u;
 
 export class AccountChangeBody {
-  @IsOptional()
+  @IsGivenOrAbsent()
   @IsName()
   name?: string;
 
   /** Texts by name, secrets among them: docs/messages.md. */
-  @IsOptional()
+  @IsGivenOrAbsent()
   @IsObject()
   settings?: Record<string, string>;
 
   /** Messages a minute at most; 60 unless given. */
-  @IsOptional()
+  @IsGivenOrAbsent()
   @IsInt()
   @Min(1)
   @Max(MAX_PER_MINUTE)

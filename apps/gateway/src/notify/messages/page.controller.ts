@@ -42,8 +42,8 @@ export class PageController {
       const address = await this.messages.send(receiptId, { channel, to, language });
       await sendNotice(reply, language, { title: words.sent, lines: [address], button: null, back });
     } catch (error) {
-      // The reader is a person: the refusal is a page, with the status of the problem.
-      if (!(error instanceof Problem) || error.code === 'not_found') throw error;
+      // For a person the refusal is a page, with the status of the problem.
+      if (!(error instanceof Problem) || error.code === 'not_found' || !wantsPage(request)) throw error;
       void reply.status(statusOf(error));
       if (error.retryAfterSeconds !== null) void reply.header('retry-after', String(error.retryAfterSeconds));
       await sendNotice(reply, language, { title: words.notSent, lines: [error.detail], button: null, back });
@@ -74,6 +74,11 @@ export class PageController {
     if (id === null) throw new Problem('not_found', NOT_FOUND);
     return id;
   }
+}
+
+/** Browsers name the type; programs are answered as everywhere. */
+function wantsPage({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/html') ?? false;
 }
 
 function languageOf(lang: unknown, header: string | undefined): ReceiptLanguage {
