@@ -11,6 +11,7 @@ const secretsKey = randomBytes(32).toString('base64');
 const SCOPES = [
   ...['receipts:write', 'receipts:read', 'payments:write', 'catalog:read', 'catalog:write', 'devices:admin'],
   ...['clients:admin', 'webhooks:admin', 'operator:resolve'],
+  ...['users:read', 'messages:write', 'platform:read'],
 ];
 
 let fixture: OperatorFixture;

@@ -27,9 +27,13 @@ export class FiscalGateway {
   declare readonly cashiers: Resource<typeof RESOURCES.cashiers>;
   declare readonly groups: Resource<typeof RESOURCES.groups>;
   declare readonly merchant: Resource<typeof RESOURCES.merchant>;
+  declare readonly messages: Resource<typeof RESOURCES.messages>;
+  declare readonly messageAccounts: Resource<typeof RESOURCES.messageAccounts>;
+  declare readonly suppressions: Resource<typeof RESOURCES.suppressions>;
   declare readonly clients: Resource<typeof RESOURCES.clients>;
   declare readonly audit: Resource<typeof RESOURCES.audit>;
   declare readonly reports: Resource<typeof RESOURCES.reports>;
+  declare readonly overview: Resource<typeof RESOURCES.overview>;
   declare readonly onboarding: Resource<typeof RESOURCES.onboarding>;
   declare readonly platform: Resource<typeof RESOURCES.platform>;
   declare readonly users: Resource<typeof RESOURCES.users>;

@@ -54,6 +54,9 @@ type More = Resource<typeof RECEIPTS>;
 
 export class Receipts {
   declare readonly refunds: More['refunds'];
+  declare readonly timeline: More['timeline'];
+  declare readonly messages: More['messages'];
+  declare readonly sendMessage: More['sendMessage'];
   declare readonly document: More['document'];
   declare readonly export: More['export'];
   declare readonly completeFiscal: More['completeFiscal'];

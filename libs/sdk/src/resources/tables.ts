@@ -100,7 +100,34 @@ export const ME = { get: 'GET me' } as const;
 /** Sums of today and the last 30 days, how long registering takes, and what runs out next. */
 export const OVERVIEW = { get: 'GET overview' } as const;
 
-export const MERCHANT = { get: 'GET merchant', change: 'PATCH merchant' } as const;
+export const MERCHANT = {
+  get: 'GET merchant',
+  change: 'PATCH merchant',
+  /** What its receipts look like. */
+  brand: 'GET merchant/brand',
+  changeBrand: 'PUT merchant/brand',
+} as const;
+
+/** Through whom messages go to buyers. */
+export const MESSAGE_ACCOUNTS = {
+  list: 'LIST message-accounts',
+  create: 'POST message-accounts',
+  get: 'GET message-accounts/{id}',
+  change: 'PATCH message-accounts/{id}',
+  remove: 'DELETE message-accounts/{id}',
+  /** Sends a message through this account alone. */
+  test: 'POST message-accounts/{id}/test',
+} as const;
+
+/** Receipts sent to buyers; those of one receipt are at `receipts.messages`. */
+export const MESSAGES = {
+  list: 'LIST messages',
+  /** What messages say, by channel and language. */
+  templates: 'LIST message-templates',
+  changeTemplate: 'PUT message-templates',
+  /** What a message would say; sends nothing. */
+  preview: 'POST message-templates/preview',
+} as const;
 
 /** What only a person can decide. */
 export const OPERATOR = {
@@ -153,6 +180,9 @@ export const RECEIPTS = {
   refunds: 'LIST receipts/{id}/refunds',
   /** What has happened to it, oldest first. */
   timeline: 'LIST receipts/{id}/timeline',
+  /** What was sent to the buyer. */
+  messages: 'LIST receipts/{id}/messages',
+  sendMessage: 'POST receipts/{id}/messages',
   /** The customer's receipt as page, PDF, picture or text. */
   document: 'FILE receipts/{id}/document',
   /** NDJSON, CSV or XLSX, as a stream. */
@@ -216,6 +246,13 @@ export const PLATFORM = {
   createClient: 'POST platform/merchants/{id}/clients',
 } as const;
 
+/** Addresses to which nothing is sent. */
+export const SUPPRESSIONS = {
+  list: 'LIST suppressions',
+  add: 'POST suppressions',
+  remove: 'DELETE suppressions/{id}',
+} as const;
+
 /** People who work for the merchant. */
 export const USERS = {
   list: 'LIST users',
@@ -237,6 +274,8 @@ export const RESOURCES = {
   invitations: INVITATIONS,
   me: ME,
   merchant: MERCHANT,
+  messageAccounts: MESSAGE_ACCOUNTS,
+  messages: MESSAGES,
   onboarding: ONBOARDING,
   operator: OPERATOR,
   overview: OVERVIEW,
@@ -244,5 +283,6 @@ export const RESOURCES = {
   products: PRODUCTS,
   providerAccounts: PROVIDER_ACCOUNTS,
   reports: REPORTS,
+  suppressions: SUPPRESSIONS,
   users: USERS,
 } as const;

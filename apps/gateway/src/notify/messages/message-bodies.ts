@@ -95,7 +95,7 @@ export class TemplateBody {
   @IsString()
   @MaxLength(150)
   @IsCleanText()
-  subject?: string;
+  subject?: string | null;
 
   /** With {merchant}, {kind}, {total}, {date}, {number}, {link}. Null: as it comes. */
   @IsOptional()

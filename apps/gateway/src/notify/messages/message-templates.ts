@@ -26,7 +26,7 @@ export interface TemplateView {
 export interface TemplateInput {
   channel: MessageChannel;
   language: MessageLanguage;
-  subject?: string | undefined;
+  subject?: string | null | undefined;
   /** Null: as it comes. */
   text: string | null;
 }
@@ -86,7 +86,8 @@ export class MessageTemplates {
 }
 
 /** @throws Problem 422 */
-export function checkedTemplate({ channel, subject = '', text }: TemplateInput): MessageTemplate {
+export function checkedTemplate({ channel, subject: given, text }: TemplateInput): MessageTemplate {
+  const subject = given ?? '';
   const faults: ProblemError[] = [];
   for (const [field, value] of [
     ['subject', subject],
