@@ -1,4 +1,4 @@
-import type { PrismaService} from '#database';
+import type { PrismaService } from '#database';
 import { Prisma, RESTORED } from '#database';
 import { deviceEvents, noteCounters, releaseCompared } from '#ledger';
 import { inTurn, type DueShares } from '../shares/due-by-merchant.js';
