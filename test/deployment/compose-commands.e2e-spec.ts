@@ -73,7 +73,9 @@ function onThisMachine(text: string): string {
 function environmentOf(name: string): NodeJS.ProcessEnv {
   const dataDir = join(folder, name);
   mkdirSync(dataDir, { recursive: true });
-  const entries = Object.entries(services[name]?.environment ?? {}).map(([key, value]) => {
+  // Each container has 9464 for itself; here the first program would have it.
+  const given = Object.entries(services[name]?.environment ?? {}).filter(([key]) => key !== 'METRICS_PORT');
+  const entries = given.map(([key, value]) => {
     if (key === 'DATA_DIR') return [key, dataDir];
     // A port alone ("8080") becomes the port that its address became.
     if (key.endsWith('_PORT')) return [key, onThisMachine(`127.0.0.1:${value}`).split(':')[1]];

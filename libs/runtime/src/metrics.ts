@@ -1,7 +1,4 @@
-import { Controller, Get, Inject, Module, Res, type DynamicModule } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { Answers } from './answers.js';
 
 /** From one millisecond to longer than the longest deadline towards a device. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -80,32 +77,5 @@ export class Metrics {
     buckets = DURATION_BUCKETS_S,
   }: MetricText<Label> & { buckets?: number[] }): Histogram<Label> {
     return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.registry] });
-  }
-}
-
-@Controller()
-class MetricsController {
-  constructor(@Inject(Metrics) private readonly metrics: Metrics) {}
-
-  @Get('metrics')
-  @Answers({ mediaTypes: ['text/plain'] })
-  async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
-    const { contentType, text } = await this.metrics.read();
-    void reply.type(contentType);
-    return text;
-  }
-}
-
-/** `Metrics` for injection everywhere, and `GET /metrics` on the program's own port unless it has one of its own (metrics-server.ts). */
-@Module({})
-export class MetricsModule {
-  static register(metrics: Metrics, { hasOwnPort }: { hasOwnPort: boolean }): DynamicModule {
-    return {
-      module: MetricsModule,
-      global: true,
-      controllers: hasOwnPort ? [] : [MetricsController],
-      providers: [{ provide: Metrics, useValue: metrics }],
-      exports: [Metrics],
-    };
   }
 }
