@@ -115,9 +115,7 @@ function FourEyes(): ReactElement {
   return (
     <Card title={access.fourEyes}>
       <p className="hint">{access.fourEyesText}</p>
-      <Loaded query={query}>
-        {(merchant) => <FourEyesForm key={JSON.stringify(merchant.four_eyes)} now={merchant} />}
-      </Loaded>
+      <Loaded query={query}>{(merchant) => <FourEyesForm now={merchant} />}</Loaded>
     </Card>
   );
 }

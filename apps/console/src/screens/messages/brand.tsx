@@ -16,7 +16,7 @@ export function Brand(): ReactElement {
   const query = useQuery({ queryKey: ['brand'], queryFn: () => api('get', '/v1/merchant/brand') });
   return (
     <Card title={words.views.brand}>
-      <Loaded query={query}>{(brand) => <BrandForm key={JSON.stringify(brand)} brand={brand} />}</Loaded>
+      <Loaded query={query}>{(brand) => <BrandForm brand={brand} />}</Loaded>
     </Card>
   );
 }
