@@ -8,6 +8,7 @@ import {
 } from '../../apps/gateway/src/access/people/testing/identity-provider.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { describeInBrowser } from '../screen/browser.js';
+import { setFaults } from '../system/outside-world.js';
 import { until } from '../system/until.js';
 import { ConsolePerson, inviteByCommand } from './console-person.js';
 import { ConsoleRig } from './console-rig.js';
@@ -194,7 +195,67 @@ describeInBrowser('people before the console', () => {
     await admin.visitor.end();
     await first.visitor.end();
   });
+
+  test('a day of a shop: a lost answer, what a second person approves, a refund, a Z-report', playDay);
 });
 
 /** Of the classification sample: a flatbread at 1 000 so'm. */
 const GOODS = ['non', 'Лепёшка', '01905001002000002', '1500003', '12', '100000'];
+
+/** Only the sales come from elsewhere, as in a shop. */
+async function playDay(): Promise<void> {
+  const { page } = owner;
+  const { client } = rig;
+  const dialog = page.getByRole('dialog');
+  // Decisions above one so'm need a second person from now on.
+  await owner.visitor.open('/access?view=approvals');
+  await page.getByLabel(/^Decisions above/).fill('1');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.').waitFor();
+
+  // The ERP sells; the answer to its second sale is lost.
+  const sold = await client.post('/v1/receipts', client.saleOf(0, { external_id: 'morning' }));
+  expect(sold.status).toBe(201);
+  await setFaults(rig.system, [{ fault: 'drop_answer', rate: 1 }]);
+  const lost = String((await client.post('/v1/receipts', client.saleOf(1), { prefer: 'respond-async' })).body.id);
+  await owner.visitor.open('/unknown');
+  const card = page.getByRole('article', { name: lost });
+  await card.getByRole('radio', { name: /does not have it/ }).waitFor();
+  await setFaults(rig.system, []);
+  await card.getByRole('radio', { name: /does not have it/ }).check();
+  await card.getByLabel(/^Reason/).fill('read from the journal of the register');
+  await card.getByRole('button', { name: 'Decide' }).click();
+  await card.getByText(/A second person has to approve this first/).waitFor();
+
+  const second = await ConsolePerson.come(rig, prisma, 'second@shop.uz');
+  await second.accept(await inviteByCommand(rig, 'second@shop.uz', 'owner'), 'Bobur');
+  await second.visitor.open('/access?view=approvals');
+  await second.page.getByRole('button', { name: 'Approve' }).click();
+  await second.page.getByText('Nothing waits for a second person.').waitFor();
+  await second.visitor.end();
+  await card.getByRole('button', { name: 'Decide' }).click();
+  await card.waitFor({ state: 'detached' });
+  await until(
+    'it is registered',
+    async () => (await client.get(`/v1/receipts/${lost}`)).body.status,
+    (status) => status === 'registered',
+  );
+
+  await owner.visitor.open('/receipts?external_id=morning');
+  await page.locator('.row-link').click();
+  await page.getByRole('button', { name: 'Refund', exact: true }).click();
+  await dialog.getByRole('button', { name: 'Refund', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page
+    .locator('.card', { has: page.getByRole('heading', { name: 'Refunds' }) })
+    .getByText('Registered')
+    .waitFor();
+
+  await owner.visitor.open(`/registers/${rig.system.merchant.tills[0]?.deviceId ?? ''}`);
+  await page.locator('.page-actions').getByRole('button', { name: 'Register' }).click();
+  await page.getByRole('menuitem', { name: 'Close the shift' }).click();
+  await dialog.getByRole('button', { name: 'Close the shift' }).click();
+  await dialog.getByText('Done.').waitFor();
+  await owner.visitor.open('/reports');
+  await page.getByText('Shift 1').first().waitFor();
+}
