@@ -23,6 +23,7 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
     },
     takeDown: () => cluster.kill(),
     bringBack: () => cluster.start(),
+    lingersAfterOutage: true,
     leaveStrayDeduplicationKey: async (deviceId) => {
       await cluster.command((client) => client.set(`{fgw}:device-lane:de:${deviceId}`, '4711'));
     },

@@ -68,8 +68,6 @@ class CuttableCluster extends Cluster {
       if (cluster.status === 'end') continue;
       if (cluster.status === 'reconnecting') cluster.connect().catch(() => undefined);
       cluster.disconnect();
-      // BullMQ connects a cluster again by itself when a blocking read has failed.
-      cluster.connect = () => Promise.reject(new Error('The connection to the cluster was closed.'));
     }
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { AggregatorRegistry, type MetricObject } from 'prom-client';
 import type { Logger } from '../logger.js';
 import { readRegistry, type Metrics, type MetricsText } from '../metrics.js';
-import { METRICS_SETTINGS, serveMetrics } from '../metrics-server.js';
+import { serveMetrics, type METRICS_SETTINGS } from '../metrics-server.js';
 import type { Settings } from '../settings.js';
 import { STOP_GRACE_MS, stopOnSignals } from '../shutdown.js';
 import { workerArgument } from './worker.js';
