@@ -35,6 +35,13 @@ export const GROUPS = [
   checks('types', 60, 'read', [
     { what: 'the database client is generated', check: ensureGenerated },
     command('programs and tests', TSC, ['--noEmit', '--pretty', 'false']),
+    command('the benches without the types of Jest', TSC, [
+      '-p',
+      'tsconfig.bench.json',
+      '--noEmit',
+      '--pretty',
+      'false',
+    ]),
     command('the SDK without the types of Node.js', TSC, ['-p', 'tsconfig.sdk.json', '--noEmit', '--pretty', 'false']),
     command('the console', TSC, ['-p', 'apps/console', '--pretty', 'false']),
     command('the example in Node.js', TSC, ['-p', 'examples/node', '--pretty', 'false']),

@@ -27,6 +27,7 @@ const PUBLIC = [
   'POST /auth/invitation',
   'POST /auth/invitation/accept',
   'POST /auth/login',
+  'POST /auth/oidc/backchannel-logout',
   'POST /auth/oidc/start',
   'POST /auth/passkey',
   'POST /auth/passkey/options',

@@ -115,7 +115,7 @@ test('a relay that stops ends calls of others over its link first, and takes non
   const third = await rig.startRelay();
   const slow = new HeldServer();
   const device = await rig.linked(third, { apiKey: API_KEY, registerUrl: await slow.listen() });
-  const call = rig.clientOn(rig.relay(), device).status();
+  const call = rig.clientOn(rig.relay(), device, { callTimeoutMs: 60_000 }).status();
   await until('the register has the call', () => slow.held, Boolean);
   const stopping = stopRelay(third.app, { STOP_DEADLINE_MS: 60_000, STOP_LISTENER_AFTER_MS: 0 });
   await until(

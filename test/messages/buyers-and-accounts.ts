@@ -29,3 +29,17 @@ export const REFUSED_ACCOUNTS = [
   ['smtp', { host: 'mail.uz', from_address: 'a@b.uz', from_name: 'x', dkim_domain: 'b.uz' }, '/settings/dkim_selector'],
   ['pigeon', {}, '/provider'],
 ] as const;
+
+/** What a sale asks for that cannot be sent, where the fault is, and its code. */
+export const REFUSED_WISHES: readonly (readonly [body: object, pointer: string, code: string | undefined])[] = [
+  [{ notify: { channels: ['email'] } }, '/customer/email', 'required'],
+  [{ notify: { channels: ['email'] }, customer: { email: 'a b@c.uz' } }, '/customer/email', 'invalid_format'],
+  [{ notify: { channels: ['email'] }, customer: { email: 'a@b' } }, '/customer/email', 'invalid_format'],
+  [{ notify: { channels: ['email'] }, customer: { email: '"x"@b.uz' } }, '/customer/email', 'invalid_format'],
+  [{ notify: { channels: ['sms'] }, customer: { phone: '+79991234567' } }, '/customer/phone', 'invalid_format'],
+  [{ notify: { channels: ['telegram'] }, customer: { phone: PHONE } }, '/notify/channels/0', 'channel_not_configured'],
+  [{ notify: { channels: ['fax'] } }, '/notify/channels', 'invalid_value'],
+  [{ notify: { channels: ['sms', 'sms'] }, customer: { phone: PHONE } }, '/notify/channels', undefined],
+  [{ notify: { channels: [], language: 'de' } }, '/notify/language', 'invalid_value'],
+  [{ notify: { channels: [], sound: true } }, '/notify/sound', 'unknown_field'],
+];

@@ -2,7 +2,7 @@
 import type { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import type { SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { getDocumentProxy, extractText } from 'unpdf';
-import { anAddress, byMail, bySms, PHONE, REFUSED_ACCOUNTS } from './buyers-and-accounts.js';
+import { anAddress, byMail, bySms, PHONE, REFUSED_ACCOUNTS, REFUSED_WISHES } from './buyers-and-accounts.js';
 import { eventually, MessagesRig } from './messages-rig.js';
 
 let rig: MessagesRig;
@@ -28,22 +28,7 @@ beforeEach(() => {
 const lettersTo = (address: string): MailServer['letters'] => mail.letters.filter(({ to }) => to.includes(address));
 
 describe('before the sale is stored', () => {
-  test.each([
-    [{ notify: { channels: ['email'] } }, '/customer/email', 'required'],
-    [{ notify: { channels: ['email'] }, customer: { email: 'a b@c.uz' } }, '/customer/email', 'invalid_format'],
-    [{ notify: { channels: ['email'] }, customer: { email: 'a@b' } }, '/customer/email', 'invalid_format'],
-    [{ notify: { channels: ['email'] }, customer: { email: '"x"@b.uz' } }, '/customer/email', 'invalid_format'],
-    [{ notify: { channels: ['sms'] }, customer: { phone: '+79991234567' } }, '/customer/phone', 'invalid_format'],
-    [
-      { notify: { channels: ['telegram'] }, customer: { phone: PHONE } },
-      '/notify/channels/0',
-      'channel_not_configured',
-    ],
-    [{ notify: { channels: ['fax'] } }, '/notify/channels', 'invalid_value'],
-    [{ notify: { channels: ['sms', 'sms'] }, customer: { phone: PHONE } }, '/notify/channels', undefined],
-    [{ notify: { channels: [], language: 'de' } }, '/notify/language', 'invalid_value'],
-    [{ notify: { channels: [], sound: true } }, '/notify/sound', 'unknown_field'],
-  ])('%j is refused at its field', async (more, pointer, code) => {
+  test.each(REFUSED_WISHES)('%j is refused at its field', async (more, pointer, code) => {
     const before = await rig.prisma.receipt.count();
     const { status, body } = await rig.sales.ask(
       'POST',

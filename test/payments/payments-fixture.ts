@@ -97,7 +97,9 @@ export class PaymentsFixture {
     if (loopback.kind === 'invalid') throw new Error(loopback.reason);
     this.gateway = await OperatorFixture.start({
       ...{ PROVIDER_ALLOWED_CIDRS: [loopback.cidr], PAYMENT_CALL_TIMEOUT_MS: 1_000, PAYMENT_SETTLE_MS: 3_000 },
-      ...{ PROVIDER_HOSTS: parseProviderHosts('127.0.0.1:*'), PAYMENT_LOOK_MS: 200, ...more },
+      ...{ PROVIDER_HOSTS: parseProviderHosts('127.0.0.1:*'), PAYMENT_LOOK_MS: 200 },
+      // How late is too late is for the test of that: a call on a busy machine is still this call.
+      ...{ PAYMENT_ANSWER_MS: 60_000, ...more },
     });
     this.gateway.token = await this.gateway.createToken(this.gateway.merchantId, SCOPES);
     await this.setUp();

@@ -7,7 +7,7 @@ import { anId, click, multicard, payme, verdictOf } from './provider-callers.js'
 import { post } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture();
+const fixture = paymentsFixture({ PAYMENT_ANSWER_MS: 1_800 });
 
 /** Longer than may lie between an intent and its call (2 s), and shorter than a statement of a payment may take (3 s). */
 const SLEEP_S = 2.2;

@@ -75,6 +75,7 @@ export const SETTINGS = {
   PAYMENT_SETTLE_MS: integer({ min: 200, max: 3_600_000 }).default(60_000),
   PAYMENT_CUSTOMER_MS: integer({ min: 1_000, max: 604_800_000 }).default(3_600_000),
   PAYMENT_LOOK_MS: integer({ min: 50, max: 60_000 }).default(1_000),
+  PAYMENT_ANSWER_MS: integer({ min: 100, max: 60_000 }).default(1_800),
   PROVIDER_CALLBACK_KEEP_DAYS: integer({ min: 1, max: 3_650 }).default(90),
   SCRATCH_DIR: path().optional(),
   AUDIT_HEAD_FILE: path().optional(),

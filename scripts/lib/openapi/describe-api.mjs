@@ -189,7 +189,9 @@ class OperationWriter {
   /** @param {Route} route @returns {Schema} */
   #requestBody(route) {
     if (route.takesForm) {
-      const schema = route.path.startsWith('/oauth/') ? { $ref: '#/components/schemas/OauthForm' } : ONE_CLICK_FORM;
+      const schema = route.path.startsWith('/oauth/')
+        ? { $ref: '#/components/schemas/OauthForm' }
+        : (FORMS[route.path] ?? ONE_CLICK_FORM);
       return { requestBody: { required: true, content: { 'application/x-www-form-urlencoded': { schema } } } };
     }
     if (route.body) {
@@ -244,6 +246,22 @@ const ONE_CLICK_FORM = {
   maxProperties: 10,
   additionalProperties: { type: 'string', maxLength: 1_000 },
 };
+
+const FORMS = /** @type {Readonly<Record<string, Schema>>} */ ({
+  '/auth/oidc/backchannel-logout': {
+    type: 'object',
+    required: ['logout_token'],
+    properties: {
+      logout_token: {
+        type: 'string',
+        maxLength: 16_384,
+        description: 'A signed JWT (OpenID Connect Back-Channel Logout 1.0).',
+      },
+    },
+    maxProperties: 10,
+    additionalProperties: { type: 'string', maxLength: 1_000 },
+  },
+});
 
 /** A file or a page, of which no more is known here. */
 const ANY_BYTES = { type: 'string', maxLength: 1_073_741_824 };

@@ -67,6 +67,7 @@ const WRITTEN = {
   platformMerchants_create: { code: 'savdo', name: 'Savdo MChJ', tin: '301234567', mode: 'sandbox' },
   platformMerchants_change: { quotas: { receipts_per_day: 10000 } },
   platformMerchants_suspend: { reason: 'the contract has ended' },
+  platformInvitations_create: { email: 'owner@savdo.example' },
   platformMerchants_client: { name: 'erp', scopes: ['receipts:write', 'receipts:read'], ip_policy: 'any' },
   devices_register: {
     branch_id: '{{branch_id}}',

@@ -3,6 +3,7 @@ import path from 'node:path';
 
 import {
   EXCEPTION_FILTERS_METADATA,
+  GUARDS_METADATA,
   HEADERS_METADATA,
   HTTP_CODE_METADATA,
   ROUTE_ARGS_METADATA,
@@ -26,6 +27,7 @@ import { ROOT } from '../paths.mjs';
  * @property {string[] | null} scopes null: public
  * @property {boolean} forPeople only a person's session
  * @property {boolean} overMerchants for the whole installation
+ * @property {boolean} fromConsole only from a page of the console (`ConsolePagesOnly`)
  * @property {string[]} filters names of the handler's own exception filters
  * @property {boolean} takesForm
  * @property {BodyClass | null} body
@@ -121,6 +123,9 @@ function describeHandler(type, name) {
     scopes: config.scopes ?? null,
     forPeople: config.forPeople === true,
     overMerchants: config.overMerchants === true,
+    fromConsole: (of(GUARDS_METADATA) ?? []).some(
+      (/** @type {{ name: string }} */ { name: guard }) => guard === 'ConsolePagesOnly',
+    ),
     filters: (of(EXCEPTION_FILTERS_METADATA) ?? []).map((/** @type {{ name: string }} */ filter) => filter.name),
     takesForm: config.acceptsForm === true,
     body: classOf(ARGUMENT.body) ?? of('takes'),

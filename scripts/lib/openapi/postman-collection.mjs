@@ -180,7 +180,9 @@ function completed({ name, request: converted = {} }, { operationId, path, opera
     request['body'] = bodyOf(/** @type {string} */ (type), exampleBody(operationId, content, resolve));
   const auth = authOf(operation);
   if (auth !== null) request['auth'] = auth;
-  return { name, event: [script('test', answersAsDescribed(statuses))], request };
+  // What answers with the way to a page is described, and not that page.
+  const behaviour = statuses.includes(303) ? { protocolProfileBehavior: { followRedirects: false } } : {};
+  return { name, event: [script('test', answersAsDescribed(statuses))], request, ...behaviour };
 }
 
 /** @param {Schema} header */

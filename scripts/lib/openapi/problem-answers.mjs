@@ -139,7 +139,8 @@ export function errorAnswers(route) {
   const takesBody = route.takesBody || route.takesForm;
   const statuses = [
     400,
-    ...(route.scopes === null ? [] : [401, 403]),
+    ...(route.scopes === null ? [] : [401]),
+    ...(route.scopes === null && !route.fromConsole ? [] : [403]),
     404,
     ...(route.method === 'get' ? [] : [409]),
     ...(takesBody ? [413, 415] : []),

@@ -8,8 +8,9 @@ import { ListUnknown } from './list-unknown.js';
 import { OperatorDevicesController } from './operator-devices.controller.js';
 import { OperatorController } from './operator.controller.js';
 import { OperatorRepository } from './operator.repository.js';
-import { OverviewController } from './overview/overview.controller.js';
+import { OverviewController, PlatformOverviewController } from './overview/overview.controller.js';
 import { ReadOverview } from './overview/read-overview.js';
+import { ReadPlatformOverview } from './overview/read-platform-overview.js';
 import { ParkAttempt } from './park-attempt.js';
 import { ReceiptFiscalController } from './receipt-fiscal.controller.js';
 import { ResolveAttempt } from './resolve-attempt.js';
@@ -17,7 +18,13 @@ import { UnblockDevice } from './unblock-device.js';
 
 @Module({
   imports: [AuditModule, ReceiptsModule, ReportsModule],
-  controllers: [OperatorController, OperatorDevicesController, ReceiptFiscalController, OverviewController],
+  controllers: [
+    OperatorController,
+    OperatorDevicesController,
+    ReceiptFiscalController,
+    OverviewController,
+    PlatformOverviewController,
+  ],
   providers: [
     OperatorRepository,
     ListUnknown,
@@ -27,6 +34,7 @@ import { UnblockDevice } from './unblock-device.js';
     AdoptDevice,
     UnblockDevice,
     ReadOverview,
+    ReadPlatformOverview,
   ],
 })
 export class OperatorModule {}

@@ -9,7 +9,7 @@ import type { PaymentTiming } from './payment-settings.js';
 
 const TIMING: PaymentTiming = {
   ...{ callTimeoutMs: 1_000, settleMs: 1_000, leaseSeconds: 600, customerMs: 1_000, holdMarginMs: 1_000 },
-  ...{ pollEveryMs: 1_000 },
+  ...{ pollEveryMs: 1_000, answerMs: 1_000 },
 };
 let database: TestDatabase;
 let prisma: PrismaService;

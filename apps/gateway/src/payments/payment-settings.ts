@@ -6,6 +6,8 @@ export interface PaymentTiming {
   callTimeoutMs: number;
   /** After this an unanswered call cannot be under way any more. */
   settleMs: number;
+  /** A provider's call that takes longer is answered "not now": the provider waits two seconds, some of them for the way. */
+  answerMs: number;
   /** How long a worker has a payment before another may take it. */
   leaseSeconds: number;
   /** How long a customer has to pay. */
@@ -35,6 +37,7 @@ export function paymentTiming(settings: GatewaySettings): PaymentTiming {
   const longestMs = MAX_REQUESTS * callTimeoutMs + SEND_GUARD_MS;
   return {
     callTimeoutMs,
+    answerMs: settings.PAYMENT_ANSWER_MS,
     settleMs: Math.max(settings.PAYMENT_SETTLE_MS, longestMs + 1_000),
     leaseSeconds: Math.ceil(longestMs / 1_000) + 8,
     customerMs: settings.PAYMENT_CUSTOMER_MS,

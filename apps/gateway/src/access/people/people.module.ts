@@ -21,6 +21,7 @@ import { ChangeFactors } from './me/change-factors.js';
 import { MeController } from './me/me.controller.js';
 import { DescribeMe } from './me/me-view.js';
 import { PasskeysController } from './me/passkeys.controller.js';
+import { BackChannelLogout } from './oidc/back-channel-logout.js';
 import { FinishOidc, StepUpByOidc } from './oidc/finish-oidc.js';
 import { IdentityProvider } from './oidc/identity-provider.js';
 import { OidcController } from './oidc/oidc.controller.js';
@@ -30,6 +31,7 @@ import { OwnSessions } from './sessions/list-sessions.js';
 import { LogoutController } from './sessions/logout.controller.js';
 import { OpenSession } from './sessions/open-session.js';
 import { StepUpController } from './sessions/session.controller.js';
+import { SessionCookie } from './sessions/session-cookie.js';
 import { SessionRepository } from './sessions/session.repository.js';
 import { Sessions } from './sessions/sessions.js';
 import { SessionsController } from './sessions/sessions.controller.js';
@@ -57,6 +59,7 @@ import { UsersController } from './users/users.controller.js';
   providers: [
     SessionRepository,
     Sessions,
+    SessionCookie,
     AuthenticatePerson,
     OpenSession,
     OwnSessions,
@@ -77,6 +80,7 @@ import { UsersController } from './users/users.controller.js';
     StartOidc,
     FinishOidc,
     StepUpByOidc,
+    BackChannelLogout,
     Approvals,
     FourEyesGate,
   ],

@@ -28,6 +28,7 @@ export class MerchantController {
 
   /** What stands on receipts beside what the law asks for. */
   @Get('brand')
+  @Scopes('receipts:read')
   brand(@CurrentCaller() { merchantId }: Caller): Promise<BrandView> {
     return this.brands.get(merchantId);
   }

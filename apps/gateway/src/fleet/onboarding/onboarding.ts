@@ -3,7 +3,7 @@ import { PrismaService } from '#database';
 import { isTestId } from '#fiscal-domain';
 import { notFound } from '../../http/own-id.js';
 
-const STEPS = ['merchant', 'branch', 'cashier', 'device', 'client', 'first_receipt'] as const;
+const STEPS = ['merchant', 'owner', 'branch', 'cashier', 'device', 'client', 'first_receipt'] as const;
 export type StepName = (typeof STEPS)[number];
 
 /** A step on the way to the first receipt. What is done is read from what there is: it can be left and gone on with at any time. */
@@ -28,6 +28,9 @@ export interface OnboardingView {
 interface Facts {
   name: string;
   suspended: boolean;
+  owner: string | null;
+  invited: boolean;
+  has_client: boolean;
   branch: string | null;
   cashier: string | null;
   device: string | null;
@@ -46,6 +49,10 @@ export class Onboarding {
   async read(merchantId: string): Promise<OnboardingView> {
     const [facts] = await this.prisma.$queryRaw<Facts[]>`
       SELECT m.name, m.suspended_at IS NOT NULL AS suspended,
+             (SELECT user_id FROM memberships WHERE merchant_id = m.id AND role = 'owner' ORDER BY id LIMIT 1) AS owner,
+             EXISTS (SELECT FROM invitations WHERE merchant_id = m.id AND used_at IS NULL AND revoked_at IS NULL
+                        AND expires_at > now() AND 'owner' = ANY (roles)) AS invited,
+             EXISTS (SELECT FROM oauth_clients WHERE merchant_id = m.id AND disabled_at IS NULL) AS has_client,
              (SELECT id FROM branches WHERE merchant_id = m.id AND archived_at IS NULL ORDER BY id LIMIT 1) AS branch,
              (SELECT id FROM cashiers WHERE merchant_id = m.id AND archived_at IS NULL ORDER BY id LIMIT 1) AS cashier,
              d.id AS device, d.state::text AS device_state, d.transport::text AS device_transport,
@@ -70,6 +77,7 @@ function stepsOf(merchantId: string, facts: Facts): StepView[] {
   const isReady = facts.device_state === 'online' || facts.device_state === 'degraded';
   const todo = {
     merchant: facts.suspended ? 'The merchant is suspended: ask the platform.' : null,
+    owner: ownerTodo(facts),
     branch: facts.branch === null ? 'Make a branch: a shop with its address.' : null,
     cashier: facts.cashier === null ? 'Make a cashier, with the register that it sells on.' : null,
     device: isReady ? null : deviceTodo(merchantId, facts),
@@ -77,11 +85,12 @@ function stepsOf(merchantId: string, facts: Facts): StepView[] {
     first_receipt: facts.receipt === null ? 'Sell something small, and refund it.' : null,
   } satisfies Record<StepName, string | null>;
   const subjects = {
-    ...{ merchant: merchantId, branch: facts.branch, cashier: facts.cashier, device: facts.device },
+    ...{ merchant: merchantId, owner: facts.owner, branch: facts.branch, cashier: facts.cashier, device: facts.device },
     ...{ client: facts.client, first_receipt: facts.receipt },
   } satisfies Record<StepName, string | null>;
   const waits = facts.device !== null && facts.device_transport === 'link' && !isReady;
   const calls = {
+    owner: `POST /v1/platform/merchants/${merchantId}/invitations`,
     ...{ merchant: 'PATCH /v1/merchant', branch: 'POST /v1/branches', cashier: 'POST /v1/cashiers' },
     device: waits ? `POST /v1/devices/${facts.device}/enrolments` : 'POST /v1/devices',
     ...{ client: 'POST /v1/clients', first_receipt: 'POST /v1/receipts' },
@@ -89,6 +98,12 @@ function stepsOf(merchantId: string, facts: Facts): StepView[] {
   return STEPS.map((step) => ({
     ...{ step, done: todo[step] === null, subject_id: subjects[step], todo: todo[step], call: calls[step] },
   }));
+}
+
+/** A merchant that programs alone work for needs no person. */
+function ownerTodo({ owner, invited, has_client: hasClient }: Facts): string | null {
+  if (owner !== null || hasClient) return null;
+  return invited ? 'The owner has an invitation: open its link and log in.' : 'The platform invites the owner.';
 }
 
 function deviceTodo(merchantId: string, { device, device_state: state, device_transport: transport }: Facts): string {

@@ -1,7 +1,22 @@
 import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsObject, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { IsEmailShaped } from '../../http/body-constraints.js';
 import { IsGivenOrAbsent, IsName, IsOwnCode } from '../../http/body-rules.js';
 import { PageQuery } from '../../http/paging.js';
+import { MERCHANT_ROLES, type MerchantRole } from '../../http/roles.js';
 import { MERCHANT_MODES, type MerchantMode } from '../merchants/merchants.js';
 
 const MOST = 1_000_000_000;
@@ -68,6 +83,20 @@ export class SuspendBody {
   /** The merchant's clients read it. */
   @IsName(256)
   reason!: string;
+}
+
+export class PlatformInvitationBody {
+  @IsEmailShaped()
+  email!: string;
+
+  /** The merchant's owner unless it is said. */
+  @IsGivenOrAbsent()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MERCHANT_ROLES.length)
+  @ArrayUnique()
+  @IsIn(MERCHANT_ROLES, { each: true })
+  roles?: MerchantRole[];
 }
 
 export class PlatformMerchantsQuery extends PageQuery {

@@ -89,3 +89,46 @@ export interface Overview {
   /** What runs out next, at most 50. */
   countdowns: OverviewCountdown[];
 }
+
+/** How many merchants there are. */
+export interface MerchantCounts {
+  live: number;
+  sandbox: number;
+  /** Live or sandbox. */
+  suspended: number;
+}
+
+export interface OverviewMerchant {
+  merchant_id: string;
+  name: string;
+  /** Registered sales. */
+  today: CountAndTotal;
+  last_30_days: CountAndTotal;
+}
+
+export interface PlatformCountdown extends OverviewCountdown {
+  merchant_id: string;
+}
+
+export interface PlatformLatency {
+  last_hour: Percentiles;
+  /** Those in which something was registered, oldest first. */
+  minutes: LatencyMinute[];
+}
+
+/** Of all live merchants; sandboxes are counted as merchants and nowhere else. */
+export interface PlatformOverview {
+  /** When today was read; a minute old at most. Days that are over may be an hour older. */
+  generated_at: string;
+  merchants: MerchantCounts;
+  today: OverviewSums;
+  /** Today is one of them. */
+  last_30_days: OverviewSums;
+  /** Oldest first. */
+  days: OverviewDay[];
+  /** Those that sold most first, at most 500. */
+  by_merchant: OverviewMerchant[];
+  latency: PlatformLatency;
+  /** What runs out next, at most 50. */
+  countdowns: PlatformCountdown[];
+}

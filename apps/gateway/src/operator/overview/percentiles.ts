@@ -1,5 +1,5 @@
 import { LATENCY_BOUNDS_MS } from '#database';
-import type { Percentiles } from './overview-view.js';
+import type { LatencyMinute, Percentiles } from './overview-view.js';
 
 /** A bucket with something in it. */
 export interface BucketRow {
@@ -19,6 +19,18 @@ export function percentilesOf(rows: readonly BucketRow[]): Percentiles {
   const maxMs = rows.reduce((most, row) => Math.max(most, row.max_ms), 0);
   const at = (share: number): number => Math.min(maxMs, valueAt(buckets, Math.ceil(count * share)));
   return { count, p50_ms: at(0.5), p95_ms: at(0.95), p99_ms: at(0.99), max_ms: maxMs };
+}
+
+/** @param rows oldest first */
+export function byMinute(rows: readonly BucketRow[]): LatencyMinute[] {
+  const minutes = new Map<string, BucketRow[]>();
+  for (const row of rows) {
+    const at = row.minute.toISOString();
+    const known = minutes.get(at);
+    if (known) known.push(row);
+    else minutes.set(at, [row]);
+  }
+  return [...minutes].map(([at, buckets]) => ({ at, ...percentilesOf(buckets) }));
 }
 
 function valueAt(buckets: readonly (readonly [number, number])[], rank: number): number {

@@ -6,9 +6,10 @@ import type { IsCallerGone } from '../../http/caller-gone.js';
 import { ReportGate } from '../../receipts/reports/report-gate.js';
 import { countdowns, countdownView, type CountdownRow } from './countdown-rows.js';
 import type { Overview, OverviewBranch, OverviewDevice, OverviewLatency } from './overview-view.js';
-import { percentilesOf, type BucketRow } from './percentiles.js';
+import { byMinute, percentilesOf, type BucketRow } from './percentiles.js';
 import { DAYS, dayName, daySums, dayStart, overviewDay, overviewSums, placesOf, sumsBetween } from './receipt-sums.js';
 import type { DaySums, SumRow } from './receipt-sums.js';
+import { shared } from './shared-reading.js';
 
 /** Days that are over change only when an unknown receipt is decided. */
 const BEFORE_TODAY_MS = 10 * 60_000;
@@ -97,25 +98,6 @@ export class ReadOverview {
        WHERE merchant_id = ${merchantId} AND minute > ${new Date(now.getTime() - 24 * HOUR_MS)}::timestamptz
        ORDER BY minute, bucket`;
     const lastHour = rows.filter(({ minute }) => minute.getTime() > now.getTime() - HOUR_MS);
-    const minutes = new Map<string, BucketRow[]>();
-    for (const row of lastHour)
-      minutes.set(row.minute.toISOString(), [...(minutes.get(row.minute.toISOString()) ?? []), row]);
-    return {
-      last_hour: percentilesOf(lastHour),
-      last_24_hours: percentilesOf(rows),
-      minutes: [...minutes].map(([at, buckets]) => ({ at, ...percentilesOf(buckets) })),
-    };
+    return { last_hour: percentilesOf(lastHour), last_24_hours: percentilesOf(rows), minutes: byMinute(lastHour) };
   }
-}
-
-/** Callers that come together share one reading; one that fails is not kept. */
-function shared<T>(cache: LRUCache<string, Promise<T>>, key: string, read: () => Promise<T>): Promise<T> {
-  const known = cache.get(key);
-  if (known) return known;
-  const reading = read();
-  cache.set(key, reading);
-  reading.catch(() => {
-    if (cache.peek(key) === reading) cache.delete(key);
-  });
-  return reading;
 }

@@ -10,17 +10,26 @@ export const DAYS = 30;
 /** Places of one merchant that have sums of their own; of more only those that sold most. */
 const MAX_PLACES = 2_000;
 
-/** One group: of a day, or of a branch or device over all of the time. */
-export interface SumRow {
+/** One group: of a day, or of a place over all of the time. */
+export interface GroupRow {
   day: string | null;
   status: ReceiptStatus | null;
   type: ReceiptType | null;
-  branch_id: string | null;
-  device_id: string | null;
-  kind: 'day' | 'branch' | 'device';
   count: number;
   /** As text: a sum of bigint is numeric. */
   total: string;
+}
+
+/** Of all merchants. */
+export interface MerchantSumRow extends GroupRow {
+  merchant_id: string | null;
+}
+
+/** Of one merchant. */
+export interface SumRow extends GroupRow {
+  branch_id: string | null;
+  device_id: string | null;
+  kind: 'day' | 'branch' | 'device';
 }
 
 /** Sums of some days, small enough to be kept. */
@@ -64,6 +73,20 @@ export function sumsBetween(merchantId: string, from: Date, to: Date): Prisma.Sq
      GROUP BY GROUPING SETS ((day, status, type), (branch_id), (device_id))`;
 }
 
+/** What was accepted on one day of all live merchants: by status and type, and the registered sales of each merchant. */
+export function sumsOfAll(from: Date, to: Date): Prisma.Sql {
+  const isSale = Prisma.sql`status = 'registered' AND type = 'sale'`;
+  return Prisma.sql`
+    SELECT CASE WHEN GROUPING(status) = 0 THEN ${dayName(from)} END AS day, status, type, merchant_id,
+           (CASE WHEN GROUPING(status) = 0 THEN count(*) ELSE count(*) FILTER (WHERE ${isSale}) END)::float8 AS count,
+           coalesce(CASE WHEN GROUPING(status) = 0 THEN sum(total_tiyin)
+                         ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total
+      FROM receipts
+     WHERE id >= ${idAt('rcp', from, -1)} AND id < ${idAt('rcp', to, 1)}
+       AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz
+     GROUP BY GROUPING SETS ((status, type), (merchant_id))`;
+}
+
 export function daySums(rows: readonly SumRow[]): DaySums {
   const placesOf = (kind: 'branch' | 'device'): Map<string, CountAndTotal> => {
     const found = rows.flatMap((row): [string, CountAndTotal][] => {
@@ -79,7 +102,7 @@ export function daySums(rows: readonly SumRow[]): DaySums {
   };
 }
 
-export function overviewSums(rows: readonly SumRow[]): OverviewSums {
+export function overviewSums(rows: readonly GroupRow[]): OverviewSums {
   const of = (status: ReceiptStatus): CountAndTotal => added(rows.filter((row) => row.status === status));
   const registered = rows.filter(({ status }) => status === 'registered');
   const sales = added(registered.filter(({ type }) => type === 'sale'));
@@ -100,7 +123,7 @@ export function overviewSums(rows: readonly SumRow[]): OverviewSums {
   };
 }
 
-export function overviewDay(day: string, rows: readonly SumRow[]): OverviewDay {
+export function overviewDay(day: string, rows: readonly GroupRow[]): OverviewDay {
   const { sales, refunds, by_status: byStatus } = overviewSums(rows.filter((row) => row.day === day));
   return { day, registered: sales, refunds, rejected: byStatus.rejected.count };
 }
@@ -121,7 +144,7 @@ export function placesOf(
   return new Map(places.sort(([, one], [, other]) => other.last_30_days.total - one.last_30_days.total).slice(0, most));
 }
 
-function added(rows: readonly SumRow[]): CountAndTotal {
+function added(rows: readonly GroupRow[]): CountAndTotal {
   return rows
     .map(countAndTotal)
     .reduce((sum, one) => ({ count: sum.count + one.count, total: sum.total + one.total }), {
@@ -130,6 +153,6 @@ function added(rows: readonly SumRow[]): CountAndTotal {
     });
 }
 
-function countAndTotal({ count, total }: SumRow): CountAndTotal {
+export function countAndTotal({ count, total }: GroupRow): CountAndTotal {
   return { count, total: Number(total) };
 }

@@ -379,6 +379,41 @@ describe('the overview', () => {
   });
 });
 
+describe('the overview of the platform', () => {
+  test('has all live merchants by name, no sandbox, and is for the platform alone', async () => {
+    const [one, two] = [merchantId, await fixture.createMerchant()];
+    await writeReceipt(fixture.prisma, { merchantId: one, totalTiyin: 1_000 });
+    await writeReceipt(fixture.prisma, { merchantId: two, totalTiyin: 300 });
+    await writeReceipt(fixture.prisma, { merchantId: two, totalTiyin: 40, status: 'rejected' });
+    const old = new Date(Date.now() - 5 * 86_400_000).toISOString();
+    await writeReceipt(fixture.prisma, { merchantId: one, id: idOf(old), totalTiyin: 20_000, createdAt: old });
+    const sandbox = newId('mer_test');
+    await fixture.prisma.merchant.create({
+      data: { id: sandbox, code: sandbox, name: 'S', tin: '300000000', mode: 'sandbox' },
+    });
+    expect((await get('/v1/platform/overview')).status).toBe(403);
+    const platform = await fixture.createToken(one, ['platform:read']);
+    const { status, body } = await get('/v1/platform/overview', platform);
+    expect(status).toBe(200);
+    const overview = body as unknown as {
+      merchants: { live: number; sandbox: number };
+      today: { sales: { count: number } };
+      days: unknown[];
+      by_merchant: { merchant_id: string; name: string }[];
+    };
+    expect(overview.days).toHaveLength(30);
+    expect(overview.merchants.sandbox).toBe(1);
+    expect(overview.merchants.live).toBeGreaterThanOrEqual(2);
+    expect(overview.today.sales.count).toBeGreaterThanOrEqual(2);
+    const of = (id: string): unknown => overview.by_merchant.find(({ merchant_id: merchant }) => merchant === id);
+    expect(of(one)).toMatchObject({
+      ...{ name: expect.any(String), today: { count: 1, total: 1_000 } },
+      last_30_days: { count: 2, total: 21_000 },
+    });
+    expect(of(two)).toMatchObject({ today: { count: 1, total: 300 }, last_30_days: { count: 1, total: 300 } });
+  });
+});
+
 /** An id that was made at that time. */
 function idOf(time: string): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -236,7 +236,9 @@ export class OperatorFixture {
 
   /** The records about one target, after the whole trail was found intact. */
   async audited(targetId: string): Promise<{ action: string; before: unknown; after: unknown; actor: string }[]> {
-    expect(await this.app.get(VerifyAuditTrail).verifyAuditTrail(this.merchantId)).toMatchObject({ kind: 'intact' });
+    // Not by Jest's expect: benches start this fixture too.
+    const { kind } = await this.app.get(VerifyAuditTrail).verifyAuditTrail(this.merchantId);
+    if (kind !== 'intact') throw new Error(`the audit trail is ${kind}`);
     return this.prisma.$queryRaw`
       SELECT action, before, after, actor FROM audit_records WHERE target_id = ${targetId} ORDER BY sequence`;
   }

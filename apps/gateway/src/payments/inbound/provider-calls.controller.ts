@@ -12,10 +12,8 @@ import { LOGGER } from '../../tokens.js';
 import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { inboundOutcomeOf, PaymentMetrics } from '../payment-metrics.js';
+import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
-
-/** Of the two seconds that a provider waits; the rest is for the way. */
-const ANSWER_MS = 1_800;
 
 /** Where payment providers call: each proves who it is in its own way, and is answered in its own terms. */
 @Controller('v1/providers')
@@ -24,6 +22,7 @@ export class ProviderCallsController {
     private readonly accounts: ProviderAccounts,
     private readonly protocols: ProviderProtocols,
     private readonly metrics: PaymentMetrics,
+    @Inject(PAYMENT_TIMING) private readonly timing: Pick<PaymentTiming, 'answerMs'>,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -132,7 +131,7 @@ export class ProviderCallsController {
   private async inTime(call: ProviderCall, answer: () => Promise<InboundAnswer>): Promise<InboundAnswer> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<null>((resolve) => {
-      timer = setTimeout(() => resolve(null), ANSWER_MS);
+      timer = setTimeout(() => resolve(null), this.timing.answerMs);
     });
     const answering = answer();
     const reply = await Promise.race([answering, late]).finally(() => clearTimeout(timer));

@@ -24,13 +24,17 @@ export class StepUpByOidc {
   ) {}
 
   /** Only by the same user, for the session that began it while it is there: the redirect itself brings no Strict cookie. */
-  async execute(request: FastifyRequest, { stepUpOf, returnTo }: Begun, identity: Identity): Promise<CallbackOutcome> {
+  async execute(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { begun: { stepUpOf, returnTo }, identity }: { begun: Begun; identity: Identity },
+  ): Promise<CallbackOutcome> {
     const userId = await this.users.known(identity);
     const where = { id: stepUpOf ?? '', userId: userId ?? '', revokedAt: null, expiresAt: { gt: new Date() } };
     const session = await this.prisma.userSession.findFirst({ where, select: { id: true } });
     if (userId === null || !session) return { kind: 'refused', error: 'login_refused' };
     const caller = { ...userCaller(request, userId), sessionId: session.id };
-    await this.stepUp.record({ caller, sessionId: session.id }, 'identity provider');
+    await this.stepUp.record({ caller, sessionId: session.id, reply }, { how: 'identity provider', sid: identity.sid });
     return { kind: 'done', returnTo };
   }
 }
@@ -56,7 +60,9 @@ export class FinishOidc {
     const isStepUp = begun.stepUpOf !== null;
     const identity = await this.provider.finish(query, { ...begun, isStepUp });
     if (!identity) return { kind: 'refused', error: 'login_failed' };
-    return isStepUp ? this.stepUp.execute(request, begun, identity) : this.logIn(request, reply, { begun, identity });
+    return isStepUp
+      ? this.stepUp.execute(request, reply, { begun, identity })
+      : this.logIn(request, reply, { begun, identity });
   }
 
   private async logIn(
@@ -68,7 +74,8 @@ export class FinishOidc {
     const { actor: _actor, ...caller } = userCaller(request, '');
     const found = await this.users.resolve(identity, invitation, caller);
     if (found.kind === 'refused') return found;
-    await this.sessions.execute(request, reply, { userId: found.userId, way: 'oidc', idToken: identity.idToken });
+    const { idToken, sid } = identity;
+    await this.sessions.execute(request, reply, { userId: found.userId, way: 'oidc', idToken, sid });
     return { kind: 'done', returnTo: begun.returnTo };
   }
 

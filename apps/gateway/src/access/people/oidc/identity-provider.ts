@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { createRemoteJWKSet, type JWTVerifyGetKey } from 'jose';
 import {
   allowInsecureRequests,
   authorizationCodeGrant,
@@ -25,6 +26,8 @@ export interface Identity {
   subject: string;
   claims: Readonly<Record<string, unknown>>;
   idToken: string;
+  /** The session there; null: the provider gives its sessions no names. */
+  sid: string | null;
 }
 
 export interface BegunLogin {
@@ -32,6 +35,13 @@ export interface BegunLogin {
   state: string;
   nonce: string;
   verifier: string;
+}
+
+/** With which the provider signs what it sends to us by itself. */
+export interface ProviderKeys {
+  issuer: string;
+  clientId: string;
+  find: JWTVerifyGetKey;
 }
 
 type OidcSettings = Pick<
@@ -48,12 +58,15 @@ type OidcSettings = Pick<
 /** Strangers who begin logins do not make us ask the provider each time. */
 const DISCOVERED_MS = 300_000;
 const TIMEOUT_SECONDS = 10;
+/** A key that is not known is asked for at most so often, whatever strangers send. */
+const KEYS_PAUSE_MS = 5_000;
 /** A login that shall be fresh may be so old when it arrives. */
 const FRESH_SECONDS = 60;
 
 /** Any provider of OpenID Connect: found by discovery, used by code and PKCE. */
 @Injectable()
 export class IdentityProvider {
+  private remoteKeys: { at: string; find: JWTVerifyGetKey } | null = null;
   private discovered: { at: number; configuration: Promise<Configuration> } | null = null;
 
   constructor(
@@ -105,7 +118,11 @@ export class IdentityProvider {
       // Some providers keep groups and address for their user info; what the signed token says comes first.
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       const more = hasMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
-      return { issuer: claims.iss, subject: claims.sub, claims: { ...more, ...claims }, idToken: tokens.id_token };
+      const { iss: issuer, sub: subject, sid } = claims;
+      return {
+        ...{ issuer, subject, claims: { ...more, ...claims }, idToken: tokens.id_token },
+        sid: typeof sid === 'string' ? sid : null,
+      };
     } catch (error) {
       this.logger.info({ err: error }, 'a login at the identity provider was refused');
       return null;
@@ -126,6 +143,22 @@ export class IdentityProvider {
     }
   }
 
+  /** @throws Problem 404 without a provider, 503 service_unavailable */
+  async keys(): Promise<ProviderKeys> {
+    const metadata = (await this.configuration(true)).serverMetadata();
+    const { issuer, jwks_uri: keysAt } = metadata;
+    if (keysAt === undefined) throw unavailable(new Error('the identity provider names no keys'));
+    const isKnown = this.remoteKeys?.at === keysAt;
+    if (!isKnown) {
+      if (!isOwnMachine(keysAt) && new URL(keysAt).protocol !== 'https:')
+        throw unavailable(new Error('the keys of the identity provider are not behind https'));
+      const options = { cooldownDuration: KEYS_PAUSE_MS, timeoutDuration: TIMEOUT_SECONDS * 1_000 };
+      this.remoteKeys = { at: keysAt, find: createRemoteJWKSet(new URL(keysAt), options) };
+    }
+    if (!this.remoteKeys) throw new Error('keys were not set up');
+    return { issuer, clientId: this.settings.OIDC_CLIENT_ID ?? '', find: this.remoteKeys.find };
+  }
+
   private configuration(mayBeKnown: boolean): Promise<Configuration> {
     const known = this.discovered;
     if (mayBeKnown && known && performance.now() - known.at < DISCOVERED_MS) return known.configuration;
@@ -141,13 +174,20 @@ export class IdentityProvider {
     const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: secret } = this.settings;
     if (issuer === undefined || clientId === undefined)
       throw new Problem('not_found', 'No identity provider is set up (OIDC_ISSUER, OIDC_CLIENT_ID).');
-    const isOwnMachine = ['localhost', '127.0.0.1', '[::1]'].includes(new URL(issuer).hostname);
     // Over the network only https, whatever the setting says.
-    const execute = [enableNonRepudiationChecks, ...(isOwnMachine ? [allowInsecureRequests] : [])];
+    const execute = [enableNonRepudiationChecks, ...(isOwnMachine(issuer) ? [allowInsecureRequests] : [])];
     try {
       return await discovery(new URL(issuer), clientId, secret, undefined, { execute, timeout: TIMEOUT_SECONDS });
     } catch (error) {
-      throw new Problem('service_unavailable', 'The identity provider does not answer.', { cause: error });
+      throw unavailable(error);
     }
   }
+}
+
+function isOwnMachine(address: string): boolean {
+  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(address).hostname);
+}
+
+function unavailable(cause: unknown): Problem {
+  return new Problem('service_unavailable', 'The identity provider does not answer.', { cause });
 }

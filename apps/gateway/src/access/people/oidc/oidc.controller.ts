@@ -1,14 +1,18 @@
-import { Body, Controller, Get, Header, HttpCode, Inject, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Inject, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { BodyLimit } from '#http';
+import { AcceptsForm, BodyLimit } from '#http';
 import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
+import { originOf } from '../../limits/address-gate.js';
+import { readFormParameters } from '../../oauth/form-parameters.js';
+import { OauthError, OauthErrorFilter } from '../../oauth/oauth-error.js';
 import { consoleAddress, type ConsoleAddress } from '../console-address.js';
 import { ConsolePagesOnly } from '../login/console-pages-only.js';
 import { OidcStartBody } from '../login/login-bodies.js';
 import { LOGIN_BODY_BYTES } from '../login/login.controller.js';
+import { BackChannelLogout } from './back-channel-logout.js';
 import { FinishOidc } from './finish-oidc.js';
 import { returnPath } from './return-path.js';
 import { StartOidc } from './start-oidc.js';
@@ -26,6 +30,7 @@ export class OidcController {
   constructor(
     private readonly startOidc: StartOidc,
     private readonly finishOidc: FinishOidc,
+    private readonly backChannelLogout: BackChannelLogout,
     @Inject(SETTINGS_TOKEN) settings: Pick<GatewaySettings, 'CONSOLE_URL' | 'PUBLIC_URL'>,
   ) {
     this.address = consoleAddress(settings);
@@ -60,5 +65,18 @@ export class OidcController {
     const { origin, url } = this.address;
     const location = outcome.kind === 'done' ? `${origin}${outcome.returnTo}` : `${url}/login?error=${outcome.error}`;
     await reply.status(303).header('location', location).type('text/plain').send('');
+  }
+
+  /** The identity provider says that a person has logged out there (OpenID Connect Back-Channel Logout 1.0). */
+  @Post('backchannel-logout')
+  @HttpCode(200)
+  @AcceptsForm()
+  @UseFilters(OauthErrorFilter)
+  @Header('cache-control', 'no-store')
+  async logout(@Req() request: FastifyRequest): Promise<Record<string, never>> {
+    const token = readFormParameters(request.body).get('logout_token');
+    if (token === undefined) throw new OauthError('invalid_request', 'logout_token is missing.');
+    await this.backChannelLogout.execute(token, originOf(request));
+    return {};
   }
 }

@@ -13,15 +13,19 @@ let merchantId: string;
 let code: string;
 
 beforeAll(async () => {
-  const port = await freePorts(1);
-  provider = await TestIdentityProvider.start(port, CALLBACK, `${ORIGIN}/console/login`);
+  const port = await freePorts(2);
+  provider = await TestIdentityProvider.start(port, CALLBACK, {
+    logoutUri: `${ORIGIN}/console/login`,
+    backChannel: `http://127.0.0.1:${port + 1}/auth/oidc/backchannel-logout`,
+  });
   code = `shop-${port}`;
-  rig = await PeopleRig.start(1, {
+  const settings = {
     ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: CLIENT_ID, OIDC_CLIENT_SECRET: CLIENT_SECRET },
     OIDC_ROLES: parseRoleRules(
       `groups=owners->${code}/owner,realm_access.roles=it->platform_reader,groups=none->no-such/owner`,
     ),
-  });
+  };
+  rig = await PeopleRig.start(1, settings, port + 1);
   merchantId = await rig.createMerchant();
   await rig.prisma.merchant.update({ where: { id: merchantId }, data: { code } });
 });
@@ -36,8 +40,7 @@ const account = (sub: string, claims: Record<string, unknown> = {}): void => {
 };
 
 /** Goes through the provider's pages as a browser does. @returns where it is sent at the end: our callback */
-async function throughProvider(from: string): Promise<string> {
-  const cookies = new Map<string, string>();
+async function throughProvider(from: string, cookies = new Map<string, string>()): Promise<string> {
   let at = from;
   for (let hop = 0; hop < 12; hop += 1) {
     if (at.startsWith(CALLBACK)) return at;
@@ -186,6 +189,7 @@ test('a second factor is a fresh login of the same person; then logging out at t
   const deadline = Date.now() + 30_000;
   while ((await browser.post('/v1/clients', body)).code !== 'step_up_needed')
     if (Date.now() > deadline) throw new Error('never asked');
+  const before = browser.cookies.get('__Host-fgw_session') ?? '';
   const start = await begin(browser, { step_up: true, return_to: '/console/clients' });
   expect(Object.fromEntries(start.searchParams)).toMatchObject({ prompt: 'login', max_age: '0' });
   // Another person's login is no factor of this one.
@@ -200,12 +204,117 @@ test('a second factor is a fresh login of the same person; then logging out at t
   ]);
   expect((await browser.post('/v1/clients', body)).status).toBe(201);
   expect((await browser.get('/v1/me')).body?.session.id).toBe(session.id);
+  // What was copied of the session before has nothing of the second factor.
+  const thief = rig.browser();
+  thief.cookies.set('__Host-fgw_session', before);
+  expect(browser.cookies.get('__Host-fgw_session')).not.toBe(before);
+  expect((await thief.post('/v1/clients', body)).code).toBe('step_up_needed');
   expect((await rig.browser().post('/auth/oidc/start', { step_up: true })).code).toBe('session_invalid');
   const out = new URL((await browser.post('/v1/session/logout')).body?.redirect_url ?? 'about:blank');
   expect(out.href.startsWith(provider.issuer)).toBe(true);
   expect(out.searchParams.get('post_logout_redirect_uri')).toBe(`${ORIGIN}/console/login`);
   expect((await fetch(out, { redirect: 'manual' })).status).toBe(200);
   expect((await browser.get('/v1/me')).code).toBe('unauthenticated');
+});
+
+describe('logging out at the provider', () => {
+  const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+  const seconds = (): number => Math.floor(Date.now() / 1_000);
+  let numbers = 0;
+  const claims = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
+    ...{ iss: provider.issuer, aud: CLIENT_ID, iat: seconds(), exp: seconds() + 120, jti: `jti-${(numbers += 1)}` },
+    ...{ events: EVENTS, sub: 'aziza', ...more },
+  });
+
+  async function notify(form: Record<string, string>): Promise<[number, string | undefined]> {
+    const body = new URLSearchParams(form);
+    const response = await fetch(`${rig.bases[0]}/auth/oidc/backchannel-logout`, { method: 'POST', body });
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    return [response.status, ((await response.json()) as { error?: string }).error];
+  }
+
+  async function loggedIn(sub: string, cookies?: Map<string, string>): Promise<Browser> {
+    account(sub, { groups: ['owners'] });
+    const browser = rig.browser();
+    await callBack(browser, await throughProvider((await begin(browser)).href, cookies));
+    expect((await browser.get('/v1/me')).status).toBe(200);
+    return browser;
+  }
+
+  async function isOut(browser: Browser): Promise<void> {
+    for (const deadline = Date.now() + 30_000; (await browser.get('/v1/me')).code !== 'session_invalid';)
+      if (Date.now() > deadline) throw new Error('the session never ended');
+  }
+
+  test('ends the session here that began with it, and no other', async () => {
+    const cookies = new Map<string, string>();
+    const [browser, elsewhere] = [await loggedIn('leaving', cookies), await loggedIn('leaving')];
+    const out = (await browser.post('/v1/session/logout')).body?.redirect_url ?? '';
+    const again = await loggedIn('leaving', cookies);
+    // The person confirms it at the provider, which then calls the gateway.
+    const cookie = (): string => [...cookies].map((pair) => pair.join('=')).join('; ');
+    const page = await fetch(out, { redirect: 'manual', headers: { cookie: cookie() } });
+    for (const line of page.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';');
+      cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
+    }
+    const html = await page.text();
+    const action = / action="([^"]+)"/.exec(html)?.[1] ?? '';
+    const xsrf = /name="xsrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const headers = { cookie: cookie() };
+    const body = new URLSearchParams({ xsrf, logout: 'yes' });
+    expect((await fetch(action, { method: 'POST', body, headers, redirect: 'manual' })).status).toBe(303);
+    await isOut(again);
+    expect((await elsewhere.get('/v1/me')).status).toBe(200);
+    const records = await rig.prisma.auditRecord.findMany({ where: { action: 'user.logout_at_provider' } });
+    expect(records).toMatchObject([{ merchantId: 'platform', actor: 'identity-provider', address: '127.0.0.1' }]);
+  });
+
+  test('is refused without what makes a token one; each counts once', async () => {
+    const person = await loggedIn('stays');
+    const of = (more: Record<string, unknown>): Record<string, unknown> => claims({ sub: 'stays', ...more });
+    const forged: Record<string, unknown>[] = [
+      of({ nonce: 'n' }),
+      of({ events: undefined }),
+      of({ events: {} }),
+      of({ events: { 'http://schemas.openid.net/event/backchannel-logout': 'yes' } }),
+      of({ aud: 'another client' }),
+      of({ iss: 'https://evil.uz' }),
+      of({ exp: seconds() - 600 }),
+      of({ exp: undefined }),
+      of({ iat: seconds() - 3_600, exp: seconds() + 3_600 }),
+      of({ iat: undefined }),
+      of({ jti: undefined }),
+      of({ jti: 7 }),
+      of({ sub: undefined }),
+      of({ sub: 7 }),
+      of({ sid: { a: 1 } }),
+      of({ sub: 'x'.repeat(300) }),
+      of({ sub: 'a\u0000b' }),
+    ];
+    for (const one of forged)
+      expect([JSON.stringify(one).slice(0, 200), await notify({ logout_token: await provider.sign(one) })]).toEqual([
+        expect.any(String),
+        [400, 'invalid_request'],
+      ]);
+    const whole = await provider.sign(of({}));
+    const [head = '', payload = ''] = whole.split('.');
+    const none = Buffer.from(JSON.stringify({ alg: 'none' })).toString('base64url');
+    for (const token of ['x', `${head}.${payload}.`, `${none}.${payload}.`, `${whole.slice(0, -8)}AAAAAAAA`])
+      expect(await notify({ logout_token: token })).toEqual([400, 'invalid_request']);
+    expect(await notify({})).toEqual([400, 'invalid_request']);
+    expect((await person.get('/v1/me')).status).toBe(200);
+    // Of another person, and of a session that there is not: fine, and nothing ends.
+    for (const more of [{ sub: 'no-one' }, { sid: 'no-session' }, { sub: undefined, sid: 'no-session' }])
+      expect(await notify({ logout_token: await provider.sign(of(more)) })).toEqual([200, undefined]);
+    expect((await person.get('/v1/me')).status).toBe(200);
+    // All that the person began there, when the provider names no session.
+    expect(await notify({ logout_token: whole })).toEqual([200, undefined]);
+    await isOut(person);
+    const later = await loggedIn('stays');
+    expect(await notify({ logout_token: whole })).toEqual([400, 'invalid_request']);
+    expect((await later.get('/v1/me')).status).toBe(200);
+  });
 });
 
 test('keys that the provider has just changed are known at once', async () => {

@@ -7,9 +7,8 @@ import { PLATFORM } from '../../../http/roles.js';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
 import { AuthenticatePerson } from '../authenticate-person.js';
-import { consoleAddress, type ConsoleAddress } from '../console-address.js';
-import { setCookie } from '../cookies.js';
 import type { LiveSession, LoginWay } from './live-session.js';
+import { SessionCookie } from './session-cookie.js';
 import { hashSessionToken, newSessionToken } from './session-token.js';
 import { SessionRepository } from './session.repository.js';
 
@@ -22,34 +21,32 @@ export interface Login {
   way: LoginWay;
   /** Of the identity provider. */
   idToken?: string | null;
+  /** The session there. */
+  sid?: string | null;
 }
 
 /** Begins and ends sessions. Always under a new secret: one that was known before the login is worth nothing after it. */
 @Injectable()
 export class OpenSession {
-  private readonly address: ConsoleAddress;
-
   constructor(
     private readonly repository: SessionRepository,
     private readonly people: AuthenticatePerson,
     private readonly changes: AuditedChange,
-    @Inject(SETTINGS_TOKEN)
-    private readonly settings: Pick<GatewaySettings, 'CONSOLE_URL' | 'PUBLIC_URL' | 'SESSION_MAX_SECONDS'>,
-  ) {
-    this.address = consoleAddress(settings);
-  }
+    private readonly cookie: SessionCookie,
+    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'SESSION_MAX_SECONDS'>,
+  ) {}
 
   /** The session that this browser had until now ends. */
   async execute(request: FastifyRequest, reply: FastifyReply, login: Login): Promise<LiveSession> {
     const before = await this.people.sessionOf(request);
     const token = newSessionToken();
     const hash = hashSessionToken(token);
-    const { userId, way, idToken = null } = login;
+    const { userId, way, idToken = null, sid = null } = login;
     const userAgent = cleaned(request.headers['user-agent']);
     const caller = userCaller(request, userId);
     await this.changes.execute(caller, async (tx) => {
       if (before) await this.repository.revoke(tx, before.userId, before.sessionId);
-      const row = { hash, userId, login: way, address: caller.address, userAgent, idToken };
+      const row = { hash, userId, login: way, address: caller.address, userAgent, idToken, sid };
       const id = await this.repository.insert(tx, row);
       await tx.$executeRaw`UPDATE users SET last_login_at = now() WHERE id = ${userId}`;
       await tx.$executeRaw`
@@ -64,8 +61,7 @@ export class OpenSession {
         after: { session_id: id, login: way },
       };
     });
-    const maxAgeSeconds = this.settings.SESSION_MAX_SECONDS;
-    setCookie(reply, this.address, { name: 'fgw_session', value: token, sameSite: 'Strict', maxAgeSeconds });
+    this.cookie.set(reply, token, this.settings.SESSION_MAX_SECONDS);
     const found = await this.repository.findLive(hash);
     if (!found) throw new Error(`the session of ${userId} was not written`);
     return found.value;
@@ -82,7 +78,7 @@ export class OpenSession {
       await this.repository.revoke(tx, userId, sessionId);
       return { result: null, action: 'user.logout', targetId: userId, before: null, after: { session_id: sessionId } };
     });
-    setCookie(reply, this.address, { name: 'fgw_session', value: '', sameSite: 'Strict', maxAgeSeconds: 0 });
+    this.cookie.clear(reply);
   }
 }
 

@@ -1,18 +1,17 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BodyLimit } from '#http';
-import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import { callerOfRequest } from '../../../audit/caller.js';
 import { clientOf, CurrentPerson, type Person } from '../../../http/current-client.js';
 import { ForPeople, SignedIn } from '../../../http/scopes.js';
 import { originOf } from '../../limits/address-gate.js';
-import { AuthenticatePerson } from '../authenticate-person.js';
 import { Passkeys } from '../credentials/passkeys.js';
 import { CodeBody, CredentialBody } from '../login/login-bodies.js';
 import { LOGIN_BODY_BYTES, type PasskeyOptionsView } from '../login/login.controller.js';
 import { LoginCookie } from '../login-cookie.js';
 import { DescribeMe, type MeView } from '../me/me-view.js';
+import type { LiveSession } from './live-session.js';
 import { aboutUser } from './sessions.controller.js';
 import { StepUpSession, type SteppingUp } from './step-up.js';
 
@@ -25,16 +24,18 @@ export class StepUpController {
     private readonly stepUp: StepUpSession,
     private readonly passkeys: Passkeys,
     private readonly cookie: LoginCookie,
-    private readonly people: AuthenticatePerson,
     private readonly describeMe: DescribeMe,
   ) {}
 
   @Post()
   @HttpCode(200)
   @BodyLimit(LOGIN_BODY_BYTES)
-  async code(@Req() request: FastifyRequest, @Body() { code }: CodeBody): Promise<MeView> {
-    await this.stepUp.withCode(steppingUp(request), code);
-    return this.me(request);
+  async code(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() { code }: CodeBody,
+  ): Promise<MeView> {
+    return this.me(request, await this.stepUp.withCode(steppingUp(request, reply), code));
   }
 
   @Post('options')
@@ -52,23 +53,25 @@ export class StepUpController {
   @Post('passkey')
   @HttpCode(200)
   @BodyLimit(LOGIN_BODY_BYTES)
-  async passkey(@Req() request: FastifyRequest, @Body() { credential }: CredentialBody): Promise<MeView> {
-    const who = steppingUp(request);
+  async passkey(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body() { credential }: CredentialBody,
+  ): Promise<MeView> {
+    const who = steppingUp(request, reply);
     const begun = this.cookie.read(request, 'passkey_step_up');
     const isOwn = begun?.subject === who.sessionId && (await this.cookie.take(begun.challenge));
-    await this.stepUp.withPasskey(who, credential, isOwn ? begun.challenge : null);
-    return this.me(request);
+    return this.me(request, await this.stepUp.withPasskey(who, credential, isOwn ? begun.challenge : null));
   }
 
-  private async me(request: FastifyRequest): Promise<MeView> {
+  private async me(request: FastifyRequest, session: LiveSession): Promise<MeView> {
     const client = clientOf(request);
-    const session = await this.people.freshSessionOf(request);
-    if (!session || !client?.person) throw new Problem('session_invalid', 'The session has ended. Log in again.');
+    if (!client?.person) throw new Error('only a session steps up');
     return this.describeMe.execute(session, { ...client, roles: client.person.roles });
   }
 }
 
-function steppingUp(request: FastifyRequest): SteppingUp {
+function steppingUp(request: FastifyRequest, reply: FastifyReply): SteppingUp {
   const caller = aboutUser(callerOfRequest(request));
-  return { caller, sessionId: caller.sessionId ?? '', origin: originOf(request) };
+  return { caller, sessionId: caller.sessionId ?? '', origin: originOf(request), reply };
 }

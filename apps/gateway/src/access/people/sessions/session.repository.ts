@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PrismaService, type Prisma } from '#database';
+import { Prisma, PrismaService } from '#database';
 import { newId } from '#runtime';
 import { seal } from '#secrets';
 import { idTokenOwner } from '#database';
@@ -20,6 +20,7 @@ interface SessionRow {
   seen_ms_ago: number;
   stepped_up_ms_ago: number | null;
   remaining_ms: number;
+  is_previous: boolean;
   memberships: { merchant_id: string | null; code: string | null; name: string | null; role: string }[];
 }
 
@@ -31,10 +32,20 @@ export interface NewSession {
   userAgent: string | null;
   /** Of the identity provider. */
   idToken: string | null;
+  /** The session there. */
+  sid: string | null;
+}
+
+/** A session under its new secret. */
+export interface Renewed {
+  userId: string;
+  remainingSeconds: number;
 }
 
 /** Far more than one person works for; who works for all has a role of the platform. */
 const MEMBERSHIPS_READ = 2_000;
+/** So long requests that were under way at a step-up may come with the secret before it: longer than any of them lasts. */
+const PREVIOUS_SECONDS = 10;
 
 /** Sessions in PostgreSQL. Times are the database's: all instances agree on what has ended. */
 @Injectable()
@@ -55,15 +66,19 @@ export class SessionRepository {
       SELECT s.id AS session_id, u.id AS user_id, u.email, u.name, s.login, s.created_at, s.expires_at,
              (extract(epoch FROM now() - s.last_seen_at) * 1000)::float8 AS seen_ms_ago,
              (extract(epoch FROM now() - s.stepped_up_at) * 1000)::float8 AS stepped_up_ms_ago,
-             (extract(epoch FROM least(s.expires_at, s.last_seen_at + make_interval(secs => ${idle}::int4)) - now()) * 1000)::float8
-               AS remaining_ms,
+             (extract(epoch FROM least(s.expires_at, s.last_seen_at + make_interval(secs => ${idle}::int4),
+                CASE WHEN s.token_hash <> ${hash} THEN s.renewed_at + make_interval(secs => ${PREVIOUS_SECONDS}::int4) END)
+                - now()) * 1000)::float8 AS remaining_ms,
+             s.token_hash <> ${hash} AS is_previous,
              coalesce((SELECT jsonb_agg(jsonb_build_object('merchant_id', m.merchant_id, 'code', m.code, 'name', m.name, 'role', m.role))
                          FROM (SELECT ms.merchant_id, c.code, c.name, ms.role
                                  FROM memberships ms LEFT JOIN merchants c ON c.id = ms.merchant_id
                                 WHERE ms.user_id = u.id ORDER BY ms.merchant_id, ms.id LIMIT ${MEMBERSHIPS_READ}) AS m),
                       '[]') AS memberships
         FROM user_sessions s JOIN users u ON u.id = s.user_id
-       WHERE s.token_hash = ${hash} AND s.revoked_at IS NULL AND s.expires_at > now()
+       WHERE (s.token_hash = ${hash}
+              OR (s.previous_token_hash = ${hash} AND s.renewed_at > now() - make_interval(secs => ${PREVIOUS_SECONDS}::int4)))
+         AND s.revoked_at IS NULL AND s.expires_at > now()
          AND s.last_seen_at > now() - make_interval(secs => ${idle}::int4) AND u.disabled_at IS NULL`;
     return row ? { value: liveSession(row, stepUp * 1_000), remainingMs: row.remaining_ms } : null;
   }
@@ -71,12 +86,12 @@ export class SessionRepository {
   /** @returns its id */
   async insert(tx: Prisma.TransactionClient, session: NewSession): Promise<string> {
     const id = newId('ses');
-    const { hash, userId, login, address, userAgent, idToken } = session;
+    const { hash, userId, login, address, userAgent, idToken, sid } = session;
     const sealed = idToken === null ? null : seal(idToken, idTokenOwner(id), this.settings.SECRETS_KEY);
     await tx.$executeRaw`
-      INSERT INTO user_sessions (id, token_hash, user_id, login, address, user_agent, id_token_sealed, stepped_up_at,
-                                 created_at, last_seen_at, expires_at)
-      VALUES (${id}, ${hash}, ${userId}, ${login}, ${address}, ${userAgent}, ${sealed}, now(), now(), now(),
+      INSERT INTO user_sessions (id, token_hash, user_id, login, address, user_agent, id_token_sealed, oidc_sid,
+                                 stepped_up_at, created_at, last_seen_at, expires_at)
+      VALUES (${id}, ${hash}, ${userId}, ${login}, ${address}, ${userAgent}, ${sealed}, ${sid}, now(), now(), now(),
               now() + make_interval(secs => ${this.settings.SESSION_MAX_SECONDS}::int4))`;
     return id;
   }
@@ -86,8 +101,39 @@ export class SessionRepository {
     await this.prisma.$executeRaw`UPDATE user_sessions SET last_seen_at = now() WHERE id = ${sessionId}`;
   }
 
-  async stepUp(tx: Prisma.TransactionClient, sessionId: string): Promise<void> {
-    await tx.$executeRaw`UPDATE user_sessions SET stepped_up_at = now() WHERE id = ${sessionId}`;
+  /**
+   * A second factor was shown: it counts for the holder of the new secret alone.
+   * @param sid of a new login at the identity provider
+   * @returns null: the session has ended meanwhile
+   */
+  async renew(
+    tx: Prisma.TransactionClient,
+    sessionId: string,
+    { hash, sid }: { hash: Buffer; sid: string | null },
+  ): Promise<Renewed | null> {
+    const [row] = await tx.$queryRaw<{ user_id: string; remaining: number }[]>`
+      UPDATE user_sessions
+         SET previous_token_hash = token_hash, token_hash = ${hash}, renewed_at = now(), stepped_up_at = now(),
+             last_seen_at = now(), oidc_sid = coalesce(${sid}, oidc_sid)
+       WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now()
+      RETURNING user_id, extract(epoch FROM expires_at - now())::float8 AS remaining`;
+    return row ? { userId: row.user_id, remainingSeconds: Math.ceil(row.remaining) } : null;
+  }
+
+  /**
+   * Ends the sessions that a session at the identity provider has begun; without its name all that the person has begun there.
+   * @returns whose they were, each with the session that ended
+   */
+  endAtProvider(
+    tx: Prisma.TransactionClient,
+    { issuer, subject, sid }: { issuer: string; subject: string | null; sid: string | null },
+  ): Promise<{ user_id: string; session_id: string }[]> {
+    return tx.$queryRaw`
+      UPDATE user_sessions s SET revoked_at = now()
+        FROM users u
+       WHERE u.id = s.user_id AND u.oidc_issuer = ${issuer} AND s.login = 'oidc' AND s.revoked_at IS NULL AND s.expires_at > now()
+         AND ${subject === null ? Prisma.sql`s.oidc_sid = ${sid}` : ofPerson(subject, sid)}
+      RETURNING s.user_id, s.id AS session_id`;
   }
 
   /** Ends the user's sessions; @param but one that stays; @returns how many ended */
@@ -115,12 +161,18 @@ export class SessionRepository {
   }
 
   /** @returns false: the challenge was answered before */
-  async takeChallenge(hash: Buffer, seconds: number): Promise<boolean> {
-    const taken = await this.prisma.$executeRaw`
+  async takeChallenge(hash: Buffer, seconds: number, within?: Prisma.TransactionClient): Promise<boolean> {
+    const taken = await (within ?? this.prisma).$executeRaw`
       INSERT INTO used_challenges (hash, expires_at) VALUES (${hash}, now() + make_interval(secs => ${seconds}::int4))
       ON CONFLICT DO NOTHING`;
     return taken === 1;
   }
+}
+
+/** A session from before the provider named its own belongs to the person all the same. */
+function ofPerson(subject: string, sid: string | null): Prisma.Sql {
+  const person = Prisma.sql`u.oidc_subject = ${subject}`;
+  return sid === null ? person : Prisma.sql`${person} AND (s.oidc_sid = ${sid} OR s.oidc_sid IS NULL)`;
 }
 
 function liveSession(row: SessionRow, stepUpMs: number): LiveSession {
@@ -143,7 +195,7 @@ function liveSession(row: SessionRow, stepUpMs: number): LiveSession {
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     lastSeenMs: now - row.seen_ms_ago,
-    stepUpUntilMs: row.stepped_up_ms_ago === null ? null : now - row.stepped_up_ms_ago + stepUpMs,
+    stepUpUntilMs: row.is_previous || row.stepped_up_ms_ago === null ? null : now - row.stepped_up_ms_ago + stepUpMs,
     platformRoles: row.memberships.flatMap(({ merchant_id: id, role }) =>
       id === null && isPlatformRole(role) ? [role] : [],
     ),

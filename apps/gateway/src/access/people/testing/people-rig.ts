@@ -57,11 +57,12 @@ export class PeopleRig {
     readonly bases: string[],
   ) {}
 
-  static async start(gateways = 1, more: Partial<GatewaySettings> = {}): Promise<PeopleRig> {
+  /** @param port of the first gateway; 0: any */
+  static async start(gateways = 1, more: Partial<GatewaySettings> = {}, port = 0): Promise<PeopleRig> {
     const database = await createTestDatabase();
     const rig = new PeopleRig(database, [], []);
     const settings = testGatewaySettings({ url: database.url }, { CONSOLE_URL: `${ORIGIN}/console`, ...more });
-    for (let index = 0; index < gateways; index += 1) await rig.add(settings);
+    for (let index = 0; index < gateways; index += 1) await rig.add(settings, index === 0 ? port : 0);
     return rig;
   }
 

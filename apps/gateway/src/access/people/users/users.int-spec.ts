@@ -81,6 +81,49 @@ describe('users', () => {
     expect((await admin.get('/v1/users')).body?.data).toEqual([expect.objectContaining({ id: admin.userId })]);
   });
 
+  test('of the platform invite the owner of a new merchant, who finds what is next', async () => {
+    const admin = await rig.join('opener', ['platform_administrator'], null);
+    const made = await admin.post('/v1/platform/merchants', {
+      code: `new-${Date.now()}`,
+      name: 'New',
+      tin: '301234567',
+    });
+    const [id, path] = [made.body?.id ?? '', `/v1/platform/merchants/${made.body?.id}/invitations`];
+    const next = async (): Promise<unknown> => {
+      const { body } = await admin.get('/v1/onboarding', { merchant: id });
+      return (body as unknown as { next: string }).next;
+    };
+    expect(await next()).toBe('owner');
+    await rig.makeStale(admin.userId);
+    await untilAnswered(
+      () => admin.post(path, { email: 'boss@shop.uz' }),
+      ({ code }) => code === 'step_up_needed',
+    );
+    await rig.prisma.$executeRaw`UPDATE invitations SET revoked_at = now() WHERE merchant_id = ${id}`;
+    await admin.stepUp();
+    const invited = await admin.post(path, { email: 'boss@shop.uz' });
+    expect(invited.body).toMatchObject({ email: 'boss@shop.uz', roles: ['owner'] });
+    const foreign = await admin.post(path, { email: 'x@shop.uz', roles: ['platform_administrator'] });
+    expect(foreign.code).toBe('invalid_value');
+    expect((await admin.post('/v1/platform/merchants/mer_01/invitations', { email: 'x@shop.uz' })).status).toBe(404);
+    expect((await owner.post(path, { email: 'x@shop.uz' })).code).toBe('insufficient_scope');
+    expect((await admin.get(path)).body?.data).toEqual([expect.objectContaining({ id: invited.body?.id })]);
+    const boss = rig.browser();
+    const token = invited.body?.url.split('#')[1] ?? '';
+    const secret = (await boss.post('/auth/invitation', { token })).body?.totp.secret ?? '';
+    const body = { token, name: 'Boss', password: PASSWORD, code: totpAt(secret, now()) };
+    const joined = await boss.post('/auth/invitation/accept', body);
+    expect(joined.body).toMatchObject({ merchant: { id }, roles: ['owner'] });
+    expect((await boss.get('/v1/onboarding')).body).toMatchObject({ next: 'branch' });
+    expect((await admin.post(path, { email: 'boss@shop.uz' })).code).toBe('already_member');
+    const second = (await admin.post(path, { email: 'second@shop.uz', roles: ['accountant'] })).body?.id;
+    // Of another merchant it cannot be withdrawn.
+    const elsewhere = `/v1/platform/merchants/${merchantId}/invitations/${second}`;
+    expect((await admin.ask('DELETE', elsewhere)).status).toBe(404);
+    expect((await admin.ask('DELETE', `${path}/${second}`)).status).toBe(204);
+    expect((await admin.get(path)).body?.data).toEqual([]);
+  });
+
   test('a recovery ends all sessions and all old factors', async () => {
     const person = await rig.join('lost', ['support'], merchantId);
     const caller = { merchantId: 'platform', actor: 'test', address: null, requestId: 'r' };

@@ -1,0 +1,154 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { ReportDatabase } from '#database';
+import { systemClock } from '#runtime';
+import type { IsCallerGone } from '../../http/caller-gone.js';
+import { PLATFORM } from '../../http/roles.js';
+import { ReportGate } from '../../receipts/reports/report-gate.js';
+import { countdowns, countdownView, type CountdownRow } from './countdown-rows.js';
+import type {
+  CountAndTotal,
+  MerchantCounts,
+  OverviewMerchant,
+  PlatformCountdown,
+  PlatformLatency,
+  PlatformOverview,
+} from './overview-view.js';
+import { byMinute, percentilesOf, type BucketRow } from './percentiles.js';
+import {
+  countAndTotal,
+  DAYS,
+  dayName,
+  dayStart,
+  overviewDay,
+  overviewSums,
+  placesOf,
+  sumsOfAll,
+  type GroupRow,
+  type MerchantSumRow,
+} from './receipt-sums.js';
+import { shared } from './shared-reading.js';
+
+/** Days that are over change only when an unknown receipt is decided. */
+const BEFORE_TODAY_MS = 60 * 60_000;
+const NOW_MS = 60_000;
+const MAX_MERCHANTS = 500;
+/** Merchants of one day that have sums of their own; of more only those that sold most. */
+const MAX_OF_DAY = 5_000;
+const MAX_COUNTDOWNS = 50;
+const HOUR_MS = 3_600_000;
+
+interface DayOfAll {
+  rows: readonly GroupRow[];
+  merchants: ReadonlyMap<string, CountAndTotal>;
+}
+
+/** What is true at this moment. */
+interface Present {
+  at: Date;
+  today: DayOfAll;
+  merchants: MerchantCounts;
+  latency: PlatformLatency;
+  countdowns: PlatformCountdown[];
+}
+
+/**
+ * GET /v1/platform/overview. A day is read by itself and kept: no statement reads more than a day of all merchants, and a first reading
+ * that is refused for lack of a place has made progress.
+ */
+@Injectable()
+export class ReadPlatformOverview {
+  private readonly days = new LRUCache<string, Promise<DayOfAll>>({ max: DAYS, ttl: BEFORE_TODAY_MS });
+  private readonly present = new LRUCache<string, Promise<Present>>({ max: 1, ttl: NOW_MS });
+
+  constructor(
+    private readonly reports: ReportDatabase,
+    private readonly gate: ReportGate,
+  ) {}
+
+  /** @throws Problem 503 with Retry-After when too many reports wait already */
+  async execute(isCallerGone: IsCallerGone): Promise<PlatformOverview> {
+    const now = systemClock.now();
+    const run = <T>(make: () => Promise<T>): Promise<T> => this.gate.run(PLATFORM, isCallerGone, make);
+    const before: DayOfAll[] = [];
+    for (let ago = DAYS - 1; ago > 0; ago -= 1) {
+      const [from, to] = [dayStart(now, ago), dayStart(now, ago - 1)];
+      before.push(await shared(this.days, dayName(from), () => run(() => this.day(from, to))));
+    }
+    const key = dayName(dayStart(now, 0));
+    const { today, at, ...present } = await shared(this.present, key, () => run(() => this.read(now)));
+    const rows = [...before, today].flatMap((day) => day.rows);
+    const older = addedUp(before.map(({ merchants }) => merchants));
+    return {
+      generated_at: at.toISOString(),
+      merchants: present.merchants,
+      today: overviewSums(today.rows),
+      last_30_days: overviewSums(rows),
+      days: Array.from({ length: DAYS }, (_, index) => overviewDay(dayName(dayStart(now, DAYS - 1 - index)), rows)),
+      by_merchant: await this.named(placesOf(older, today.merchants, MAX_MERCHANTS)),
+      latency: present.latency,
+      countdowns: present.countdowns,
+    };
+  }
+
+  private async day(from: Date, to: Date): Promise<DayOfAll> {
+    const rows = await this.reports.queryPlanned<MerchantSumRow>(sumsOfAll(from, to));
+    const merchants = rows.flatMap((row): [string, CountAndTotal][] =>
+      row.merchant_id === null || row.count === 0 ? [] : [[row.merchant_id, countAndTotal(row)]],
+    );
+    merchants.sort(([, one], [, other]) => other.total - one.total);
+    return {
+      rows: rows.filter(({ day }) => day !== null),
+      merchants: new Map(merchants.slice(0, MAX_OF_DAY)),
+    };
+  }
+
+  private async read(at: Date): Promise<Present> {
+    return {
+      at,
+      today: await this.day(dayStart(at, 0), dayStart(at, -1)),
+      merchants: await this.counts(),
+      latency: await this.latency(at),
+      countdowns: await this.countdowns(),
+    };
+  }
+
+  private async counts(): Promise<MerchantCounts> {
+    const [row] = await this.reports.$queryRaw<MerchantCounts[]>`
+      SELECT (count(*) FILTER (WHERE mode = 'live'))::float8 AS live, (count(*) FILTER (WHERE mode = 'sandbox'))::float8 AS sandbox,
+             count(suspended_at)::float8 AS suspended FROM merchants`;
+    return row ?? { live: 0, sandbox: 0, suspended: 0 };
+  }
+
+  private async latency(now: Date): Promise<PlatformLatency> {
+    const rows = await this.reports.$queryRaw<BucketRow[]>`
+      SELECT minute, bucket, sum(count)::float8 AS count, max(max_ms) AS max_ms
+        FROM latency_minutes
+       WHERE minute > ${new Date(now.getTime() - HOUR_MS)}::timestamptz AND NOT starts_with(merchant_id, 'mer_test_')
+       GROUP BY minute, bucket ORDER BY minute, bucket`;
+    return { last_hour: percentilesOf(rows), minutes: byMinute(rows) };
+  }
+
+  private async countdowns(): Promise<PlatformCountdown[]> {
+    const rows = await this.reports.$queryRaw<CountdownRow[]>(countdowns(null, MAX_COUNTDOWNS));
+    return rows.map((row) => ({ ...countdownView(row), merchant_id: row.merchant_id }));
+  }
+
+  private async named(
+    places: ReadonlyMap<string, { today: CountAndTotal; last_30_days: CountAndTotal }>,
+  ): Promise<OverviewMerchant[]> {
+    const rows = await this.reports.$queryRaw<{ id: string; name: string }[]>`
+      SELECT id, name FROM merchants WHERE id = ANY(${[...places.keys()]}::text[])`;
+    const names = new Map(rows.map(({ id, name }) => [id, name]));
+    return [...places].map(([id, sums]) => ({ merchant_id: id, name: names.get(id) ?? '', ...sums }));
+  }
+}
+
+function addedUp(days: readonly ReadonlyMap<string, CountAndTotal>[]): Map<string, CountAndTotal> {
+  const sums = new Map<string, CountAndTotal>();
+  for (const [id, { count, total }] of days.flatMap((day) => [...day])) {
+    const known = sums.get(id) ?? { count: 0, total: 0 };
+    sums.set(id, { count: known.count + count, total: known.total + total });
+  }
+  return sums;
+}
