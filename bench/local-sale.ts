@@ -19,6 +19,6 @@ function lineOf(index: number) {
   const [price, pieces] = [112_000 + index * 1_000, index + 1];
   return {
     ...{ name: entry.name.ru, spic: entry.spic, units: entry.units, price, amount: pieces * 1_000 },
-    ...{ vatPercent: 12, vat: Math.round((price * pieces * 12) / 112), packageCode: entry.packages[0]?.code ?? '' },
+    ...{ vatPercent: 12, vat: Math.round((price * 12) / 112), packageCode: entry.packages[0]?.code ?? '' },
   };
 }

@@ -65,7 +65,8 @@ class ReceiptsController {
     const registerUrl = REGISTERS.get(body.cashier_id);
     if (registerUrl === undefined) throw new UnprocessableEntityException('no such cashier');
     const items = body.items.map(({ price, qty, vatPercent, ...item }) => {
-      const vat = Math.round((price * qty * vatPercent) / (100 + vatPercent));
+      // Of one piece, as the registers of the specification count it.
+      const vat = Math.round((price * vatPercent) / (100 + vatPercent));
       return { ...item, price, amount: qty * 1_000, vatPercent, vat };
     });
     const total = body.items.reduce((sum, { price, qty }) => sum + price * qty, 0);

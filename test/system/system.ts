@@ -122,7 +122,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     const port = portOf(gatewayCount + index);
     return new Program(
       `relay-${index}`,
-      'device-relay/src/main.js',
+      join(programs, 'device-relay/src/main.js'),
       { RELAY_URL: `http://127.0.0.1:${port}`, ...shared, ...metricsEnv(gatewayCount + index), RELAY_PORT: port },
       `http://127.0.0.1:${port}/readyz`,
     );
