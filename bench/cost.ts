@@ -38,8 +38,6 @@ type Load = (typeof LOADS)[number];
 const SHARES: Readonly<Record<Load, number>> = { '100 %': 1, '50 %': 0.5, '25 %': 0.25 };
 /** Callers at full load. */
 const CALLERS = 32;
-/** What is counted by sessions when they have had nothing to do. */
-const SETTLE_MS = 1_200;
 const SETTLED_WITHIN_MS = 60_000;
 
 /**
@@ -101,14 +99,12 @@ async function inTurn(measured: readonly Measured[], { rounds, receipts, idleSec
 }
 
 async function sell({ build, meter }: Measured, load: { receipts: number; perSecond: number | null }): Promise<Round> {
-  await delay(SETTLE_MS);
   let seconds = 0;
   const spent = await meter.measure(async () => {
     const begun = performance.now();
     await post(build, load);
     await settled(build, meter);
     seconds = (performance.now() - begun) / 1_000;
-    await delay(SETTLE_MS);
   });
   return roundOf(spent, load.receipts, seconds);
 }

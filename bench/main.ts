@@ -72,7 +72,7 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
     ),
   cost: (quick) => {
     const against = process.env['BENCH_AGAINST'];
-    const load = quick ? { rounds: 3, receipts: 400, idleSeconds: 1 } : { rounds: 5, receipts: 2_000, idleSeconds: 5 };
+    const load = quick ? { rounds: 3, receipts: 240, idleSeconds: 1 } : { rounds: 5, receipts: 2_000, idleSeconds: 5 };
     return benchCost({ ...load, ...(against !== undefined && { against }) });
   },
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),

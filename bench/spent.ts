@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { secondsOf, secondsOfServer } from './processor-time.js';
 import type { Build } from './cost-builds.js';
@@ -9,6 +10,8 @@ export interface Spent {
   transactions: number;
   walBytes: number;
 }
+
+const PUBLISHED_AFTER_MS = 1_200;
 
 /** The sum over all programs. */
 export function totalSeconds({ seconds }: Spent): number {
@@ -36,14 +39,17 @@ export class Meter {
 
   /** @param work ends when what it began is settled */
   async measure(work: () => Promise<void>): Promise<Spent> {
-    const before = await this.read();
+    const [counted, before] = [await this.count(), await this.seconds()];
     await work();
-    const after = await this.read();
-    const seconds = Object.entries(after.seconds).map(([name, value]) => [name, value - (before.seconds[name] ?? 0)]);
+    const after = await this.seconds();
+    // Sessions publish what they have counted a while after their last transaction.
+    await delay(PUBLISHED_AFTER_MS);
+    const now = await this.count();
+    const spent = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)]);
     return {
-      seconds: Object.fromEntries(seconds) as Record<string, number>,
-      transactions: after.transactions - before.transactions,
-      walBytes: await this.walBetween(before.lsn, after.lsn),
+      seconds: Object.fromEntries(spent) as Record<string, number>,
+      transactions: now.transactions - counted.transactions,
+      walBytes: await this.walBetween(counted.lsn, now.lsn),
     };
   }
 
@@ -68,23 +74,26 @@ export class Meter {
     return this.client.end();
   }
 
-  private async read(): Promise<{ seconds: Record<string, number>; transactions: number; lsn: string }> {
+  private async count(): Promise<{ transactions: number; lsn: string }> {
     await this.client.query('SELECT pg_stat_clear_snapshot()');
-    const { rows } = await this.client.query<{ transactions: number; lsn: string; pids: number[] }>(
+    const { rows } = await this.client.query<{ transactions: number; lsn: string }>(
       `SELECT (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database())::float8 AS transactions,
-              pg_current_wal_insert_lsn()::text AS lsn,
-              ARRAY(SELECT pid FROM pg_stat_activity
-                     WHERE pid <> $1 AND (datname IS NULL OR datname = current_database())) AS pids`,
+              pg_current_wal_insert_lsn()::text AS lsn`,
+    );
+    if (!rows[0]) throw new Error('PostgreSQL does not say what it has done');
+    return rows[0];
+  }
+
+  private async seconds(): Promise<Record<string, number>> {
+    const { rows } = await this.client.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE pid <> $1 AND (datname IS NULL OR datname = current_database())`,
       [this.ownPid],
     );
-    const [row] = rows;
-    if (!row) throw new Error('PostgreSQL does not say what it has done');
-    const { transactions, lsn, pids } = row;
     const programs = Object.entries(this.build.programs).map(([name, all]): [string, number] => [
       name,
       all.reduce<number>((sum, pid) => sum + secondsOf(pid), 0),
     ]);
-    return { seconds: { ...Object.fromEntries(programs), PostgreSQL: secondsOfServer(pids) }, transactions, lsn };
+    return { ...Object.fromEntries(programs), PostgreSQL: secondsOfServer(rows.map(({ pid }) => pid)) };
   }
 
   /** Without the whole pages that follow each checkpoint: how many there are depends on how often there is one. */

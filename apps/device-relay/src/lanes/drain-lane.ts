@@ -4,7 +4,7 @@ import { UNKNOWN_BASELINE } from '../devices/register.js';
 import type { BegunSend, LaneInHand, Step } from './lane-in-hand.js';
 import type { DeviceStateName, Registers } from '../devices/register.js';
 import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore, WaitingReceipt } from './ports.js';
-import { patientRegister } from './patient-register.js';
+import { patientCall, patientRegister } from './patient-register.js';
 import type { ReadyLane } from './ready-lane.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
@@ -57,8 +57,16 @@ export class DrainLane {
     this.stopping = true;
   }
 
-  /** Without a place: bounded by nothing. */
-  async drain(deviceId: string, place: PlaceInUse | null = null): Promise<Drained> {
+  /**
+   * Without a place: bounded by nothing.
+   *
+   * @param beforeLastRead called before the lane is read after its release: that read sees whatever was committed until then
+   */
+  async drain(
+    deviceId: string,
+    place: PlaceInUse | null = null,
+    beforeLastRead: () => unknown = () => undefined,
+  ): Promise<Drained> {
     const lockNumber = await this.store.lockNumberOf(deviceId);
     if (lockNumber === null) return { kind: 'idle' };
     let receipts = 0;
@@ -75,6 +83,7 @@ export class DrainLane {
       }
       if (drained.kind !== 'idle' || this.stopping) return drained;
       // A receipt committed between our last read and the release found the lane busy: its bell rang in vain.
+      beforeLastRead();
       const after = await this.store.read(deviceId, 1);
       if (!after || !isDue(after)) return drained;
       // While receipts leave the lane it is taken again at once; else a loop would spin.
@@ -153,6 +162,10 @@ export class DrainLane {
     return {
       device,
       register: place ? patientRegister(register, place) : register,
+      prepareAtOnce: async (body, key) => {
+        const prepared = await register.prepareReceipt(body, key);
+        return place ? patientCall(prepared, place) : prepared;
+      },
       laneLock,
       baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
       lastKnown,

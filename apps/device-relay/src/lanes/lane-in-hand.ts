@@ -10,6 +10,8 @@ export interface LaneInHand {
   device: LaneDevice;
   readonly register: Register;
   readonly laneLock: LaneLockHandle;
+  /** As the register's, for a caller that waits a moment at most: the lane keeps its place meanwhile, and may go on without it. */
+  prepareAtOnce: Register['prepareReceipt'];
   /** The register as of its last answer; moves with every registration. */
   baseline: Baseline;
   /** Registers without extensions only. */

@@ -34,6 +34,15 @@ export class PrepareNext {
 
   /** @param baseline after the result in hand. Null: it is not to be sent with it */
   async prepare(lane: LaneInHand, receipt: WaitingReceipt, baseline: Baseline): Promise<PreparedNext | null> {
+    try {
+      return await this.tryTo(lane, receipt, baseline);
+    } catch {
+      // The answer in hand goes first; the receipt's own turn meets the same error, and reports it.
+      return null;
+    }
+  }
+
+  private async tryTo(lane: LaneInHand, receipt: WaitingReceipt, baseline: Baseline): Promise<PreparedNext | null> {
     if (!isPlain(lane, receipt)) return null;
     const composed = composeRequest(receipt, lane.device);
     if (composed.kind === 'refused') return null;
@@ -58,7 +67,7 @@ export class PrepareNext {
 
   private async connect(lane: LaneInHand, receipt: WaitingReceipt, request: Buffer): Promise<BegunSend['call'] | null> {
     // The trace at hand is that of the receipt before.
-    const preparing = withoutTrace(() => lane.register.prepareReceipt(request, receipt.id));
+    const preparing = withoutTrace(() => lane.prepareAtOnce(request, receipt.id));
     let isTooLate = false;
     let cancel = (): void => undefined;
     const late = new Promise<null>((resolve) => {

@@ -391,4 +391,14 @@ describe('the result with the next intent, in one commit', () => {
     await stage.runFor(5);
     expect([first.status, second.status, third.status]).toEqual(['registered', 'cancelled', 'registered']);
   });
+
+  test('a register that connects too slowly for it: each receipt goes its own way, and no place is lost', async () => {
+    stage = new Stage();
+    stage.addDevice('dev-1', { keyed: true, lagMs: 1_500 });
+    const before = stage.relays[0]!.freePlaces;
+    const receipts = [1, 2, 3, 4].map(() => stage.accept('dev-1'));
+    await stage.runFor(120);
+    expect(new Set(receipts.map(({ status }) => status))).toEqual(new Set(['registered']));
+    expect([stage.ledger.together, stage.relays[0]!.freePlaces]).toEqual([0, before]);
+  });
 });

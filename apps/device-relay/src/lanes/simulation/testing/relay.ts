@@ -63,6 +63,10 @@ export class SimulatedRelay {
     this.replayAfter(0);
   }
 
+  get freePlaces(): number {
+    return this.runner.freePlaces;
+  }
+
   wake(deviceId: string): void {
     this.process.enter(() => void this.runner.wake(deviceId));
   }
