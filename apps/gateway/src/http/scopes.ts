@@ -94,6 +94,11 @@ export function OverMerchants(): MethodDecorator & ClassDecorator {
   return onHandlers({ overMerchants: true });
 }
 
+/** On a handler that reads: it is bounded by merchant in its own way, or waits for something else, and takes no turn of the reads. */
+export function OwnTurn(): MethodDecorator & ClassDecorator {
+  return onHandlers({ ownTurn: true });
+}
+
 /** Changes that a merchant can put under four eyes (docs/users.md). */
 export type FourEyesRule = 'unknown' | 'provider_account' | 'four_eyes';
 
@@ -131,6 +136,7 @@ export interface RouteAccess {
   merchantOptional?: boolean;
   overMerchants?: boolean;
   fourEyes?: FourEyesRule;
+  ownTurn?: boolean;
 }
 
 declare module 'fastify' {
