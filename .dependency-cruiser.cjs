@@ -43,6 +43,19 @@ const HOUSES = [
     ],
     together: 'main|relay\\.module|stop-relay|watch|watch\\.module',
   },
+  {
+    app: 'cash-register',
+    name: 'register-folder',
+    floors: [
+      ['classifier', 'emulator', 'journal'],
+      ['fiscal-module', 'ofd'],
+      ['receipts', 'shifts'],
+      ['local-api'],
+      ['screen'],
+    ],
+    together: 'main|register\\.module|register-host|server',
+    below: { floor: 'local-api', files: 'access-token|register' },
+  },
 ];
 
 /**
@@ -83,7 +96,7 @@ const HTTP_EDGES = [
   '^apps/gateway/src/access/people/approvals/four-eyes-gate\\.ts$',
   '^apps/gateway/src/receipts/(receipt-answer|documents/document-query)\\.ts$',
   '^apps/[^/]+/src/(main|server|stop-(gateway|relay))\\.ts$',
-  '^apps/cash-register/src/(local-api/server|register-host)\\.ts$',
+  '^apps/cash-register/src/register-host\\.ts$',
   '^apps/device-relay/src/links/(link-endpoint|forward-desk)\\.ts$',
 ];
 

@@ -9,24 +9,28 @@ import { runNode } from './run.mjs';
 const SOURCE = path.join(ROOT, 'libs', 'sdk');
 const TSC = path.join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
 
+/** What CommonJS shows of itself to those who import it as an ES module. */
+const CJS_HEAD = '"use strict";Object.defineProperty(exports,"__esModule",{value:!0});';
+
 /**
  * Lays out the package @fiscal-gateway/sdk as it is published: one minified file for each kind of module, and its types.
  * @param {string} target an empty or missing folder
  */
 export async function buildSdk(target) {
-  for (const format of /** @type {const} */ (['esm', 'cjs'])) {
-    await build({
-      entryPoints: [path.join(SOURCE, 'src', 'index.ts')],
-      outfile: path.join(target, format, 'index.js'),
-      bundle: true,
-      minify: true,
-      platform: 'neutral',
-      target: 'es2022',
-      charset: 'utf8',
-      format,
-      logLevel: 'warning',
-    });
-  }
+  const outfile = path.join(target, 'esm', 'index.js');
+  await build({
+    entryPoints: [path.join(SOURCE, 'src', 'index.ts')],
+    outfile,
+    bundle: true,
+    minify: true,
+    platform: 'neutral',
+    target: 'es2022',
+    charset: 'utf8',
+    format: 'esm',
+    logLevel: 'warning',
+  });
+  fs.mkdirSync(path.join(target, 'cjs'), { recursive: true });
+  fs.writeFileSync(path.join(target, 'cjs', 'index.js'), asCommonJs(fs.readFileSync(outfile, 'utf8')));
   const types = ['--outDir', path.join(target, 'esm'), '--pretty', 'false'];
   await runNode('The types of the SDK', [TSC, '-p', path.join(ROOT, 'tsconfig.sdk.json'), ...types]);
   // The same declarations are those of a CommonJS module where the nearest package.json says so.
@@ -37,4 +41,19 @@ export async function buildSdk(target) {
   fs.writeFileSync(path.join(target, 'cjs', 'package.json'), '{ "type": "commonjs" }\n');
   for (const file of ['package.json', 'README.md']) fs.copyFileSync(path.join(SOURCE, file), path.join(target, file));
   fs.copyFileSync(path.join(ROOT, 'LICENSE'), path.join(target, 'LICENSE'));
+}
+
+/**
+ * The same code for `require`: a bundle without imports, whose last statement exports. esbuild's own form has half a kilobyte of
+ * helpers for modules that import each other.
+ * @param {string} bundle
+ */
+export function asCommonJs(bundle) {
+  const [statement, names = ''] = /export\{([^{}]*)\};\s*$/.exec(bundle) ?? [];
+  if (statement === undefined) throw new Error('The bundle of the SDK does not end with what it exports.');
+  const assigned = names.split(',').map((one) => {
+    const [local, shown = local] = one.split(' as ');
+    return `exports.${shown}=${local};`;
+  });
+  return `${CJS_HEAD}${bundle.slice(0, -statement.length)}${assigned.join('')}\n`;
 }

@@ -4,7 +4,7 @@ import { LinkAgent, LinkKeyError, readLinkUrl } from '#link';
 import { observeRequests } from '#http';
 import { SettingsError, type Logger, type Metrics } from '#runtime';
 import { Classifier } from './classifier/classifier.js';
-import { localApiServer } from './local-api/server.js';
+import { localApiServer } from './server.js';
 import { openRegister, type Register } from './register.js';
 import type { RegisterSettings } from './settings.js';
 

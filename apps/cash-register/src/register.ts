@@ -7,7 +7,7 @@ import { SoftwareFiscalModule } from './fiscal-module/software-fiscal-module.js'
 import { closeDatabase, DataFolderError, openDatabase, type Sqlite } from './journal/database.js';
 import { Journal } from './journal/journal.js';
 import { Meta } from './journal/meta.js';
-import { AccessToken } from './local-api/access-token.js';
+import { AccessToken } from './access-token.js';
 import { OfdClient } from './ofd/ofd-client.js';
 import { ReceiptCourier } from './ofd/receipt-courier.js';
 import { ZReportCourier } from './ofd/z-report-courier.js';

@@ -15,6 +15,7 @@ import {
   url,
   type Settings,
 } from '#runtime';
+import { checkedQueueUrl } from '#queue';
 import { parseKeyring } from '#secrets';
 
 /** Every setting of this program; .env.example says what each is for. */
@@ -24,7 +25,7 @@ export const SETTINGS = {
   WATCH_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
   LINK_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(4),
   SANDBOX_POOL_SIZE: integer({ min: 1, max: 100 }).default(2),
-  QUEUE_URL: url(['redis', 'rediss']).optional(),
+  QUEUE_URL: parsed(checkedQueueUrl).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   RELAY_PORT: port().default(8081),
   RELAY_URL: url(['http', 'https']).optional(),

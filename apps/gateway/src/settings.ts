@@ -15,6 +15,7 @@ import {
   url,
   type Settings,
 } from '#runtime';
+import { checkedQueueUrl } from '#queue';
 import { parseKeyring } from '#secrets';
 import { DEFAULT_CLIENT_LIMIT, parseRate } from './http/rate.js';
 import { parseRoleRules } from './http/role-rules.js';
@@ -28,7 +29,7 @@ export const SETTINGS = {
   REPORT_POOL_SIZE: integer({ min: 1, max: 1_000 }).default(2),
   JOB_POOL_SIZE: integer({ min: 1, max: 100 }).default(2),
   ACCEPT_MAX_WAITING: integer({ min: 10, max: 1_000_000 }).default(5_000),
-  QUEUE_URL: url(['redis', 'rediss']).optional(),
+  QUEUE_URL: parsed(checkedQueueUrl).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),

@@ -1,10 +1,10 @@
 import { createPostgresBackend, createRedisBackend, Queue, Worker } from 'bullmq';
 import type { BackendFactory, IQueueBackend, Processor } from 'bullmq';
-import { Redis } from 'ioredis';
-import type { RedisOptions } from 'ioredis';
 import { WatchedPool } from '#database';
 import type { LaneJob, LaneJobName } from './lane-jobs.js';
 import { LANE_QUEUE_NAME } from './lane-jobs.js';
+import { parseQueueUrl, type QueueAddress } from './queue-address.js';
+import { openRedis, type RedisSettings } from './redis-client.js';
 
 const FAILED_CLAIM_PAUSE_MS = 250;
 /** Of the queue's own statements on PostgreSQL. */
@@ -30,56 +30,24 @@ export interface LaneQueueBackend {
   readonly kind: 'redis' | 'postgres';
   /** How many devices are announced at once; more would only queue up inside the client. */
   readonly addsAtOnce: number;
+  /** Of its keys, where they need another than BullMQ's own. */
+  readonly prefix?: string;
   /** Begins to connect. `onError` gets every connection error and must not throw. */
   connect(side: 'bell' | 'listener', onError: OnError): { factory: LaneBackendFactory; cut(): void };
 }
 
 /**
- * Chooses the back end by URL: `redis://` or `rediss://` → Redis; null → BullMQ's PostgreSQL back end on the ledger's
+ * Chooses the back end by URL: one server, sentinels or a cluster of Redis (queue-address.ts); null → BullMQ's PostgreSQL back end on the ledger's
  * own database, whose schema `bullmq` the owner's migration has prepared. Connects nowhere yet.
  *
- * @throws Error in one sentence when the URL is neither
+ * @throws Error in one sentence when the URL is none of these
  */
 export function laneQueueBackend(settings: { queueUrl: string | null; databaseUrl: string }): LaneQueueBackend {
   if (settings.queueUrl === null) return postgresBackend(settings.databaseUrl);
-  // The URL itself may hold a password and is not repeated in the message.
-  if (!/^rediss?:\/\//.test(settings.queueUrl) || !URL.canParse(settings.queueUrl))
-    throw new Error('QUEUE_URL must be a redis:// or rediss:// URL.');
-  return redisBackend(settings.queueUrl);
+  return redisBackend(parseQueueUrl(settings.queueUrl));
 }
 
-/** RedisOptions without the one member that its own constructor overloads disagree on. */
-type RedisSettings = Omit<RedisOptions, 'replyMapping'>;
-
-/**
- * Our own client instead of one that BullMQ makes, because BullMQ's close() waits for a server that is away while its
- * clients go on reconnecting: they would keep the process alive. It copies this client for its blocking reads.
- */
-class CuttableRedis extends Redis {
-  private readonly copies: Redis[] = [];
-
-  constructor(url: string, options: RedisSettings) {
-    super(url, options);
-  }
-
-  override duplicate(options?: Partial<RedisOptions>): Redis {
-    const copy = super.duplicate(options);
-    this.copies.push(copy);
-    return copy;
-  }
-
-  cut(): void {
-    for (const redis of [this, ...this.copies]) {
-      if (redis.status === 'end') continue;
-      // Between two tries to reconnect, disconnect() emits nothing and leaves waiting commands waiting (measured on 6.0.0);
-      // during a try it ends them all.
-      if (redis.status === 'reconnecting') redis.connect().catch(() => undefined);
-      redis.disconnect();
-    }
-  }
-}
-
-function redisBackend(url: string): LaneQueueBackend {
+function redisBackend(address: QueueAddress): LaneQueueBackend {
   const common: RedisSettings = {
     // Without it a half-open connection leaves the worker deaf for good, without any error (measured).
     socketTimeout: 15_000,
@@ -97,8 +65,10 @@ function redisBackend(url: string): LaneQueueBackend {
   return {
     kind: 'redis',
     addsAtOnce: 32,
+    // All keys of the queue in one slot: scripts touch several.
+    ...(address.kind === 'cluster' && { prefix: '{fgw}' }),
     connect(side, onError) {
-      const connection = new CuttableRedis(url, forSide[side]);
+      const connection = openRedis(address, forSide[side]);
       connection.on('error', onError);
       return {
         factory: (name, options, more) => createRedisBackend(name, { ...options, connection }, more),
@@ -142,6 +112,7 @@ export function openLaneQueue(backend: LaneQueueBackend, onError: OnError): Open
     LANE_QUEUE_NAME,
     {
       connection: IN_FACTORY,
+      ...(backend.prefix !== undefined && { prefix: backend.prefix }),
       // BullMQ's event stream has no reader; by default it keeps 10 000 entries.
       streams: { events: { maxLen: 100 } },
       defaultJobOptions: { attempts: 1, removeOnComplete: true, removeOnFail: true },
@@ -169,6 +140,7 @@ export function openLaneWorker(
     processor,
     {
       connection: IN_FACTORY,
+      ...(backend.prefix !== undefined && { prefix: backend.prefix }),
       concurrency: options.concurrency,
       autorun: false,
       // A job whose relay died blocks its device's wake-ups until it counts as stalled: its lock and two intervals at

@@ -1,5 +1,5 @@
 // Promise: one token serves all calls, a new one comes before the old one ends, and a failed renewal costs nothing while the old one lives.
-import { AccessTokens } from './access-tokens.js';
+import { accessTokensOf, type AccessTokens } from './access-tokens.js';
 import type { AccessToken } from './options.js';
 
 let nowMs = 0;
@@ -14,7 +14,7 @@ function newTokens(): AccessTokens {
     asked += 1;
     return answers.shift()?.() ?? Promise.resolve({ accessToken: `token-${asked}`, expiresIn: 900 });
   };
-  return new AccessTokens(
+  return accessTokensOf(
     bring,
     'https://gateway.example/oauth/token',
     () => Promise.reject(new Error('not used')),

@@ -26,55 +26,57 @@ const ASSERTION_LIFETIME_S = 60;
 const JWT_ALGORITHM = { ed25519: 'EdDSA', 'ecdsa-p256-sha256': 'ES256', 'hmac-sha256': 'HS256' } as const;
 
 /** One token for all calls: fetched when first needed, by one request however many wait for it. */
-export class AccessTokens {
-  private held: Held | null = null;
-  private fetching: Promise<Held> | null = null;
-
-  constructor(
-    private readonly credentials: Credentials | null,
-    private readonly tokenUrl: string,
-    private readonly post: PostForm,
-    /** Milliseconds of a monotonic clock. */
-    private readonly now: () => number = () => performance.now(),
-  ) {}
-
-  async get(signal?: AbortSignal): Promise<string> {
-    const now = this.now();
-    if (this.held !== null && now < this.held.expiresAtMs) {
-      // The present token is still good: when this fails, the next call tries again.
-      if (now >= this.held.renewAtMs) void this.renew().catch(() => undefined);
-      return this.held.token;
-    }
-    const { token } = await unlessAborted(this.renew(), signal);
-    return token;
-  }
-
+export interface AccessTokens {
+  get(signal?: AbortSignal): Promise<string>;
   /** The gateway does not take it any more; one that came since then stays. */
-  forget(token: string): void {
-    if (this.held?.token === token) this.held = null;
-  }
-
-  private renew(): Promise<Held> {
-    this.fetching ??= this.fetch()
-      .then((held) => (this.held = held))
-      .finally(() => (this.fetching = null));
-    return this.fetching;
-  }
-
-  private async fetch(): Promise<Held> {
-    const askedAtMs = this.now();
-    const { accessToken, expiresIn } = await this.ask();
-    const lifeMs = expiresIn * 1000;
-    return { token: accessToken, renewAtMs: askedAtMs + lifeMs * RENEW_AFTER, expiresAtMs: askedAtMs + lifeMs };
-  }
-
+  forget(token: string): void;
   /** One more, which is not kept. */
-  async ask(): Promise<AccessToken> {
-    const { credentials } = this;
+  ask(): Promise<AccessToken>;
+}
+
+export function accessTokensOf(
+  credentials: Credentials | null,
+  tokenUrl: string,
+  post: PostForm,
+  /** Milliseconds of a monotonic clock. */
+  now: () => number = () => performance.now(),
+): AccessTokens {
+  let held: Held | null = null;
+  let fetching: Promise<Held> | null = null;
+
+  const ask = async (): Promise<AccessToken> => {
     if (credentials === null) throw new UsageError('This call needs credentials.');
     if (typeof credentials === 'function') return credentials();
-    return this.post(() => tokenRequest(credentials, this.tokenUrl));
-  }
+    return post(() => tokenRequest(credentials, tokenUrl));
+  };
+
+  const fetch = async (): Promise<Held> => {
+    const askedAtMs = now();
+    const { accessToken, expiresIn } = await ask();
+    const lifeMs = expiresIn * 1000;
+    return { token: accessToken, renewAtMs: askedAtMs + lifeMs * RENEW_AFTER, expiresAtMs: askedAtMs + lifeMs };
+  };
+
+  const renew = (): Promise<Held> => {
+    fetching ??= fetch()
+      .then((fresh) => (held = fresh))
+      .finally(() => (fetching = null));
+    return fetching;
+  };
+
+  return {
+    ask,
+    forget: (token) => {
+      if (held?.token === token) held = null;
+    },
+    get: async (signal) => {
+      const nowMs = now();
+      if (held === null || nowMs >= held.expiresAtMs) return (await unlessAborted(renew(), signal)).token;
+      // The present token is still good: when this fails, the next call tries again.
+      if (nowMs >= held.renewAtMs) void renew().catch(() => undefined);
+      return held.token;
+    },
+  };
 }
 
 async function tokenRequest(credentials: ClientCredentials, tokenUrl: string): Promise<TokenRequest> {

@@ -27,74 +27,85 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 const REPEATABLE = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
 /** Where the gateway keeps keys; elsewhere it would ignore one, and a repeated write would be done twice. */
 const KEYED = new Set(['/v1/receipts', '/v1/receipts/{id}/refunds', '/v1/payments']);
+const ANY = { accept: '*/*' };
 
 /** Calls operations of the description by method and path; what the resources are made of. */
-export class Api {
-  constructor(private readonly transport: Transport) {}
-
+export interface Api {
   /** The answer's JSON. A POST or PATCH without a key is not repeated when its answer is lost. */
-  async request<M extends Method, P extends PathWith<M>>(
+  request: <M extends Method, P extends PathWith<M>>(
     method: M,
     path: P,
     parameters: ParametersOf<OperationOf<M, P>>,
     options?: WriteOptions,
-  ): Promise<ResultOf<OperationOf<M, P>>> {
-    return (await this.transport.send(callOf(method, path, parameters, options))) as ResultOf<OperationOf<M, P>>;
-  }
+  ) => Promise<ResultOf<OperationOf<M, P>>>;
 
-  /** As `request`, for what has the effect of once however often it is sent. */
-  async repeat<M extends Method, P extends PathWith<M>>(
-    method: M,
+  /** A POST as `request`, for what has the effect of once however often it is sent. */
+  repeat: <P extends PathWith<'POST'>>(
     path: P,
-    parameters: ParametersOf<OperationOf<M, P>>,
+    parameters: ParametersOf<OperationOf<'POST', P>>,
     options?: WriteOptions & { headers?: Record<string, string>; waitS?: number },
-  ): Promise<ResultOf<OperationOf<M, P>>> {
-    const { headers = {}, waitS = 0 } = options ?? {};
-    const call = callOf(method, path, parameters, options);
-    const sent = { ...call, headers: { ...call.headers, ...headers }, waitS, isRepeatable: true };
-    return (await this.transport.send(sent)) as ResultOf<OperationOf<M, P>>;
-  }
+  ) => Promise<ResultOf<OperationOf<'POST', P>>>;
 
-  list<P extends ListPath>(
+  list: <P extends ListPath>(
     path: P,
     parameters: Omit<ParametersOf<OperationOf<'GET', P>>, 'body'>,
     options?: CallOptions,
-  ): PagedList<PageOf<P>> {
-    const { query, ...rest } = parameters as AnyParameters;
-    const { cursor, ...filters } = (query ?? {}) as { cursor?: string };
-    const fetchPage = (at: string | null): Promise<PageOf<P>> => {
-      const paged = { ...filters, ...(at === null ? {} : { cursor: at }) };
-      return this.transport.send(callOf('GET', path, { ...rest, query: paged }, options)) as Promise<PageOf<P>>;
-    };
-    return new PagedList(fetchPage, cursor ?? null);
-  }
+  ) => PagedList<PageOf<P>>;
 
   /** The answer itself, for files: its body is still to be read. */
-  async download<P extends PathWith<'GET'>>(
+  download: <P extends PathWith<'GET'>>(
     path: P,
     parameters: ParametersOf<OperationOf<'GET', P>>,
     options?: CallOptions,
-  ): Promise<Response> {
-    const call: Call = { ...callOf('GET', path, parameters, options), read: 'response', headers: { accept: '*/*' } };
-    return (await this.transport.send(call)) as Response;
-  }
+  ) => Promise<Response>;
 
-  async upload<P extends PathWith<'POST'>>(
+  upload: <P extends PathWith<'POST'>>(
     path: P,
-    { content, contentType }: RawBody,
-    query: object = {},
+    file: RawBody,
+    query?: object,
     options?: CallOptions,
-  ): Promise<ResultOf<OperationOf<'POST', P>>> {
-    const body = typeof content === 'string' ? bytesOf(content) : (Uint8Array.from(content) as Bytes);
-    const call = { ...callOf('POST', path, { query }, options), body, headers: { 'content-type': contentType } };
-    return (await this.transport.send(call)) as ResultOf<OperationOf<'POST', P>>;
-  }
+  ) => Promise<ResultOf<OperationOf<'POST', P>>>;
 
   /** What needs no token. @param path from the base address */
-  async open(path: string, read: Call['read'], options?: CallOptions): Promise<unknown> {
-    const headers = { accept: '*/*' };
-    return this.transport.send({ method: 'GET', path, headers, isRepeatable: true, read, isPublic: true, options });
-  }
+  open: (path: string, options?: CallOptions) => Promise<Response>;
+}
+
+/** What an answer holds is settled by the description alone. */
+export function apiOf({ send }: Pick<Transport, 'send'>): Api {
+  return {
+    request: async (method, path, parameters, options) =>
+      (await send(callOf(method, path, parameters, options))) as never,
+
+    repeat: async (path, parameters, options) => {
+      const { headers, waitS } = options ?? {};
+      const call = callOf('POST', path, parameters, options);
+      return (await send({ ...call, headers: { ...call.headers, ...headers }, waitS, isRepeatable: true })) as never;
+    },
+
+    list: (path, parameters, options) => {
+      const { query, ...rest } = parameters as AnyParameters;
+      const { cursor = null, ...filters } = (query ?? {}) as { cursor?: string | null };
+      const fetchPage = async (at: string | null): Promise<never> =>
+        (await send(callOf('GET', path, { ...rest, query: { ...filters, cursor: at } }, options))) as never;
+      return new PagedList(fetchPage, cursor);
+    },
+
+    download: async (path, parameters, options) => {
+      const call = callOf('GET', path, parameters, options);
+      return (await send({ ...call, read: 'response', headers: ANY })) as Response;
+    },
+
+    upload: async (path, { content, contentType }, query = {}, options) => {
+      const body = typeof content === 'string' ? bytesOf(content) : (Uint8Array.from(content) as Bytes);
+      const call = callOf('POST', path, { query }, options);
+      return (await send({ ...call, body, headers: { 'content-type': contentType } })) as never;
+    },
+
+    open: async (path, options) => {
+      const call = { method: 'GET', path, headers: ANY, isRepeatable: true, isPublic: true } as const;
+      return (await send({ ...call, read: 'response', options })) as Response;
+    },
+  };
 }
 
 function callOf(method: string, template: string, parameters: AnyParameters, options: WriteOptions = {}): Call {
@@ -128,5 +139,5 @@ function filled(template: string, names: object): string {
 function queryText(query: object): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   const text = new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString();
-  return text === '' ? '' : `?${text}`;
+  return text && `?${text}`;
 }

@@ -1,4 +1,4 @@
-import { Api } from './api.js';
+import { apiOf, type Api } from './api.js';
 import { ConnectionError, ProblemError, UsageError } from './errors.js';
 import { readOptions, type AccessToken, type ClientOptions } from './options.js';
 import { catalogOf, type Catalog } from './resources/catalog.js';
@@ -6,7 +6,6 @@ import { Events } from './resources/events.js';
 import { paymentsOf, type Payments } from './resources/payments.js';
 import { Receipts } from './resources/receipts.js';
 import { resourcesOf, type Resource } from './resources/resource.js';
-import type { RESOURCES } from './resources/tables.js';
 import { webhooksOf, type Webhooks } from './resources/webhooks.js';
 import { Transport, type CallOptions } from './transport.js';
 
@@ -19,28 +18,28 @@ export class FiscalGateway {
   readonly payments: Payments;
   readonly events: Events;
   readonly webhooks: Webhooks;
-  declare readonly products: Resource<typeof RESOURCES.products>;
+  declare readonly products: Resource<'products'>;
   readonly catalog: Catalog;
-  declare readonly classifier: Resource<typeof RESOURCES.classifier>;
-  declare readonly devices: Resource<typeof RESOURCES.devices>;
-  declare readonly branches: Resource<typeof RESOURCES.branches>;
-  declare readonly cashiers: Resource<typeof RESOURCES.cashiers>;
-  declare readonly groups: Resource<typeof RESOURCES.groups>;
-  declare readonly merchant: Resource<typeof RESOURCES.merchant>;
-  declare readonly messages: Resource<typeof RESOURCES.messages>;
-  declare readonly messageAccounts: Resource<typeof RESOURCES.messageAccounts>;
-  declare readonly suppressions: Resource<typeof RESOURCES.suppressions>;
-  declare readonly clients: Resource<typeof RESOURCES.clients>;
-  declare readonly audit: Resource<typeof RESOURCES.audit>;
-  declare readonly reports: Resource<typeof RESOURCES.reports>;
-  declare readonly overview: Resource<typeof RESOURCES.overview>;
-  declare readonly onboarding: Resource<typeof RESOURCES.onboarding>;
-  declare readonly platform: Resource<typeof RESOURCES.platform>;
-  declare readonly users: Resource<typeof RESOURCES.users>;
-  declare readonly invitations: Resource<typeof RESOURCES.invitations>;
-  declare readonly me: Resource<typeof RESOURCES.me>;
-  declare readonly operator: Resource<typeof RESOURCES.operator>;
-  declare readonly providerAccounts: Resource<typeof RESOURCES.providerAccounts>;
+  declare readonly classifier: Resource<'classifier'>;
+  declare readonly devices: Resource<'devices'>;
+  declare readonly branches: Resource<'branches'>;
+  declare readonly cashiers: Resource<'cashiers'>;
+  declare readonly groups: Resource<'groups'>;
+  declare readonly merchant: Resource<'merchant'>;
+  declare readonly messages: Resource<'messages'>;
+  declare readonly messageAccounts: Resource<'messageAccounts'>;
+  declare readonly suppressions: Resource<'suppressions'>;
+  declare readonly clients: Resource<'clients'>;
+  declare readonly audit: Resource<'audit'>;
+  declare readonly reports: Resource<'reports'>;
+  declare readonly overview: Resource<'overview'>;
+  declare readonly onboarding: Resource<'onboarding'>;
+  declare readonly platform: Resource<'platform'>;
+  declare readonly users: Resource<'users'>;
+  declare readonly invitations: Resource<'invitations'>;
+  declare readonly me: Resource<'me'>;
+  declare readonly operator: Resource<'operator'>;
+  declare readonly providerAccounts: Resource<'providerAccounts'>;
   readonly request: Api['request'];
   readonly list: Api['list'];
   readonly download: Api['download'];
@@ -53,20 +52,21 @@ export class FiscalGateway {
   constructor(options: ClientOptions) {
     const settings = readOptions(options);
     const transport = new Transport(settings);
-    const api = new Api(transport);
+    const api = apiOf(transport);
     this.accessToken = () => transport.tokens.ask();
     this.api = api;
     this.baseUrl = settings.baseUrl;
+    // Those that have code of their own as well follow.
+    Object.assign(this, resourcesOf(api));
     this.receipts = new Receipts(api);
     this.payments = paymentsOf(api);
     this.events = new Events(api);
     this.webhooks = webhooksOf(api);
     this.catalog = catalogOf(api);
-    Object.assign(this, resourcesOf(api));
-    this.request = api.request.bind(api);
-    this.list = api.list.bind(api);
-    this.download = api.download.bind(api);
-    this.upload = api.upload.bind(api);
+    this.request = api.request;
+    this.list = api.list;
+    this.download = api.download;
+    this.upload = api.upload;
   }
 
   /** The customer's receipt behind `receipt_url`, without a token. The address must be one of this gateway. */
@@ -81,13 +81,13 @@ export class FiscalGateway {
     if (!/^\/r\/[^/]+$/.test(path)) throw new UsageError('That is no receipt_url.');
     url.searchParams.set('format', format);
     if (lang !== undefined) url.searchParams.set('lang', lang);
-    return (await this.api.open(path + url.search, 'response', options)) as Response;
+    return this.api.open(path + url.search, options);
   }
 
   /** Whether the gateway is there and can work, asked once. */
   async isReady(options?: CallOptions): Promise<boolean> {
     try {
-      await this.api.open('/readyz', 'response', { ...options, retry: { attempts: 1 } });
+      await this.api.open('/readyz', { ...options, retry: { attempts: 1 } });
       return true;
     } catch (error) {
       if (error instanceof ProblemError || error instanceof ConnectionError) return false;

@@ -1,30 +1,23 @@
 /** Waits; an aborted wait rejects with the signal's reason. */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(reasonOf(signal));
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(reasonOf(signal));
-    };
-    signal?.addEventListener('abort', onAbort, { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const time = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
+  return unlessAborted(time, signal).finally(() => clearTimeout(timer));
 }
 
 /** The result of work that others share: only this caller's waiting ends with the signal. */
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
-  if (signal.aborted) throw reasonOf(signal);
-  let onAbort: () => void = () => undefined;
+  let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(reasonOf(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort);
+    if (signal.aborted) onAbort();
   });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([aborted, work]);
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
@@ -47,9 +40,10 @@ export function limitedTo(ms: number, signal: AbortSignal | undefined): Limit {
     isTimedOut = true;
     controller.abort();
   }, ms);
-  const onAbort = (): void => controller.abort(reasonOf(signal));
+  // As the platform does: with what the caller gave as the reason, usually an error.
+  const onAbort = (): void => controller.abort(signal?.reason);
   if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
+  signal?.addEventListener('abort', onAbort);
   return {
     signal: controller.signal,
     isTimedOut: () => isTimedOut,
@@ -59,9 +53,4 @@ export function limitedTo(ms: number, signal: AbortSignal | undefined): Limit {
       signal?.removeEventListener('abort', onAbort);
     },
   };
-}
-
-/** As the platform does: whatever the caller gave as the reason, usually an error. */
-function reasonOf(signal: AbortSignal | undefined): Error {
-  return signal?.reason as Error;
 }

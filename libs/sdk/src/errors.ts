@@ -33,28 +33,30 @@ export interface Refusal {
 /** The gateway refused: `code` is for programs, `faults` names every fault with its place in the body. */
 export class ProblemError extends FiscalGatewayError {
   override name = 'ProblemError';
-  readonly status: number;
-  readonly code: ProblemCode;
-  readonly problem: Problem | null;
-  readonly faults: readonly ProblemFault[];
-  readonly requestId: string | null;
-  readonly isRetryable: boolean;
-  readonly retryAfterMs: number | null;
+  declare readonly status: number;
+  declare readonly code: ProblemCode;
+  declare readonly problem: Problem | null;
+  declare readonly faults: readonly ProblemFault[];
+  declare readonly requestId: string | null;
+  declare readonly isRetryable: boolean;
+  declare readonly retryAfterMs: number | null;
   /** Of a receipt that is stored as `rejected`: it can be read, and its key is used. */
-  readonly receiptId: string | null;
-  readonly idempotencyKey: string | null;
+  declare readonly receiptId: string | null;
+  declare readonly idempotencyKey: string | null;
 
   constructor({ status, problem, requestId, retryAfterMs, location, idempotencyKey, what }: Refusal) {
     super(`${what} was answered with ${status}${problem === null ? '' : ` ${problem.code}: ${problem.detail}`}`);
-    this.status = status;
-    this.problem = problem;
-    this.code = problem?.code ?? `http_${status}`;
-    this.faults = problem?.errors ?? [];
-    this.requestId = problem?.request_id ?? requestId;
-    this.isRetryable = problem?.retryable ?? false;
-    this.retryAfterMs = retryAfterMs;
-    this.receiptId = /\/v1\/receipts\/([^/]+)$/.exec(location ?? '')?.[1] ?? null;
-    this.idempotencyKey = idempotencyKey;
+    Object.assign(this, {
+      status,
+      problem,
+      code: problem?.code ?? `http_${status}`,
+      faults: problem?.errors ?? [],
+      requestId: problem?.request_id ?? requestId,
+      isRetryable: problem?.retryable ?? false,
+      retryAfterMs,
+      receiptId: /\/v1\/receipts\/([^/]+)$/.exec(location ?? '')?.[1] ?? null,
+      idempotencyKey,
+    } satisfies Partial<ProblemError>);
   }
 
   /** The faults at a place of the body or below it: `faultsAt('/items/0')`. */

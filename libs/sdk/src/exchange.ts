@@ -1,7 +1,7 @@
 import { bytesOf, type Bytes } from './bytes.js';
 import { limitedTo } from './clock.js';
 import type { Problem } from './errors.js';
-import { parseRetryAfter, type Failure } from './retry.js';
+import { parseRetryAfter } from './retry.js';
 
 export interface OneRequest {
   method: string;
@@ -58,18 +58,6 @@ async function outcomeOf(response: Response, read: OneRequest['read']): Promise<
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'));
   const problem = isProblem(body) ? body : null;
   return { kind: 'refused', status, requestId, retryAfterMs, location: headers.get('location'), problem, body };
-}
-
-export function failureOf(outcome: Exclude<Outcome, { kind: 'done' }>): Failure {
-  if (outcome.kind === 'no_answer') return { kind: 'no_answer' };
-  const { status, problem, retryAfterMs } = outcome;
-  return {
-    kind: 'refused',
-    status,
-    code: problem?.code ?? null,
-    isRetryable: problem?.retryable ?? null,
-    retryAfterMs,
-  };
 }
 
 export function jsonBytes(value: unknown): Bytes {

@@ -28,19 +28,16 @@ export type Receipt = RegisteredReceipt | RejectedReceipt | CancelledReceipt | P
 /** What waiting ends with: nothing changes any more, or only a person can change it. */
 export type SettledReceipt = Exclude<Receipt, PendingReceipt>;
 
+const SETTLED: Readonly<Record<SettledReceipt['status'], true>> = {
+  registered: true,
+  rejected: true,
+  cancelled: true,
+  unknown: true,
+};
+
 /** Whether the gateway is done with it. `unknown` counts: what follows is a person's decision. */
 export function isSettled(receipt: Receipt): receipt is SettledReceipt {
-  switch (receipt.status) {
-    case 'registered':
-    case 'rejected':
-    case 'cancelled':
-    case 'unknown':
-      return true;
-    case 'accepted':
-    case 'sending':
-    case 'awaiting_payment':
-      return false;
-  }
+  return receipt.status in SETTLED;
 }
 
 /** The description says the same of a receipt, in one type with fields that may be null. */

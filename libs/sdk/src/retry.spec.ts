@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { DEFAULT_RETRY, mayRetry, parseRetryAfter, pauseMs, type Failure } from './retry.js';
 
-function refused(status: number, code: string | null = null, isRetryable: boolean | null = null): Failure {
-  return { kind: 'refused', status, code, isRetryable, retryAfterMs: null };
+function refused(status: number, code?: string, retryable = false): Failure {
+  return { kind: 'refused', status, problem: code === undefined ? null : { code, retryable }, retryAfterMs: null };
 }
 
 const TABLE: [string, Failure, { repeatable: boolean; other: boolean }][] = [

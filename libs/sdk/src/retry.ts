@@ -18,9 +18,8 @@ export type Failure =
   | {
       kind: 'refused';
       status: number;
-      /** Of the problem document; null without one. */
-      code: string | null;
-      isRetryable: boolean | null;
+      /** Null where the answer is no problem document. */
+      problem: { code: string; retryable: boolean } | null;
       retryAfterMs: number | null;
     };
 
@@ -33,15 +32,15 @@ const AWAY = new Set([408, 425, 500, 502, 503, 504]);
  */
 export function mayRetry(failure: Failure, isRepeatable: boolean): boolean {
   if (failure.kind === 'no_answer') return isRepeatable;
-  const { status, code, isRetryable } = failure;
+  const { status, problem } = failure;
   // Refused before anything was done.
   if (status === 429) return true;
   if (!isRepeatable) return false;
   // A proxy in between sent the request twice; the key makes the repeat harmless.
-  if (code === 'nonce_replayed') return true;
+  if (problem?.code === 'nonce_replayed') return true;
   // Other conflicts last until something else changes.
-  if (status === 409) return code === 'idempotency_in_progress';
-  return isRetryable ?? AWAY.has(status);
+  if (status === 409) return problem?.code === 'idempotency_in_progress';
+  return problem?.retryable ?? AWAY.has(status);
 }
 
 /**

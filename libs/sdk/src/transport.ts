@@ -1,8 +1,8 @@
-import { AccessTokens, type TokenRequest } from './access-tokens.js';
+import { accessTokensOf, type AccessTokens, type TokenRequest } from './access-tokens.js';
 import { bytesOf, type Bytes } from './bytes.js';
 import { sleep } from './clock.js';
 import { ConnectionError, OAuthError, ProblemError } from './errors.js';
-import { exchange, failureOf, type OneRequest, type Outcome } from './exchange.js';
+import { exchange, type OneRequest, type Outcome } from './exchange.js';
 import type { AccessToken, Hooks, RequestInfo, ResponseInfo, Settings } from './options.js';
 import { mayRetry, pauseMs, type RetryOptions } from './retry.js';
 import { signRequest } from './signing/sign-request.js';
@@ -27,7 +27,7 @@ export interface Call {
   isRepeatable: boolean;
   idempotencyKey?: string | null;
   /** Seconds for which the gateway may hold the answer back. */
-  waitS?: number;
+  waitS?: number | undefined;
   read: OneRequest['read'];
   /** Without a token, and so unsigned: what is public. */
   isPublic?: boolean;
@@ -42,6 +42,8 @@ interface Prepared {
 }
 
 type Failed = Exclude<Outcome, { kind: 'done' }>;
+type Unanswered = Omit<Extract<Outcome, { kind: 'no_answer' }>, 'kind'>;
+type Answered = Omit<Extract<Outcome, { kind: 'done' }>, 'kind'>;
 
 const REFUSED_TOKEN = new Set(['invalid_token', 'unauthenticated']);
 const IS_READ = /^(GET|HEAD)$/;
@@ -49,31 +51,29 @@ const IS_READ = /^(GET|HEAD)$/;
 /** Carries a call through attempts until it is answered, refused for good, or given up. */
 export class Transport {
   readonly tokens: AccessTokens;
-  private signingKey: Promise<SigningKey> | null = null;
+  readonly #settings: Settings;
+  #signingKey: Promise<SigningKey> | null = null;
 
-  constructor(private readonly settings: Settings) {
+  constructor(settings: Settings) {
+    this.#settings = settings;
     const { credentials, baseUrl } = settings;
-    this.tokens = new AccessTokens(credentials, `${baseUrl}/oauth/token`, (make) => this.fetchToken(make));
+    this.tokens = accessTokensOf(credentials, `${baseUrl}/oauth/token`, (make) => this.#fetchToken(make));
   }
 
   /** The answer's JSON, or the answer itself where the call wants to read it. */
-  async send(call: Call): Promise<unknown> {
-    const url = new URL(this.settings.baseUrl + call.path);
-    const outcome = await this.repeat(call, url, () => this.prepare(call, url));
+  readonly send = async (call: Call): Promise<unknown> => {
+    const url = new URL(this.#settings.baseUrl + call.path);
+    const outcome = await this.#repeat(call, url, () => this.#prepare(call, url));
     if (outcome.kind === 'done') return outcome.value;
-    throw this.errorOf(outcome, call);
-  }
+    throw this.#errorOf(outcome, call);
+  };
 
   /**
    * @param prepare makes what an attempt sends: each one is signed anew, because a nonce counts once
    * @returns the last attempt's outcome
    */
-  private async repeat(
-    call: Call,
-    url: URL,
-    prepare: () => Promise<Prepared>,
-  ): Promise<Outcome & { attempts: number }> {
-    const { settings } = this;
+  async #repeat(call: Call, url: URL, prepare: () => Promise<Prepared>): Promise<Outcome & { attempts: number }> {
+    const settings = this.#settings;
     const retry = { ...settings.retry, ...call.options?.retry };
     const timeoutMs = (call.options?.attemptTimeoutMs ?? settings.attemptTimeoutMs) + (call.waitS ?? 0) * 1000;
     const signal = call.options?.signal;
@@ -81,7 +81,7 @@ export class Transport {
     let hasNewToken = false;
     for (let attempts = 1; ; attempts += 1) {
       const { token, headers, body } = await prepare();
-      const info = this.begin(call, url, attempts);
+      const info = this.#begin(call, url, attempts);
       if (info.traceparent !== null) headers['traceparent'] = info.traceparent;
       const sentMs = performance.now();
       const { method } = call;
@@ -95,7 +95,7 @@ export class Transport {
         read: call.read,
       });
       const response = responseInfo(info, outcome, performance.now() - sentMs);
-      this.notify('onResponse', response);
+      this.#notify('onResponse', response);
       if (outcome.kind === 'done') return { ...outcome, attempts };
       if (!hasNewToken && token !== null && isTokenRefused(outcome)) {
         this.tokens.forget(token);
@@ -108,64 +108,65 @@ export class Transport {
         elapsedMs: performance.now() - begunMs,
       });
       if (waitMs === null) return { ...outcome, attempts };
-      this.notify('onRetry', { ...response, waitMs });
+      this.#notify('onRetry', { ...response, waitMs });
       await sleep(waitMs, signal);
     }
   }
 
-  private async prepare(call: Call, url: URL): Promise<Prepared> {
+  async #prepare(call: Call, url: URL): Promise<Prepared> {
     const { method, idempotencyKey = null, body = null } = call;
-    const headers: Record<string, string> = { accept: 'application/json', ...this.agent(), ...call.headers };
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      // Pages in browsers name themselves.
+      ...(!('document' in globalThis) && { 'user-agent': `fiscal-gateway-sdk/${VERSION}` }),
+      ...call.headers,
+    };
     if (idempotencyKey !== null) headers['idempotency-key'] = idempotencyKey;
     if (call.isPublic) return { headers, body, token: null };
     const token = await this.tokens.get(call.options?.signal);
     headers['authorization'] = `Bearer ${token}`;
-    const { signing } = this.settings;
+    const { signing } = this.#settings;
     if (signing !== null && (signing.requests === 'all' || !IS_READ.test(method))) {
-      this.signingKey ??= openSigningKey(signing);
-      Object.assign(headers, await signRequest({ method, url, headers, body }, signing.keyId, await this.signingKey));
+      this.#signingKey ??= openSigningKey(signing);
+      Object.assign(headers, await signRequest({ method, url, headers, body }, signing.keyId, await this.#signingKey));
     }
     return { headers, body, token };
   }
 
-  private async fetchToken(make: () => Promise<TokenRequest>): Promise<AccessToken> {
+  async #fetchToken(make: () => Promise<TokenRequest>): Promise<AccessToken> {
     const path = '/oauth/token';
     const call: Call = { method: 'POST', path, isRepeatable: true, read: 'json', isPublic: true };
-    const outcome = await this.repeat(call, new URL(this.settings.baseUrl + path), async () => {
+    const url = new URL(this.#settings.baseUrl + path);
+    const outcome = await this.#repeat(call, url, async () => {
       const { form, headers } = await make();
       const body = bytesOf(new URLSearchParams(form).toString());
-      const type = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-      return { headers: { ...type, ...this.agent(), ...headers }, body, token: null };
+      const type = { 'content-type': 'application/x-www-form-urlencoded' };
+      return this.#prepare({ ...call, body, headers: { ...type, ...headers } }, url);
     });
-    if (outcome.kind !== 'done') throw oauthErrorOf(outcome) ?? this.errorOf(outcome, call);
+    if (outcome.kind !== 'done') throw oauthErrorOf(outcome) ?? this.#errorOf(outcome, call);
     const { access_token: accessToken, expires_in: expiresIn, scope } = outcome.value as Record<string, string>;
     return { accessToken: String(accessToken), expiresIn: Number(expiresIn), scopes: scope?.split(' ') ?? [] };
   }
 
-  private begin(call: Call, url: URL, attempt: number): RequestInfo {
-    const traceparent = this.settings.traceparent() ?? null;
+  #begin(call: Call, url: URL, attempt: number): RequestInfo {
+    const traceparent = this.#settings.traceparent() ?? null;
     const path = url.pathname + url.search;
     const info = { method: call.method, path, attempt, idempotencyKey: call.idempotencyKey ?? null, traceparent };
-    this.notify('onRequest', info);
+    this.#notify('onRequest', info);
     return info;
   }
 
-  /** Pages in browsers name themselves. */
-  private agent(): Record<string, string> {
-    return 'document' in globalThis ? {} : { 'user-agent': `fiscal-gateway-sdk/${VERSION}` };
-  }
-
   /** A hook must not turn a sale that was made into an error. */
-  private notify<Name extends keyof Hooks>(name: Name, info: Parameters<NonNullable<Hooks[Name]>>[0]): void {
+  #notify<Name extends keyof Hooks>(name: Name, info: Parameters<NonNullable<Hooks[Name]>>[0]): void {
     try {
-      (this.settings.hooks[name] as ((one: typeof info) => void) | undefined)?.(info);
+      (this.#settings.hooks[name] as ((one: typeof info) => void) | undefined)?.(info);
     } catch (error) {
       // eslint-disable-next-line no-console -- the caller's own code failed, and there is no other way to report it
       console.error(`fiscal-gateway: the hook ${name} failed`, error);
     }
   }
 
-  private errorOf(outcome: Failed & { attempts: number }, { method, path, idempotencyKey = null }: Call): Error {
+  #errorOf(outcome: Failed & { attempts: number }, { method, path, idempotencyKey = null }: Call): Error {
     const what = `${method} ${path.split('?')[0]}`;
     if (outcome.kind === 'refused') return new ProblemError({ ...outcome, what, idempotencyKey });
     const { attempts, cause } = outcome;
@@ -184,15 +185,14 @@ function pauseBefore(
   isRepeatable: boolean,
   { retry, attempts, elapsedMs }: { retry: RetryOptions; attempts: number; elapsedMs: number },
 ): number | null {
-  const failure = failureOf(outcome);
-  if (attempts >= retry.attempts || !mayRetry(failure, isRepeatable)) return null;
-  const waitMs = pauseMs(retry, attempts, failure.kind === 'refused' ? failure.retryAfterMs : null);
+  if (attempts >= retry.attempts || !mayRetry(outcome, isRepeatable)) return null;
+  const waitMs = pauseMs(retry, attempts, outcome.kind === 'refused' ? outcome.retryAfterMs : null);
   return elapsedMs + waitMs > retry.maxElapsedMs ? null : waitMs;
 }
 
 function responseInfo(info: RequestInfo, outcome: Outcome, durationMs: number): ResponseInfo {
-  if (outcome.kind === 'no_answer') return { ...info, status: null, requestId: null, durationMs, error: outcome.cause };
-  return { ...info, status: outcome.status, requestId: outcome.requestId, durationMs, error: null };
+  const { status = null, requestId = null, cause: error = null } = outcome as Partial<Answered & Unanswered>;
+  return { ...info, status, requestId, durationMs, error };
 }
 
 function oauthErrorOf(outcome: Failed): OAuthError | null {

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { createLogger, type Clock, type Environment } from '#runtime';
 import { Classifier } from '../classifier/classifier.js';
 import { closeDatabase, openDatabase } from '../journal/database.js';
-import { localApiServer } from '../local-api/server.js';
+import { localApiServer } from '../server.js';
 import { ofdSimulatorServer } from '../../../ofd-simulator/src/server.js';
 import { openRegister, type Register } from '../register.js';
 import { readRegisterSettings } from '../settings.js';

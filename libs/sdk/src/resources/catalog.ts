@@ -2,9 +2,8 @@ import type { Api, RawBody } from '../api.js';
 import type { Schema } from '../api-types.js';
 import type { CallOptions } from '../transport.js';
 import { resourceOf, type Resource } from './resource.js';
-import { CATALOG } from './tables.js';
 
-export type Catalog = Resource<typeof CATALOG> & {
+export type Catalog = Resource<'catalog'> & {
   /** A file of products; `getImport` shows how far it is. Not repeated by itself when its answer is lost. */
   import(file: RawBody, mode?: 'upsert' | 'full', options?: CallOptions): Promise<Schema<'ImportView'>>;
 };
@@ -13,5 +12,5 @@ export function catalogOf(api: Api): Catalog {
   const more: Pick<Catalog, 'import'> = {
     import: (file, mode = 'upsert', options) => api.upload('/v1/catalog/imports', file, { mode }, options),
   };
-  return { ...resourceOf(api, CATALOG), ...more };
+  return { ...resourceOf(api, 'catalog'), ...more };
 }

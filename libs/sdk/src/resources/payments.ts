@@ -3,14 +3,13 @@ import type { Schema } from '../api-types.js';
 import { type Receipt } from '../receipt-states.js';
 import { assertNamed, waiting, type Keyed, type Named, type SaleBody, type SaleOptions } from './receipts.js';
 import { resourceOf, type Resource } from './resource.js';
-import { PAYMENTS } from './tables.js';
 
 type View = Schema<'PaymentView'>;
 
 /** Money that the gateway collects, and the receipt that follows it. */
 export type Payment = Omit<View, 'receipt'> & { receipt: Receipt };
 
-type Methods = Resource<typeof PAYMENTS>;
+type Methods = Resource<'payments'>;
 
 /** The same methods, with the receipt in its states. */
 type WithStates<Method> = Method extends (...given: infer Given) => Promise<View>
@@ -26,7 +25,7 @@ export type Payments = { readonly [Name in keyof Methods]: WithStates<Methods[Na
 export function paymentsOf(api: Api): Payments {
   const create = async (sale: SaleBody, options: SaleOptions = {}): Promise<View> => {
     assertNamed(sale, options);
-    return api.repeat('POST', '/v1/payments', { body: sale }, waiting(options));
+    return api.repeat('/v1/payments', { body: sale }, waiting(options));
   };
-  return { ...resourceOf(api, PAYMENTS), create } as Payments;
+  return { ...resourceOf(api, 'payments'), create } as Payments;
 }

@@ -6,7 +6,6 @@ import type { PagedList } from '../pages.js';
 import { asReceipt, isSettled, type Receipt, type SettledReceipt } from '../receipt-states.js';
 import type { CallOptions } from '../transport.js';
 import { resourceOf, type Resource } from './resource.js';
-import { RECEIPTS } from './tables.js';
 
 export type SaleBody = BodyOf<'POST', '/v1/receipts'>;
 export type RefundBody = Schema<'RefundBody'>;
@@ -50,7 +49,7 @@ const WAIT_TIMEOUT_MS = 60_000;
 const FIRST_POLL_MS = 250;
 const SLOWEST_POLL_MS = 5_000;
 
-type More = Resource<typeof RECEIPTS>;
+type More = Resource<'receipts'>;
 
 export class Receipts {
   declare readonly refunds: More['refunds'];
@@ -62,7 +61,7 @@ export class Receipts {
   declare readonly completeFiscal: More['completeFiscal'];
 
   constructor(private readonly api: Api) {
-    Object.assign(this, resourceOf(api, RECEIPTS));
+    Object.assign(this, resourceOf(api, 'receipts'));
   }
 
   /**
@@ -73,7 +72,7 @@ export class Receipts {
   create(sale: SaleBody & Named, options?: SaleOptions): Promise<Receipt>;
   async create(sale: SaleBody, options: SaleOptions = {}): Promise<Receipt> {
     assertNamed(sale, options);
-    return asReceipt(await this.api.repeat('POST', '/v1/receipts', { body: sale }, waiting(options)));
+    return asReceipt(await this.api.repeat('/v1/receipts', { body: sale }, waiting(options)));
   }
 
   /** Takes a sale back, wholly (`{}`) or in part. */
@@ -82,7 +81,7 @@ export class Receipts {
   async refund(saleId: string, refund: RefundBody, options: SaleOptions = {}): Promise<Receipt> {
     assertNamed(refund, options);
     const parameters = { path: { id: saleId }, body: refund };
-    return asReceipt(await this.api.repeat('POST', '/v1/receipts/{id}/refunds', parameters, waiting(options)));
+    return asReceipt(await this.api.repeat('/v1/receipts/{id}/refunds', parameters, waiting(options)));
   }
 
   async get(id: string, options?: CallOptions): Promise<Receipt> {
@@ -117,12 +116,12 @@ export class Receipts {
 
   /** Takes a receipt that was not sent yet out of its lane. */
   async cancel(id: string, options?: CallOptions): Promise<Receipt> {
-    return asReceipt(await this.api.repeat('POST', '/v1/receipts/{id}/cancel', { path: { id } }, options));
+    return asReceipt(await this.api.repeat('/v1/receipts/{id}/cancel', { path: { id } }, options));
   }
 
   /** All checks of a sale, and what it would become; nothing is stored. */
   validate(sale: SaleBody, options?: CallOptions): Promise<ValidatedSale> {
-    return this.api.repeat('POST', '/v1/receipts/validate', { body: sale }, options);
+    return this.api.repeat('/v1/receipts/validate', { body: sale }, options);
   }
 
   /** Up to 500 sales, each with a number of its own and a result of its own. */
@@ -130,7 +129,7 @@ export class Receipts {
     if (sales.some(({ external_id: name }) => !name))
       throw new UsageError('Each sale of a batch needs an external_id.');
     const body = { receipts: sales.map((sale) => ({ ...sale })) };
-    const { data } = await this.api.repeat('POST', '/v1/receipts/batch', { body }, options);
+    const { data } = await this.api.repeat('/v1/receipts/batch', { body }, options);
     return data as BatchEntry[];
   }
 }

@@ -21,9 +21,6 @@ interface Kinds {
 
 type Kind = keyof Kinds;
 
-/** An operation in one line, its path below /v1: `LIST devices`. */
-export type Line = `${Kind} ${string}`;
-
 /** The names in a path, in their order. */
 type Names<P extends string> = P extends `${string}{${string}}${infer Rest}`
   ? Rest extends `${string}{${string}}${string}`
@@ -64,10 +61,25 @@ type Call<K extends Kind, P> =
       ) => Result<K, P>
     : never;
 
-type MethodOf<One> = One extends `${infer K extends Kind} ${infer P}` ? Call<K, `/v1/${P}`> : never;
+type Kebab<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `-${Lowercase<Letter>}`}${Kebab<Rest>}`
+  : '';
+
+/** What the text of a line stands for: `LIST`, `GET {id}` or `PUT /message-templates`. */
+type MethodOf<Base extends string, Line> = Line extends Kind
+  ? Call<Line, `/v1/${Base}`>
+  : Line extends `${infer K extends Kind} /${infer P}`
+    ? Call<K, `/v1/${P}`>
+    : Line extends `${infer K extends Kind} ${infer P}`
+      ? Call<K, `/v1/${Base}/${P}`>
+      : never;
+
+type Tables = typeof RESOURCES;
 
 /** A method for each line, with the types of the description. */
-export type Resource<Table> = { readonly [Name in keyof Table]: MethodOf<Table[Name]> };
+export type Resource<Name extends keyof Tables> = {
+  readonly [Method in keyof Tables[Name]]: MethodOf<Kebab<Name>, Tables[Name][Method]>;
+};
 
 interface AnyApi {
   request(method: Method, path: string, parameters: object, options: unknown): unknown;
@@ -75,20 +87,29 @@ interface AnyApi {
   download(path: string, parameters: object, options: unknown): unknown;
 }
 
-/** What needs no code of its own, by name. */
-export function resourcesOf(api: Api): object {
-  return Object.fromEntries(Object.entries(RESOURCES).map(([name, table]) => [name, resourceOf(api, table)]));
+/** All of them, by name. */
+export function resourcesOf(api: Api): { readonly [Name in keyof Tables]: Resource<Name> } {
+  const names = Object.keys(RESOURCES) as (keyof Tables)[];
+  return Object.fromEntries(names.map((name) => [name, resourceOf(api, name)])) as ReturnType<typeof resourcesOf>;
 }
 
 /** Makes the methods of a table. What they take and give is settled by the types alone. */
-export function resourceOf<Table extends Readonly<Record<string, Line>>>(api: Api, table: Table): Resource<Table> {
-  const methods = Object.entries(table).map(([name, line]) => [name, (...given: unknown[]) => call(api, line, given)]);
-  return Object.fromEntries(methods) as Resource<Table>;
+export function resourceOf<Name extends keyof Tables>(api: Api, name: Name): Resource<Name> {
+  const methods = Object.entries<string>(RESOURCES[name]).map(([method, line]) => {
+    const [kind, path] = operationOf(name, line);
+    return [method, (...given: unknown[]) => call(api, kind, path, given)];
+  });
+  return Object.fromEntries(methods) as Resource<Name>;
 }
 
-function call(api: AnyApi, line: string, given: unknown[]): unknown {
-  const [kind, rest] = line.split(' ');
-  const path = `/v1/${rest}`;
+export function operationOf(name: string, line: string): [kind: string, path: string] {
+  const [kind = '', rest] = line.split(' ');
+  const base = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const path = rest ? (rest[0] === '/' ? rest : `/${base}/${rest}`) : `/${base}`;
+  return [kind, `/v1${path}`];
+}
+
+function call(api: AnyApi, kind: string, path: string, given: unknown[]): unknown {
   const names = path.match(/(?<=\{)\w+/g) ?? [];
   const place = { path: Object.fromEntries(names.map((name) => [name, given.shift()])) };
   const query = kind === 'LIST' || kind === 'FILE' ? given.shift() : undefined;

@@ -2,9 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FiscalGateway } from '../index.js';
-import * as tables from './tables.js';
-
-const { RESOURCES } = tables;
+import { operationOf } from './resource.js';
+import { RESOURCES } from './tables.js';
 
 interface Operation {
   requestBody?: unknown;
@@ -26,19 +25,21 @@ const sources = readdirSync(folder)
   .join('\n');
 
 const KINDS: Record<string, string> = { LIST: 'GET', FILE: 'GET', DO: 'POST' };
-const CALLS: Record<string, string> = { list: 'LIST', download: 'FILE', upload: 'POST' };
+const CALLS: Record<string, string> = { list: 'LIST', download: 'FILE', upload: 'POST', repeat: 'POST' };
 
 /** As `kind path`: from the tables, and from the methods that are written out. */
 const lines = [
-  ...Object.values(tables)
-    .flatMap((table) => (table === RESOURCES ? Object.values(table) : [table]))
-    .flatMap((table) => Object.values<string>(table as Record<string, string>))
-    .map((line) => ({ kind: line.split(' ')[0] ?? '', path: `/v1/${line.split(' ')[1]}` })),
-  ...[...sources.matchAll(/\.(?:request|repeat)\(\s*'([A-Z]+)',\s*'([^']+)'/g)].map(([, kind = '', path = '']) => ({
+  ...Object.entries(RESOURCES).flatMap(([name, table]) =>
+    Object.values<string>(table).map((line) => {
+      const [kind, path] = operationOf(name, line);
+      return { kind, path };
+    }),
+  ),
+  ...[...sources.matchAll(/\.request\(\s*'([A-Z]+)',\s*'([^']+)'/g)].map(([, kind = '', path = '']) => ({
     kind,
     path,
   })),
-  ...[...sources.matchAll(/\.(list|download|upload)\(\s*'([^']+)'/g)].map(([, call = '', path = '']) => ({
+  ...[...sources.matchAll(/\.(list|download|upload|repeat)\(\s*'([^']+)'/g)].map(([, call = '', path = '']) => ({
     kind: CALLS[call] ?? '',
     path,
   })),

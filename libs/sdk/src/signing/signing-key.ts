@@ -20,16 +20,11 @@ export interface SigningKey {
 
 const { subtle } = globalThis.crypto;
 
-type CryptoKey = Awaited<ReturnType<typeof subtle.importKey>>;
-
-/** `import` gives it its use; ECDSA's signature comes as r‖s, as RFC 9421 wants it. */
+/** One for importing a key and for signing with it; ECDSA's signature comes as r‖s, as RFC 9421 wants it. */
 const WEB_CRYPTO = {
-  ed25519: { import: { name: 'Ed25519' }, sign: { name: 'Ed25519' } },
-  'ecdsa-p256-sha256': {
-    import: { name: 'ECDSA', namedCurve: 'P-256' },
-    sign: { name: 'ECDSA', hash: 'SHA-256' },
-  },
-  'hmac-sha256': { import: { name: 'HMAC', hash: 'SHA-256' }, sign: { name: 'HMAC' } },
+  ed25519: { name: 'Ed25519' },
+  'ecdsa-p256-sha256': { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' },
+  'hmac-sha256': { name: 'HMAC', hash: 'SHA-256' },
 } as const;
 
 /** Object identifiers in their DER form, as they stand at the beginning of a PKCS #8 key. */
@@ -40,32 +35,30 @@ const IDENTIFIERS: readonly [SignatureAlgorithm, string][] = [
 
 export async function openSigningKey(options: SigningOptions): Promise<SigningKey> {
   if ('sign' in options) return { algorithm: options.algorithm, sign: options.sign };
-  if ('secret' in options) {
-    const algorithm = 'hmac-sha256';
-    return using(
-      algorithm,
-      await subtle.importKey('raw', bytesOf(options.secret), WEB_CRYPTO[algorithm].import, false, ['sign']),
-    );
-  }
+  if ('secret' in options) return imported('hmac-sha256', 'raw', bytesOf(options.secret));
   return openPrivateKey(options.privateKey);
 }
 
 export async function openPrivateKey(key: PrivateKey): Promise<SigningKey> {
   if (typeof key !== 'string') {
     const algorithm = key.crv === 'Ed25519' ? 'ed25519' : key.crv === 'P-256' ? 'ecdsa-p256-sha256' : refuse();
-    return using(algorithm, await subtle.importKey('jwk', key, WEB_CRYPTO[algorithm].import, false, ['sign']));
+    return imported(algorithm, 'jwk', key);
   }
   const der = derOf(key);
   const head = `,${der.subarray(0, 40).join(',')},`;
   const algorithm = IDENTIFIERS.find(([, identifier]) => head.includes(`,${identifier},`))?.[0] ?? refuse();
-  return using(algorithm, await subtle.importKey('pkcs8', der, WEB_CRYPTO[algorithm].import, false, ['sign']));
+  return imported(algorithm, 'pkcs8', der);
 }
 
-function using(algorithm: SignatureAlgorithm, key: CryptoKey): SigningKey {
-  return {
-    algorithm,
-    sign: async (base) => new Uint8Array(await subtle.sign(WEB_CRYPTO[algorithm].sign, key, base)),
-  };
+async function imported(
+  algorithm: SignatureAlgorithm,
+  form: 'raw' | 'jwk' | 'pkcs8',
+  material: Bytes | Exclude<PrivateKey, string>,
+): Promise<SigningKey> {
+  const how = WEB_CRYPTO[algorithm];
+  // Which form goes with which material is settled above; the platform's types know it by two overloads.
+  const key = await subtle.importKey(form as 'raw', material as Bytes, how, false, ['sign']);
+  return { algorithm, sign: async (base) => new Uint8Array(await subtle.sign(how, key, base)) };
 }
 
 function derOf(pem: string): Bytes {

@@ -1,5 +1,5 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Redis } from 'ioredis';
+import { openRedis, parseQueueUrl } from '#queue';
 import { systemClock, type Logger } from '#runtime';
 import { AuditModule } from '../../audit/audit.module.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -16,6 +16,8 @@ import { TokenLimit } from './token-limit.js';
 /** Where the buckets of one limit are; null without a limit. */
 type OpenBuckets = (rate: Rate | null) => { rate: Rate; buckets: Buckets } | null;
 
+type LimitsRedis = ReturnType<typeof openRedis>;
+
 /** The connection for shared buckets; null: each gateway counts for itself. */
 const LIMITS_REDIS = Symbol('redis of the limits');
 const OPEN_BUCKETS = Symbol('where buckets are kept');
@@ -26,7 +28,7 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
   providers: [
     AddressGate,
     AddressLimit,
-    { provide: LIMITS_REDIS, inject: [SETTINGS_TOKEN, LOGGER], useFactory: openRedis },
+    { provide: LIMITS_REDIS, inject: [SETTINGS_TOKEN, LOGGER], useFactory: openLimitsRedis },
     { provide: OPEN_BUCKETS, inject: [LIMITS_REDIS, LOGGER], useFactory: bucketsIn },
     {
       provide: ClientLimit,
@@ -60,23 +62,23 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
   exports: [AddressGate, AddressLimit, ClientLimit, FailedLogins, FailedTokens, PersonLogins, TokenLimit],
 })
 export class LimitsModule implements OnApplicationShutdown {
-  constructor(@Inject(LIMITS_REDIS) private readonly redis: Redis | null) {}
+  constructor(@Inject(LIMITS_REDIS) private readonly redis: LimitsRedis | null) {}
 
   onApplicationShutdown(): void {
-    this.redis?.disconnect();
+    this.redis?.cut();
   }
 }
 
-function openRedis(
+function openLimitsRedis(
   { QUEUE_URL, CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, LOGIN_LIMIT, TOKEN_LIMIT }: GatewaySettings,
   logger: Logger,
-): Redis | null {
+): LimitsRedis | null {
   const shared = [CLIENT_LIMIT, FAILED_LOGIN_LIMIT, FAILED_TOKEN_LIMIT, LOGIN_LIMIT, TOKEN_LIMIT].filter(
     (rate) => rate !== DEFAULT_CLIENT_LIMIT,
   );
   const isLimited = shared.some((rate) => rate !== null);
   if (QUEUE_URL === undefined || !isLimited) return null;
-  const redis = new Redis(QUEUE_URL, {
+  const redis = openRedis(parseQueueUrl(QUEUE_URL), {
     // A request waits for its count no longer than this, and not at all while the connection is away.
     ...{ commandTimeout: 250, enableOfflineQueue: false, maxRetriesPerRequest: 0 },
     ...{ connectTimeout: 5_000, socketTimeout: 15_000, keepAlive: 5_000 },
@@ -86,7 +88,7 @@ function openRedis(
   return redis;
 }
 
-function bucketsIn(redis: Redis | null, logger: Logger): OpenBuckets {
+function bucketsIn(redis: LimitsRedis | null, logger: Logger): OpenBuckets {
   return (rate) => {
     if (rate === null) return null;
     const own = ownBuckets(rate);

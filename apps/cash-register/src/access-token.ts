@@ -1,8 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inTransaction, type Sqlite } from '../journal/database.js';
-import type { Meta } from '../journal/meta.js';
+import { inTransaction, type Sqlite } from './journal/database.js';
+import type { Meta } from './journal/meta.js';
 
 export interface TokenPlace {
   readonly db: Sqlite;

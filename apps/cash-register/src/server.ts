@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { LocalErrorCode } from '#fiscal-domain';
 import { closePromptly, hasSeveralHosts, traceRequests } from '#http';
-import { addEmulatorRoutes } from '../emulator/emulator-routes.js';
-import type { Register } from '../register.js';
-import { addScreen, isScreenRequest } from '../screen/screen-routes.js';
-import { subscriptionHeaders } from '../subscription.js';
-import { addRoutes, METHODS_BY_PATH } from './routes.js';
+import { addEmulatorRoutes } from './emulator/emulator-routes.js';
+import type { Register } from './register.js';
+import { addScreen, isScreenRequest } from './screen/screen-routes.js';
+import { subscriptionHeaders } from './subscription.js';
+import { addRoutes, METHODS_BY_PATH } from './local-api/routes.js';
 import { errorBody, httpStatusOf, type Refusal } from '#fiscal-module';
 
 /** Longer than the idle time of common clients and proxies, so that it is they who close. */

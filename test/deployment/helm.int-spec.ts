@@ -1,0 +1,408 @@
+// Promise: the chart renders, with each of its values, what Kubernetes takes and what the programs run with.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { parse, parseAllDocuments } from 'yaml';
+import { readSettings, STOP_GRACE_MS } from '#runtime';
+import { canRender, CHART, readYaml, renderChart, valuesWith } from '../../scripts/lib/helm.mjs';
+import type { Manifest, Rendered, Values } from '../../scripts/lib/helm.mjs';
+import { SETTINGS as RELAY_SETTINGS } from '../../apps/device-relay/src/settings.js';
+import { SETTINGS as GATEWAY_SETTINGS } from '../../apps/gateway/src/settings.js';
+import { manifestFaults } from './helm/manifest-faults.js';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+interface Container {
+  name: string;
+  image: string;
+  command: string[];
+  env: { name: string; value?: string; valueFrom?: unknown }[];
+  securityContext: object;
+  resources: { requests: object; limits: { memory: string } };
+  volumeMounts: { name: string; mountPath: string }[];
+  ports?: { name: string }[];
+}
+
+interface PodSpec {
+  containers: Container[];
+  initContainers?: Container[];
+  volumes: { name: string }[];
+  terminationGracePeriodSeconds?: number;
+}
+
+interface SchemaNode {
+  $ref?: string;
+  type?: string;
+  description?: string;
+  properties?: Record<string, SchemaNode>;
+  definitions?: Record<string, SchemaNode>;
+}
+
+const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as SchemaNode;
+const CASES: Readonly<Record<string, Values>> = {
+  'as it comes': {},
+  external: readYaml('ci/external.yaml') as Values,
+  operators: readYaml('ci/operators.yaml') as Values,
+  // What a case of its own shows.
+  'one pair of small things': {
+    fullnameOverride: 'fiscal',
+    ingress: { enabled: true },
+    migration: { mode: 'init' },
+    database: { mode: 'cloudnativepg', cloudnativepg: { synchronousReplicas: 0, instances: 1 } },
+    queue: { mode: 'sentinel', sentinel: { hosts: ['redis:26379'] } },
+  },
+};
+
+// For a developer without Go and Debian's libraries of it; CI has them, or fails.
+const mayRun = canRender() || process.env['CI'] === 'true';
+const testRendered = mayRun ? test : test.skip;
+
+let valid: ValidateFunction;
+const installed = new Map<string, Rendered>();
+const upgraded = new Map<string, Rendered>();
+
+beforeAll(() => {
+  valid = new Ajv({ strict: false }).compile(schema);
+  if (!mayRun) return;
+  const names = Object.keys(CASES);
+  const values = Object.values(CASES).map((others) => valuesWith(others));
+  const rendered = renderChart(
+    [...values, ...values].map((each, at) => ({ values: each, isUpgrade: at >= names.length })),
+  );
+  names.forEach((name, at) => {
+    installed.set(name, rendered[at]!);
+    upgraded.set(name, rendered[at + names.length]!);
+  });
+});
+
+function every(): [string, Manifest][] {
+  return [...installed, ...upgraded].flatMap(([name, { manifests }]) =>
+    manifests.map((manifest): [string, Manifest] => [name, manifest]),
+  );
+}
+
+function only(name: string, kind: string, ending: string, from = installed): Manifest {
+  const found = from.get(name)?.manifests.filter((each) => each.kind === kind && each.metadata.name.endsWith(ending));
+  expect([name, kind, ending, found?.length]).toEqual([name, kind, ending, 1]);
+  return found![0]!;
+}
+
+function podOf({ kind, spec }: Manifest): PodSpec | null {
+  return ['Deployment', 'StatefulSet', 'Job'].includes(kind)
+    ? (spec as { template: { spec: PodSpec } }).template.spec
+    : null;
+}
+
+function allContainers(pod: PodSpec): Container[] {
+  return [...pod.containers, ...(pod.initContainers ?? [])];
+}
+
+/** What a program would get, its secrets stood in for. */
+function environmentOf({ env }: Container): Record<string, string> {
+  const standIns: Record<string, string> = {
+    DATABASE_URL: 'postgresql://u:p@db/fiscal',
+    QUEUE_URL: 'redis://queue',
+    SECRETS_KEY: Buffer.alloc(32).toString('base64'),
+  };
+  const values: Record<string, string> = {};
+  for (const { name, value } of env) {
+    const known = value ?? standIns[name] ?? 'secret';
+    values[name] = known.replace(/\$\(([A-Z_]+)\)/g, (whole, other: string) => values[other] ?? whole);
+  }
+  return values;
+}
+
+test('every set of values satisfies the schema', () => {
+  for (const [name, others] of Object.entries(CASES))
+    expect([name, valid(valuesWith(others)), valid.errors]).toEqual([name, true, null]);
+});
+
+test.each<[string, Values]>([
+  ['a key that is none', { gatway: {} }],
+  ['a key that is none, further down', { relay: { replica: 2 } }],
+  ['no gateway', { gateway: { replicas: 0 } }],
+  ['no relay at night', { relay: { keda: { minReplicas: 0 } } }],
+  ['root', { podSecurity: { runAsUser: 0 } }],
+  ['a digest that is none', { image: { digest: 'latest' } }],
+  ['a setting that the chart writes itself', { settings: { DATABASE_URL: 'postgresql://u:p@h/d' } }],
+  ['a setting in small letters', { gateway: { settings: { log_level: 'info' } } }],
+  ['sentinels without hosts', { queue: { mode: 'sentinel' } }],
+  ['certificates of callers without an ingress', { ingress: { mtls: { enabled: true } } }],
+  ['another database', { database: { mode: 'sqlite' } }],
+])('refused: %s', (_what, others) => {
+  expect(valid(valuesWith(others))).toBe(false);
+});
+
+/** Paths of values, to where the schema ends or takes any key. */
+function leaves(node: SchemaNode, path: readonly string[] = []): string[][] {
+  const { $ref } = node;
+  if ($ref !== undefined) return leaves(schema.definitions![$ref.split('/').at(-1)!]!, path);
+  if (!node.properties) return [[...path]];
+  return Object.entries(node.properties).flatMap(([key, below]) => leaves(below, [...path, key]));
+}
+
+function at(values: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, key) => (value as Values | undefined)?.[key], values);
+}
+
+/** Without one value, as if the person had not written it. */
+function without(values: Values, [key = '', ...rest]: readonly string[]): Values {
+  const { [key]: value, ...others } = values;
+  return rest.length === 0 ? others : { ...others, [key]: without(value as Values, rest) };
+}
+
+test('every value has a default and a description', () => {
+  const defaults = readYaml('values.yaml') as Values;
+  const undescribed = (node: SchemaNode, path: string): string[] =>
+    Object.entries(node.properties ?? {}).flatMap(([key, below]) => [
+      ...(below.description !== undefined || below.properties || below.$ref !== undefined ? [] : [`${path}.${key}`]),
+      ...undescribed(below, `${path}.${key}`),
+    ]);
+  expect(undescribed(schema, '')).toEqual([]);
+  const paths = leaves(schema).filter((path) => path[0] !== 'global' && !path.includes('resources'));
+  expect(paths.filter((path) => at(defaults, path) === undefined)).toEqual([]);
+});
+
+testRendered('every value changes what is rendered', () => {
+  const asks = leaves(schema)
+    .filter(([first]) => first !== 'global')
+    .map((path) => ({ path, set: Object.entries(CASES).filter(([, values]) => at(values, path) !== undefined) }));
+  expect(asks.filter(({ set }) => set.length === 0).map(({ path }) => path.join('.'))).toEqual([]);
+  const flat = asks.flatMap(({ path, set }) => set.map(([name, values]) => ({ path, name, values })));
+  const rendered = renderChart(
+    flat.flatMap(({ path, values }) =>
+      [false, true].map((isUpgrade) => ({ values: valuesWith(without(values, path)), isUpgrade })),
+    ),
+  );
+  const text = (one: Rendered | undefined): string => JSON.stringify(one?.files);
+  const changing = new Set<string>();
+  flat.forEach(({ path, name }, index) => {
+    const isSame =
+      text(rendered[2 * index]) === text(installed.get(name)) &&
+      text(rendered[2 * index + 1]) === text(upgraded.get(name));
+    if (!isSame) changing.add(path.join('.'));
+  });
+  expect(asks.map(({ path }) => path.join('.')).filter((path) => !changing.has(path))).toEqual([]);
+});
+
+testRendered('Kubernetes and its operators know every field, and none is missing', () => {
+  const faults = every().map(([name, manifest]) => [
+    name,
+    manifest.kind,
+    manifest.metadata.name,
+    manifestFaults(manifest),
+  ]);
+  expect(faults.filter(([, , , found]) => (found as string[]).length > 0)).toEqual([]);
+  expect(new Set(every().map(([, { kind }]) => kind)).size).toBe(15);
+});
+
+testRendered('a field that is misspelt, missing or of another type is found', () => {
+  const gateway = only('as it comes', 'Deployment', '-gateway');
+  const spec = gateway['spec'] as Record<string, unknown>;
+  expect(manifestFaults({ ...gateway, spec: { ...spec, replica: 2 } })).toEqual(['/spec/replica is no field']);
+  expect(manifestFaults({ ...gateway, spec: { ...spec, replicas: '2' } })).not.toEqual([]);
+  expect(manifestFaults({ ...gateway, spec: { replicas: 2 } })).not.toEqual([]);
+});
+
+testRendered('names are unique, and as long as Kubernetes allows', () => {
+  for (const [name, { manifests }] of [...installed, ...upgraded]) {
+    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect([name, names]).toEqual([name, [...new Set(names)]]);
+    expect(manifests.filter(({ metadata }) => metadata.name.length > 63)).toEqual([]);
+  }
+});
+
+testRendered('every pod: no root, no token, nothing writable but its volumes, and what it needs', () => {
+  for (const [name, manifest] of every()) {
+    const pod = podOf(manifest);
+    if (!pod) continue;
+    expect([name, pod]).toMatchObject([
+      name,
+      {
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      },
+    ]);
+    const volumes = pod.volumes.map((volume) => volume.name);
+    const claims = (manifest['spec'] as { volumeClaimTemplates?: { metadata: { name: string } }[] })
+      .volumeClaimTemplates;
+    for (const container of allContainers(pod)) {
+      expect(container.securityContext).toEqual({
+        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+      });
+      expect(container.resources.limits.memory).toMatch(/Mi$|Gi$/);
+      const known = [...volumes, ...(claims ?? []).map((claim) => claim.metadata.name)];
+      expect(container.volumeMounts.filter((mount) => !known.includes(mount.name))).toEqual([]);
+      const names = container.env.map((each) => each.name);
+      expect(names).toEqual([...new Set(names)]);
+      const script = container.command.find((word) => word.endsWith('js')) ?? '';
+      const source = script.replace(/^dist\//, '').replace(/\.js$/, '.ts');
+      expect([script, existsSync(join(ROOT, source))]).toEqual([script, true]);
+    }
+  }
+});
+
+testRendered('the programs take the settings that they are given, and get longer to stop than they need', () => {
+  for (const [name, manifest] of every()) {
+    const pod = podOf(manifest);
+    const container = pod?.containers[0];
+    if (!pod || !container || container.name === 'migrate') continue;
+    const table = container.name === 'gateway' ? GATEWAY_SETTINGS : RELAY_SETTINGS;
+    const given = environmentOf(container);
+    const shared = new Set([
+      ...Object.keys(GATEWAY_SETTINGS),
+      ...Object.keys(RELAY_SETTINGS),
+      'APP_PASSWORD',
+      'QUEUE_PASSWORD',
+      'POD_IP',
+    ]);
+    expect([name, Object.keys(given).filter((key) => !shared.has(key))]).toEqual([name, []]);
+    const settings = readSettings<typeof GATEWAY_SETTINGS | typeof RELAY_SETTINGS>(table, given);
+    expect(pod.terminationGracePeriodSeconds! * 1_000).toBeGreaterThan(settings.STOP_DEADLINE_MS + STOP_GRACE_MS);
+    expect(container.ports?.map((port) => port.name)).toEqual(['http', 'metrics']);
+  }
+  const env = environmentOf(podOf(only('operators', 'StatefulSet', '-relay'))!.containers[0]!);
+  expect(env['DATABASE_URL']).toBe(
+    'postgresql://fiscal_app:secret@shop-receipts-db-rw:5432/fiscal?sslmode=verify-full&sslrootcert=/tls/database/ca.crt',
+  );
+  expect(env['QUEUE_URL']).toBe('rediss+sentinel://:secret@sentinel-0.redis:26379,sentinel-1.redis:26379/fiscal');
+});
+
+testRendered('what selects pods finds some, of its own release', () => {
+  for (const [name, { manifests }] of installed) {
+    const pods = manifests.flatMap((each) =>
+      podOf(each)
+        ? [(each['spec'] as { template: { metadata: { labels: Record<string, string> } } }).template.metadata.labels]
+        : [],
+    );
+    const migration: Record<string, string> = { ...pods[0], 'app.kubernetes.io/component': 'migration' };
+    for (const { kind, spec, metadata } of manifests) {
+      const selector =
+        kind === 'Service' ? spec.selector : (spec?.selector?.matchLabels ?? spec?.podSelector?.matchLabels);
+      if (selector === undefined || kind === 'ServiceMonitor') continue;
+      const finds = [...pods, migration].filter((labels) =>
+        Object.entries(selector as object).every(([key, value]) => labels[key] === value),
+      );
+      expect([name, kind, metadata.name, finds.length]).toEqual([name, kind, metadata.name, 1]);
+    }
+  }
+});
+
+testRendered('the database is migrated before an upgrade, and where no job can run first beside the programs', () => {
+  const initsOf = (rendered: Rendered): number =>
+    rendered.manifests.filter((each) => podOf(each)?.initContainers !== undefined).length;
+  const jobsOf = (rendered: Rendered): Manifest[] => rendered.manifests.filter(({ kind }) => kind === 'Job');
+  const before = { 'helm.sh/hook': 'pre-upgrade' };
+  expect([initsOf(installed.get('external')!), jobsOf(installed.get('external')!)]).toEqual([2, []]);
+  expect(initsOf(upgraded.get('external')!)).toBe(0);
+  expect(jobsOf(upgraded.get('external')!)).toEqual([
+    expect.objectContaining({ metadata: expect.objectContaining({ annotations: expect.objectContaining(before) }) }),
+  ]);
+  expect(jobsOf(installed.get('operators')!)[0]?.metadata.annotations).toMatchObject({
+    'argocd.argoproj.io/hook': 'Sync',
+  });
+  const always = 'one pair of small things';
+  expect([initsOf(installed.get(always)!), initsOf(upgraded.get(always)!)]).toEqual([2, 2]);
+  const job = valuesWith({ migration: { mode: 'job' } });
+  const [first, next, none] = renderChart([
+    ...[{ values: job }, { values: job, isUpgrade: true }],
+    { values: valuesWith({ migration: { mode: 'none' } }), isUpgrade: true },
+  ]);
+  // With --wait a hook of the install would come after programs that wait for it.
+  expect([jobsOf(first!)[0]?.metadata.name, jobsOf(first!)[0]?.metadata.annotations]).toEqual([
+    'shop-fiscal-gateway-migrate-1',
+    undefined,
+  ]);
+  expect(jobsOf(next!)[0]?.metadata.annotations).toMatchObject(before);
+  expect([initsOf(none!), jobsOf(none!)]).toEqual([0, []]);
+});
+
+interface IngressSpec {
+  rules: { host: string; http: { paths: { path: string; backend: { service: { name: string } } }[] } }[];
+}
+
+function routesOf(
+  name: string,
+  ending: string,
+): { host: string; paths: string[]; annotations: Record<string, string> } {
+  const { metadata, spec } = only(name, 'Ingress', ending);
+  const [rule] = (spec as IngressSpec).rules;
+  return { host: rule!.host, paths: rule!.http.paths.map(({ path }) => path), annotations: metadata.annotations ?? {} };
+}
+
+testRendered('an ingress leads to routes that there are, and to none of the probes and metrics', () => {
+  const api = JSON.parse(readFileSync(join(ROOT, 'docs', 'openapi.json'), 'utf8')) as { paths: object };
+  const known = Object.keys(api.paths);
+  const { paths } = routesOf('one pair of small things', 'fiscal');
+  expect(paths.filter((path) => !known.some((each) => each === path || each.startsWith(`${path}/`)))).toEqual([]);
+  const isLed = (route: string): boolean => paths.some((path) => route === path || route.startsWith(`${path}/`));
+  expect(known.filter((route) => !isLed(route)).sort()).toEqual(['/healthz', '/metrics', '/readyz']);
+});
+
+testRendered('with certificates of callers the API is on a host of its own, and on no other', () => {
+  const verified = { 'nginx.ingress.kubernetes.io/auth-tls-verify-client': 'on' };
+  for (const ending of ['-api', '-imports']) {
+    expect(routesOf('external', ending)).toMatchObject({ host: 'api.shop.example.uz', annotations: verified });
+  }
+  const open = routesOf('external', 'fiscal');
+  expect(open).toMatchObject({ host: 'receipts.shop.example.uz', paths: ['/r', '/m', '/u', '/v1/providers'] });
+  expect(open.annotations).not.toMatchObject(verified);
+  expect(routesOf('external', '-console').host).toBe('console.shop.example.uz');
+  expect(routesOf('external', '-link')).toMatchObject({ host: open.host, paths: ['/link'] });
+});
+
+testRendered('what observes gets the files of ops/, and jobs by the names that the alerts know', () => {
+  for (const name of ['slo', 'alerts']) {
+    const rule = only('external', 'PrometheusRule', `-${name}`);
+    expect(rule['spec']).toEqual(parse(readFileSync(join(ROOT, 'ops', 'prometheus', `${name}.yml`), 'utf8')));
+  }
+  const dashboard = only('external', 'ConfigMap', '-dashboard-overview')['data'] as Record<string, string>;
+  expect(dashboard['overview.json']?.trim()).toBe(
+    readFileSync(join(ROOT, 'ops', 'grafana', 'overview.json'), 'utf8').trim(),
+  );
+  const { jobLabel } = only('external', 'ServiceMonitor', '')['spec'] as { jobLabel: string };
+  const jobs = ['-gateway', '-relay'].map((ending) => only('external', 'Service', ending).metadata.labels?.[jobLabel]);
+  expect(jobs).toEqual(['fiscal-gateway', 'fiscal-device-relay']);
+});
+
+testRendered('the base of the kustomize example is what the chart renders', () => {
+  const folder = join(ROOT, 'ops', 'kustomize', 'base');
+  const values = valuesWith(parse(readFileSync(join(folder, 'values.yaml'), 'utf8')) as Values);
+  expect(valid(values)).toBe(true);
+  const [rendered] = renderChart([{ values }]);
+  const written = parseAllDocuments(readFileSync(join(folder, 'fiscal-gateway.yaml'), 'utf8'));
+  // Else: node scripts/helm-base.mjs
+  expect(written.map((document) => document.toJS() as unknown)).toEqual(rendered!.manifests);
+});
+
+test('the kustomize example changes what its base has', () => {
+  const folder = join(ROOT, 'ops', 'kustomize');
+  const base = parseAllDocuments(readFileSync(join(folder, 'base', 'fiscal-gateway.yaml'), 'utf8')).map(
+    (document) => document.toJS() as Manifest,
+  );
+  const example = parse(readFileSync(join(folder, 'production', 'kustomization.yaml'), 'utf8')) as {
+    images: { name: string }[];
+    replicas: { name: string }[];
+    patches: { path: string }[];
+  };
+  const images = base.flatMap((each) => podOf(each)?.containers ?? []).map(({ image }) => image.split(':')[0]);
+  expect(example.images.filter(({ name }) => !images.includes(name))).toEqual([]);
+  const names = base.filter((each) => podOf(each)).map(({ metadata }) => metadata.name);
+  expect(example.replicas.map(({ name }) => name)).toEqual(names);
+  for (const { path } of example.patches) {
+    const patch = parse(readFileSync(join(folder, 'production', path), 'utf8')) as Manifest;
+    const target = base.find(({ kind, metadata }) => kind === patch.kind && metadata.name === patch.metadata.name);
+    const patched = podOf(patch)?.containers.map(({ name }) => name);
+    expect(podOf(target!)?.containers.map(({ name }) => name)).toEqual(patched);
+  }
+  // Debian's kubectl is too old for it; where there is a newer one, it says so itself.
+  const built = spawnSync('kubectl', ['kustomize', join(folder, 'production')], { encoding: 'utf8' });
+  const isNew = /Kustomize Version: v[5-9]/.test(
+    spawnSync('kubectl', ['version', '--client'], { encoding: 'utf8' }).stdout ?? '',
+  );
+  if (!isNew) return;
+  const manifests = parseAllDocuments(built.stdout).map((document) => document.toJS() as Manifest);
+  expect(manifests.flatMap(manifestFaults)).toEqual([]);
+  expect(built.stdout).toContain('registry.example.uz/fiscal/receipt-gateway:0.1.0');
+});
