@@ -1,4 +1,4 @@
-// Promise: the command line knows who is acting before it does anything, and what it is told stands on the trail as a name.
+// Promise: the command line knows who is acting before it does anything, and the answer stands on the trail as a name.
 import { PassThrough } from 'node:stream';
 import { actorOf, askForActor, withoutActor } from './actor.js';
 
