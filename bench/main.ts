@@ -5,6 +5,7 @@ import { benchAuth } from './auth.js';
 import { benchCatalog } from './catalog.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
+import { benchFloods } from './floods/floods.js';
 import { benchHostile } from './hostile.js';
 import { benchLane } from './lane.js';
 import { benchLaneLocks } from './lane-locks.js';
@@ -44,6 +45,8 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
     ),
   locks: (quick) => benchLaneLocks(quick ? { rounds: 2, seconds: 1 } : { rounds: 5, seconds: 3 }),
   auth: (quick) => benchAuth(quick ? { rounds: 3, requests: 3_000 } : { rounds: 5, requests: 12_000 }),
+  floods: (quick) =>
+    benchFloods(quick ? { rounds: 2, calls: 10, receipts: 5_000 } : { rounds: 5, calls: 40, receipts: 100_000 }),
   hostile: (quick) => benchHostile({ times: quick ? 1 : 5 }),
   receipts: (quick) => benchReceipts(quick ? { rows: 50_000, requests: 100 } : { rows: 1_000_000, requests: 500 }),
   catalog: (quick) =>

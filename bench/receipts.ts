@@ -128,7 +128,7 @@ async function benchExport(system: TestSystem, caller: Caller, rows: number): Pr
 }
 
 /** Copies of one accepted receipt, as a year would leave them: settled, spread over time, places and sums. */
-export async function fill(system: TestSystem, rows: number): Promise<void> {
+export async function fill(system: Pick<TestSystem, 'client' | 'database'>, rows: number): Promise<void> {
   const { body } = await system.client.post('/v1/receipts', system.client.saleOf(0), { prefer: 'respond-async' });
   const client = new pg.Client({ connectionString: system.database.ownerUrl });
   await client.connect();

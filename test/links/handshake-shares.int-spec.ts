@@ -1,4 +1,5 @@
 // Promise: unfinished handshakes are divided by the address that dials, also behind the trusted proxy: none of them can take all.
+import { connect } from 'node:net';
 import { parseCidr, type Cidr } from '#outgoing';
 import { LINK_PROTOCOL } from '#link';
 import { LinkRig } from './link-rig.js';
@@ -52,4 +53,37 @@ test('addresses that fill their shares leave one handshake for each address that
     begun: 3,
     refused: 0,
   });
+});
+
+/** A dialler that asks and resets its connection at once, without waiting for what is said. */
+async function dialAndReset(path: string, protocol: string): Promise<void> {
+  const { hostname, port } = new URL(rig.relay().url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => socket.destroy());
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const lines = [`GET ${path} HTTP/1.1`, 'Host: relay', 'Connection: Upgrade', 'Upgrade: websocket'];
+  const more = ['Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${btoa('0123456789abcdef')}`];
+  socket.write([...lines, ...more, `Sec-WebSocket-Protocol: ${protocol}`, '', ''].join('\r\n'));
+  setTimeout(() => socket.resetAndDestroy(), Math.random() * 5);
+  await closed;
+}
+
+test('diallers that reset their connection, let in or refused, take nothing with them', async () => {
+  const crashes: unknown[] = [];
+  const onCrash = (error: unknown): void => void crashes.push(error);
+  process.on('uncaughtException', onCrash);
+  rig.atEnd(() => void process.off('uncaughtException', onCrash));
+  for (let round = 0; round < 20; round += 1) {
+    const asks = [
+      ['/link', LINK_PROTOCOL],
+      ['/link', 'other'],
+      ['/elsewhere', LINK_PROTOCOL],
+    ] as const;
+    await Promise.all(asks.flatMap(([path, protocol]) => Array.from({ length: 5 }, () => dialAndReset(path, protocol))));
+  }
+  expect(crashes).toEqual([]);
+  const one = await rig.createDevice({ apiKey: 'key' });
+  const register = dial('198.51.100.3', one.id);
+  const greeting = { deviceId: one.id, privateKey: newKey(), code: await rig.newCode(one.id) };
+  expect(await register.greet(greeting)).toMatchObject({ type: 'accepted' });
 });

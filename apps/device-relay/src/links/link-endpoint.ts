@@ -49,6 +49,8 @@ export class LinkEndpoint {
 
   attach(server: Server): void {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      // From here on the server does not listen to the socket's errors any more: a dialler that resets would end the program.
+      socket.on('error', () => socket.destroy());
       const address = dialledFrom(request, this.options.proxies);
       const refusal = this.refusalOf(request);
       const release = refusal === null ? this.handshakes.tryTake(address) : null;
