@@ -6,10 +6,13 @@ import { ROOT } from './paths.mjs';
 
 const SOURCE = path.join(ROOT, 'apps', 'console');
 
-/** @returns {import('vite').InlineConfig} */
-function settings() {
+/**
+ * @param {string} root
+ * @returns {import('vite').InlineConfig}
+ */
+function settings(root = SOURCE) {
   return {
-    root: SOURCE,
+    root,
     configFile: false,
     envDir: false,
     base: '/console/',
@@ -23,8 +26,24 @@ function settings() {
  * @param {string} target
  */
 export async function buildConsole(target) {
+  await bundle(SOURCE, target);
+}
+
+/**
+ * The page beside which the console is measured, bundled in the same way.
+ * @param {string} target
+ */
+export async function buildEmptyPage(target) {
+  await bundle(path.join(SOURCE, 'src', 'empty'), target);
+}
+
+/**
+ * @param {string} root
+ * @param {string} target
+ */
+async function bundle(root, target) {
   await build({
-    ...settings(),
+    ...settings(root),
     build: {
       outDir: target,
       emptyOutDir: true,

@@ -14,7 +14,7 @@ import { ROOT } from './paths.mjs';
 
 /** @param {Demo} demo */
 function invitationLine({ invitation_url: url }) {
-  return url ? `  First administrator ${url} (opens once)\n` : '';
+  return url ? `  First login    ${url} (opens once; owner of the demo merchant)\n` : '';
 }
 
 /**
@@ -36,11 +36,11 @@ Running. Ctrl-C stops everything; the data stays in ${shown}/.
 
   Gateway        ${demo.gateway_url} (the API: /docs)
   Console        ${demo.gateway_url.replace('127.0.0.1', 'localhost')}/console
-  Device relay   ${baseUrlOf(PROGRAMS.relay, env)}/readyz
+${invitationLine(demo)}  Device relay   ${baseUrlOf(PROGRAMS.relay, env)}/readyz
   Cash register  ${demo.register_url}
   OFD simulator  ${demo.ofd_url}
   Payments       ${demo.payments_sim_url} (Payme, Click, Multicard, simulated)
-${invitationLine(demo)}  Facts for programs ${shown}/demo.json · logs ${shown}/logs/
+  Facts for programs ${shown}/demo.json · logs ${shown}/logs/
 
 1. Get a token:
 

@@ -1,4 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { PrismaService } from '#database';
 import { startBrowser } from '../screen/browser.js';
 import type { GatewayClient } from '../system/gateway-client.js';
 import { startSystem, type TestSystem } from '../system/system.js';
@@ -54,9 +55,20 @@ export class ConsoleRig {
   }
 
   /** A browser of its own for one person who is not logged in. */
-  async person(): Promise<Visitor> {
+  async person(others: readonly string[] = []): Promise<Visitor> {
     const context = await this.browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-US' });
-    return new Visitor(context, await context.newPage(), this.consoleUrl.replace('/console', ''));
+    return new Visitor(context, await context.newPage(), this.consoleUrl.replace('/console', ''), others);
+  }
+
+  /** The database behind the system, for what no call can do: letting time pass. */
+  database(): PrismaService {
+    return new PrismaService({
+      url: this.system.database.ownerUrl,
+      poolSize: 2,
+      applicationName: 'console-test',
+      lockTimeoutMs: 5_000,
+      connectTimeoutMs: 60_000,
+    });
   }
 
   /** A browser of its own for one client of the API, whose token every request carries. */
@@ -88,11 +100,14 @@ export class Visitor {
     readonly context: BrowserContext,
     readonly page: Page,
     private readonly url: string,
+    /** Where a login may lead to: the identity provider. */
+    private readonly others: readonly string[] = [],
   ) {
     page.setDefaultTimeout(60_000);
     page.on('request', (request) => {
       const address = request.url();
-      if (!address.startsWith(url) && !address.startsWith('blob:')) this.trouble.push(`asked for ${address}`);
+      if (![url, ...this.others].some((allowed) => address.startsWith(allowed)) && !address.startsWith('blob:'))
+        this.trouble.push(`asked for ${address}`);
     });
     page.on('pageerror', (error) => this.trouble.push(`page failed: ${error.message}`));
     page.on('console', (message) => {

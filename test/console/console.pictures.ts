@@ -38,6 +38,7 @@ beforeAll(async () => {
   await setFaults(system, []);
   const hook = (await client.get('/v1/webhooks')).body as unknown as { data: { id: string }[] };
   paths = {
+    overview: '/overview',
     receipts: '/receipts',
     filters: '/receipts?status=registered&total_min=100000',
     receipt: `/receipts/${sale}`,
@@ -50,7 +51,16 @@ beforeAll(async () => {
     goods: '/goods',
     product: '/goods/sku-0',
     reports: '/reports',
+    failover: '/registers?view=groups',
+    messages: '/messages',
+    templates: '/messages?view=templates',
+    classifier: '/goods?view=register',
+    accounts: '/payments?view=accounts',
+    onboarding: '/onboarding',
+    platform: '/platform',
+    merchant: `/platform/${system.merchant.merchantId}`,
     access: '/access',
+    clients: '/access?view=clients',
     audit: '/access?view=audit',
     account: '/account',
   };

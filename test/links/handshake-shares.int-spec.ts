@@ -79,7 +79,9 @@ test('diallers that reset their connection, let in or refused, take nothing with
       ['/link', 'other'],
       ['/elsewhere', LINK_PROTOCOL],
     ] as const;
-    await Promise.all(asks.flatMap(([path, protocol]) => Array.from({ length: 5 }, () => dialAndReset(path, protocol))));
+    await Promise.all(
+      asks.flatMap(([path, protocol]) => Array.from({ length: 5 }, () => dialAndReset(path, protocol))),
+    );
   }
   expect(crashes).toEqual([]);
   const one = await rig.createDevice({ apiKey: 'key' });

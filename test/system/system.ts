@@ -89,6 +89,8 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     DEVICE_ALLOWED_CIDRS: '127.0.0.0/8',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     OFD_CHECK_URL: `${ofdUrl}/check`,
+    // Browsers let no address be the relying party of a passkey.
+    CONSOLE_URL: `http://localhost:${programPort}/console`,
     LINK_PUBLIC_URL: `ws://127.0.0.1:${programPort + gatewayCount}/link`,
     // One client plays many: what it may do is measured, not limited.
     CLIENT_LIMIT: 'off',

@@ -3,7 +3,7 @@ import { useId, useMemo, useState, type KeyboardEvent, type ReactElement } from 
 import { useWords } from '../i18n/i18n.js';
 import { useSession } from '../session/session-context.js';
 import { Dialog } from '../ui/dialog.js';
-import { SCREENS } from './screens.js';
+import { screensFor } from './screens.js';
 
 interface Command {
   key: string;
@@ -85,7 +85,7 @@ function Search({ onClose }: { onClose: () => void }): ReactElement {
 
 function useCommands(typed: string): Command[] {
   const { nav, palette } = useWords();
-  const { can } = useSession();
+  const session = useSession();
   const navigate = useNavigate();
   return useMemo(() => {
     const found: Command[] = [];
@@ -100,9 +100,9 @@ function useCommands(typed: string): Command[] {
       found.push({ key: 'own-number', label: palette.receiptByOwnNumber(typed), run });
     }
     const wanted = typed.toLowerCase();
-    const screens = SCREENS.filter(({ scope, key }) => can(scope) && nav[key].toLowerCase().includes(wanted)).map(
-      ({ key, path }) => ({ key, label: palette.goTo(nav[key]), run: () => void navigate({ to: path }) }),
-    );
+    const screens = screensFor(session)
+      .filter(({ key }) => nav[key].toLowerCase().includes(wanted))
+      .map(({ key, path }) => ({ key, label: palette.goTo(nav[key]), run: () => void navigate({ to: path }) }));
     return wanted !== '' && screens.length > 0 ? [...screens, ...found] : [...found, ...screens];
-  }, [typed, can, nav, palette, navigate]);
+  }, [typed, session, nav, palette, navigate]);
 }

@@ -3,18 +3,19 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  Navigate,
   Outlet,
-  redirect,
-  useLocation,
+  useNavigate,
+  useRouter,
 } from '@tanstack/react-router';
-import type { ReactElement } from 'react';
+import { useEffect, useState, type ReactElement } from 'react';
 import { useWords } from '../i18n/i18n.js';
 import { LoginPage } from '../session/login-page.js';
+import { useSession } from '../session/session-context.js';
 import { SessionProvider } from '../session/session-provider.js';
 import { Button } from '../ui/button.js';
 import { Empty, Loading } from '../ui/states.js';
 import { parseSearch, stringifySearch } from './search-text.js';
+import { screensFor } from './screens.js';
 import { Shell } from './shell.js';
 import { receiptFilters } from '../screens/receipts/receipt-filters.js';
 import { reportSearch } from '../screens/reports/report-search.js';
@@ -42,10 +43,38 @@ const app = createRoute({ getParentRoute: () => root, id: 'app', component: Sign
 const index = createRoute({
   getParentRoute: () => app,
   path: '/',
-  beforeLoad: () => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- the router's own way to lead elsewhere
-    throw redirect({ to: '/receipts' });
-  },
+  component: FirstScreen,
+});
+
+const overview = createRoute({
+  getParentRoute: () => app,
+  path: '/overview',
+  component: lazyRouteComponent(() => import('../screens/overview/overview-screen.js'), 'OverviewScreen'),
+});
+
+const onboarding = createRoute({
+  getParentRoute: () => app,
+  path: '/onboarding',
+  component: lazyRouteComponent(() => import('../screens/onboarding/onboarding-screen.js'), 'OnboardingScreen'),
+});
+
+const platform = createRoute({
+  getParentRoute: () => app,
+  path: '/platform',
+  validateSearch: (given: Record<string, unknown>): { mode?: string; suspended?: string } => ({
+    ...textOf(given, 'mode'),
+    ...textOf(given, 'suspended'),
+  }),
+  component: lazyRouteComponent(() => import('../screens/platform/platform-screen.js'), 'PlatformScreen'),
+});
+
+const platformMerchant = createRoute({
+  getParentRoute: () => app,
+  path: '/platform/$id',
+  component: lazyRouteComponent(
+    () => import('../screens/platform/platform-merchant-screen.js'),
+    'PlatformMerchantScreen',
+  ),
 });
 
 const receipts = createRoute({
@@ -70,7 +99,10 @@ const unknown = createRoute({
 const registers = createRoute({
   getParentRoute: () => app,
   path: '/registers',
-  validateSearch: (given: Record<string, unknown>): { state?: string } => textOf(given, 'state'),
+  validateSearch: (given: Record<string, unknown>): { state?: string; view?: string } => ({
+    ...textOf(given, 'state'),
+    ...textOf(given, 'view'),
+  }),
   component: lazyRouteComponent(() => import('../screens/registers/registers-screen.js'), 'RegistersScreen'),
 });
 
@@ -102,14 +134,19 @@ const webhooks = createRoute({
 const webhook = createRoute({
   getParentRoute: () => app,
   path: '/webhooks/$id',
-  validateSearch: (given: Record<string, unknown>): { state?: string } => textOf(given, 'state'),
+  validateSearch: (given: Record<string, unknown>): { state?: string; type?: string; http_status?: string } => ({
+    ...textOf(given, 'state'),
+    ...textOf(given, 'type'),
+    ...textOf(given, 'http_status'),
+  }),
   component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.js'), 'WebhookScreen'),
 });
 
 const goods = createRoute({
   getParentRoute: () => app,
   path: '/goods',
-  validateSearch: (given: Record<string, unknown>): { q?: string; archived?: string } => ({
+  validateSearch: (given: Record<string, unknown>): { q?: string; archived?: string; view?: string } => ({
+    ...textOf(given, 'view'),
     ...textOf(given, 'q'),
     ...textOf(given, 'archived'),
   }),
@@ -120,6 +157,13 @@ const product = createRoute({
   getParentRoute: () => app,
   path: '/goods/$id',
   component: lazyRouteComponent(() => import('../screens/goods/product-screen.js'), 'ProductScreen'),
+});
+
+const messages = createRoute({
+  getParentRoute: () => app,
+  path: '/messages',
+  validateSearch: (given: Record<string, unknown>): { view?: string } => textOf(given, 'view'),
+  component: lazyRouteComponent(() => import('../screens/messages/messages-screen.js'), 'MessagesScreen'),
 });
 
 const access = createRoute({
@@ -148,6 +192,10 @@ export const router = createRouter({
     invitation,
     app.addChildren([
       index,
+      overview,
+      onboarding,
+      platform,
+      platformMerchant,
       receipts,
       receipt,
       unknown,
@@ -159,6 +207,7 @@ export const router = createRouter({
       webhook,
       goods,
       product,
+      messages,
       reports,
       access,
       account,
@@ -187,9 +236,28 @@ function SignedIn(): ReactElement {
   );
 }
 
+/** The first screen that the person's rights lead to; who has none still has an account. */
+function FirstScreen(): ReactElement {
+  const session = useSession();
+  const offered = screensFor(session);
+  const isOverMerchants = session.me.kind === 'user' && !session.me.merchant;
+  const first = offered.find(({ key }) => isOverMerchants && key === 'platform') ?? offered[0];
+  const navigate = useNavigate();
+  const path = first?.path ?? '/account';
+  useEffect(() => void navigate({ to: path, replace: true }), [navigate, path]);
+  return <Loading />;
+}
+
+/** Once: the component `Navigate` would do it again with every step of the way there. */
 function ToLogin(): ReactElement {
-  const { href } = useLocation();
-  return <Navigate to="/login" search={href === '/' ? {} : { return_to: href }} replace />;
+  const navigate = useNavigate();
+  const { state } = useRouter();
+  const [wanted] = useState(state.location.href);
+  useEffect(
+    () => void navigate({ to: '/login', search: wanted === '/' ? {} : { return_to: wanted }, replace: true }),
+    [navigate, wanted],
+  );
+  return <Loading />;
 }
 
 function NotFound(): ReactElement {

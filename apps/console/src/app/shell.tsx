@@ -3,11 +3,12 @@ import { useEffect, useState, type ReactElement } from 'react';
 import { ZONE_LABEL } from '../format/time.js';
 import { useWords } from '../i18n/i18n.js';
 import { useSession } from '../session/session-context.js';
+import { WHOLE_PLATFORM } from '../session/sign-in.js';
 import { Dialog } from '../ui/dialog.js';
 import { Menu } from '../ui/menu.js';
 import { LanguageSwitch, ThemeSwitch } from './preferences.js';
 import { Palette } from './palette.js';
-import { SCREENS } from './screens.js';
+import { screensFor } from './screens.js';
 
 /** The frame of every screen: navigation, search, merchant, language, theme. */
 export function Shell(): ReactElement {
@@ -76,11 +77,11 @@ function Brand(): ReactElement {
 
 function Navigation({ onGo }: { onGo: () => void }): ReactElement {
   const { nav, menu } = useWords();
-  const { can } = useSession();
+  const session = useSession();
   return (
     <nav aria-label={menu}>
       <ul className="nav">
-        {SCREENS.filter(({ scope }) => can(scope)).map(({ key, path }) => (
+        {screensFor(session).map(({ key, path }) => (
           <li key={key}>
             <Link to={path} className="nav-link" activeProps={{ 'aria-current': 'page' }} onClick={onGo}>
               {nav[key]}
@@ -103,27 +104,31 @@ function Preferences(): ReactElement {
   );
 }
 
+/** Where the person acts: one of its merchants, one that the platform let it look into, or the whole platform. */
 function MerchantName(): ReactElement | null {
   const words = useWords();
   const { me, chooseMerchant } = useSession();
-  const memberships = me.memberships ?? [];
-  if (memberships.length > 1) {
+  const own = (me.memberships ?? []).map(({ merchant }) => merchant);
+  const known = me.merchant && !own.some(({ id }) => id === me.merchant?.id) ? [...own, me.merchant] : own;
+  const isOfPlatform = (me.platform_roles ?? []).length > 0;
+  if (known.length + (isOfPlatform ? 1 : 0) > 1) {
     return (
       <select
         className="input input-small merchant"
         aria-label={words.merchant}
-        value={me.merchant?.id ?? ''}
+        value={me.merchant?.id ?? WHOLE_PLATFORM}
         onChange={(event) => chooseMerchant(event.target.value)}
       >
-        {memberships.map(({ merchant }) => (
-          <option key={merchant.id} value={merchant.id}>
-            {merchant.name}
+        {known.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
           </option>
         ))}
+        {isOfPlatform && <option value={WHOLE_PLATFORM}>{words.wholePlatform}</option>}
       </select>
     );
   }
-  return me.merchant ? <span className="merchant">{me.merchant.name}</span> : <span className="merchant" />;
+  return <span className="merchant">{me.merchant?.name ?? (isOfPlatform ? words.wholePlatform : '')}</span>;
 }
 
 function PersonMenu(): ReactElement | null {

@@ -34,6 +34,11 @@ export function tashkentDay(at: Date): string {
   return `${year}-${month}-${day}`;
 }
 
+/** Midnight of Tashkent so many days ago, as the filters take it. */
+export function startOfDay(daysAgo: number): string {
+  return new Date(`${tashkentDay(new Date(Date.now() - daysAgo * 86_400_000))}T00:00:00+05:00`).toISOString();
+}
+
 /** What `<input type="datetime-local">` holds, read as time of Tashkent. */
 export function inputToInstant(text: string): string | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/.test(text)) return undefined;

@@ -1,21 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
-import type { Page } from '../api/api.js';
-import { fillPath, sendForJson } from '../api/call.js';
+import { api } from '../api/api.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
 import { Badge, Card, Facts, PageHead, Time } from '../ui/shown.js';
 import { Loaded, ProblemNote } from '../ui/states.js';
+import { Factors } from './factors.js';
 import { useSession } from './session-context.js';
-
-interface OpenSession {
-  id: string;
-  created_at: string;
-  last_seen_at: string;
-  address: string;
-  user_agent: string;
-  current: boolean;
-}
 
 export function AccountScreen(): ReactElement {
   const { nav, account, access } = useWords();
@@ -27,11 +18,12 @@ export function AccountScreen(): ReactElement {
         <Facts
           rows={[
             [account.email, me.user?.email],
-            [access.roles, [...(me.roles ?? []), ...(me.platform_roles ?? [])].join(', ')],
+            [access.roles, [...new Set([...(me.roles ?? []), ...(me.platform_roles ?? [])])].join(', ')],
             [account.until, me.session && <Time at={me.session.expires_at} />],
           ]}
         />
       </Card>
+      {me.kind === 'user' && <Factors />}
       {me.kind === 'user' && <Sessions />}
     </div>
   );
@@ -39,19 +31,19 @@ export function AccountScreen(): ReactElement {
 
 /** Where this person is logged in; a session that is not theirs can be ended. */
 function Sessions(): ReactElement {
-  const { account, action } = useWords();
+  const { account } = useWords();
   const client = useQueryClient();
   const query = useQuery({
     queryKey: ['sessions'],
-    queryFn: () => sendForJson<Page<OpenSession>>({ method: 'GET', path: '/v1/sessions', query: { limit: 100 } }),
+    queryFn: () => api('get', '/v1/sessions', { query: { limit: 100 } }),
   });
   const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: ['sessions'] });
   const end = useMutation({
-    mutationFn: (id: string) => sendForJson({ method: 'DELETE', path: fillPath('/v1/sessions/{id}', { id }) }),
+    mutationFn: (id: string) => api('delete', '/v1/sessions/{id}', { path: { id } }),
     onSuccess: refresh,
   });
   const endOthers = useMutation({
-    mutationFn: () => sendForJson({ method: 'POST', path: '/v1/sessions/revoke-others', body: {} }),
+    mutationFn: () => api('post', '/v1/sessions/revoke-others'),
     onSuccess: refresh,
   });
   return (
@@ -71,13 +63,13 @@ function Sessions(): ReactElement {
               <li key={one.id} className="line-item">
                 <span>
                   <Time at={one.last_seen_at} /> · {one.address}
-                  <small className="hint block">{one.user_agent}</small>
+                  <small className="hint block wrap">{one.user_agent}</small>
                 </span>
                 {one.current ? (
                   <Badge tone="good">{account.current}</Badge>
                 ) : (
                   <Button onClick={() => end.mutate(one.id)} disabled={end.isPending}>
-                    {action.remove}
+                    {account.end}
                   </Button>
                 )}
               </li>

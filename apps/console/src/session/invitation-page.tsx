@@ -1,4 +1,4 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
 import { sendBare } from '../api/call.js';
 import { ApiProblem } from '../api/problem.js';
@@ -8,11 +8,13 @@ import { Button } from '../ui/button.js';
 import { TextField } from '../ui/field.js';
 import { Copyable } from '../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../ui/states.js';
-import { goToProvider, makePasskey } from './sign-in.js';
+import { LoginForm } from './login-form.js';
+import { goToProvider, makePasskey, readMe } from './sign-in.js';
 
 const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
 
 interface Invitation {
+  kind: 'invitation' | 'recovery';
   email: string;
   merchant: { id: string; name: string } | null;
   roles: string[];
@@ -68,12 +70,25 @@ function Choice({ token, given }: { token: string; given: Invitation }): ReactEl
   return given.account_exists ? <Join token={token} /> : <Accept token={token} given={given} />;
 }
 
+/** The account that is there already takes the invitation: who is not logged in does so first, on this page. */
 function Join({ token }: { token: string }): ReactElement {
   const { invitation } = useWords();
+  const me = useQuery({ queryKey: ['me'], queryFn: readMe, retry: 1 });
+  const client = useQueryClient();
   const join = useMutation({ mutationFn: () => post('/v1/me/invitations', { token }), onSuccess: enter });
+  if (me.isPending) return <Loading />;
+  if (!me.data) {
+    return (
+      <div className="stack">
+        <p>{invitation.loginFirst}</p>
+        <ProblemNote problem={me.error} />
+        <LoginForm onDone={(now) => client.setQueryData(['me'], now)} />
+      </div>
+    );
+  }
   return (
     <div className="stack">
-      <p>{invitation.loginFirst}</p>
+      <p className="hint">{me.data.user?.email}</p>
       <ProblemNote problem={join.error} />
       <Button tone="primary" onClick={() => join.mutate()} busy={join.isPending}>
         {invitation.join}
@@ -133,6 +148,7 @@ function Accept({ token, given }: { token: string; given: Invitation }): ReactEl
   };
   return (
     <form className="stack" onSubmit={submit}>
+      {given.kind === 'recovery' && <p>{words.invitation.recovery}</p>}
       <p>
         {given.merchant && words.invitation.for(given.merchant.name)} <span className="hint">{given.email}</span>
       </p>

@@ -11,6 +11,7 @@ export interface Me {
   kind: 'user' | 'client';
   scopes: string[];
   client_id?: string;
+  merchant_id?: string;
   user?: { id: string; name: string; email: string };
   merchant?: MerchantName | null;
   roles?: string[];
@@ -25,6 +26,8 @@ export interface Session {
   me: Me;
   /** Whether a call that needs this scope would be let through. */
   can: (scope: string) => boolean;
+  /** The same for what concerns the whole installation, whichever merchant is shown. */
+  canOverMerchants: (scope: 'platform:read' | 'platform:admin') => boolean;
   chooseMerchant: (id: string) => void;
   logOut: () => Promise<void>;
 }
@@ -52,4 +55,10 @@ const CONTAINED_IN: Record<string, string> = {
 export function holds(scopes: readonly string[], scope: string): boolean {
   const wider = CONTAINED_IN[scope];
   return scopes.includes(scope) || (wider !== undefined && scopes.includes(wider));
+}
+
+/** What the roles of the platform allow over all merchants; docs/users.md has the table. */
+export function holdsOverMerchants({ platform_roles: roles = [], scopes }: Me, scope: string): boolean {
+  if (roles.includes('platform_administrator')) return true;
+  return holds(scopes, scope) || (scope === 'platform:read' && roles.includes('platform_reader'));
 }

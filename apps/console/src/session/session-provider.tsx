@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog.js';
 import { Loading, ProblemNote } from '../ui/states.js';
 import { forgetDrafts } from '../ui/use-draft.js';
 import { LoginForm } from './login-form.js';
-import { holds, SessionContext, type Me, type Session } from './session-context.js';
+import { holds, holdsOverMerchants, SessionContext, type Me, type Session } from './session-context.js';
 import { keepMerchant, readMe } from './sign-in.js';
 import { StepUpForm } from './step-up-form.js';
 
@@ -59,7 +59,16 @@ function useSessionOf(me: Me | null): Session | null {
     location.assign(url ?? '/console/login');
   }, [client]);
   return useMemo(
-    () => (me === null ? null : { me, can: (scope) => holds(me.scopes, scope), chooseMerchant, logOut }),
+    () =>
+      me === null
+        ? null
+        : {
+            me,
+            can: (scope) => holds(me.scopes, scope),
+            canOverMerchants: (scope) => holdsOverMerchants(me, scope),
+            chooseMerchant,
+            logOut,
+          },
     [me, chooseMerchant, logOut],
   );
 }

@@ -11,20 +11,9 @@ export interface LoginMethods {
 /** What an authenticator gave, as the gateway reads it. */
 export type CredentialJson = ReturnType<PublicKeyCredential['toJSON']>;
 
-/** A gateway without people answers 404: the console then goes by what each call answers. */
-const ALL_SCOPES = [
-  'receipts:read',
-  'receipts:write',
-  'refunds:write',
-  'payments:write',
-  'devices:admin',
-  'operator:resolve',
-  'webhooks:admin',
-  'clients:admin',
-  'catalog:write',
-  'catalog:read',
-];
 const MERCHANT_KEY = 'console-merchant';
+/** Kept in the place of a merchant by a user of the platform that acts for the whole installation. */
+export const WHOLE_PLATFORM = 'platform';
 
 async function post<T>(path: string, body: unknown): Promise<T> {
   const response = await sendBare({ method: 'POST', path, body });
@@ -88,16 +77,18 @@ async function credentialOf(ask: () => Promise<Credential | null>): Promise<Cred
 
 /** Who is here, in the merchant that was chosen last; null when no session is. */
 export async function readMe(): Promise<Me | null> {
+  const chosen = localStorage.getItem(MERCHANT_KEY);
   try {
-    const me = await askMe(localStorage.getItem(MERCHANT_KEY));
+    const me = await askMe(chosen === WHOLE_PLATFORM ? null : chosen);
     const first = me.memberships?.[0]?.merchant.id;
-    if (me.kind !== 'user' || me.merchant || first === undefined) return me;
+    const isOfPlatform = chosen === WHOLE_PLATFORM && (me.platform_roles ?? []).length > 0;
+    if (isOfPlatform || me.kind !== 'user' || me.merchant || first === undefined) return me;
     return await askMe(first);
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
     if (error.status === 401) return null;
-    if (error.status === 404) return { kind: 'client', scopes: [...ALL_SCOPES] };
-    if (error.code !== 'merchant_refused' && error.code !== 'invalid_header') throw error;
+    // The user has lost the merchant that was chosen last.
+    if (chosen === null || (error.code !== 'merchant_refused' && error.code !== 'invalid_header')) throw error;
     keepMerchant(null);
     return readMe();
   }

@@ -1,4 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import { ApiProblem } from '../api/problem.js';
 import { useWords } from '../i18n/i18n.js';
@@ -41,7 +42,14 @@ export function ProblemNote({ problem, onRetry }: { problem: unknown; onRetry?: 
           ))}
         </ul>
       )}
-      {own.more.approvalId && <p>{words.problem.approval(own.more.approvalId)}</p>}
+      {own.more.approvalId && (
+        <p>
+          {words.problem.approval(own.more.approvalId)}{' '}
+          <Link to="/access" search={{ view: 'approvals' }}>
+            {words.problem.toApprovals}
+          </Link>
+        </p>
+      )}
       {own.more.retryAfterSeconds ? <p>{words.problem.retryIn(own.more.retryAfterSeconds)}</p> : null}
       {own.more.requestId && (
         <p className="hint">
@@ -89,9 +97,18 @@ export function Loaded<T>({
 
 /** A screen that needs a scope; without it the sentence that says so, and no call is made. */
 export function NeedsScope({ scope, children }: { scope: string; children: ReactNode }): ReactElement {
-  const { state } = useWords();
   const { can } = useSession();
-  if (can(scope)) return <>{children}</>;
+  return can(scope) ? <>{children}</> : <NoPermission scope={scope} />;
+}
+
+/** The same for what concerns the whole installation. */
+export function NeedsPlatform({ scope, children }: { scope: 'platform:read'; children: ReactNode }): ReactElement {
+  const { canOverMerchants } = useSession();
+  return canOverMerchants(scope) ? <>{children}</> : <NoPermission scope={scope} />;
+}
+
+function NoPermission({ scope }: { scope: string }): ReactElement {
+  const { state } = useWords();
   return (
     <div className="state" role="status">
       <p>

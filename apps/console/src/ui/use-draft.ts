@@ -1,17 +1,23 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 
 /** What was typed outlives a reload and a lost session, in this tab alone. Never for passwords and keys. */
 export function useDraft<T extends object>(key: string, initial: T): [T, (change: Partial<T>) => void, () => void] {
   const name = `draft:${key}`;
   const [value, setValue] = useState<T>(() => ({ ...initial, ...kept<T>(name) }));
-  useEffect(() => {
-    sessionStorage.setItem(name, JSON.stringify(value));
-  }, [name, value]);
-  const change = useCallback((part: Partial<T>) => setValue((before) => ({ ...before, ...part })), []);
+  const newest = useRef(value);
+  const change = useCallback(
+    (part: Partial<T>) => {
+      newest.current = { ...newest.current, ...part };
+      // At once, not with the next rendering: what is sent now is kept by then. What was not touched is not kept.
+      sessionStorage.setItem(name, JSON.stringify(newest.current));
+      setValue(newest.current);
+    },
+    [name],
+  );
   const clear = useCallback(() => {
+    newest.current = initial;
+    sessionStorage.removeItem(name);
     setValue(initial);
-    // After the effect of this change has written once more.
-    setTimeout(() => sessionStorage.removeItem(name), 0);
     // The initial value is that of the first rendering
   }, [name]);
   return [value, change, clear];

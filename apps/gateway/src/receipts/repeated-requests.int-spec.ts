@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import fc from 'fast-check';
 import { createFastifyNestApp } from '#http';
 import { createLogger, Metrics, newId } from '#runtime';
 import { GatewayModule } from '../gateway.module.js';
@@ -148,4 +149,46 @@ test('without a key and an external id every sale is a new one', async () => {
   const [one, two] = [await post(bases[0], saleOf()), await post(bases[0], saleOf())];
   expect([one.status, two.status]).toEqual([202, 202]);
   expect(one.body.id).not.toBe(two.body.id);
+});
+
+/** By which names a sale of a small world goes, and which of two bodies it has. */
+const NAMED = fc
+  .record({
+    key: fc.constantFrom(undefined, 'k1', 'k2'),
+    external: fc.constantFrom(undefined, 'e1', 'e2'),
+    isChanged: fc.boolean(),
+  })
+  .filter(({ key, external }) => key !== undefined || external !== undefined);
+type Named = typeof NAMED extends fc.Arbitrary<infer Of> ? Of : never;
+
+test('the cache and the unique indexes give the same answers, whatever was asked before', async () => {
+  const seen = new Set<unknown>();
+  const requests = fc.array(NAMED, { minLength: 3, maxLength: 6 });
+  const repeats = fc.uniqueArray(NAMED, { minLength: 3, maxLength: 6, selector: (one) => JSON.stringify(one) });
+  await fc.assert(
+    fc.asyncProperty(requests, repeats, async (first, again) => {
+      const world = newId('evt');
+      const ask = (base: string, { key, external, isChanged }: Named): Promise<SalesAnswer> => {
+        const named = external !== undefined && { external_id: `${world}-${external}` };
+        const body = saleOf({ ...named, ...(isChanged && { metadata: { changed: 'yes' } }) });
+        return post(base, body, key === undefined ? {} : { key: `${world}-${key}` });
+      };
+      const taken = new Set<string>();
+      for (const request of first) {
+        const { status, headers } = await ask(bases[0], request);
+        // What is replayed keeps the names that it was made with.
+        const isMade = status === 202 && !headers.has('idempotency-replayed');
+        if (isMade) for (const name of [request.key, request.external]) if (name) taken.add(name);
+      }
+      // Of the others one gateway would make a receipt, and the other one replay it.
+      const known = again.filter(({ key = '', external = '' }) => taken.has(key) || taken.has(external));
+      for (const request of known) {
+        const cached = outcomeOf(await ask(bases[0], request));
+        expect([request, outcomeOf(await ask(bases[1], request))]).toEqual([request, cached]);
+        seen.add(cached[0]);
+      }
+    }),
+    { numRuns: 25 },
+  );
+  expect(seen).toEqual(new Set([202, 422]));
 });

@@ -1,71 +1,38 @@
-import { readFileSync } from 'node:fs';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import {
+  notDocumented,
+  patternOf,
+  ProviderDocument,
+  readProviderFile,
+  type DocumentedCall,
+  type ProviderExchange,
+  type ProviderFile,
+} from '../../../outgoing/src/testing/provider-document.js';
 import type { ProviderCode } from '../port.js';
 
-/** One call of `x-calls` of a provider's schema file: what its published documentation says of it. */
-export interface DocumentedCall {
-  name: string;
-  by: 'us' | 'provider';
-  method: string;
-  /** Below the API's base; segments in braces are values. */
-  path: string;
-  /** Names of `$defs`; null: none. */
-  request: string | null;
-  answer: string | null;
-  failure?: string;
-  'x-source': string;
+export type Exchange = ProviderExchange<ProviderCode>;
+
+export function schemaFile(provider: ProviderCode): ProviderFile<ProviderCode> {
+  return readProviderFile(`libs/payments/schemas/${provider}.json`);
 }
 
-export interface SchemaFile {
-  'x-provider': ProviderCode;
-  'x-sources': Record<string, { page: string; address: string }>;
-  'x-open': { point: string; handling: string }[];
-  'x-calls': DocumentedCall[];
-  $defs: Record<string, Record<string, unknown>>;
-}
-
-/** A call as it went over the wire, in either direction. */
-export interface Exchange {
-  provider: ProviderCode;
-  by: 'us' | 'provider';
-  method: string;
-  path: string;
-  request: unknown;
-  status: number;
-  answer: unknown;
-}
-
-export function schemaFile(provider: ProviderCode): SchemaFile {
-  return JSON.parse(readFileSync(`libs/payments/schemas/${provider}.json`, 'utf8')) as SchemaFile;
-}
-
-/** The documented calls of one provider, to hold what is sent and answered against. */
+/** Which documented call an exchange is: each provider distinguishes its calls in its own way. */
 class ProviderSchema {
-  private readonly file: SchemaFile;
-  private readonly ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
+  private readonly document: ProviderDocument<ProviderCode>;
 
-  constructor(provider: ProviderCode) {
-    this.file = schemaFile(provider);
-    this.ajv.addSchema(this.file, provider);
+  constructor(private readonly provider: ProviderCode) {
+    this.document = new ProviderDocument(schemaFile(provider));
   }
 
   violations(exchange: Exchange): string[] {
     const call = this.callOf(exchange);
-    if (!call) return [`${exchange.method} ${exchange.path || JSON.stringify(exchange.request)}: not documented`];
-    const said = `${exchange.provider}, ${call.name}`;
-    const ofRequest = call.request === null ? [] : this.errors(call.request, exchange.request);
-    const expected = isFailure(exchange) ? (call.failure ?? call.answer) : call.answer;
-    const ofAnswer = expected === null ? [] : this.errors(expected, exchange.answer);
-    return [
-      ...ofRequest.map((error) => `${said}, request: ${error}`),
-      ...ofAnswer.map((error) => `${said}, answer: ${error}`),
-    ];
+    return call ? this.document.violations(call, exchange, isFailure(exchange)) : [notDocumented(exchange)];
   }
 
   /** The most literal path wins: `/payment/hold` is no payment with the id "hold". */
-  private callOf({ by, method, path, request }: Exchange): DocumentedCall | undefined {
-    const provider = this.file['x-provider'];
-    const calls = this.file['x-calls'].filter((call) => call.by === by && call.method === method);
+  private callOf(exchange: Exchange): DocumentedCall | undefined {
+    const { provider } = this;
+    const { by, path, request } = exchange;
+    const calls = this.document.callsOf(exchange);
     if (provider === 'payme') {
       const name = (request as { method?: unknown } | null)?.method;
       return calls.find((call) => call.name === name);
@@ -79,17 +46,7 @@ class ProviderSchema {
   }
 
   private fits({ request }: DocumentedCall, said: unknown): boolean {
-    return request === null || this.errors(request, said).length === 0;
-  }
-
-  private errors(name: string, value: unknown): string[] {
-    const validate = this.ajv.getSchema(`${this.file['x-provider']}#/$defs/${name}`);
-    if (!validate) throw new Error(`no definition ${name}`);
-    if (validate(value) === true) return [];
-    const errors = validate.errors ?? [];
-    return errors.map(
-      ({ instancePath, message, params }) => `${instancePath || '/'} ${message ?? ''} ${JSON.stringify(params)}`,
-    );
+    return request === null || this.document.errors(request, said).length === 0;
   }
 }
 
@@ -97,10 +54,6 @@ function callbackName(provider: ProviderCode, request: unknown): string {
   const fields = (request ?? {}) as Record<string, unknown>;
   if (provider === 'click') return fields['action'] === '1' ? 'complete' : 'prepare';
   return 'status' in fields ? 'webhook callback' : 'success callback';
-}
-
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`);
 }
 
 function braces(path: string): number {

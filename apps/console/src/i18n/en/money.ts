@@ -1,3 +1,5 @@
+import { count } from '../plural.js';
+
 /** Overview, payments, webhooks. */
 export const money = {
   overview: {
@@ -112,11 +114,20 @@ export const money = {
     removeText: 'What waits for it is never sent.',
     enable: 'Send again',
     disable: 'Stop sending',
+    recover: 'Recover what was given up',
+    recoverText: 'What was given up in this time, and has not been delivered since, is sent again.',
+    type: 'Event',
+    http: 'HTTP status',
+    httpHint: 'such as 500 or 5xx',
+    request: 'Request',
+    headers: 'Headers',
+    body: 'Body',
     replay: 'Send events again',
     replayText: 'Everything that this endpoint wants from this time is sent again.',
     from: 'From',
     to: 'To',
-    replayed: 'The events are queued again.',
+    replayed: (number: number): string =>
+      `Queued again: ${count('en', number, { one: 'delivery', other: 'deliveries' })}.`,
     deliveries: 'Deliveries',
     states: { pending: 'Waits', failed: 'Given up', delivered: 'Delivered' },
     any: 'All',

@@ -1,4 +1,5 @@
 import type { MoneyWords } from '../en/money.js';
+import { count } from '../plural.js';
 
 export const money: MoneyWords = {
   overview: {
@@ -113,11 +114,20 @@ export const money: MoneyWords = {
     removeText: 'То, что его ждёт, отправлено не будет.',
     enable: 'Снова отправлять',
     disable: 'Не отправлять',
+    recover: 'Восстановить неудавшееся',
+    recoverText: 'То, что за это время не удалось доставить и с тех пор не доставлено, уйдёт ещё раз.',
+    type: 'Событие',
+    http: 'Ответ HTTP',
+    httpHint: 'например 500 или 5xx',
+    request: 'Запрос',
+    headers: 'Заголовки',
+    body: 'Тело',
     replay: 'Отправить события заново',
     replayText: 'Все события за это время, которые нужны получателю, уйдут ещё раз.',
     from: 'С',
     to: 'До',
-    replayed: 'События снова в очереди.',
+    replayed: (number) =>
+      `Снова в очереди: ${count('ru', number, { one: 'отправка', few: 'отправки', many: 'отправок', other: 'отправки' })}.`,
     deliveries: 'Доставки',
     states: { pending: 'Ждёт', failed: 'Оставлена', delivered: 'Доставлена' },
     any: 'Все',

@@ -12,6 +12,7 @@ export const shell: ShellWords = {
     payments: 'Платежи',
     goods: 'Товары',
     webhooks: 'Вебхуки',
+    messages: 'Сообщения',
     reports: 'Отчёты',
     access: 'Доступ',
     platform: 'Платформа',
@@ -23,6 +24,7 @@ export const shell: ShellWords = {
   theme: 'Тема',
   themes: { system: 'Как в системе', light: 'Светлая', dark: 'Тёмная' },
   merchant: 'Организация',
+  wholePlatform: 'Вся платформа',
   zone: (label) => `Время ташкентское (${label})`,
   logOut: 'Выйти',
   search: 'Поиск',
@@ -57,7 +59,9 @@ export const shell: ShellWords = {
     retryIn: (seconds) =>
       `Повторите через ${count('ru', seconds, { one: 'секунду', few: 'секунды', many: 'секунд', other: 'секунды' })}.`,
     requestId: 'Запрос',
+    noSum: 'Это не сумма.',
     approval: (id) => `Сначала это должен одобрить второй человек (${id}). После этого повторите действие.`,
+    toApprovals: 'Показать, что ждёт одобрения',
   },
   action: {
     cancel: 'Отмена',
@@ -111,7 +115,8 @@ export const shell: ShellWords = {
     secret: 'Или введите этот секрет в приложение:',
     accept: 'Принять',
     acceptPasskey: 'Принять с ключом доступа вместо пароля',
-    loginFirst: 'У этого адреса уже есть учётная запись: войдите и откройте ссылку снова.',
+    loginFirst: 'У этого адреса уже есть учётная запись: войдите с ней и примите приглашение.',
+    recovery: 'Задайте новый пароль и новый второй фактор. Все сеансы этой учётной записи завершатся.',
     join: 'Принять с моей учётной записью',
   },
 };

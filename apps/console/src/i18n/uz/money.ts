@@ -1,4 +1,5 @@
 import type { MoneyWords } from '../en/money.js';
+import { count } from '../plural.js';
 
 export const money: MoneyWords = {
   overview: {
@@ -113,11 +114,19 @@ export const money: MoneyWords = {
     removeText: 'Uni kutayotganlar yuborilmaydi.',
     enable: 'Yana yuborish',
     disable: 'Yubormaslik',
+    recover: 'Yetmaganlarini tiklash',
+    recoverText: 'Shu vaqtda yetkazib bo‘lmagan va shundan beri yetmaganlari qayta yuboriladi.',
+    type: 'Hodisa',
+    http: 'HTTP javobi',
+    httpHint: 'masalan 500 yoki 5xx',
+    request: 'So‘rov',
+    headers: 'Sarlavhalar',
+    body: 'Matn',
     replay: 'Hodisalarni qayta yuborish',
     replayText: 'Shu vaqtdagi kerakli barcha hodisalar yana yuboriladi.',
     from: 'Dan',
     to: 'Gacha',
-    replayed: 'Hodisalar yana navbatda.',
+    replayed: (number) => `Yana navbatda: ${count('uz', number, { other: 'ta yuborish' })}.`,
     deliveries: 'Yetkazishlar',
     states: { pending: 'Kutmoqda', failed: 'To‘xtatilgan', delivered: 'Yetkazilgan' },
     any: 'Hammasi',

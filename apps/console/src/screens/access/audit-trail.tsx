@@ -4,8 +4,8 @@ import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
-import { Json, Time } from '../../ui/shown.js';
 import { Empty, Loading, ProblemNote } from '../../ui/states.js';
+import { AuditRecords } from './audit-records.js';
 
 /** What was changed and refused, the newest first. */
 export function AuditTrail(): ReactElement {
@@ -29,26 +29,11 @@ export function AuditTrail(): ReactElement {
         <TextField label={clients.find} value={typed} maxLength={64} onValue={setTyped} />
         <Button type="submit">{action.apply}</Button>
       </form>
+      <p className="hint">{clients.verify}</p>
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
       {list.data && records.length === 0 && <Empty />}
-      <ol className="plain-list">
-        {records.map((record) => (
-          <li key={record.sequence} className="line-item">
-            <span>
-              <strong>{record.action}</strong> <Time at={record.at} />
-              <small className="hint block wrap">
-                {clients.actor}: {record.actor} · {clients.subject}: {record.subject_id}
-                {record.address !== null && ` · ${clients.address}: ${record.address}`}
-              </small>
-            </span>
-            <details className="whole-line">
-              <summary>{clients.details}</summary>
-              <Json value={{ before: record.before, after: record.after, hash: record.hash }} />
-            </details>
-          </li>
-        ))}
-      </ol>
+      <AuditRecords records={records} />
       {list.hasNextPage && (
         <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
           {state.more}

@@ -10,7 +10,9 @@ import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { Badge, Money, PageHead } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Tabs } from '../../ui/tabs.js';
 import { VirtualList, type Column } from '../../ui/virtual-list.js';
+import { Affected, Classifier } from './classifier.js';
 import { ImportGoods } from './import-goods.js';
 
 type Product = Schema<'ProductView'>;
@@ -18,9 +20,29 @@ type Product = Schema<'ProductView'>;
 export function GoodsScreen(): ReactElement {
   return (
     <NeedsScope scope="catalog:read">
-      <Goods />
+      <Shown />
     </NeedsScope>
   );
+}
+
+/** The products; those that the classification register has left behind; the register itself. */
+function Shown(): ReactElement {
+  const { nav } = useWords();
+  const { view } = useSearch({ from: '/app/goods' });
+  if (view !== 'affected' && view !== 'register') return <Goods />;
+  return (
+    <div className="page">
+      <PageHead title={nav.goods} />
+      <Views shown={view} />
+      {view === 'affected' ? <Affected /> : <Classifier />}
+    </div>
+  );
+}
+
+function Views({ shown }: { shown: keyof Words['goods']['views'] }): ReactElement {
+  const { nav, goods } = useWords();
+  const tabs = (['list', 'affected', 'register'] as const).map((view) => ({ view, title: goods.views[view] }));
+  return <Tabs label={nav.goods} to="/goods" tabs={tabs} shown={shown} />;
 }
 
 /** In the language of the console, else in one that there is. */
@@ -64,7 +86,7 @@ function columnsOf({ goods }: Words, language: Language): Column<Product>[] {
 function Goods(): ReactElement {
   const { nav, goods, action } = useWords();
   const { can } = useSession();
-  const filters = useSearch({ from: '/app/goods' });
+  const { view: _view, ...filters } = useSearch({ from: '/app/goods' });
   const navigate = useNavigate();
   const [typed, setTyped] = useState(filters.q ?? '');
   const [isImporting, setImporting] = useState(false);
@@ -82,6 +104,7 @@ function Goods(): ReactElement {
           </Button>
         )}
       </PageHead>
+      <Views shown="list" />
       <form className="search-form" role="search" onSubmit={submit}>
         <TextField label={goods.find} value={typed} maxLength={128} onValue={setTyped} />
         <Button type="submit">{action.apply}</Button>

@@ -11,6 +11,7 @@ import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
 import { faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
+import { AuditRecords } from '../access/audit-records.js';
 import { nameOf } from './goods-screen.js';
 
 type Product = Schema<'ProductView'>;
@@ -74,6 +75,7 @@ function Detail({ product }: { product: Product }): ReactElement {
           ]}
         />
       </Card>
+      {can('clients:read') && <History sku={product.sku} />}
       <Dialog title={goods.edit} open={open === 'edit'} onClose={close}>
         <EditProduct product={product} onDone={close} />
       </Dialog>
@@ -81,6 +83,24 @@ function Detail({ product }: { product: Product }): ReactElement {
         <ArchiveProduct sku={product.sku} />
       </Dialog>
     </div>
+  );
+}
+
+/** Changes of this product alone, from the audit trail. */
+function History({ sku }: { sku: string }): ReactElement {
+  const { goods } = useWords();
+  const query = useQuery({
+    queryKey: ['audit', 'of', sku],
+    queryFn: () => api('get', '/v1/audit', { query: { subject_id: sku, limit: 50 } }),
+  });
+  return (
+    <Card title={goods.history}>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? <p className="hint">{goods.noHistory}</p> : <AuditRecords records={data} />
+        }
+      </Loaded>
+    </Card>
   );
 }
 

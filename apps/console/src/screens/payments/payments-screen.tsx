@@ -1,13 +1,16 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Badge, Money, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Tabs } from '../../ui/tabs.js';
 import { VirtualList, type Column } from '../../ui/virtual-list.js';
+import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { PaymentStatus } from './payment-status.js';
 
 type Payment = Schema<'PaymentSummary'>;
@@ -21,22 +24,19 @@ export function PaymentsScreen(): ReactElement {
 }
 
 function Payments(): ReactElement {
-  const { nav, payments } = useWords();
-  const { view } = useSearch({ from: '/app/payments' });
-  const navigate = useNavigate();
-  const show = (next: 'differences' | undefined): void =>
-    void navigate({ to: '/payments', search: next === undefined ? {} : { view: next } });
+  const { nav, payments, providerAccounts } = useWords();
+  const { view = 'list' } = useSearch({ from: '/app/payments' });
+  const { can } = useSession();
+  const tabs = [
+    { view: 'list', title: payments.list },
+    { view: 'differences', title: payments.differences },
+    ...(can('clients:read') ? [{ view: 'accounts', title: providerAccounts.title }] : []),
+  ];
   return (
     <div className="page page-list">
-      <PageHead title={nav.payments}>
-        <Button tone={view === 'differences' ? 'plain' : 'primary'} onClick={() => show(undefined)}>
-          {payments.list}
-        </Button>
-        <Button tone={view === 'differences' ? 'primary' : 'plain'} onClick={() => show('differences')}>
-          {payments.differences}
-        </Button>
-      </PageHead>
-      {view === 'differences' ? <Differences /> : <List />}
+      <PageHead title={nav.payments} />
+      <Tabs label={nav.payments} to="/payments" tabs={tabs} shown={view} />
+      {view === 'differences' ? <Differences /> : view === 'accounts' ? <ProviderAccounts /> : <List />}
     </div>
   );
 }

@@ -9,6 +9,7 @@ import { Loaded, NeedsScope } from '../../ui/states.js';
 import { ReceiptActions } from './receipt-actions.js';
 import { ReceiptDocument } from './receipt-document.js';
 import { FiscalCard } from './fiscal-card.js';
+import { MessagesCard } from './messages-card.js';
 import { isUnderWay, StatusBadge } from './receipt-status.js';
 import { RefundsCard } from './refunds-card.js';
 import { Timeline } from './timeline.js';
@@ -51,6 +52,7 @@ function Detail({ receipt }: { receipt: Receipt }): ReactElement {
           <Lines receipt={receipt} />
           <Sale receipt={receipt} />
           {receipt.type !== 'refund' && receipt.status === 'registered' && <RefundsCard receipt={receipt} />}
+          {receipt.status === 'registered' && <MessagesCard receipt={receipt} />}
           <Timeline receiptId={receipt.id} isMoving={isUnderWay(receipt.status)} />
         </div>
         <div className="column-side">

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Copyable, Facts, Time } from '../../ui/shown.js';
@@ -50,9 +51,12 @@ interface NewRegisterDraft {
 /** Most registers in shops have no address of their own. */
 const EMPTY_REGISTER: NewRegisterDraft = { name: '', branch: '', transport: 'link', baseUrl: '' };
 
-function NewRegister({ onMade }: { onMade: (device: Device) => void }): ReactElement {
+export function NewRegister({ onMade }: { onMade: (device: Device) => void }): ReactElement {
   const { fleet, receipts } = useWords();
   const { branches } = usePlaces();
+  const { me } = useSession();
+  // Registers of a sandbox are emulated: no address, no key.
+  const isSandbox = (me.merchant?.id ?? me.merchant_id ?? '').startsWith('mer_test_');
   const client = useQueryClient();
   const [draft, change, clear] = useDraft('new-register', EMPTY_REGISTER);
   // Never kept: it is a secret.
@@ -63,9 +67,8 @@ function NewRegister({ onMade }: { onMade: (device: Device) => void }): ReactEle
         body: {
           branch_id: draft.branch || (branches[0]?.value ?? ''),
           name: draft.name,
-          transport: draft.transport,
-          api_key: apiKey,
-          ...(draft.transport === 'http' && { base_url: draft.baseUrl }),
+          ...(!isSandbox && { transport: draft.transport, api_key: apiKey }),
+          ...(!isSandbox && draft.transport === 'http' && { base_url: draft.baseUrl }),
         },
       }),
     onSuccess: async (device) => {
@@ -96,16 +99,20 @@ function NewRegister({ onMade }: { onMade: (device: Device) => void }): ReactEle
         error={fault('branch_id')}
         onValue={(branch) => change({ branch })}
       />
-      <Way transport={draft.transport} baseUrl={draft.baseUrl} fault={fault('base_url')} change={change} />
-      <TextField
-        label={fleet.wizard.apiKey}
-        type="password"
-        autoComplete="off"
-        required
-        value={apiKey}
-        error={fault('api_key')}
-        onValue={setApiKey}
-      />
+      {!isSandbox && (
+        <>
+          <Way transport={draft.transport} baseUrl={draft.baseUrl} fault={fault('base_url')} change={change} />
+          <TextField
+            label={fleet.wizard.apiKey}
+            type="password"
+            autoComplete="off"
+            required
+            value={apiKey}
+            error={fault('api_key')}
+            onValue={setApiKey}
+          />
+        </>
+      )}
       <ProblemNote problem={create.error} />
       <Button type="submit" tone="primary" busy={create.isPending}>
         {fleet.wizard.create}

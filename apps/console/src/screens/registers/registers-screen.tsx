@@ -10,15 +10,34 @@ import { Dialog } from '../../ui/dialog.js';
 import { SelectField } from '../../ui/field.js';
 import { Badge, Meter, PageHead, Time } from '../../ui/shown.js';
 import { Empty, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { Tabs } from '../../ui/tabs.js';
 import { barsOf, toneOf } from './countdown-bars.js';
+import { Groups } from './groups.js';
 import { EnrolmentWizard } from './enrolment-wizard.js';
 import { RegisterState, STATES } from './register-state.js';
 
 export function RegistersScreen(): ReactElement {
+  const { view = 'list' } = useSearch({ from: '/app/registers' });
+  return <NeedsScope scope="devices:read">{view === 'groups' ? <Failover /> : <Registers />}</NeedsScope>;
+}
+
+function Views({ shown }: { shown: 'list' | 'groups' }): ReactElement {
+  const { nav, fleet } = useWords();
+  const tabs = [
+    { view: 'list', title: fleet.groups.list },
+    { view: 'groups', title: fleet.groups.title },
+  ];
+  return <Tabs label={nav.registers} to="/registers" tabs={tabs} shown={shown} />;
+}
+
+function Failover(): ReactElement {
+  const { nav } = useWords();
   return (
-    <NeedsScope scope="devices:read">
-      <Registers />
-    </NeedsScope>
+    <div className="page">
+      <PageHead title={nav.registers} />
+      <Views shown="groups" />
+      <Groups />
+    </div>
   );
 }
 
@@ -50,6 +69,7 @@ function Registers(): ReactElement {
           </Button>
         )}
       </PageHead>
+      <Views shown="list" />
       <div className="form-row">
         <SelectField
           label={nav.registers}

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
-import { inputToInstant } from '../../format/time.js';
+import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
@@ -12,7 +12,7 @@ import { faultAt, ProblemNote } from '../../ui/states.js';
 import { ShownSecret } from './shown-secret.js';
 
 type Webhook = Schema<'WebhookView'>;
-type Open = 'test' | 'rotate' | 'replay' | 'switch' | 'remove' | null;
+type Open = 'test' | 'rotate' | 'recover' | 'replay' | 'switch' | 'remove' | null;
 
 interface Props {
   webhook: Webhook;
@@ -26,6 +26,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }): ReactElement 
   const labels = {
     test: hooks.test,
     rotate: hooks.rotate,
+    recover: hooks.recover,
     replay: hooks.replay,
     switch: webhook.enabled ? hooks.disable : hooks.enable,
     remove: hooks.remove,
@@ -44,7 +45,7 @@ export function WebhookActions({ webhook }: { webhook: Webhook }): ReactElement 
       <Dialog title={open === null ? '' : labels[open]} open={open !== null} onClose={close}>
         {open === 'test' && <Test webhook={webhook} onDone={close} />}
         {open === 'rotate' && <Rotate webhook={webhook} onDone={close} />}
-        {open === 'replay' && <Replay webhook={webhook} onDone={close} />}
+        {(open === 'replay' || open === 'recover') && <Again key={open} webhook={webhook} what={open} onDone={close} />}
         {open === 'switch' && <Switch webhook={webhook} onDone={close} />}
         {open === 'remove' && <Remove webhook={webhook} onDone={close} />}
       </Dialog>
@@ -114,17 +115,19 @@ function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
   );
 }
 
-function Replay({ webhook: { id }, onDone }: Props): ReactElement {
+/** Everything of a time once more, or only what was given up in it and has not been delivered since. */
+function Again({ webhook: { id }, what, onDone }: Props & { what: 'replay' | 'recover' }): ReactElement {
   const { hooks, action } = useWords();
   const refresh = useRefresh(id);
-  const [from, setFrom] = useState('');
-  const [to, setTo] = useState('');
+  const [from, setFrom] = useState(what === 'recover' ? instantToInput(startOfDay(0)) : '');
+  const [to, setTo] = useState(what === 'recover' ? instantToInput(startOfDay(-1)) : '');
   const call = useMutation({
-    mutationFn: () =>
-      api('post', '/v1/webhooks/{id}/replay', {
-        path: { id },
-        body: { from: inputToInstant(from) ?? from, to: inputToInstant(to) ?? to },
-      }),
+    mutationFn: () => {
+      const given = { path: { id }, body: { from: inputToInstant(from) ?? from, to: inputToInstant(to) ?? to } };
+      return what === 'replay'
+        ? api('post', '/v1/webhooks/{id}/replay', given)
+        : api('post', '/v1/webhooks/{id}/recover', given);
+    },
     onSuccess: refresh,
   });
   const submit = (event: FormEvent): void => {
@@ -133,7 +136,7 @@ function Replay({ webhook: { id }, onDone }: Props): ReactElement {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <p>{hooks.replayText}</p>
+      <p>{what === 'replay' ? hooks.replayText : hooks.recoverText}</p>
       <div className="form-row">
         <TextField
           label={hooks.from}
@@ -152,11 +155,11 @@ function Replay({ webhook: { id }, onDone }: Props): ReactElement {
           onValue={setTo}
         />
       </div>
-      {call.isSuccess && <p role="status">{hooks.replayed}</p>}
+      {call.data && <p role="status">{hooks.replayed(call.data.deliveries)}</p>}
       <ProblemNote problem={call.error} />
       <div className="row-actions">
         <Button type="submit" tone="primary" busy={call.isPending}>
-          {hooks.replay}
+          {hooks[what]}
         </Button>
         <Button onClick={onDone}>{action.close}</Button>
       </div>

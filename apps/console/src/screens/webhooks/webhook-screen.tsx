@@ -1,13 +1,13 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import type { ReactElement } from 'react';
+import { useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
-import { SelectField } from '../../ui/field.js';
-import { Badge, Card, Copyable, Facts, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
-import { Empty, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { Badge, Card, Copyable, Facts, Json, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
+import { Empty, faultAt, Loaded, Loading, NeedsScope, ProblemNote } from '../../ui/states.js';
 import { WebhookActions } from './webhook-actions.js';
 import { WebhookBadge } from './webhooks-screen.js';
 
@@ -62,21 +62,22 @@ function OneWebhook(): ReactElement {
   );
 }
 
+type DeliverySearch = { state?: string; type?: string; http_status?: string };
+
 function Deliveries({ id }: { id: string }): ReactElement {
   const { hooks, state: texts, action } = useWords();
-  const { state } = useSearch({ from: '/app/webhooks/$id' });
+  const search = useSearch({ from: '/app/webhooks/$id' });
   const navigate = useNavigate();
   const list = useInfiniteQuery({
-    queryKey: ['deliveries', id, state],
+    queryKey: ['deliveries', id, search],
     queryFn: ({ pageParam }) =>
-      api('get', '/v1/webhooks/{id}/deliveries', { path: { id }, query: { state, limit: 30, cursor: pageParam } }),
+      api('get', '/v1/webhooks/{id}/deliveries', { path: { id }, query: { ...search, limit: 30, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 10_000,
   });
   const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
-  const filter = (next: string): void =>
-    void navigate({ to: '/webhooks/$id', params: { id }, search: next === '' ? {} : { state: next } });
+  const isFiltered = Object.keys(search).length > 0;
   return (
     <Card
       title={hooks.deliveries}
@@ -86,21 +87,18 @@ function Deliveries({ id }: { id: string }): ReactElement {
         </Button>
       }
     >
-      <SelectField
-        label={hooks.state}
-        value={state ?? ''}
-        options={[
-          { value: '', label: hooks.any },
-          ...Object.entries(hooks.states).map(([value, label]) => ({ value, label })),
-        ]}
-        onValue={filter}
+      <DeliveryFilters
+        key={JSON.stringify(search)}
+        search={search}
+        problem={list.error}
+        onApply={(next) => void navigate({ to: '/webhooks/$id', params: { id }, search: next })}
       />
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
-      {list.data && deliveries.length === 0 && <Empty>{state === undefined ? texts.empty : texts.emptyFiltered}</Empty>}
+      {list.data && deliveries.length === 0 && <Empty>{isFiltered ? texts.emptyFiltered : texts.empty}</Empty>}
       <ul className="plain-list">
         {deliveries.map((delivery) => (
-          <DeliveryLine key={delivery.id} delivery={delivery} />
+          <DeliveryLine key={delivery.id} webhookId={id} delivery={delivery} />
         ))}
       </ul>
       {list.hasNextPage && (
@@ -112,8 +110,95 @@ function Deliveries({ id }: { id: string }): ReactElement {
   );
 }
 
-function DeliveryLine({ delivery }: { delivery: Delivery }): ReactElement {
+interface FiltersProps {
+  search: DeliverySearch;
+  problem: unknown;
+  onApply: (search: DeliverySearch) => void;
+}
+
+function DeliveryFilters({ search, problem, onApply }: FiltersProps): ReactElement {
+  const { hooks, action } = useWords();
+  const [typed, setTyped] = useState(search);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    onApply(typed);
+  };
+  return (
+    <form className="form-row" role="search" onSubmit={submit}>
+      <SelectField
+        label={hooks.state}
+        value={typed.state ?? ''}
+        options={[
+          { value: '', label: hooks.any },
+          ...Object.entries(hooks.states).map(([value, label]) => ({ value, label })),
+        ]}
+        onValue={(state) => setTyped({ ...typed, state })}
+      />
+      <TextField
+        label={hooks.type}
+        placeholder="receipt.*"
+        maxLength={200}
+        value={typed.type ?? ''}
+        error={faultAt(problem, '/type')}
+        onValue={(type) => setTyped({ ...typed, type })}
+      />
+      <TextField
+        label={hooks.http}
+        hint={hooks.httpHint}
+        maxLength={3}
+        value={typed.http_status ?? ''}
+        error={faultAt(problem, '/http_status')}
+        onValue={(status) => setTyped({ ...typed, http_status: status })}
+      />
+      <div className="filters-actions">
+        <Button type="submit">{action.apply}</Button>
+      </div>
+    </form>
+  );
+}
+
+/** What was sent, and the beginning of what came back. */
+function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: Delivery }): ReactElement {
   const { hooks } = useWords();
+  const query = useQuery({
+    queryKey: ['delivery', delivery.id, delivery.attempt_count],
+    queryFn: () =>
+      api('get', '/v1/webhooks/{id}/deliveries/{deliveryId}', { path: { id: webhookId, deliveryId: delivery.id } }),
+  });
+  return (
+    <div className="stack">
+      <ol className="plain-list">
+        {delivery.attempts.map((attempt) => (
+          <li key={attempt.number}>
+            {attempt.number}. <Time at={attempt.at} /> · <code className="code">{attempt.outcome}</code>
+            {attempt.http_status !== null && ` · HTTP ${attempt.http_status}`} · {attempt.duration_ms} ms
+            {attempt.answer !== null && attempt.answer !== '' && <pre className="json">{attempt.answer}</pre>}
+          </li>
+        ))}
+      </ol>
+      <Loaded query={query}>
+        {({ request }) => (
+          <>
+            <p className="wrap">
+              <strong>{hooks.request}:</strong> <code className="code">{`${request.method} ${request.url}`}</code>
+            </p>
+            <h3>{hooks.headers}</h3>
+            <Json value={request.sent_headers} />
+            <h3>{hooks.body}</h3>
+            <pre className="json" tabIndex={0}>
+              {request.body}
+              {request.body_truncated && ' …'}
+            </pre>
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function DeliveryLine({ webhookId, delivery }: { webhookId: string; delivery: Delivery }): ReactElement {
+  const { hooks } = useWords();
+  const [isOpen, setOpen] = useState(false);
   return (
     <li className="line-item">
       <span>
@@ -123,22 +208,12 @@ function DeliveryLine({ delivery }: { delivery: Delivery }): ReactElement {
         </small>
       </span>
       <Badge tone={TONES[delivery.state]}>{hooks.states[delivery.state]}</Badge>
-      {delivery.attempts.length > 0 && (
-        <details className="whole-line">
-          <summary>
-            {hooks.attempts}: {delivery.attempt_count}
-          </summary>
-          <ol className="plain-list">
-            {delivery.attempts.map((attempt) => (
-              <li key={attempt.number}>
-                {attempt.number}. <Time at={attempt.at} /> · <code className="code">{attempt.outcome}</code>
-                {attempt.http_status !== null && ` · HTTP ${attempt.http_status}`} · {attempt.duration_ms} ms
-                {attempt.answer !== null && attempt.answer !== '' && <pre className="json">{attempt.answer}</pre>}
-              </li>
-            ))}
-          </ol>
-        </details>
-      )}
+      <details className="whole-line" onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          {hooks.attempts}: {delivery.attempt_count}
+        </summary>
+        {isOpen && <DeliveryDetail webhookId={webhookId} delivery={delivery} />}
+      </details>
     </li>
   );
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type StoredReceiptDocument } from '#database';
+import { findReceipt } from '#ledger';
 import { Problem } from '#problems';
 import { readAddress, readEmail, readPhone, type MessageChannel, type MessageLanguage } from '#messages';
 import { notFound } from '../../http/own-id.js';
@@ -79,8 +80,7 @@ export class ReceiptMessages {
 
   /** Newest first. @throws Problem 404 */
   async ofReceipt(merchantId: string, receiptId: string, query: MessagesQuery): Promise<Page<MessageView>> {
-    const receipt = await this.prisma.receipt.findFirst({ where: { id: receiptId, merchantId }, select: { id: true } });
-    if (!receipt) throw notFound('receipt');
+    if (!(await findReceipt(this.prisma, merchantId, receiptId))) throw notFound('receipt');
     return this.page({ receiptId }, query);
   }
 
@@ -107,13 +107,10 @@ export class ReceiptMessages {
 
   /** @throws Problem 404, 409: what is not registered is no receipt */
   private async registered(merchantId: string, id: string): Promise<RegisteredReceipt> {
-    const row = await this.prisma.receipt.findFirst({
-      where: { id, merchantId },
-      select: { id: true, merchantId: true, status: true, document: true },
-    });
+    const row = await findReceipt(this.prisma, merchantId, id);
     if (!row) throw notFound('receipt');
     if (row.status !== 'registered') throw new Problem('receipt_not_registered', 'Only a registered receipt is sent.');
-    return { id, merchantId, document: row.document as unknown as StoredReceiptDocument };
+    return { id, merchantId, document: row.document };
   }
 
   private async addressOf(

@@ -48,7 +48,7 @@ export class OidcController {
     @Body() body: OidcStartBody,
   ): Promise<RedirectView> {
     const { origin, url } = this.address;
-    const returnTo = returnPath(body.return_to ?? new URL(`${url}/`).pathname, origin);
+    const returnTo = returnPath(body.return_to ?? new URL(url).pathname, origin);
     if (returnTo === null) {
       const detail = 'return_to must be a path of the console, such as /console/receipts';
       throw Problem.fromErrors([{ pointer: '/return_to', code: 'invalid_format', detail }]);

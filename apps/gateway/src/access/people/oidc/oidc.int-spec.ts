@@ -119,7 +119,7 @@ test('refused: another state, another nonce, another browser, a used or expired 
   expect(await changed((url) => url.searchParams.set('code', 'unknown'))).toEqual(failed('login_failed'));
   expect(await changed((url) => url.searchParams.set('iss', 'https://evil.uz'))).toEqual(failed('login_failed'));
   expect(await changed((url) => url.searchParams.append('code', 'two'))).toEqual(failed('login_failed'));
-  expect(await changed(() => undefined)).toEqual([303, `${ORIGIN}/console/`]);
+  expect(await changed(() => undefined)).toEqual([303, `${ORIGIN}/console`]);
   // Nonce and verifier are those of the browser's own cookie: one that began another login gets nothing for this code.
   const [one, two] = [rig.browser(), rig.browser()];
   const [first, second] = [await begin(one), await begin(two)];
@@ -171,7 +171,7 @@ test('an invitation is opened by a login at the provider, once', async () => {
   const invitation = await rig.invite('invited@shop.uz', ['accountant'], merchantId);
   const browser = rig.browser();
   const back = await throughProvider((await begin(browser, { invitation })).href);
-  expect(whereTo(await callBack(browser, back))).toEqual([303, `${ORIGIN}/console/`]);
+  expect(whereTo(await callBack(browser, back))).toEqual([303, `${ORIGIN}/console`]);
   expect((await browser.get('/v1/me')).body).toMatchObject({
     user: { email: 'invited@shop.uz' },
     roles: ['accountant'],
@@ -322,13 +322,13 @@ test('keys that the provider has just changed are known at once', async () => {
   const before = rig.browser();
   expect(whereTo(await callBack(before, await throughProvider((await begin(before)).href)))).toEqual([
     303,
-    `${ORIGIN}/console/`,
+    `${ORIGIN}/console`,
   ]);
   await provider.rotateKeys();
   const after = rig.browser();
   expect(whereTo(await callBack(after, await throughProvider((await begin(after)).href)))).toEqual([
     303,
-    `${ORIGIN}/console/`,
+    `${ORIGIN}/console`,
   ]);
 });
 

@@ -1,0 +1,272 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { useWords, type Words } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { CheckField, TextField } from '../../ui/field.js';
+import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
+import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+
+type User = Schema<'UserView'>;
+type Role = keyof Words['access']['role'];
+
+const MERCHANT_ROLES: readonly Role[] = ['owner', 'operator', 'accountant', 'support', 'developer'];
+const PLATFORM_ROLES: readonly Role[] = ['platform_administrator', 'platform_reader'];
+
+/** Users of the merchant, or of the platform where none is chosen, and the links that wait for people. */
+export function Users(): ReactElement {
+  const { access, state } = useWords();
+  const { can } = useSession();
+  const [isInviting, setInviting] = useState(false);
+  const list = useInfiniteQuery({
+    queryKey: ['users'],
+    queryFn: ({ pageParam }) => api('get', '/v1/users', { query: { limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const users = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <>
+      {can('users:admin') && (
+        <div className="row-actions">
+          <Button tone="primary" onClick={() => setInviting(true)}>
+            {access.invite}
+          </Button>
+        </div>
+      )}
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && users.length === 0 && <Empty />}
+      <ul className="tiles">
+        {users.map((user) => (
+          <UserTile key={user.id} user={user} />
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+      <Invitations />
+      <Dialog title={access.invite} open={isInviting} onClose={() => setInviting(false)}>
+        <Invite onDone={() => setInviting(false)} />
+      </Dialog>
+    </>
+  );
+}
+
+function roleName(role: string, names: Words['access']['role']): string {
+  return Object.entries(names).find(([name]) => name === role)?.[1] ?? role;
+}
+
+function UserTile({ user }: { user: User }): ReactElement {
+  const { access, account } = useWords();
+  const { can } = useSession();
+  const [open, setOpen] = useState<'roles' | 'remove' | null>(null);
+  const close = (): void => setOpen(null);
+  return (
+    <li className="tile">
+      <div className="tile-head">
+        <strong className="wrap">{user.name}</strong>
+      </div>
+      <Facts
+        rows={[
+          [account.email, user.email],
+          [access.roles, user.roles.map((role) => roleName(role, access.role)).join(' · ')],
+          [access.lastLogin, <Time at={user.last_login_at} />],
+        ]}
+      />
+      {can('users:admin') && (
+        <div className="row-actions">
+          <Button onClick={() => setOpen('roles')}>{access.changeRoles}</Button>
+          <Button onClick={() => setOpen('remove')}>{access.removeUser}</Button>
+        </div>
+      )}
+      <Dialog title={access.changeRoles} open={open === 'roles'} onClose={close}>
+        <ChangeRoles user={user} onDone={close} />
+      </Dialog>
+      <Dialog title={access.removeUser} open={open === 'remove'} onClose={close}>
+        <RemoveUser user={user} onDone={close} />
+      </Dialog>
+    </li>
+  );
+}
+
+interface RolesProps {
+  chosen: readonly Role[];
+  onChoose: (roles: Role[]) => void;
+  problem: unknown;
+}
+
+function RoleChoice({ chosen, onChoose, problem }: RolesProps): ReactElement {
+  const { access } = useWords();
+  const { me } = useSession();
+  const offered = me.merchant || me.kind === 'client' ? MERCHANT_ROLES : PLATFORM_ROLES;
+  const fault = faultAt(problem, '/roles');
+  return (
+    <fieldset className="radios">
+      <legend>{access.roles}</legend>
+      {offered.map((role) => (
+        <CheckField
+          key={role}
+          label={access.role[role]}
+          checked={chosen.includes(role)}
+          onValue={(isChosen) => onChoose(isChosen ? [...chosen, role] : chosen.filter((other) => other !== role))}
+        />
+      ))}
+      {fault !== null && (
+        <small className="error" role="alert">
+          {fault}
+        </small>
+      )}
+    </fieldset>
+  );
+}
+
+function ChangeRoles({ user, onDone }: { user: User; onDone: () => void }): ReactElement {
+  const { access, action } = useWords();
+  const client = useQueryClient();
+  const known = [...MERCHANT_ROLES, ...PLATFORM_ROLES];
+  const [roles, setRoles] = useState<Role[]>(known.filter((role) => user.roles.includes(role)));
+  const change = useMutation({
+    mutationFn: () => api('patch', '/v1/users/{id}', { path: { id: user.id }, body: { roles } }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['users'] });
+      onDone();
+    },
+  });
+  return (
+    <div className="stack">
+      <p className="wrap">{user.email}</p>
+      <RoleChoice chosen={roles} onChoose={setRoles} problem={change.error} />
+      {roles.length === 0 && <p className="hint">{access.noRole}</p>}
+      <ProblemNote problem={change.error} />
+      <div className="row-actions">
+        <Button tone="primary" onClick={() => change.mutate()} busy={change.isPending} disabled={roles.length === 0}>
+          {action.save}
+        </Button>
+        <Button onClick={onDone}>{action.back}</Button>
+      </div>
+    </div>
+  );
+}
+
+function RemoveUser({ user, onDone }: { user: User; onDone: () => void }): ReactElement {
+  const { access, action } = useWords();
+  const client = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => api('delete', '/v1/users/{id}', { path: { id: user.id } }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['users'] });
+      onDone();
+    },
+  });
+  return (
+    <div className="stack">
+      <p className="wrap">
+        <strong>{user.name}</strong> {user.email}
+      </p>
+      <p>{access.removeText}</p>
+      <ProblemNote problem={remove.error} />
+      <div className="row-actions">
+        <Button tone="danger" onClick={() => remove.mutate()} busy={remove.isPending}>
+          {access.removeUser}
+        </Button>
+        <Button onClick={onDone}>{action.back}</Button>
+      </div>
+    </div>
+  );
+}
+
+function Invite({ onDone }: { onDone: () => void }): ReactElement {
+  const { access, account, action } = useWords();
+  const client = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [roles, setRoles] = useState<Role[]>([]);
+  const invite = useMutation({
+    mutationFn: () => api('post', '/v1/invitations', { body: { email, roles } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['invitations'] }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    invite.mutate();
+  };
+  if (invite.data) {
+    return (
+      <div className="stack">
+        <p>{access.link}</p>
+        <Copyable text={invite.data.url} />
+        <Button tone="primary" onClick={onDone}>
+          {action.close}
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={account.email}
+        type="email"
+        required
+        maxLength={254}
+        value={email}
+        error={faultAt(invite.error, '/email')}
+        onValue={setEmail}
+      />
+      <RoleChoice chosen={roles} onChoose={setRoles} problem={invite.error} />
+      <ProblemNote problem={invite.error} />
+      <Button type="submit" tone="primary" busy={invite.isPending} disabled={roles.length === 0}>
+        {access.invite}
+      </Button>
+    </form>
+  );
+}
+
+/** Links that were not opened yet; each can be taken back. */
+function Invitations(): ReactElement {
+  const { access, state } = useWords();
+  const { can } = useSession();
+  const client = useQueryClient();
+  const list = useInfiniteQuery({
+    queryKey: ['invitations'],
+    queryFn: ({ pageParam }) => api('get', '/v1/invitations', { query: { limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const withdraw = useMutation({
+    mutationFn: (id: string) => api('delete', '/v1/invitations/{id}', { path: { id } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['invitations'] }),
+  });
+  const open = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Card title={access.invitations}>
+      {list.isPending && <Loading />}
+      <ProblemNote problem={list.error ?? withdraw.error} />
+      {list.data && open.length === 0 && <p className="hint">{access.noInvitations}</p>}
+      <ul className="plain-list">
+        {open.map(({ id, email, roles, expires_at: until }) => (
+          <li key={id} className="line-item">
+            <span className="wrap">
+              <strong>{email}</strong>
+              <small className="hint block">
+                {roles.map((role) => roleName(role, access.role)).join(' · ')} · {access.expires} <Time at={until} />
+              </small>
+            </span>
+            {can('users:admin') && (
+              <Button onClick={() => withdraw.mutate(id)} disabled={withdraw.isPending}>
+                {access.withdraw}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+    </Card>
+  );
+}

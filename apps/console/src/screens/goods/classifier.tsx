@@ -1,0 +1,184 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Badge, Card, Facts, Json, Time, type BadgeTone } from '../../ui/shown.js';
+import { Empty, Loading, ProblemNote } from '../../ui/states.js';
+
+type Import = Schema<'ClassifierImportView'>;
+
+const TONES: Record<Import['state'], BadgeTone> = { loading: 'busy', applied: 'good', failed: 'bad' };
+
+/** The classification register: its entries, and how it came to be as it is. */
+export function Classifier(): ReactElement {
+  return (
+    <>
+      <Imports />
+      <Entries />
+    </>
+  );
+}
+
+function Imports(): ReactElement {
+  const { goods, state } = useWords();
+  const words = goods.register;
+  const list = useInfiniteQuery({
+    queryKey: ['classifier-imports'],
+    queryFn: ({ pageParam }) => api('get', '/v1/classifier/imports', { query: { limit: 20, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    refetchInterval: 15_000,
+  });
+  const imports = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const newest = imports.find((one) => one.state === 'applied');
+  return (
+    <Card title={words.imports}>
+      {newest && (
+        <p>
+          {words.version}: <strong>{newest.version ?? newest.restored_version}</strong> ·{' '}
+          <Time at={newest.finished_at} />
+        </p>
+      )}
+      <p className="hint">
+        {words.goBack} <code className="code">npm run cli -- classifier back --reason TEXT</code>
+      </p>
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && imports.length === 0 && <Empty />}
+      <ol className="plain-list">
+        {imports.map((one) => (
+          <OneImport key={one.id} one={one} />
+        ))}
+      </ol>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+function OneImport({ one }: { one: Import }): ReactElement {
+  const { goods } = useWords();
+  const words = goods.register;
+  const { result, progress } = one;
+  return (
+    <li className="line-item">
+      <span className="wrap">
+        <strong>{one.source}</strong> <Time at={one.started_at} />
+        <small className="hint block">
+          {one.kind} · {goods.rows}: {formatCount(progress.rows)} · {goods.rejected}: {formatCount(progress.rejected)}
+          {result !== null &&
+            ` · ${words.added}: ${formatCount(result.added)} · ${words.changed}: ${formatCount(result.changed)} · ${words.ended}: ${formatCount(result.ended)}`}
+        </small>
+        {one.error !== null && <small className="block error">{one.error}</small>}
+      </span>
+      <Badge tone={TONES[one.state]}>{words.states[one.state]}</Badge>
+      {progress.samples.length > 0 && (
+        <details className="whole-line">
+          <summary>{goods.rejected}</summary>
+          <Json value={progress.samples} />
+        </details>
+      )}
+    </li>
+  );
+}
+
+function Entries(): ReactElement {
+  const { goods, action, state } = useWords();
+  const { language } = useLanguage();
+  const [typed, setTyped] = useState('');
+  const [query, setQuery] = useState('');
+  const list = useInfiniteQuery({
+    queryKey: ['classifier', query],
+    queryFn: ({ pageParam }) => api('get', '/v1/classifier', { query: { q: query, limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    enabled: query !== '',
+  });
+  const entries = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    setQuery(typed.trim());
+  };
+  return (
+    <Card title={goods.register.search}>
+      <form className="search-form" role="search" onSubmit={submit}>
+        <TextField label={goods.register.find} value={typed} maxLength={128} onValue={setTyped} />
+        <Button type="submit">{action.apply}</Button>
+      </form>
+      {query !== '' && list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && entries.length === 0 && <Empty>{state.emptyFiltered}</Empty>}
+      <ul className="plain-list">
+        {entries.map((entry) => (
+          <li key={entry.spic}>
+            <details>
+              <summary>
+                {entry.spic} · {entry.name[language]}
+              </summary>
+              <Facts
+                rows={[
+                  [goods.vat, entry.vat_percents.join(', ')],
+                  [goods.units, String(entry.units)],
+                  [goods.package, entry.packages.map(({ code, name }) => `${code} ${name}`).join(' · ')],
+                  [goods.marked, entry.marked ? '✓' : null],
+                  [goods.archived, entry.active ? null : '✓'],
+                ]}
+              />
+            </details>
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+    </Card>
+  );
+}
+
+/** Products that the newest register does not fit any more. */
+export function Affected(): ReactElement {
+  const { goods, state } = useWords();
+  const list = useInfiniteQuery({
+    queryKey: ['affected'],
+    queryFn: ({ pageParam }) => api('get', '/v1/catalog/affected', { query: { limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <Card title={goods.affected}>
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && rows.length === 0 && <Empty>{goods.noneAffected}</Empty>}
+      <ul className="plain-list">
+        {rows.map((row) => (
+          <li key={`${row.sku} ${row.classifier_version}`} className="line-item">
+            <span className="wrap">
+              <Link to="/goods/$id" params={{ id: row.sku }}>
+                {row.sku}
+              </Link>{' '}
+              <code className="code">{row.spic}</code>
+              <small className="hint block">
+                {goods.reasons}: {row.reasons.join(', ')} · <Time at={row.at} />
+              </small>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,210 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { SelectField, TextArea, TextField } from '../../ui/field.js';
+import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
+import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { readSettings, writeSettings } from '../accounts/settings-text.js';
+
+type Account = Schema<'MessageAccountView'>;
+
+const PROVIDERS = ['smtp', 'eskiz', 'playmobile', 'telegram'] as const;
+
+/** Through whom messages go: one account for each channel. */
+export function MessageAccounts(): ReactElement {
+  const { providerAccounts: words } = useWords();
+  const [isAdding, setAdding] = useState(false);
+  const query = useQuery({ queryKey: ['message-accounts'], queryFn: () => api('get', '/v1/message-accounts') });
+  return (
+    <>
+      <div className="row-actions">
+        <Button tone="primary" onClick={() => setAdding(true)}>
+          {words.add}
+        </Button>
+      </div>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>{words.none}</Empty>
+          ) : (
+            <ul className="tiles tiles-wide">
+              {data.map((account) => (
+                <AccountTile key={account.id} account={account} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
+        <AccountForm account={null} onDone={() => setAdding(false)} />
+      </Dialog>
+    </>
+  );
+}
+
+function useSwitch(account: Account): { call: (what: 'enable' | 'disable' | 'remove') => void; problem: unknown } {
+  const client = useQueryClient();
+  const path = { id: account.id };
+  const change = useMutation({
+    mutationFn: async (what: 'enable' | 'disable' | 'remove') => {
+      if (what === 'remove') await api('delete', '/v1/message-accounts/{id}', { path });
+      else await api('patch', '/v1/message-accounts/{id}', { path, body: { enabled: what === 'enable' } });
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: ['message-accounts'] }),
+  });
+  return { call: change.mutate, problem: change.error };
+}
+
+function AccountTile({ account }: { account: Account }): ReactElement {
+  const { providerAccounts: words, messages } = useWords();
+  const [open, setOpen] = useState<'change' | 'test' | null>(null);
+  const { call, problem } = useSwitch(account);
+  const close = (): void => setOpen(null);
+  return (
+    <li className="tile">
+      <div className="tile-head">
+        <strong className="wrap">
+          {messages.channel[account.channel]} · {account.name}
+        </strong>
+        <Badge tone={account.enabled ? 'good' : 'neutral'}>{account.enabled ? words.active : words.disabled}</Badge>
+      </div>
+      {account.disabled_reason !== null && <p className="hint">{account.disabled_reason}</p>}
+      <Facts
+        rows={[
+          [words.provider, account.provider],
+          ...Object.entries(account.settings).map(([name, value]) => [name, value] as const),
+          [words.secrets, account.secrets.join(', ')],
+          [words.perMinute, String(account.per_minute)],
+          [words.quiet, account.quiet_from && `${account.quiet_from} – ${account.quiet_until ?? ''}`],
+          [words.callback, <Copyable text={account.callback_url} />],
+          [words.failing, account.failing_since && <Time at={account.failing_since} />],
+        ]}
+      />
+      <ProblemNote problem={problem} />
+      <div className="row-actions">
+        <Button onClick={() => setOpen('change')}>{words.change}</Button>
+        <Button onClick={() => setOpen('test')}>{words.test}</Button>
+        <Button onClick={() => call(account.enabled ? 'disable' : 'enable')}>
+          {account.enabled ? words.disable : words.enable}
+        </Button>
+        {!account.enabled && <Button onClick={() => call('remove')}>{words.remove}</Button>}
+      </div>
+      <Dialog title={words.change} open={open === 'change'} onClose={close}>
+        <AccountForm account={account} onDone={close} />
+      </Dialog>
+      <Dialog title={words.test} open={open === 'test'} onClose={close}>
+        <TestMessage id={account.id} />
+      </Dialog>
+    </li>
+  );
+}
+
+/** Nothing of it is kept as a draft: there are secrets in it. */
+function AccountForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
+  const { providerAccounts: words, action } = useWords();
+  const client = useQueryClient();
+  const [provider, setProvider] = useState(account?.provider ?? PROVIDERS[0]);
+  const [name, setName] = useState(account?.name ?? '');
+  const [text, setText] = useState(writeSettings(account?.settings ?? {}));
+  const [perMinute, setPerMinute] = useState(String(account?.per_minute ?? 60));
+  const read = readSettings(text);
+  const save = useMutation({
+    mutationFn: (settings: Record<string, string>) => {
+      const body = { ...(name !== '' && { name }), settings, per_minute: Number(perMinute) };
+      return account === null
+        ? api('post', '/v1/message-accounts', { body: { provider, ...body } })
+        : api('patch', '/v1/message-accounts/{id}', { path: { id: account.id }, body });
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['message-accounts'] });
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (read.kind === 'ok') save.mutate(read.settings);
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      {account === null && (
+        <SelectField
+          label={words.provider}
+          value={provider}
+          options={PROVIDERS.map((value) => ({ value, label: value }))}
+          error={faultAt(save.error, '/provider')}
+          onValue={setProvider}
+        />
+      )}
+      <TextField
+        label={words.name}
+        maxLength={128}
+        value={name}
+        error={faultAt(save.error, '/name')}
+        onValue={setName}
+      />
+      <TextArea
+        label={words.settings}
+        rows={8}
+        value={text}
+        error={read.kind === 'wrong' ? words.badLine(read.line) : faultAt(save.error, '/settings')}
+        onValue={setText}
+      />
+      <p className="hint">{words.settingsHint}</p>
+      <TextField
+        label={words.perMinute}
+        type="number"
+        min={1}
+        required
+        value={perMinute}
+        error={faultAt(save.error, '/per_minute')}
+        onValue={setPerMinute}
+      />
+      <ProblemNote problem={save.error} />
+      <Button type="submit" tone="primary" busy={save.isPending}>
+        {action.save}
+      </Button>
+    </form>
+  );
+}
+
+function TestMessage({ id }: { id: string }): ReactElement {
+  const { providerAccounts: words, messages } = useWords();
+  const [to, setTo] = useState('');
+  const [receipt, setReceipt] = useState('');
+  const test = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/message-accounts/{id}/test', { path: { id }, body: { to, receipt_id: receipt.trim() } }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    test.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={words.testTo}
+        required
+        maxLength={254}
+        value={to}
+        error={faultAt(test.error, '/to')}
+        onValue={setTo}
+      />
+      <TextField
+        label={words.testReceipt}
+        placeholder="rcp_…"
+        required
+        value={receipt}
+        error={faultAt(test.error, '/receipt_id')}
+        onValue={setReceipt}
+      />
+      {test.isSuccess && <p role="status">{messages.queued}</p>}
+      <ProblemNote problem={test.error} />
+      <Button type="submit" tone="primary" busy={test.isPending}>
+        {words.test}
+      </Button>
+    </form>
+  );
+}

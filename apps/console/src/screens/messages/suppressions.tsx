@@ -1,0 +1,99 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { Time } from '../../ui/shown.js';
+import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+
+type Channel = 'email' | 'sms';
+
+/** Addresses to which nothing is sent, masked as the gateway keeps them. */
+export function Suppressions(): ReactElement {
+  const { messages: words, state } = useWords();
+  const client = useQueryClient();
+  const list = useInfiniteQuery({
+    queryKey: ['suppressions'],
+    queryFn: ({ pageParam }) => api('get', '/v1/suppressions', { query: { limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const release = useMutation({
+    mutationFn: (id: string) => api('delete', '/v1/suppressions/{id}', { path: { id } }),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['suppressions'] }),
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <section className="card">
+      <Suppress />
+      {list.isPending && <Loading />}
+      <ProblemNote problem={list.error ?? release.error} />
+      {list.data && rows.length === 0 && <Empty />}
+      <ul className="plain-list">
+        {rows.map(({ id, channel, address, reason, created_at: at }) => (
+          <li key={id} className="line-item">
+            <span className="wrap">
+              <strong>{address}</strong>
+              <small className="hint block">
+                {words.channel[channel]} · {words.reason[reason]} · <Time at={at} />
+              </small>
+            </span>
+            <Button onClick={() => release.mutate(id)} disabled={release.isPending}>
+              {words.release}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function Suppress(): ReactElement {
+  const { messages: words } = useWords();
+  const client = useQueryClient();
+  const [channel, setChannel] = useState<Channel>('email');
+  const [address, setAddress] = useState('');
+  const suppress = useMutation({
+    mutationFn: () => api('post', '/v1/suppressions', { body: { channel, address } }),
+    onSuccess: async () => {
+      setAddress('');
+      await client.invalidateQueries({ queryKey: ['suppressions'] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    suppress.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="form-row">
+        <SelectField
+          label={words.channelLabel}
+          value={channel}
+          options={(['email', 'sms'] as const).map((value) => ({ value, label: words.channel[value] }))}
+          onValue={(value) => setChannel(value === 'sms' ? 'sms' : 'email')}
+        />
+        <TextField
+          label={words.address}
+          required
+          maxLength={254}
+          value={address}
+          error={faultAt(suppress.error, '/address')}
+          onValue={setAddress}
+        />
+      </div>
+      <ProblemNote problem={suppress.error} />
+      <div className="row-actions">
+        <Button type="submit" busy={suppress.isPending}>
+          {words.suppress}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,271 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Device, type Schema } from '../../api/api.js';
+import { parseSom } from '../../format/money.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import { nameOf } from '../goods/goods-screen.js';
+import { usePlaces } from '../receipts/use-places.js';
+import { EnrolmentCode, NewRegister } from '../registers/enrolment-wizard.js';
+import { PROGRAM_SCOPES } from './client-secret.js';
+
+/** What a step has made is seen by the wizard and by the lists that offer it. */
+function useDone(): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await client.invalidateQueries({ queryKey: ['branches'] });
+    await client.invalidateQueries({ queryKey: ['cashiers'] });
+    await client.invalidateQueries({ queryKey: ['onboarding'] });
+  };
+}
+
+export function NewBranch(): ReactElement {
+  const { onboarding: words } = useWords();
+  const done = useDone();
+  const [draft, change, clear] = useDraft('new-branch', { code: '', name: '', address: '' });
+  const create = useMutation({
+    mutationFn: () => api('post', '/v1/branches', { body: draft }),
+    onSuccess: async () => {
+      clear();
+      await done();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="form-row">
+        <TextField
+          label={words.code}
+          required
+          maxLength={64}
+          value={draft.code}
+          error={faultAt(create.error, '/code')}
+          onValue={(code) => change({ code })}
+        />
+        <TextField
+          label={words.name}
+          required
+          maxLength={128}
+          value={draft.name}
+          error={faultAt(create.error, '/name')}
+          onValue={(name) => change({ name })}
+        />
+        <TextField
+          label={words.address}
+          required
+          maxLength={256}
+          value={draft.address}
+          error={faultAt(create.error, '/address')}
+          onValue={(address) => change({ address })}
+        />
+      </div>
+      <ProblemNote problem={create.error} />
+      <Button type="submit" tone="primary" busy={create.isPending}>
+        {words.create}
+      </Button>
+    </form>
+  );
+}
+
+export function NewCashier(): ReactElement {
+  const { onboarding: words } = useWords();
+  const { branches, devices } = usePlaces();
+  const done = useDone();
+  const [draft, change, clear] = useDraft('new-cashier', { code: '', name: '', branch: '', device: '' });
+  const create = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/cashiers', {
+        body: {
+          code: draft.code,
+          name: draft.name,
+          branch_id: draft.branch || (branches[0]?.value ?? null),
+          default_device_id: draft.device || null,
+        },
+      }),
+    onSuccess: async () => {
+      clear();
+      await done();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="form-row">
+        <TextField
+          label={words.code}
+          required
+          maxLength={64}
+          value={draft.code}
+          error={faultAt(create.error, '/code')}
+          onValue={(code) => change({ code })}
+        />
+        <TextField
+          label={words.name}
+          required
+          maxLength={128}
+          value={draft.name}
+          error={faultAt(create.error, '/name')}
+          onValue={(name) => change({ name })}
+        />
+        <SelectField
+          label={words.branch}
+          value={draft.branch || (branches[0]?.value ?? '')}
+          options={branches}
+          error={faultAt(create.error, '/branch_id')}
+          onValue={(branch) => change({ branch })}
+        />
+        <SelectField
+          label={words.register}
+          value={draft.device}
+          options={[{ value: '', label: words.anyRegister }, ...devices]}
+          error={faultAt(create.error, '/default_device_id')}
+          onValue={(device) => change({ device })}
+        />
+      </div>
+      <ProblemNote problem={create.error} />
+      <Button type="submit" tone="primary" busy={create.isPending}>
+        {words.create}
+      </Button>
+    </form>
+  );
+}
+
+/** A register that dials in is made first, and then shows the code with which it does. */
+export function DeviceStep({ enrolsId }: { enrolsId: string | null }): ReactElement {
+  const done = useDone();
+  const [made, setMade] = useState<Device | null>(null);
+  const waits = made?.transport === 'link' ? made.id : enrolsId;
+  if (waits !== null) return <EnrolmentCode deviceId={waits} wasEnrolled={false} onDone={() => void done()} />;
+  return (
+    <NewRegister
+      onMade={(device) => {
+        setMade(device);
+        void done();
+      }}
+    />
+  );
+}
+
+export function NewClient({ onMade }: { onMade: (client: Schema<'ClientWithSecretView'>) => void }): ReactElement {
+  const { onboarding: words } = useWords();
+  const done = useDone();
+  const [draft, change, clear] = useDraft('new-client', { name: '' });
+  const create = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/clients', { body: { name: draft.name, scopes: [...PROGRAM_SCOPES], ip_policy: 'any' } }),
+    onSuccess: async (client) => {
+      clear();
+      onMade(client);
+      await done();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={words.name}
+        required
+        maxLength={128}
+        value={draft.name}
+        error={faultAt(create.error, '/name')}
+        onValue={(name) => change({ name })}
+      />
+      <p className="hint">
+        {words.rights}: {PROGRAM_SCOPES.join(', ')}
+      </p>
+      <ProblemNote problem={create.error} />
+      <Button type="submit" tone="primary" busy={create.isPending}>
+        {words.create}
+      </Button>
+    </form>
+  );
+}
+
+/** One piece of one of the merchant's goods, sold by its first cashier. */
+export function TestReceipt(): ReactElement {
+  const goods = useQuery({
+    queryKey: ['goods', 'first'],
+    queryFn: () => api('get', '/v1/catalog/products', { query: { limit: 50 } }),
+  });
+  return <Loaded query={goods}>{({ data }) => (data.length === 0 ? <NoGoods /> : <SellOne goods={data} />)}</Loaded>;
+}
+
+function NoGoods(): ReactElement {
+  const { state, goods } = useWords();
+  return (
+    <Empty>
+      {state.empty}{' '}
+      <Link to="/goods" search={{}}>
+        {goods.import}
+      </Link>
+    </Empty>
+  );
+}
+
+function SellOne({ goods }: { goods: readonly Schema<'ProductView'>[] }): ReactElement {
+  const { onboarding: words, problem } = useWords();
+  const { language } = useLanguage();
+  const { cashiers } = usePlaces();
+  const done = useDone();
+  const [sku, setSku] = useState(goods[0]?.sku ?? '');
+  const [price, setPrice] = useState('1000');
+  // The same sale, however often it is sent: a lost answer sells nothing twice.
+  const [key] = useState(() => crypto.randomUUID());
+  const tiyin = parseSom(price);
+  const product = goods.find((one) => one.sku === sku);
+  const [cashier] = cashiers;
+  const sell = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/receipts', {
+        headers: { 'idempotency-key': key },
+        body: {
+          items: [{ name: product ? nameOf(product, language) : '', sku, price: tiyin ?? 0, qty: 1 }],
+          payment: { method: 'cash' },
+          cashier_id: cashier?.value ?? '',
+        },
+      }),
+    onSettled: done,
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (tiyin !== null) sell.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="form-row">
+        <SelectField
+          label={words.product}
+          value={sku}
+          options={goods.map((one) => ({ value: one.sku, label: nameOf(one, language) }))}
+          error={faultAt(sell.error, '/items/0/sku')}
+          onValue={setSku}
+        />
+        <TextField
+          label={words.price}
+          inputMode="decimal"
+          required
+          value={price}
+          error={tiyin === null ? problem.noSum : faultAt(sell.error, '/items/0/price')}
+          onValue={setPrice}
+        />
+      </div>
+      <ProblemNote problem={sell.error} />
+      <Button type="submit" tone="primary" busy={sell.isPending}>
+        {words.sell}
+      </Button>
+    </form>
+  );
+}

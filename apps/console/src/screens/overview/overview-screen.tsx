@@ -1,0 +1,99 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import type { LiveEvent } from '../../api/live-events.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Badge, PageHead, Time } from '../../ui/shown.js';
+import { Loaded, NeedsScope } from '../../ui/states.js';
+import { useLiveEvents } from '../../ui/use-live-events.js';
+import { Charts, Happened, Places, RunsOut, Speed } from './overview-cards.js';
+import { PeriodCard, UnderWay } from './overview-sums.js';
+
+export function OverviewScreen(): ReactElement {
+  return (
+    <NeedsScope scope="receipts:read">
+      <Now />
+    </NeedsScope>
+  );
+}
+
+/** The gateway keeps its sums for ten seconds: asking more often shows nothing new. */
+const REFRESH_MS = 4_000;
+const IDLE_REFRESH_MS = 30_000;
+const EVENTS_SHOWN = 12;
+
+/** What runs, what is due, what needs a person; each event of the merchant brings the numbers up to date. */
+function Now(): ReactElement {
+  const { nav, overview: words } = useWords();
+  const query = useQuery({
+    queryKey: ['overview'],
+    queryFn: () => api('get', '/v1/overview'),
+    refetchInterval: IDLE_REFRESH_MS,
+  });
+  const { events, isOpen } = useHappened();
+  return (
+    <div className="page">
+      <PageHead title={nav.overview}>
+        <span className="hint" role="status">
+          <Badge tone={isOpen ? 'good' : 'neutral'}>{isOpen ? words.live : words.connecting}</Badge>{' '}
+          {query.data && (
+            <>
+              {words.asOf} <Time at={query.data.generated_at} />
+            </>
+          )}
+        </span>
+      </PageHead>
+      <Loaded query={query}>{(now) => <Numbers now={now} events={events} />}</Loaded>
+    </div>
+  );
+}
+
+/** The newest events, and a reading of the sums a little after each. */
+function useHappened(): { events: LiveEvent[]; isOpen: boolean } {
+  const client = useQueryClient();
+  const [events, setEvents] = useState<LiveEvent[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  const take = useCallback(
+    (event: LiveEvent) => {
+      setEvents((before) => [event, ...before].slice(0, EVENTS_SHOWN));
+      timer.current ??= setTimeout(() => {
+        timer.current = null;
+        void client.invalidateQueries({ queryKey: ['overview'] });
+      }, REFRESH_MS);
+    },
+    [client],
+  );
+  useEffect(
+    () => () => {
+      if (timer.current !== null) clearTimeout(timer.current);
+      timer.current = null;
+    },
+    [],
+  );
+  const isOpen = useLiveEvents(take);
+  return { events, isOpen };
+}
+
+function Numbers({ now, events }: { now: Schema<'Overview'>; events: readonly LiveEvent[] }): ReactElement {
+  const { overview: words } = useWords();
+  return (
+    <>
+      <UnderWay sums={now.last_30_days} />
+      <div className="columns-even">
+        <PeriodCard title={words.today} sums={now.today} days={1} />
+        <PeriodCard title={words.days30} sums={now.last_30_days} days={30} />
+      </div>
+      <div className="columns">
+        <div className="column-main">
+          <Charts now={now} />
+          <Places now={now} />
+        </div>
+        <div className="column-side">
+          <RunsOut countdowns={now.countdowns} />
+          <Speed latency={now.latency} />
+          <Happened events={events} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactElement, ReactNode } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { startOfDay, tashkentDay } from '../../format/time.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Card, Facts, Money } from '../../ui/shown.js';
+import type { ReceiptFilters } from '../receipts/receipt-filters.js';
+
+type Sums = Schema<'OverviewSums'>;
+
+const DAY_MS = 86_400_000;
+
+function NumberTile({ title, count, children }: { title: string; count: number; children: ReactNode }): ReactElement {
+  return (
+    <li className={count > 0 ? 'number' : 'number number-none'}>
+      <strong className="number-value">{formatCount(count)}</strong>
+      <span>{children}</span>
+      <span className="visually-hidden">{title}</span>
+    </li>
+  );
+}
+
+/** What has not come to its end; unknown ones need a person. */
+export function UnderWay({ sums: { by_status: by } }: { sums: Sums }): ReactElement {
+  const { overview, receipts } = useWords();
+  const { can } = useSession();
+  const listOf = (status: 'accepted' | 'sending' | 'rejected' | 'awaiting_payment'): ReactElement => (
+    <NumberTile title={overview.days30} count={by[status].count}>
+      <Link to="/receipts" search={{ status, created_from: startOfDay(29) }} className="number-link">
+        {status === 'awaiting_payment' ? overview.awaiting : receipts.status[status]}
+      </Link>
+    </NumberTile>
+  );
+  return (
+    <ul className="numbers">
+      <NumberTile title={overview.days30} count={by.unknown.count}>
+        {can('operator:read') ? (
+          <Link to="/unknown" className="number-link">
+            {overview.unknown}
+          </Link>
+        ) : (
+          <Link to="/receipts" search={{ status: 'unknown' }} className="number-link">
+            {overview.unknown}
+          </Link>
+        )}
+      </NumberTile>
+      {listOf('accepted')}
+      {listOf('sending')}
+      {listOf('awaiting_payment')}
+      {listOf('rejected')}
+    </ul>
+  );
+}
+
+/** Registered sales and refunds of a time, with the VAT of the report over the same days. */
+export function PeriodCard({ title, sums, days }: { title: string; sums: Sums; days: number }): ReactElement {
+  const { overview: words } = useWords();
+  const from = startOfDay(days - 1);
+  const listed = (filters: ReceiptFilters, { count, total }: Sums['sales']): ReactElement => (
+    <>
+      <Money tiyin={total} />{' '}
+      <Link to="/receipts" search={{ ...filters, status: 'registered', created_from: from }}>
+        {words.pieces(count)}
+      </Link>
+    </>
+  );
+  return (
+    <Card title={title}>
+      <Facts
+        rows={[
+          [words.sales, listed({ type: 'sale' }, sums.sales)],
+          [words.refunds, listed({ type: 'refund' }, sums.refunds)],
+          [
+            words.net,
+            <strong className="sum">
+              <Money tiyin={sums.net} />
+            </strong>,
+          ],
+          [words.vat, <Vat days={days} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Vat({ days }: { days: number }): ReactElement {
+  const to = tashkentDay(new Date());
+  const from = tashkentDay(new Date(Date.now() - (days - 1) * DAY_MS));
+  const query = useQuery({
+    queryKey: ['overview', 'vat', from, to],
+    queryFn: () => api('get', '/v1/reports/turnover', { query: { by: 'day', from, to } }),
+    staleTime: 60_000,
+  });
+  const vat = query.data?.data.reduce((sum, { net_vat: net }) => sum + net, 0);
+  return (
+    <Link to="/reports" search={{ by: 'vat', from, to }}>
+      {vat === undefined ? '—' : <Money tiyin={vat} />}
+    </Link>
+  );
+}

@@ -1,0 +1,50 @@
+import { useMutation } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Copyable } from '../../ui/shown.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+
+/** The first person of a merchant; it invites the others. */
+export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone: () => void }): ReactElement {
+  const { platform: words, account, access, action } = useWords();
+  const [email, setEmail] = useState('');
+  const invite = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/platform/merchants/{id}/invitations', { path: { id: merchantId }, body: { email } }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    invite.mutate();
+  };
+  if (invite.data) {
+    return (
+      <div className="stack">
+        <p>{access.link}</p>
+        <Copyable text={invite.data.url} />
+        <Button tone="primary" onClick={onDone}>
+          {action.close}
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={account.email}
+        type="email"
+        required
+        maxLength={254}
+        value={email}
+        error={faultAt(invite.error, '/email')}
+        onValue={setEmail}
+      />
+      <ProblemNote problem={invite.error} />
+      <Button type="submit" tone="primary" busy={invite.isPending}>
+        {words.inviteOwner}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,294 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { formatCount } from '../../format/money.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { TextArea, TextField } from '../../ui/field.js';
+import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
+import { Empty, faultAt, Loaded, NeedsPlatform, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import { FirstClient } from './first-client.js';
+import { InviteOwner } from './invite-owner.js';
+
+type Merchant = Schema<'PlatformMerchantView'>;
+type Quota = keyof Schema<'Quotas'>;
+
+const QUOTAS: readonly Quota[] = ['receipts_per_day', 'devices', 'clients', 'storage_bytes'];
+
+export function PlatformMerchantScreen(): ReactElement {
+  return (
+    <NeedsPlatform scope="platform:read">
+      <OneMerchant />
+    </NeedsPlatform>
+  );
+}
+
+function OneMerchant(): ReactElement {
+  const { id } = useParams({ from: '/app/platform/$id' });
+  const query = useQuery({
+    queryKey: ['platform-merchant', id],
+    queryFn: () => api('get', '/v1/platform/merchants/{id}', { path: { id } }),
+  });
+  return <Loaded query={query}>{(merchant) => <Detail merchant={merchant} />}</Loaded>;
+}
+
+function useRefresh(id: string): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await client.invalidateQueries({ queryKey: ['platform-merchant', id] });
+    await client.invalidateQueries({ queryKey: ['platform-merchants'] });
+  };
+}
+
+type Open = 'suspend' | 'resume' | 'quotas' | 'client' | 'owner' | null;
+
+function Detail({ merchant }: { merchant: Merchant }): ReactElement {
+  const { platform: words } = useWords();
+  const { me, canOverMerchants, chooseMerchant } = useSession();
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  const isSuspended = merchant.suspended_at !== null;
+  return (
+    <div className="page">
+      <PageHead
+        title={
+          <>
+            {merchant.name}{' '}
+            <Badge tone={isSuspended ? 'bad' : 'good'}>{isSuspended ? words.suspended : words.active}</Badge>
+          </>
+        }
+      >
+        {me.kind === 'user' && <Button onClick={() => chooseMerchant(merchant.id)}>{words.show}</Button>}
+        {canOverMerchants('platform:admin') && (
+          <>
+            <Button tone="primary" onClick={() => setOpen('owner')}>
+              {words.inviteOwner}
+            </Button>
+            <Button onClick={() => setOpen('client')}>{words.invite}</Button>
+            <Button onClick={() => setOpen('quotas')}>{words.quotas}</Button>
+            <Button onClick={() => setOpen(isSuspended ? 'resume' : 'suspend')}>
+              {isSuspended ? words.resume : words.suspend}
+            </Button>
+          </>
+        )}
+      </PageHead>
+      <div className="columns-even">
+        <MerchantFacts merchant={merchant} />
+        <Usage id={merchant.id} />
+      </div>
+      <Dialog title={words.suspend} open={open === 'suspend'} onClose={close}>
+        <Suspend merchant={merchant} onDone={close} />
+      </Dialog>
+      <Dialog title={words.resume} open={open === 'resume'} onClose={close}>
+        <Resume merchant={merchant} onDone={close} />
+      </Dialog>
+      <Dialog title={words.quotas} open={open === 'quotas'} onClose={close}>
+        <Quotas merchant={merchant} onDone={close} />
+      </Dialog>
+      <Dialog title={words.inviteOwner} open={open === 'owner'} onClose={close}>
+        <InviteOwner merchantId={merchant.id} onDone={close} />
+      </Dialog>
+      <Dialog title={words.invite} open={open === 'client'} onClose={close}>
+        <FirstClient merchantId={merchant.id} onDone={close} />
+      </Dialog>
+    </div>
+  );
+}
+
+function MerchantFacts({ merchant }: { merchant: Merchant }): ReactElement {
+  const { platform: words } = useWords();
+  return (
+    <Card title={words.merchants}>
+      <Facts
+        rows={[
+          ['ID', <Copyable text={merchant.id} />],
+          [words.code, merchant.code],
+          [words.tin, merchant.tin],
+          [words.mode, words.modes[merchant.mode]],
+          [words.since, <Time at={merchant.created_at} />],
+          [words.suspended, merchant.suspended_at && <Time at={merchant.suspended_at} />],
+          [words.reason, merchant.suspended_reason],
+          ...QUOTAS.map((name) => {
+            const limit = merchant.quotas[name];
+            return [words.quota[name], limit === null ? words.unlimited : formatCount(limit)] as const;
+          }),
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Usage({ id }: { id: string }): ReactElement {
+  const { platform: words } = useWords();
+  const query = useQuery({
+    queryKey: ['platform-usage', id],
+    queryFn: () => api('get', '/v1/platform/merchants/{id}/usage', { path: { id } }),
+  });
+  return (
+    <Card title={words.usage}>
+      <Loaded query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty>{words.noUsage}</Empty>
+          ) : (
+            <table className="table">
+              <thead>
+                <tr>
+                  <th scope="col">{words.month}</th>
+                  <th scope="col" className="end">
+                    {words.receipts}
+                  </th>
+                  <th scope="col" className="end">
+                    {words.storage}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {data.map(({ month, receipts, storage_bytes: bytes }) => (
+                  <tr key={month}>
+                    <th scope="row">{month}</th>
+                    <td className="end">{formatCount(receipts)}</td>
+                    <td className="end">{formatCount(Math.ceil(bytes / 1_024))} KiB</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+interface PartProps {
+  merchant: Merchant;
+  onDone: () => void;
+}
+
+function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
+  const { platform: words } = useWords();
+  const refresh = useRefresh(id);
+  const [draft, change, clear] = useDraft(`suspend:${id}`, { reason: '' });
+  const call = useMutation({
+    mutationFn: () => api('post', '/v1/platform/merchants/{id}/suspend', { path: { id }, body: draft }),
+    onSuccess: async () => {
+      clear();
+      await refresh();
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    call.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p>
+        <strong>{name}</strong>
+      </p>
+      <p>{words.suspendText}</p>
+      <TextArea
+        label={words.reason}
+        required
+        maxLength={500}
+        value={draft.reason}
+        error={faultAt(call.error, '/reason')}
+        onValue={(reason) => change({ reason })}
+      />
+      <ProblemNote problem={call.error} />
+      <Button type="submit" tone="danger" busy={call.isPending}>
+        {words.suspend}
+      </Button>
+    </form>
+  );
+}
+
+function Resume({ merchant: { id, name }, onDone }: PartProps): ReactElement {
+  const { platform: words, action } = useWords();
+  const refresh = useRefresh(id);
+  const call = useMutation({
+    mutationFn: () => api('post', '/v1/platform/merchants/{id}/resume', { path: { id } }),
+    onSuccess: async () => {
+      await refresh();
+      onDone();
+    },
+  });
+  return (
+    <div className="stack">
+      <p>
+        <strong>{name}</strong>
+      </p>
+      <ProblemNote problem={call.error} />
+      <div className="row-actions">
+        <Button tone="primary" onClick={() => call.mutate()} busy={call.isPending}>
+          {words.resume}
+        </Button>
+        <Button onClick={onDone}>{action.back}</Button>
+      </div>
+    </div>
+  );
+}
+
+/** Name and limits together; an empty field takes a limit away. */
+function Quotas({ merchant, onDone }: PartProps): ReactElement {
+  const { platform: words, action } = useWords();
+  const refresh = useRefresh(merchant.id);
+  const [name, setName] = useState(merchant.name);
+  const [typed, setTyped] = useState<Record<Quota, string>>(() => {
+    const shown = (quota: Quota): string => String(merchant.quotas[quota] ?? '');
+    return {
+      receipts_per_day: shown('receipts_per_day'),
+      devices: shown('devices'),
+      clients: shown('clients'),
+      storage_bytes: shown('storage_bytes'),
+    };
+  });
+  const isWrong = (quota: Quota): boolean => !/^\d{0,15}$/.test(typed[quota].trim());
+  const call = useMutation({
+    mutationFn: () => {
+      const quotas = Object.fromEntries(
+        QUOTAS.map((quota) => [quota, typed[quota].trim() === '' ? null : Number(typed[quota])]),
+      );
+      return api('patch', '/v1/platform/merchants/{id}', { path: { id: merchant.id }, body: { name, quotas } });
+    },
+    onSuccess: async () => {
+      await refresh();
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!QUOTAS.some(isWrong)) call.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={words.name}
+        required
+        maxLength={200}
+        value={name}
+        error={faultAt(call.error, '/name')}
+        onValue={setName}
+      />
+      {QUOTAS.map((quota) => (
+        <TextField
+          key={quota}
+          label={words.quota[quota]}
+          hint={words.quotaHint}
+          inputMode="numeric"
+          value={typed[quota]}
+          error={isWrong(quota) ? words.notANumber : faultAt(call.error, `/quotas/${quota}`)}
+          onValue={(value) => setTyped((before) => ({ ...before, [quota]: value }))}
+        />
+      ))}
+      <ProblemNote problem={call.error} />
+      <Button type="submit" tone="primary" busy={call.isPending}>
+        {action.save}
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,214 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../../api/api.js';
+import { sendForJson } from '../../api/call.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
+import { Badge, Card, PageHead, Time } from '../../ui/shown.js';
+import { Empty, faultAt, Loaded, Loading, NeedsPlatform, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
+import { PlatformNumbers } from './platform-numbers.js';
+
+type Merchant = Schema<'PlatformMerchantView'>;
+type Mode = Merchant['mode'];
+
+const MODES: readonly Mode[] = ['live', 'sandbox'];
+
+export function PlatformScreen(): ReactElement {
+  return (
+    <NeedsPlatform scope="platform:read">
+      <Merchants />
+    </NeedsPlatform>
+  );
+}
+
+/** All merchants of the installation. */
+function Merchants(): ReactElement {
+  const { nav, platform: words, state } = useWords();
+  const { canOverMerchants } = useSession();
+  const { mode, suspended } = useSearch({ from: '/app/platform' });
+  const navigate = useNavigate();
+  const [isAdding, setAdding] = useState(false);
+  const query = {
+    mode: MODES.find((known) => known === mode),
+    suspended: suspended === 'true' ? ('true' as const) : undefined,
+  };
+  const list = useInfiniteQuery({
+    queryKey: ['platform-merchants', query],
+    queryFn: ({ pageParam }) =>
+      api('get', '/v1/platform/merchants', { query: { ...query, limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+  });
+  const merchants = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const filter = (next: { mode?: string; suspended?: string }): void =>
+    void navigate({ to: '/platform', search: { mode: mode ?? '', suspended: suspended ?? '', ...next } });
+  return (
+    <div className="page">
+      <PageHead title={nav.platform}>
+        {canOverMerchants('platform:admin') && (
+          <Button tone="primary" onClick={() => setAdding(true)}>
+            {words.add}
+          </Button>
+        )}
+      </PageHead>
+      <PlatformNumbers />
+      <Health />
+      <div className="form-row">
+        <SelectField
+          label={words.mode}
+          value={mode ?? ''}
+          options={[
+            { value: '', label: words.anyMode },
+            ...MODES.map((value) => ({ value, label: words.modes[value] })),
+          ]}
+          onValue={(next) => filter({ mode: next })}
+        />
+        <CheckField
+          label={words.onlySuspended}
+          checked={suspended === 'true'}
+          onValue={(isOnly) => filter({ suspended: isOnly ? 'true' : '' })}
+        />
+      </div>
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && merchants.length === 0 && <Empty>{state.emptyFiltered}</Empty>}
+      <ul className="tiles">
+        {merchants.map((merchant) => (
+          <MerchantTile key={merchant.id} merchant={merchant} />
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+      <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
+        <AddMerchant />
+      </Dialog>
+    </div>
+  );
+}
+
+function MerchantTile({ merchant }: { merchant: Merchant }): ReactElement {
+  const { platform: words } = useWords();
+  return (
+    <li className="tile">
+      <div className="tile-head">
+        <Link to="/platform/$id" params={{ id: merchant.id }} className="tile-link">
+          {merchant.name}
+        </Link>
+        {merchant.suspended_at === null ? (
+          <Badge tone={merchant.mode === 'live' ? 'good' : 'neutral'}>{words.modes[merchant.mode]}</Badge>
+        ) : (
+          <Badge tone="bad">{words.suspended}</Badge>
+        )}
+      </div>
+      <p className="hint wrap">
+        {merchant.code} · {words.tin} {merchant.tin}
+      </p>
+      <p className="hint">
+        {words.since} <Time at={merchant.created_at} />
+      </p>
+    </li>
+  );
+}
+
+type Readiness = Schema<'Readiness'>;
+
+/** What the gateway that answers needs to work, as its orchestrator asks it. */
+function Health(): ReactElement {
+  const { platform: words } = useWords();
+  const query = useQuery({
+    queryKey: ['readiness'],
+    queryFn: () => sendForJson<Readiness>({ method: 'GET', path: '/readyz' }),
+    refetchInterval: 15_000,
+  });
+  return (
+    <Card title={words.health}>
+      <p className="hint">{words.healthText}</p>
+      <Loaded query={query}>
+        {({ checks }) => (
+          <ul className="plain-list">
+            {Object.entries(checks).map(([name, { state, took_ms: took }]) => (
+              <li key={name} className="line-item">
+                <code className="code">{name}</code>
+                <Badge tone={state === 'up' ? 'good' : 'bad'}>{words.checks[state]}</Badge>
+                <span className="hint">{took} ms</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+type MerchantDraft = Pick<Merchant, 'code' | 'name' | 'tin' | 'mode'>;
+
+const NO_MERCHANT: MerchantDraft = { code: '', name: '', tin: '', mode: 'live' };
+
+function AddMerchant(): ReactElement {
+  const { platform: words } = useWords();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [draft, change, clear] = useDraft<MerchantDraft>('new-merchant', NO_MERCHANT);
+  const create = useMutation({
+    mutationFn: () => api('post', '/v1/platform/merchants', { body: draft }),
+    onSuccess: async ({ id }) => {
+      clear();
+      await client.invalidateQueries({ queryKey: ['platform-merchants'] });
+      await navigate({ to: '/platform/$id', params: { id } });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={words.code}
+        required
+        maxLength={64}
+        value={draft.code}
+        error={fault('code')}
+        onValue={(code) => change({ code })}
+      />
+      <TextField
+        label={words.name}
+        required
+        maxLength={200}
+        value={draft.name}
+        error={fault('name')}
+        onValue={(name) => change({ name })}
+      />
+      <TextField
+        label={words.tin}
+        required
+        inputMode="numeric"
+        maxLength={14}
+        value={draft.tin}
+        error={fault('tin')}
+        onValue={(tin) => change({ tin })}
+      />
+      <RadioField
+        legend={words.mode}
+        name="mode"
+        value={draft.mode}
+        options={MODES.map((value) => ({ value, label: words.modes[value] }))}
+        onValue={(mode) => change({ mode })}
+      />
+      <p className="hint">{words.modeHint}</p>
+      <ProblemNote problem={create.error} />
+      <Button type="submit" tone="primary" busy={create.isPending}>
+        {words.add}
+      </Button>
+    </form>
+  );
+}

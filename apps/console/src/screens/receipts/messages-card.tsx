@@ -1,0 +1,85 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Receipt } from '../../api/api.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { SelectField, TextField } from '../../ui/field.js';
+import { Card } from '../../ui/shown.js';
+import { faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { MessageList } from '../messages/sent-messages.js';
+
+const CHANNELS = ['email', 'sms', 'telegram'] as const;
+
+/** What went to the buyer, and sending it once more. */
+export function MessagesCard({ receipt: { id } }: { receipt: Receipt }): ReactElement {
+  const { messages: words } = useWords();
+  const { can } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  const query = useQuery({
+    queryKey: ['receipt-messages', id],
+    queryFn: () => api('get', '/v1/receipts/{id}/messages', { path: { id }, query: { limit: 50 } }),
+    refetchInterval: ({ state }) =>
+      state.data?.data.some((one) => one.state === 'pending' || one.state === 'sending') ? 3_000 : false,
+  });
+  return (
+    <Card
+      title={words.ofReceipt}
+      actions={can('messages:write') && <Button onClick={() => setOpen(true)}>{words.send}</Button>}
+    >
+      <Loaded query={query}>
+        {({ data }) => (data.length === 0 ? <p className="hint">{words.none}</p> : <MessageList messages={data} />)}
+      </Loaded>
+      <Dialog title={words.send} open={isOpen} onClose={() => setOpen(false)}>
+        <Send id={id} onDone={() => setOpen(false)} />
+      </Dialog>
+    </Card>
+  );
+}
+
+function Send({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
+  const { messages: words } = useWords();
+  const { language } = useLanguage();
+  const client = useQueryClient();
+  const [channel, setChannel] = useState<(typeof CHANNELS)[number]>('email');
+  const [to, setTo] = useState('');
+  const send = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/receipts/{id}/messages', {
+        path: { id },
+        body: { channel, language, ...(to.trim() !== '' && { to: to.trim() }) },
+      }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['receipt-messages', id] });
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    send.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <SelectField
+        label={words.channelLabel}
+        value={channel}
+        options={CHANNELS.map((value) => ({ value, label: words.channel[value] }))}
+        error={faultAt(send.error, '/channel')}
+        onValue={(value) => setChannel(CHANNELS.find((known) => known === value) ?? 'email')}
+      />
+      <TextField
+        label={words.to}
+        hint={words.toHint}
+        maxLength={254}
+        value={to}
+        error={faultAt(send.error, '/to')}
+        onValue={setTo}
+      />
+      <ProblemNote problem={send.error} />
+      <Button type="submit" tone="primary" busy={send.isPending}>
+        {words.send}
+      </Button>
+    </form>
+  );
+}

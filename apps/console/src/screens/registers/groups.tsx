@@ -1,0 +1,190 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Device, type Schema } from '../../api/api.js';
+import { useWords } from '../../i18n/i18n.js';
+import { useSession } from '../../session/session-context.js';
+import { Button } from '../../ui/button.js';
+import { TextField } from '../../ui/field.js';
+import { Card } from '../../ui/shown.js';
+import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { RegisterState } from './register-state.js';
+import { takesOver } from './takeover.js';
+
+interface Fleet {
+  groups: Schema<'PlaceView'>[];
+  branches: Schema<'BranchView'>[];
+  devices: Device[];
+}
+
+const limit = 100;
+
+async function readFleet(): Promise<Fleet> {
+  const [groups, branches, devices] = await Promise.all([
+    api('get', '/v1/groups', { query: { limit } }),
+    api('get', '/v1/branches', { query: { limit } }),
+    api('get', '/v1/devices', { query: { limit } }),
+  ]);
+  return { groups: groups.data, branches: branches.data, devices: devices.data };
+}
+
+/** Groups, their branches and registers, and which would take over from which. */
+export function Groups(): ReactElement {
+  const { can } = useSession();
+  const query = useQuery({ queryKey: ['fleet'], queryFn: readFleet, refetchInterval: 15_000 });
+  return (
+    <>
+      <Loaded query={query}>{(fleet) => <Drawn fleet={fleet} />}</Loaded>
+      {can('devices:admin') && <NewGroup />}
+    </>
+  );
+}
+
+function Drawn({ fleet }: { fleet: Fleet }): ReactElement {
+  const { fleet: words } = useWords();
+  const [chosenId, choose] = useState<string | null>(null);
+  const { groups, devices } = fleet;
+  const chosen = devices.find(({ id }) => id === chosenId) ?? null;
+  const circles = chosen === null ? null : takesOver(chosen, devices);
+  const circleOf = (device: Device): Circle => {
+    if (device === chosen) return 'chosen';
+    if (circles?.branch.includes(device)) return 'first';
+    return circles?.group.includes(device) ? 'second' : null;
+  };
+  if (devices.length === 0) return <Empty />;
+  const boxes = [
+    ...groups.map(({ id, name }) => ({ id, title: `${words.register.group}: ${name}` })),
+    { id: null, title: words.groups.none },
+  ];
+  return (
+    <>
+      <p className="hint">{words.groups.intro}</p>
+      {boxes.map(({ id, title }) => {
+        const own = devices.filter((device) => device.group_id === id);
+        return own.length === 0 && id === null ? null : (
+          <Card key={id ?? ''} title={title}>
+            {own.length === 0 && <p className="hint">{words.groups.empty}</p>}
+            <Branches devices={own} branches={fleet.branches} circleOf={circleOf} choose={choose} />
+          </Card>
+        );
+      })}
+      {chosen !== null && circles !== null && (
+        <Card title={words.groups.ifAway(chosen.name)}>
+          <ol className="plain-list">
+            <li>
+              <strong>{words.groups.first}:</strong> <Names devices={circles.branch} />
+            </li>
+            <li>
+              <strong>{words.groups.second}:</strong> <Names devices={circles.group} />
+            </li>
+          </ol>
+          <p className="hint">{words.groups.how}</p>
+          <Link to="/registers/$id" params={{ id: chosen.id }}>
+            {words.wizard.finish}
+          </Link>
+        </Card>
+      )}
+    </>
+  );
+}
+
+function Names({ devices }: { devices: readonly Device[] }): ReactElement {
+  const { fleet } = useWords();
+  return <>{devices.length === 0 ? fleet.groups.noOne : devices.map(({ name }) => name).join(' · ')}</>;
+}
+
+type Circle = 'chosen' | 'first' | 'second' | null;
+
+interface BranchesProps {
+  devices: readonly Device[];
+  branches: readonly Schema<'BranchView'>[];
+  circleOf: (device: Device) => Circle;
+  choose: (id: string) => void;
+}
+
+function Branches({ devices, branches, circleOf, choose }: BranchesProps): ReactElement {
+  const { fleet } = useWords();
+  const ids = [...new Set(devices.map(({ branch_id: id }) => id))];
+  return (
+    <div className="circles">
+      {ids.map((id) => {
+        const branch = branches.find((one) => one.id === id);
+        return (
+          <section key={id} className="circle" aria-label={branch?.name ?? id}>
+            <h3>{branch?.name ?? id}</h3>
+            {devices
+              .filter(({ branch_id: of }) => of === id)
+              .map((device) => {
+                const circle = circleOf(device);
+                return (
+                  <button
+                    key={device.id}
+                    type="button"
+                    className={circle === null ? 'circle-till' : `circle-till circle-${circle}`}
+                    aria-pressed={circle === 'chosen'}
+                    onClick={() => choose(device.id)}
+                  >
+                    <span className="wrap">{device.name}</span>
+                    <RegisterState state={device.state} />
+                    {branch?.default_device_id === device.id && <small>{fleet.groups.usual}</small>}
+                    {circle === 'first' && <small>{fleet.groups.first}</small>}
+                    {circle === 'second' && <small>{fleet.groups.second}</small>}
+                  </button>
+                );
+              })}
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+function NewGroup(): ReactElement {
+  const { fleet, onboarding } = useWords();
+  const client = useQueryClient();
+  const [code, setCode] = useState('');
+  const [name, setName] = useState('');
+  const create = useMutation({
+    mutationFn: () => api('post', '/v1/groups', { body: { code, name } }),
+    onSuccess: async () => {
+      setCode('');
+      setName('');
+      await client.invalidateQueries({ queryKey: ['fleet'] });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    create.mutate();
+  };
+  return (
+    <Card title={fleet.groups.add}>
+      <form className="stack" onSubmit={submit}>
+        <div className="form-row">
+          <TextField
+            label={onboarding.code}
+            required
+            maxLength={64}
+            value={code}
+            error={faultAt(create.error, '/code')}
+            onValue={setCode}
+          />
+          <TextField
+            label={onboarding.name}
+            required
+            maxLength={128}
+            value={name}
+            error={faultAt(create.error, '/name')}
+            onValue={setName}
+          />
+        </div>
+        <p className="hint">{fleet.groups.addHint}</p>
+        <ProblemNote problem={create.error} />
+        <div className="row-actions">
+          <Button type="submit" busy={create.isPending}>
+            {fleet.groups.add}
+          </Button>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,243 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
+import { api, type Schema } from '../api/api.js';
+import { sendForJson } from '../api/call.js';
+import { useWords } from '../i18n/i18n.js';
+import { Button } from '../ui/button.js';
+import { Dialog } from '../ui/dialog.js';
+import { TextField } from '../ui/field.js';
+import { Badge, Card, Copyable, Facts, Time } from '../ui/shown.js';
+import { faultAt, Loaded, ProblemNote } from '../ui/states.js';
+import { useSession } from './session-context.js';
+import { makePasskey } from './sign-in.js';
+
+const QrCode = lazy(async () => ({ default: (await import('../ui/qr.js')).QrCode }));
+
+type Open = 'password' | 'totp' | 'passkey' | null;
+
+function useRefresh(): () => Promise<void> {
+  const client = useQueryClient();
+  return async () => {
+    await client.invalidateQueries({ queryKey: ['me'] });
+    await client.invalidateQueries({ queryKey: ['passkeys'] });
+  };
+}
+
+/** Password, authenticator app and passkeys; each change needs the second factor that is there now. */
+export function Factors(): ReactElement {
+  const { account } = useWords();
+  const { me } = useSession();
+  const [open, setOpen] = useState<Open>(null);
+  const close = (): void => setOpen(null);
+  const { password = false, totp = false } = me.factors ?? {};
+  const shown = (isSet: boolean): ReactElement => (
+    <Badge tone={isSet ? 'good' : 'neutral'}>{isSet ? account.set : account.notSet}</Badge>
+  );
+  return (
+    <Card title={account.factors}>
+      <Facts
+        rows={[
+          [account.password, shown(password)],
+          [account.totp, shown(totp)],
+        ]}
+      />
+      <div className="row-actions">
+        {password && <Button onClick={() => setOpen('password')}>{account.changePassword}</Button>}
+        {totp && <Button onClick={() => setOpen('totp')}>{account.changeTotp}</Button>}
+        {(password || (me.factors?.passkeys ?? 0) > 0) && (
+          <Button onClick={() => setOpen('passkey')}>{account.addPasskey}</Button>
+        )}
+      </div>
+      <Passkeys />
+      <Dialog title={account.changePassword} open={open === 'password'} onClose={close}>
+        <NewPassword onDone={close} />
+      </Dialog>
+      <Dialog title={account.changeTotp} open={open === 'totp'} onClose={close}>
+        <NewApp onDone={close} />
+      </Dialog>
+      <Dialog title={account.addPasskey} open={open === 'passkey'} onClose={close}>
+        <NewPasskey onDone={close} />
+      </Dialog>
+    </Card>
+  );
+}
+
+function Passkeys(): ReactElement {
+  const { account } = useWords();
+  const refresh = useRefresh();
+  const query = useQuery({ queryKey: ['passkeys'], queryFn: () => api('get', '/v1/me/passkeys') });
+  const remove = useMutation({
+    mutationFn: (id: string) => api('delete', '/v1/me/passkeys/{id}', { path: { id } }),
+    onSuccess: refresh,
+  });
+  return (
+    <Loaded query={query}>
+      {({ data }) => (
+        <>
+          <h3>{account.passkeys}</h3>
+          {data.length === 0 && <p className="hint">{account.notSet}</p>}
+          <ul className="plain-list">
+            {data.map(({ id, name, last_used_at: used }) => (
+              <li key={id} className="line-item">
+                <span className="wrap">
+                  <strong>{name}</strong>
+                  <small className="hint block">
+                    {account.lastUsed}: {used === null ? account.never : <Time at={used} />}
+                  </small>
+                </span>
+                <Button onClick={() => remove.mutate(id)} disabled={remove.isPending}>
+                  {account.removePasskey}
+                </Button>
+              </li>
+            ))}
+          </ul>
+          <ProblemNote problem={remove.error} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+interface PartProps {
+  onDone: () => void;
+}
+
+function NewPassword({ onDone }: PartProps): ReactElement {
+  const { account, action } = useWords();
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const change = useMutation({
+    mutationFn: () => api('post', '/v1/me/password', { body: { current, new: next } }),
+    onSuccess: onDone,
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    change.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={account.currentPassword}
+        type="password"
+        autoComplete="current-password"
+        required
+        value={current}
+        error={faultAt(change.error, '/current')}
+        onValue={setCurrent}
+      />
+      <TextField
+        label={account.newPassword}
+        type="password"
+        autoComplete="new-password"
+        minLength={12}
+        maxLength={256}
+        required
+        value={next}
+        error={faultAt(change.error, '/new')}
+        onValue={setNext}
+      />
+      <ProblemNote problem={change.error} />
+      <Button type="submit" tone="primary" busy={change.isPending}>
+        {action.save}
+      </Button>
+    </form>
+  );
+}
+
+/** The new app counts from its first code on; the one until now does so until then. */
+function NewApp({ onDone }: PartProps): ReactElement {
+  const { account, invitation, login, action } = useWords();
+  const refresh = useRefresh();
+  const [code, setCode] = useState('');
+  const begin = useMutation({ mutationFn: () => api('post', '/v1/me/totp/begin') });
+  const confirm = useMutation({
+    mutationFn: () => api('post', '/v1/me/totp', { body: { code } }),
+    onSuccess: async () => {
+      await refresh();
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    confirm.mutate();
+  };
+  if (!begin.data) {
+    return (
+      <div className="stack">
+        <ProblemNote problem={begin.error} />
+        <Button tone="primary" onClick={() => begin.mutate()} busy={begin.isPending}>
+          {account.changeTotp}
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <form className="stack" onSubmit={submit}>
+      <p>{invitation.scan}</p>
+      <Suspense fallback={null}>
+        <QrCode text={begin.data.otpauth_url} label={invitation.scan} />
+      </Suspense>
+      <p className="hint">
+        {invitation.secret} <Copyable text={begin.data.secret} />
+      </p>
+      <TextField
+        label={login.code}
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        pattern="[0-9]{6}"
+        maxLength={6}
+        required
+        value={code}
+        error={faultAt(confirm.error, '/code')}
+        onValue={setCode}
+      />
+      <ProblemNote problem={confirm.error} />
+      <Button type="submit" tone="primary" busy={confirm.isPending}>
+        {action.confirm}
+      </Button>
+    </form>
+  );
+}
+
+function NewPasskey({ onDone }: PartProps): ReactElement {
+  const { account } = useWords();
+  const refresh = useRefresh();
+  const [name, setName] = useState('');
+  const add = useMutation({
+    mutationFn: async () => {
+      const { options } = await sendForJson<{ options: PublicKeyCredentialCreationOptionsJSON }>({
+        method: 'POST',
+        path: '/v1/me/passkeys/options',
+        body: {},
+      });
+      const credential = await makePasskey(options);
+      // The description knows a credential as an object only: browsers and authenticators say what is in it.
+      const body = { name, credential } as unknown as Schema<'NewPasskeyBody'>;
+      return api('post', '/v1/me/passkeys', { body });
+    },
+    onSuccess: async () => {
+      await refresh();
+      onDone();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    add.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <TextField
+        label={account.passkeyName}
+        required
+        maxLength={64}
+        value={name}
+        error={faultAt(add.error, '/name')}
+        onValue={setName}
+      />
+      <ProblemNote problem={add.error} />
+      <Button type="submit" tone="primary" busy={add.isPending}>
+        {account.addPasskey}
+      </Button>
+    </form>
+  );
+}
