@@ -54,51 +54,13 @@ export function openEntries({ system, accountPath }: HostileTargets): Entry[] {
       method: 'POST',
       path: '/internal/link-calls',
     }),
-    ...loginEntries(gateway),
     handedOver(relay),
     formEntry(gateway),
-    logoutEntry(gateway),
     fileEntry(gateway),
     drippingEntry(gateway, {}),
     ...headerEntries(gateway),
     linkEntry(relay),
   ];
-}
-
-/** From where people log in. */
-export const LOGIN_ORIGIN = 'https://console.test';
-
-/** Every route at which people begin: none needs a session. */
-function loginEntries(url: string): Entry[] {
-  const headers = { 'content-type': 'application/json', origin: LOGIN_ORIGIN, 'fgw-console': '1' };
-  return apiDescription()
-    .endpoints()
-    .filter(({ path, operation }) => path.startsWith('/auth/') && operation.requestBody?.content['application/json'])
-    .map(({ method, path, operation }): Entry => ({
-      ...{ place: `${method} ${path}`, program: 'gateway' as const, isAuthenticated: false, isPadded: true },
-      ...{ bytes: 32 * KIB, harmless: HARMLESS, hostile: { ...HOSTILE, ...inFieldsOf(operation) } },
-      send: (text) => send(url, { method, path, headers, body: Buffer.from(text) }),
-    }));
-}
-
-/** What says that it comes from the identity provider. */
-function logoutEntry(url: string): Entry {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  const token =
-    (make: (bytes: number) => string): Body =>
-    (bytes) =>
-      `logout_token=${make(bytes - 13)}`.slice(0, bytes);
-  const nested = (bytes: number): string => {
-    const payload = Buffer.from('['.repeat(Math.floor(bytes / 2))).toString('base64url');
-    return `${payload.slice(0, 200)}.${payload}.x`;
-  };
-  return {
-    ...{ place: 'a logout token', program: 'gateway', isAuthenticated: false, bytes: 16 * KIB },
-    harmless: token((bytes) => 'a'.repeat(bytes)),
-    hostile: { dots: token((bytes) => '.'.repeat(bytes)), 'nested JSON': token(nested) },
-    send: (text) =>
-      send(url, { method: 'POST', path: '/auth/oidc/backchannel-logout', headers, body: Buffer.from(text) }),
-  };
 }
 
 /** Every route that takes JSON, with its token. */

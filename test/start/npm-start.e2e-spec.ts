@@ -5,7 +5,6 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { totpAt } from '../../apps/gateway/src/access/people/credentials/totp.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { destroyEmbeddedPostgres } from '../../scripts/lib/embedded-postgres.mjs';
 import { processesOf, StartedSystem } from './started-system.js';
@@ -112,18 +111,6 @@ async function askAsPayme(): Promise<unknown> {
   return (await fetch(demo.payme.url, { method: 'POST', headers: { authorization }, body })).json();
 }
 
-/** What opens the link that is printed while there is no user; null: none is printed. */
-function printedInvitation(): string | null {
-  return /http:\/\/localhost:\d+\/console\/invitation#(\w+)/.exec(system.said)?.[1] ?? null;
-}
-
-async function asPage(path: string, body: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
-  const origin = `http://localhost:${ports['GATEWAY_PORT']}`;
-  const headers = { 'content-type': 'application/json', origin, 'fgw-console': '1' };
-  const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-}
-
 test('the printed commands make a receipt, which survives kill -9 of everything', async () => {
   system = new StartedSystem(dataDir, ports);
   await system.says('2. Make a receipt:', 180_000);
@@ -140,10 +127,6 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
     ),
   );
 
-  const link = printedInvitation() ?? '';
-  expect((await asPage('/auth/invitation', { token: link })).body).toMatchObject({
-    roles: ['owner', 'platform_administrator'],
-  });
   expect(await sellUnpaid(demo)).toMatchObject({ error: { code: 'F-005', details: { reason: 'payment_mismatch' } } });
   expect(await askAsPayme()).toMatchObject({ id: 1, result: { allow: true } });
   const simulated = await fetch(`${String(demo['payments_sim_url'])}/payments`);
@@ -157,21 +140,6 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
   expect(performance.now() - beganMs).toBeLessThan(30_000);
   expect(await askForReceipt(first.body['id'])).toMatchObject({ status: 200, body: { fiscal: first.body['fiscal'] } });
   expect(runPrintedCommands().status).toBe(201);
-
-  // A new link each time, while there is no user; the one before opens nothing any more.
-  const token = printedInvitation() ?? '';
-  expect([token === link, (await asPage('/auth/invitation', { token: link })).status]).toEqual([false, 404]);
-  const shown = await asPage('/auth/invitation', { token });
-  const { secret } = shown.body['totp'] as { secret: string };
-  const administrator = {
-    token,
-    name: 'Admin',
-    password: 'correct horse battery',
-    code: totpAt(secret, Date.now() / 1_000),
-  };
-  const accepted = await asPage('/auth/invitation/accept', administrator);
-  expect([accepted.status, accepted.body['platform_roles']]).toEqual([200, ['platform_administrator']]);
-  expect((await asPage('/auth/invitation', { token })).status).toBe(404);
 }, 300_000);
 
 test('when only the supervisor is killed, no process is left behind and the next start works', async () => {
@@ -184,8 +152,6 @@ test('when only the supervisor is killed, no process is left behind and the next
   system = new StartedSystem(dataDir, ports);
   await system.says('2. Make a receipt:');
   expect(livingProcesses().filter((pid) => before.includes(pid))).toEqual([]);
-  // There is an administrator now.
-  expect(printedInvitation()).toBeNull();
   expect(runPrintedCommands().status).toBe(201);
 });
 
