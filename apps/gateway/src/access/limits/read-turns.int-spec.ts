@@ -50,7 +50,7 @@ test('one merchant floods with reads that hang: four are at work, the other merc
   gone.abort();
   await Promise.all(abandoned);
   expect(await status(other, '/v1/webhooks')).toBe(200);
-  for (let look = 0; look < 20; look += 1) expect(await waitingForTheTable()).toBeLessThanOrEqual(AT_WORK);
+  for (let round = 0; round < 20; round += 1) expect(await waitingForTheTable()).toBeLessThanOrEqual(AT_WORK);
   await holder.query('ROLLBACK');
   const counts = new Map<number, number>();
   for (const answer of await Promise.all(flood)) counts.set(answer, (counts.get(answer) ?? 0) + 1);
