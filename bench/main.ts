@@ -3,6 +3,7 @@ import { benchAccept } from './accept.js';
 import { benchAcceptMany } from './accept-many.js';
 import { benchAuth } from './auth.js';
 import { benchCatalog } from './catalog.js';
+import { benchCost } from './cost.js';
 import { benchDispatch } from './dispatch.js';
 import { benchFleet } from './fleet.js';
 import { benchFloods } from './floods/floods.js';
@@ -69,6 +70,11 @@ const BENCHES: Readonly<Record<string, (quick: boolean) => Promise<Figure[]>>> =
             failovers: 10,
           },
     ),
+  cost: (quick) => {
+    const against = process.env['BENCH_AGAINST'];
+    const load = quick ? { rounds: 3, receipts: 240, idleSeconds: 1 } : { rounds: 5, receipts: 2_000, idleSeconds: 5 };
+    return benchCost({ ...load, ...(against !== undefined && { against }) });
+  },
   rights: (quick) => benchRights(quick ? { rounds: 3, receipts: 500 } : { rounds: 21, receipts: 2_000 }),
   'row-security': (quick) => benchRowSecurity(quick ? { rounds: 5, requests: 300 } : { rounds: 15, requests: 1_000 }),
   vacuum: (quick) => benchVacuum({ receipts: quick ? 20_000 : 150_000 }),

@@ -37,14 +37,14 @@ async function read(system: TestSystem): Promise<ProcessorTime> {
       gateway: of(gateways),
       relay: of(relays),
       register: of([register, ofd]),
-      PostgreSQL: ofServer(sessions.map(({ pid }) => pid)),
+      PostgreSQL: secondsOfServer(sessions.map(({ pid }) => pid)),
     },
     client: (user + kernel) / 1e6,
   };
 }
 
-/** Its processes, and those that have ended meanwhile: their parent has waited for them. */
-function ofServer(sessions: readonly number[]): number {
+/** PostgreSQL's processes, and those that have ended meanwhile: their parent has waited for them. */
+export function secondsOfServer(sessions: readonly number[]): number {
   const parent = fieldsOf(sessions[0] ?? null)[1];
   const [, , , , , , , , , , , user, kernel, endedUser, endedKernel] = fieldsOf(Number(parent)).map(Number);
   const ended = ((user ?? 0) + (kernel ?? 0) + (endedUser ?? 0) + (endedKernel ?? 0)) / TICKS_PER_SECOND;

@@ -16,7 +16,7 @@ const SCOPES = [
   ...['receipts:write', 'receipts:read', 'catalog:write', 'catalog:read', 'devices:admin', 'clients:admin'],
   ...['messages:write', 'messages:read', 'webhooks:admin'],
 ];
-/** A limit that fits the machine: two cores register some 250 sales a second (docs/operations.md, limits). */
+/** A limit that fits the machine: two cores register some 250 sales a second (docs/performance.md). */
 const CLIENT_LIMIT = '500/5';
 /** Between two calls of the other merchant, which keeps the limit. */
 const PAUSE_MS = 15;

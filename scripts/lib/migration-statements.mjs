@@ -21,6 +21,25 @@ const BLOCKING = [
 ];
 
 /**
+ * What the programs of the release before cannot work with, which run beside the migrated database until each was restarted.
+ * @type {[what: RegExp, instead: string][]}
+ */
+const BREAKING = [
+  [/^DROP TABLE (?:IF EXISTS )?"?([a-z_]+)"?/i, 'in a later release, when no program names it'],
+  [/^ALTER TABLE (?:ONLY )?"?([a-z_]+)"?[^;]*\bDROP COLUMN\b/i, 'in a later release, when no program names it'],
+  [/^ALTER TABLE (?:ONLY )?"?([a-z_]+)"?[^;]*\bRENAME\b/i, 'a new one beside it, filled by both'],
+  [/^ALTER TABLE (?:ONLY )?"?([a-z_]+)"?[^;]*\bALTER COLUMN\b[^;]*\bDROP DEFAULT\b/i, 'in a later release'],
+  [
+    /^ALTER TABLE (?:ONLY )?"?([a-z_]+)"?(?=[^;]*\bADD COLUMN\b[^,;]*\bNOT NULL\b)(?![^;]*\bADD COLUMN\b[^,;]*\b(?:DEFAULT|GENERATED)\b)/i,
+    'with a DEFAULT: the release before writes rows without it',
+  ],
+  [/^ALTER TYPE "?([a-z_A-Z]+)"? RENAME\b/i, 'a new value beside it'],
+  [/^DROP TYPE (?:IF EXISTS )?"?([a-z_A-Z]+)"?/i, 'in a later release, when no program names it'],
+];
+/** The third step of expand, migrate, contract: the migration since which nothing needs what goes here. */
+const CONTRACT = /^-- contract: (\d{14}_\w+)$/m;
+
+/**
  * Takes the indexes of tables that exist already out of a migration: each becomes one of its own, built or dropped CONCURRENTLY.
  * @param {string} script as the schema engine writes it
  * @returns {{ rest: string | null, indexes: IndexMigration[] }}
@@ -70,6 +89,28 @@ export function blockingStatements(sql) {
     if (index !== undefined && !created.has(table))
       return [`${index} on ${table}: CREATE INDEX CONCURRENTLY, in a migration of its own`];
     return BLOCKING.flatMap(([what, instead]) => {
+      const [, changed] = what.exec(text) ?? [];
+      return changed !== undefined && !created.has(changed) ? [`${text.slice(0, 80)}: ${instead}`] : [];
+    });
+  });
+}
+
+/**
+ * @param {{ name: string, sql: string }} migration
+ * @param {readonly { name: string }[]} all
+ * @returns {string[]} a sentence for each statement that the release before cannot live with, unless the migration says by which earlier
+ *   one it was prepared
+ */
+export function breakingStatements({ name, sql }, all) {
+  const [, prepared] = CONTRACT.exec(sql) ?? [];
+  if (prepared !== undefined) {
+    const isKnown = all.some((each) => each.name === prepared) && prepared < name;
+    return isKnown ? [] : [`contract: ${prepared} is no earlier migration`];
+  }
+  const created = tablesCreatedBy(sql);
+  return statementsOf(sql).flatMap((statement) => {
+    const text = bare(statement);
+    return BREAKING.flatMap(([what, instead]) => {
       const [, changed] = what.exec(text) ?? [];
       return changed !== undefined && !created.has(changed) ? [`${text.slice(0, 80)}: ${instead}`] : [];
     });

@@ -13,7 +13,8 @@ import { interpolate, readComposeFile } from './compose-file.js';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const { services } = readComposeFile();
-const passwords = { OWNER_PASSWORD: randomBytes(24).toString('hex'), APP_PASSWORD: randomBytes(24).toString('hex') };
+const password = (): string => randomBytes(24).toString('hex');
+const passwords = { OWNER_PASSWORD: password(), APP_PASSWORD: password(), REDIS_PASSWORD: password() };
 const variables = { ...passwords, SECRETS_KEY: randomBytes(32).toString('base64') };
 const folder = mkdtempSync(join(tmpdir(), 'fiscal-compose-'));
 const running: ChildProcess[] = [];
@@ -85,7 +86,7 @@ function environmentOf(name: string): NodeJS.ProcessEnv {
 }
 
 function run(name: string, extraArgs: string[] = []): { child: ChildProcess; output: () => string } {
-  const [command = '', ...args] = [...(services[name]?.command ?? []), ...extraArgs];
+  const [command = '', ...args] = [...(services[name]?.command ?? []), ...extraArgs].map(onThisMachine);
   const child = spawn(command, args, { cwd: ROOT, env: environmentOf(name) });
   running.push(child);
   let output = '';
@@ -99,7 +100,7 @@ async function becomesHealthy(name: string, { child, output }: ReturnType<typeof
   const port = stageSet.find(([host]) => host === `${name}:6379`)?.[1].split(':')[1];
   const allArgs = port === undefined ? args : ['-p', port, ...args];
   for (const deadline = Date.now() + 90_000; Date.now() < deadline && child.exitCode === null;) {
-    if (spawnSync(command, allArgs, { cwd: ROOT }).status === 0) return;
+    if (spawnSync(command, allArgs, { cwd: ROOT, env: environmentOf(name) }).status === 0) return;
     await delay(200);
   }
   throw new Error(`${name} is not healthy:\n${output().slice(-4_000)}`);

@@ -16,6 +16,8 @@ export interface ComposeService {
   profiles?: string[];
   user?: string;
   tmpfs?: string[];
+  pids_limit?: number;
+  deploy?: { resources?: { limits?: Record<string, unknown> } };
 }
 
 export interface ComposeFile {

@@ -65,6 +65,16 @@ test('Redis forgets nothing by itself and writes each command to disk', () => {
   expect(command).toContain('--appendonly yes');
 });
 
+test('Redis wants a password, and nothing takes all of the machine', () => {
+  const { redis, gateway, postgres } = compose.services;
+  expect(redis?.command?.join(' ')).toContain('--requirepass ${REDIS_PASSWORD}');
+  expect(gateway?.environment?.['QUEUE_URL']).toMatch(/^redis:\/\/:\$\{REDIS_PASSWORD:\?[^}]+\}@redis:6379$/);
+  for (const [name, service] of [...ours, ['redis', redis], ['postgres', postgres]] as const) {
+    const limits = { memory: expect.stringMatching(/^\$\{[A-Z]+_MEMORY:-\d+[gm]\}$/) };
+    expect([name, service?.deploy, service?.pids_limit]).toEqual([name, { resources: { limits } }, expect.any(Number)]);
+  }
+});
+
 test('the demo register refuses payments that a real module would refuse', () => {
   expect(compose.services['register']?.environment).toMatchObject({ FM_PAYMENT_TOLERANCE_TIYIN: '10000' });
 });

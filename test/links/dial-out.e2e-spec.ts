@@ -14,7 +14,12 @@ const folder = mkdtempSync(join(tmpdir(), 'dial-out-'));
 const programs: Program[] = [];
 
 beforeAll(async () => {
-  system = await startSystem({ registers: 2, scopes: ['receipts:write', 'receipts:read', 'devices:admin'] });
+  system = await startSystem({
+    registers: 2,
+    scopes: ['receipts:write', 'receipts:read', 'devices:admin'],
+    // Lanes, polls and tasks of a register are then mostly in another process than its link.
+    env: { RELAY_WORKERS: '3' },
+  });
 });
 afterAll(async () => {
   await Promise.all(programs.map((program) => program.end()));

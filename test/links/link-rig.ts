@@ -207,6 +207,7 @@ export class LinkRig {
     const loopback = parseCidr('127.0.0.0/8');
     const settings = {
       ...{ DATABASE_URL: this.database.url, QUEUE_URL: undefined, SECRETS_KEY: this.keyring, RELAY_PORT: port },
+      ...{ RELAY_WORKERS: 1, RELAY_WORKER_PORT: 0 },
       ...{ RELAY_URL: url, LINK_PUBLIC_URL: linkPublicUrl, LOG_LEVEL: 'info' as const },
       DEVICE_ALLOWED_CIDRS: loopback.kind === 'ok' ? [loopback.cidr] : [],
       ...{ LANE_POOL_SIZE: 12, WATCH_POOL_SIZE: 6, LINK_POOL_SIZE: 4, SANDBOX_POOL_SIZE: 1 },

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AdvisoryLaneLocks } from '../../apps/device-relay/src/lanes/advisory-lane-locks.js';
 import { RegisterConnections } from '../../apps/device-relay/src/devices/register-connections.js';
+import { later } from '../../apps/device-relay/src/shares/places.js';
 import { joinLane } from '../../apps/device-relay/src/lanes/join-lane.js';
 import { answersInMemory } from '../../apps/device-relay/src/lanes/testing/answers-in-memory.js';
 import { LaneRows } from '../../apps/device-relay/src/lanes/testing/lane-rows.js';
@@ -60,7 +61,7 @@ test('cancelled between the relay’s reading of the lane and its intent, withou
   const answers = answersInMemory(rows.ours, delay);
   const notices = { notify: (id: string) => void notified.push(id) };
   const world = { store: rows.ours, locks, registers, notices, answers };
-  const lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
+  const lane = joinLane(world, { clock: systemClock, logger, random: Math.random, later });
   try {
     await lane.drain(rows.deviceId);
     expect(hasCancelled).toBe(true);

@@ -7,6 +7,7 @@ import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 /** A redis-server of the test's own, from PATH. */
 export interface TestRedis {
   url: string;
+  pid: number | null;
   stop(): Promise<void>;
 }
 
@@ -17,6 +18,7 @@ export async function startRedis(): Promise<TestRedis> {
   await answers(port, child);
   return {
     url: `redis://127.0.0.1:${port}`,
+    pid: child.pid ?? null,
     stop: async () => {
       if (child.exitCode !== null) return;
       const gone = once(child, 'exit');

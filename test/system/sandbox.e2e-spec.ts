@@ -10,17 +10,25 @@ import { Fgw } from '../cli/fgw.js';
 import { sql } from './database.js';
 import { GatewayClient } from './gateway-client.js';
 import type { TestMerchant } from './merchant.js';
+import { SilentServer } from './silent-server.js';
 import { startSystem, type TestSystem } from './system.js';
 import { until } from './until.js';
 
 const SCOPES = [
   ...['receipts:write', 'receipts:read', 'refunds:write', 'operator:resolve', 'catalog:read'],
-  ...['devices:admin', 'clients:admin'],
+  ...['devices:admin', 'clients:admin', 'payments:write'],
 ];
 
 interface Till {
   deviceId: string;
   cashierId: string;
+}
+
+/** A payment that has begun, and what its customer does next. */
+interface Paid {
+  id: string;
+  receiptId: string;
+  next: unknown;
 }
 
 let system: TestSystem;
@@ -196,6 +204,107 @@ describe('forced outcomes', () => {
       value,
     ]);
     expect(new Map(rows as [number, string][])).toEqual(SANDBOX_PRICES);
+  });
+});
+
+describe('payments', () => {
+  const BY_TOKEN = { token: 'any-token' };
+
+  async function pay(till: Till, payment: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<Paid> {
+    const body = saleOf(till, { payment: { method: 'online', provider: 'octo', ...payment }, ...more });
+    const { status, body: made } = await client.post('/v1/payments', body, { prefer: 'wait=0' });
+    expect([payment, [200, 201, 202].includes(status)]).toEqual([payment, true]);
+    const {
+      id,
+      receipt,
+      next_action: next,
+    } = made as unknown as { id: string; receipt: { id: string }; next_action: unknown };
+    return { id, receiptId: receipt.id, next };
+  }
+
+  const paymentIs = (id: string, wanted: string): Promise<unknown> =>
+    until(
+      `${id} is ${wanted}`,
+      async () => (await client.get(`/v1/payments/${id}`)).body as { status?: string },
+      ({ status }) => status === wanted,
+    );
+
+  beforeAll(async () => {
+    expect(await client.post('/v1/provider-accounts', { provider: 'octo' })).toMatchObject({ status: 201 });
+  });
+
+  test.each([
+    ['token', BY_TOKEN, { type: 'none' }],
+    ['qr_code', { qr_code: '123456789' }, { type: 'none' }],
+    ['phone', { phone: '998901234567' }, { type: 'push' }],
+    ['page', {}, { type: 'redirect', url: expect.stringMatching(/^https:\/\/sandbox\.invalid\//) }],
+  ])('by %s: collected, registered, refunded', async (_way, given, action) => {
+    const { id, receiptId, next } = await pay(tills.plain, given);
+    expect(next).toEqual(action);
+    await paymentIs(id, 'captured');
+    expect(await ends(receiptId, 'registered')).toMatchObject({ sandbox: true });
+    const refund = await client.post(`/v1/receipts/${receiptId}/refunds`, {}, { prefer: 'wait=60' });
+    expect(refund.body).toMatchObject({ status: 'registered' });
+    await paymentIs(id, 'refunded');
+  });
+
+  test('declined, by its value and by its price, in each way of paying', async () => {
+    const metadata = { sandbox: 'payment_declined' };
+    for (const given of [BY_TOKEN, { qr_code: '123456789' }, { phone: '998901234567' }, {}]) {
+      const { id, receiptId } = await pay(tills.plain, given, { metadata });
+      await paymentIs(id, 'declined');
+      await ends(receiptId, 'cancelled');
+    }
+    const items = [{ name: sandbox.goods[0], price: 100_061, qty: 1 }];
+    await paymentIs((await pay(tills.plain, BY_TOKEN, { items })).id, 'declined');
+  });
+
+  test('the hold has ended: nothing is registered, and the money is released', async () => {
+    const { id, receiptId } = await pay(tills.plain, BY_TOKEN, { metadata: { sandbox: 'hold_expired' } });
+    await paymentIs(id, 'voided');
+    expect(await ends(receiptId, 'cancelled')).not.toHaveProperty('fiscal.fiscal_sign');
+    const items = [{ name: sandbox.goods[0], price: 100_062, qty: 1 }];
+    await paymentIs((await pay(tills.plain, BY_TOKEN, { items })).id, 'voided');
+  });
+
+  test('a register that refuses the receipt releases the money', async () => {
+    const { id, receiptId } = await pay(tills.plain, BY_TOKEN, { metadata: { sandbox: 'rejected_E-003' } });
+    await ends(receiptId, 'rejected');
+    await paymentIs(id, 'voided');
+  });
+
+  test('nothing leads to a real provider: no setting, no address in the row, no call from outside', async () => {
+    const provider = new SilentServer();
+    const [url = ''] = await provider.listen(1);
+    const headers = { 'content-type': 'application/json' };
+    try {
+      for (const input of [{ settings: { api_url: url } }, { settings: { secret: 's' } }, { sources: ['10.0.0.0/8'] }])
+        expect((await client.post('/v1/provider-accounts', { provider: 'click', ...input })).status).toBe(422);
+      const account = (await client.post('/v1/provider-accounts', { provider: 'payme' })).body.id ?? '';
+      const body = JSON.stringify({ settings: { api_url: url } });
+      expect((await client.call('PATCH', `/v1/provider-accounts/${account}`, { body, headers })).status).toBe(422);
+      const values = JSON.stringify({ api_url: url, checkout_url: url });
+      const change = `UPDATE provider_accounts SET settings = jsonb_set(settings, '{values}', $1::jsonb) WHERE merchant_id = $2`;
+      await sql(system.database, change, [values, sandbox.merchantId]);
+      await paymentIs((await pay(tills.plain, { provider: 'payme', ...BY_TOKEN })).id, 'captured');
+      expect(provider.connections).toBe(0);
+    } finally {
+      await provider.close();
+    }
+    const [known] = await sql<{ id: string }>(
+      system.database,
+      `SELECT id FROM provider_accounts WHERE provider = 'payme' AND merchant_id = $1`,
+      [sandbox.merchantId],
+    );
+    const call = { id: 1, method: 'CheckPerformTransaction', params: { amount: 1, account: {} } };
+    const inbound = await fetch(`${system.gatewayUrls[0]}/v1/providers/payme/${known?.id}`, {
+      method: 'POST',
+      headers: { ...headers, authorization: `Basic ${Buffer.from('Paycom:').toString('base64')}` },
+      body: JSON.stringify(call),
+    });
+    expect(inbound.status).toBe(404);
+    const forged = `INSERT INTO emulated_payments (payment_id, merchant_id, status, amount_tiyin) VALUES ('pay_1', $1, 'captured', 1)`;
+    await expect(sql(system.database, forged, [system.merchant.merchantId])).rejects.toThrow(/check constraint/);
   });
 });
 

@@ -23,6 +23,8 @@ export interface SystemOptions {
   ownMetricsPorts?: boolean;
   /** A database on a server of the test's own, which it may kill; by default one on the shared server. */
   database?: TestDatabase;
+  /** Another folder of compiled programs, for gateways and relays: those of another version. */
+  programs?: string;
 }
 
 /** All programs as processes of their own, on a database and in folders of their own; nothing is shared with another test. */
@@ -101,6 +103,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     ...(options.queueUrl ? { QUEUE_URL: options.queueUrl } : {}),
     ...options.env,
   };
+  const { programs = '' } = options;
   const portOf = (index: number): string => String(programPort + index);
   const firstMetricsPort = options.ownMetricsPorts ? await freePorts(gatewayCount + relayCount) : null;
   const metricsEnv = (index: number): Record<string, string> =>
@@ -112,7 +115,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     (_, index) =>
       new Program(
         `gateway-${index}`,
-        'gateway/src/main.js',
+        join(programs, 'gateway/src/main.js'),
         { ...shared, ...metricsEnv(index), GATEWAY_PORT: portOf(index) },
         `http://127.0.0.1:${portOf(index)}/readyz`,
       ),
@@ -121,7 +124,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<TestSyst
     const port = portOf(gatewayCount + index);
     return new Program(
       `relay-${index}`,
-      'device-relay/src/main.js',
+      join(programs, 'device-relay/src/main.js'),
       { RELAY_URL: `http://127.0.0.1:${port}`, ...shared, ...metricsEnv(gatewayCount + index), RELAY_PORT: port },
       `http://127.0.0.1:${port}/readyz`,
     );

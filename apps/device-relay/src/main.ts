@@ -2,30 +2,44 @@ import 'reflect-metadata';
 import { createFastifyNestApp } from '#http';
 import {
   createLogger,
+  isSupervisor,
   Metrics,
   runProgram,
   serveMetrics,
+  shareMetrics,
   startTracing,
   STOP_GRACE_MS,
   stopOnSignals,
   stopTracing,
+  superviseWorkers,
+  workerIndex,
 } from '#runtime';
+import { OwnPort } from './own-port.js';
 import { RelayModule } from './relay.module.js';
 import { loadSettings } from './settings.js';
 import { stopRelay } from './stop-relay.js';
 
 runProgram(async () => {
-  const settings = loadSettings();
-  const logger = createLogger('device-relay', settings.LOG_LEVEL);
+  const loaded = loadSettings();
+  const logger = createLogger('device-relay', loaded.LOG_LEVEL);
   const metrics = new Metrics('device-relay');
+  const workers = loaded.RELAY_WORKERS;
+  if (isSupervisor(workers)) return superviseWorkers({ workers, settings: loaded, metrics, logger });
+  const ownPort = await OwnPort.open(workerIndex(), loaded);
+  if (ownPort) shareMetrics(metrics);
+  const settings = ownPort?.settingsOf(loaded) ?? loaded;
   await startTracing('device-relay', settings);
   const app = await createFastifyNestApp(RelayModule.create(settings, logger, metrics), { logger, metrics });
+  ownPort?.serve(app.getHttpAdapter().getInstance());
   stopOnSignals({
     logger,
-    stop: () => stopRelay(app, settings).finally(stopTracing),
+    stop: () =>
+      stopRelay(app, settings)
+        .finally(() => ownPort?.close())
+        .finally(stopTracing),
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
-  await serveMetrics(() => metrics.read(), settings, logger);
+  if (!ownPort) await serveMetrics(() => metrics.read(), settings, logger);
   await app.listen(settings.RELAY_PORT, '0.0.0.0');
   logger.info({ port: settings.RELAY_PORT }, 'device-relay is ready');
 });

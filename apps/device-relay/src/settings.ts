@@ -13,6 +13,7 @@ import {
   readSettings,
   TRACING_SETTINGS,
   url,
+  workers,
   type Settings,
 } from '#runtime';
 import { checkedQueueUrl } from '#queue';
@@ -28,6 +29,8 @@ export const SETTINGS = {
   QUEUE_URL: parsed(checkedQueueUrl).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   RELAY_PORT: port().default(8081),
+  RELAY_WORKERS: workers().default(1),
+  RELAY_WORKER_PORT: port().default(0),
   RELAY_URL: url(['http', 'https']).optional(),
   LINK_PUBLIC_URL: url(['wss', 'ws']).default('ws://127.0.0.1:8081/link'),
   DEVICE_ALLOWED_CIDRS: cidrList().default([]),

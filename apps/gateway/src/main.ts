@@ -2,13 +2,17 @@ import 'reflect-metadata';
 import { createFastifyNestApp } from '#http';
 import {
   createLogger,
+  isSupervisor,
   Metrics,
   runProgram,
   serveMetrics,
+  shareMetrics,
   startTracing,
   STOP_GRACE_MS,
   stopOnSignals,
   stopTracing,
+  superviseWorkers,
+  workerIndex,
 } from '#runtime';
 import { GatewayModule } from './gateway.module.js';
 import { loadSettings } from './settings.js';
@@ -18,6 +22,10 @@ runProgram(async () => {
   const settings = loadSettings();
   const logger = createLogger('gateway', settings.LOG_LEVEL);
   const metrics = new Metrics('gateway');
+  const workers = settings.GATEWAY_WORKERS;
+  if (isSupervisor(workers)) return superviseWorkers({ workers, settings, metrics, logger });
+  const isWorker = workerIndex() !== null;
+  if (isWorker) shareMetrics(metrics);
   await startTracing('gateway', settings);
   const app = await createFastifyNestApp(GatewayModule.create(settings, logger, metrics), {
     logger,
@@ -30,7 +38,7 @@ runProgram(async () => {
     stop: () => stopGateway(app, settings).finally(stopTracing),
     timeoutMs: settings.STOP_DEADLINE_MS + STOP_GRACE_MS,
   });
-  await serveMetrics(() => metrics.read(), settings, logger);
+  if (!isWorker) await serveMetrics(() => metrics.read(), settings, logger);
   await app.listen(settings.GATEWAY_PORT, '0.0.0.0');
   logger.info({ port: settings.GATEWAY_PORT }, 'gateway is ready');
 });

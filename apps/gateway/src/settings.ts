@@ -13,6 +13,7 @@ import {
   text,
   TRACING_SETTINGS,
   url,
+  workers,
   type Settings,
 } from '#runtime';
 import { checkedQueueUrl } from '#queue';
@@ -32,6 +33,7 @@ export const SETTINGS = {
   QUEUE_URL: parsed(checkedQueueUrl).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),
+  GATEWAY_WORKERS: workers().default(1),
   PUBLIC_URL: url(['http', 'https']).default('http://127.0.0.1:8080'),
   PUBLIC_HOSTS: parsed(parseHosts).default([]),
   CONSOLE_URL: url(['http', 'https']).optional(),

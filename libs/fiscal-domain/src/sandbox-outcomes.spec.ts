@@ -4,7 +4,7 @@ import { readSandboxOutcome, SANDBOX_PRICES, sandboxOutcomeOf } from './sandbox-
 
 test('every price has a value that can be read', () => {
   for (const value of SANDBOX_PRICES.values()) expect([value, readSandboxOutcome(value)]).not.toContain(null);
-  expect(SANDBOX_PRICES.size).toBe(24);
+  expect(SANDBOX_PRICES.size).toBe(26);
 });
 
 test.each([
@@ -14,6 +14,8 @@ test.each([
   ['ofd_backlog', { kind: 'ofd_backlog', seconds: 60 }],
   ['slow_30', { kind: 'slow', seconds: 30 }],
   ['unknown', { kind: 'unknown' }],
+  ['payment_declined', { kind: 'payment_declined' }],
+  ['hold_expired', { kind: 'hold_expired' }],
 ])('%s', (text, outcome) => {
   expect(readSandboxOutcome(text)).toEqual(outcome);
 });

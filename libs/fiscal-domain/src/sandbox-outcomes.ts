@@ -18,7 +18,11 @@ export type SandboxOutcome =
   /** The OFD does not take the document for so long. */
   | { kind: 'ofd_backlog'; seconds: number }
   /** It answers after so long. */
-  | { kind: 'slow'; seconds: number };
+  | { kind: 'slow'; seconds: number }
+  /** The payment provider declines. */
+  | { kind: 'payment_declined' }
+  /** It holds the money, and the hold has ended before the receipt is sent. */
+  | { kind: 'hold_expired' };
 
 const REJECTED = ['03', '04', '05', '06', '07', '08', '09', '10', '11', '12', '13', '14', '15', '17', '18'];
 const REFUSED = ['01', '02', '16'];
@@ -27,9 +31,13 @@ const BACKLOG = { least: 1, most: 3_600, unless: 60 };
 /** Shorter than the time that a relay gives a register for a sale. */
 const SLOW = { least: 1, most: 30 };
 
+/** Values that say nothing more. */
+const PLAIN = ['answer_lost', 'unknown', 'payment_declined', 'hold_expired'] as const;
+
 /** @returns null: no such value */
 export function readSandboxOutcome(text: string): SandboxOutcome | null {
-  if (text === 'answer_lost' || text === 'unknown') return { kind: text };
+  const plain = PLAIN.find((kind) => kind === text);
+  if (plain !== undefined) return { kind: plain };
   const [, name, rest] = /^(rejected|refused|offline|ofd_backlog|slow)(?:_([A-Z0-9-]{1,8}))?$/.exec(text) ?? [];
   switch (name) {
     case 'rejected':
@@ -62,6 +70,8 @@ export const SANDBOX_PRICES: ReadonlyMap<number, string> = new Map([
   [PRICE_BASE_TIYIN + 52, 'unknown'],
   [PRICE_BASE_TIYIN + 53, 'ofd_backlog_60'],
   [PRICE_BASE_TIYIN + 54, 'slow_5'],
+  [PRICE_BASE_TIYIN + 61, 'payment_declined'],
+  [PRICE_BASE_TIYIN + 62, 'hold_expired'],
 ]);
 
 /** @param metadata of the receipt, which comes before its price @param priceTiyin of a sale's first line; null: of no sale */

@@ -42,6 +42,7 @@ export {
   type AttemptEvidence,
   type CloseRegistered,
 } from './attempts/close.js';
+export { closeAndOpen, type ClosedAndOpened } from './attempts/close-and-open.js';
 export { holdCopied, type HeldReceipt, type RunStatement } from './attempts/hold-from-copy.js';
 export { recordLateAnswer, type LateAnswer, type LateRegistration } from './attempts/late-answer.js';
 export { openAttempt, type Intent, type Opened } from './attempts/open.js';

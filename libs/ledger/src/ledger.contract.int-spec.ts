@@ -107,6 +107,15 @@ const VERB: Record<Verb, (subject: Subject) => Promise<unknown>> = {
       ...{ attemptId, deviceId: DEVICE, registration: REGISTRATION, evidence: 'answer', lastKnown: null },
       baseline: BASELINE,
     }),
+  closeAndOpen: async ({ attemptId }) => {
+    const next = await createIn('accepted');
+    const close = { attemptId, deviceId: DEVICE, registration: REGISTRATION, baseline: BASELINE, lastKnown: null };
+    const intent = { ...next, attemptId: `${next.attemptId}n`, deviceId: DEVICE, baseline: BASELINE, laneLock: lock };
+    return ledger.closeAndOpen(prisma, 'rly_1', {
+      close: { ...close, evidence: 'answer' },
+      next: { ...intent, request: Buffer.from('bytes') },
+    });
+  },
   closeRejected: ({ attemptId }) =>
     ledger.closeRejected(prisma, attemptId, { rejection: REJECTION, evidence: {} }, lock),
   closeNotRegistered: ({ attemptId }) => ledger.closeNotRegistered(prisma, attemptId, {}, lock),

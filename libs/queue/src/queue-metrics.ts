@@ -3,7 +3,10 @@ import type { QueueCounters } from './queue-trouble.js';
 
 /** What the queue needs of a metrics registry; `Metrics` of #runtime fits. */
 export interface GaugeSink {
-  gauge(text: { name: string; help: string }, collect: (gauge: { set(value: number): void }) => void): unknown;
+  gauge(
+    text: { name: string; help: string; together?: 'sum' | 'min' },
+    collect: (gauge: { set(value: number): void }) => void,
+  ): unknown;
 }
 
 const HELP: Readonly<Record<keyof QueueCounters, string>> = {
@@ -22,7 +25,7 @@ export function observeQueue(sink: GaugeSink, counters: QueueCounters, bell: Lan
     const name = `lane_queue_${key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
     sink.gauge({ name, help }, (gauge) => gauge.set(counters[key]));
   }
-  sink.gauge({ name: 'lane_queue_up', help: '1 while the queue answers' }, (gauge) =>
+  sink.gauge({ name: 'lane_queue_up', help: '1 while the queue answers', together: 'min' }, (gauge) =>
     gauge.set(bell.state === 'up' ? 1 : 0),
   );
 }

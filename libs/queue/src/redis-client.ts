@@ -85,8 +85,8 @@ function sentinelOptions({ hosts, master, account, isTls }: SentinelAddress, opt
     ...(account.password !== undefined && { sentinelPassword: account.password }),
     ...(account.username !== undefined && { sentinelUsername: account.username }),
     ...(isTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
-    // Sentinels say when another server became the master: no wait for the old one to fail.
-    failoverDetector: true,
+    // No failoverDetector: one that learns of the failover while its client connects ends that client for good (6.0.0, seen in tests).
+    // Without it a dead master is left as any dead server is, and one that was demoted ends its connections.
     sentinelCommandTimeout: SENTINEL_TIMEOUT_MS,
     ...(options.retryStrategy && { sentinelRetryStrategy: options.retryStrategy }),
     // The old master, as long as it does not know yet that it is none.

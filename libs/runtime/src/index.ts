@@ -30,6 +30,7 @@ export {
   text,
   url,
   urlList,
+  workers,
   type Environment,
   type Settings,
   type SettingsTable,
@@ -54,5 +55,7 @@ export {
 export { StartFailure } from './start-failure.js';
 export { startThread, type ThreadOptions } from './start-thread.js';
 export { STOP_GRACE_MS, stopOnSignals, type ShutdownOptions } from './shutdown.js';
+export { isSupervisor, superviseWorkers, type Supervision } from './workers/supervisor.js';
+export { shareMetrics, workerIndex } from './workers/worker.js';
 export { isError } from './redaction.js';
 export { decodeBytes } from './settings.js';

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Aggregator } from 'prom-client';
 
 /** From one millisecond to longer than the longest deadline towards a device. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -7,6 +7,8 @@ export interface MetricText<Label extends string> {
   name: string;
   help: string;
   labels?: readonly Label[];
+  /** What the values of several workers of a program make together; their sum unless said. */
+  together?: Aggregator;
 }
 
 /** What a scrape is answered with. */
@@ -22,6 +24,7 @@ export async function readRegistry(registry: Registry): Promise<MetricsText> {
 /** The metrics of one program: one registry, no global state. Labels must come from small fixed sets. */
 export class Metrics {
   readonly registry = new Registry();
+  private source = (): Promise<MetricsText> => readRegistry(this.registry);
   readonly httpDuration: Histogram<'method' | 'route' | 'status'>;
   /** By the code of their problem document, so that an attack is seen by its kind. */
   readonly httpProblems: Counter<'code'>;
@@ -44,7 +47,12 @@ export class Metrics {
 
   /** All of them in Prometheus' text format, as of now. */
   read(): Promise<MetricsText> {
-    return readRegistry(this.registry);
+    return this.source();
+  }
+
+  /** In a worker: those of all workers, wherever they are added up. */
+  readFrom(source: () => Promise<MetricsText>): void {
+    this.source = source;
   }
 
   counter<Label extends string = never>({ name, help, labels = [] }: MetricText<Label>): Counter<Label> {
@@ -53,7 +61,7 @@ export class Metrics {
 
   /** @param collect called at each scrape, to set the gauge from the present state */
   gauge<Label extends string = never>(
-    { name, help, labels = [] }: MetricText<Label>,
+    { name, help, labels = [], together = 'sum' }: MetricText<Label>,
     collect?: (gauge: Gauge<Label>) => void | Promise<void>,
   ): Gauge<Label> {
     return new Gauge<Label>({
@@ -61,6 +69,7 @@ export class Metrics {
       help,
       labelNames: labels,
       registers: [this.registry],
+      aggregator: together,
       ...(collect && {
         collect(this: Gauge<Label>) {
           return collect(this);

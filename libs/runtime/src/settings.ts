@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { isPublicUnicast, parseCidr, type Cidr } from '#outgoing';
 import { StartFailure } from './start-failure.js';
@@ -74,6 +75,19 @@ export function integer(bounds: { min?: number; max?: number } = {}): Field<numb
       const value = Number(raw);
       const fits = /^-?\d+$/.test(raw) && Number.isSafeInteger(value) && value >= min && value <= max;
       return fits ? ok(value) : invalid(`a whole number from ${String(min)} to ${String(max)}`);
+    },
+    { showValue: true },
+  );
+}
+
+/** Processes of one program: a number, or `auto` for one on each processor. */
+export function workers(): Field<number> {
+  const number = integer({ min: 1, max: 256 });
+  return new Field(
+    (raw) => {
+      if (raw === 'auto') return ok(availableParallelism());
+      const reading = number.read(raw);
+      return reading.kind === 'ok' ? reading : invalid(`${reading.must}, or auto`);
     },
     { showValue: true },
   );

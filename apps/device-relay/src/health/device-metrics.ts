@@ -43,7 +43,7 @@ export class DeviceMetrics {
 
   observe(metrics: Metrics): void {
     const perDevice = (name: string, help: string, valueOf: (row: DeviceRow) => number | null): void => {
-      metrics.gauge({ name, help, labels: ['device'] }, async (gauge) => {
+      metrics.gauge({ name, help, labels: ['device'], together: 'max' }, async (gauge) => {
         const { devices } = await this.read();
         gauge.reset();
         for (const row of devices) {
@@ -62,7 +62,7 @@ export class DeviceMetrics {
     perDevice('device_lane_length', 'Accepted receipts that wait, counted up to 1 000', ({ waiting }) => waiting);
     perDevice('device_oldest_accepted_seconds', 'Age of the oldest accepted receipt', (row) => row.oldest_accepted);
     metrics.gauge(
-      { name: 'device_state', help: '1 for the state of each device', labels: ['device', 'state'] },
+      { name: 'device_state', help: '1 for the state of each device', labels: ['device', 'state'], together: 'max' },
       async (gauge) => {
         const { devices } = await this.read();
         gauge.reset();
@@ -74,7 +74,7 @@ export class DeviceMetrics {
 
   private observeFleet(metrics: Metrics): void {
     const ofFleet = (name: string, help: string, valueOf: (fleet: FleetRow) => number): void => {
-      metrics.gauge({ name, help }, async (gauge) => gauge.set(valueOf((await this.read()).fleet)));
+      metrics.gauge({ name, help, together: 'max' }, async (gauge) => gauge.set(valueOf((await this.read()).fleet)));
     };
     ofFleet('receipts_ofd_warned', 'Unsent receipts past 24 hours, counted up to 30 000', ({ warned }) => warned);
     ofFleet('receipts_ofd_alarmed', 'Unsent receipts past 40 hours, counted up to 30 000', ({ alarmed }) => alarmed);

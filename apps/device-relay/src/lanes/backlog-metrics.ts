@@ -36,5 +36,7 @@ export function observeBacklog(
     });
   const reading = new FreshReading(logged, () => clock.monotonicMs());
   for (const [name, help, key] of GAUGES)
-    metrics.gauge({ name, help }, async (gauge) => gauge.set((await reading.get())?.[key] ?? Number.NaN));
+    metrics.gauge({ name, help, together: 'max' }, async (gauge) =>
+      gauge.set((await reading.get())?.[key] ?? Number.NaN),
+    );
 }

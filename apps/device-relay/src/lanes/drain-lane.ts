@@ -1,10 +1,10 @@
 import { inSpan, isTracing, readTraceParent } from '#runtime';
 import { asideWhileSilent, type PlaceInUse } from '../shares/places.js';
 import { UNKNOWN_BASELINE } from '../devices/register.js';
-import type { LaneInHand, Step } from './lane-in-hand.js';
+import type { BegunSend, LaneInHand, Step } from './lane-in-hand.js';
 import type { DeviceStateName, Registers } from '../devices/register.js';
-import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore } from './ports.js';
-import { patientRegister } from './patient-register.js';
+import type { LaneLockHandle, LaneLocks, LaneSnapshot, LaneStore, WaitingReceipt } from './ports.js';
+import { patientCall, patientRegister } from './patient-register.js';
 import type { ReadyLane } from './ready-lane.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 import type { SendReceipt } from './send-receipt.js';
@@ -25,6 +25,14 @@ const RECEIPTS_PER_READ = 10;
 const MAX_REREADS = 8;
 
 const STOPPED: ReadonlySet<DeviceStateName> = new Set(['replaced', 'disabled', 'claimed_elsewhere']);
+
+/** Of receipts that leave the lane. */
+interface Bound {
+  /** How many still may. */
+  left(): number;
+  /** One has. */
+  take(): void;
+}
 
 interface HeldDrain {
   laneLock: LaneLockHandle;
@@ -49,56 +57,70 @@ export class DrainLane {
     this.stopping = true;
   }
 
-  /** Without a place: bounded by nothing. */
-  async drain(deviceId: string, place: PlaceInUse | null = null): Promise<Drained> {
+  /**
+   * Without a place: bounded by nothing.
+   *
+   * @param beforeLastRead called before the lane is read after its release: that read sees whatever was committed until then
+   */
+  async drain(
+    deviceId: string,
+    place: PlaceInUse | null = null,
+    beforeLastRead: () => unknown = () => undefined,
+  ): Promise<Drained> {
     const lockNumber = await this.store.lockNumberOf(deviceId);
     if (lockNumber === null) return { kind: 'idle' };
-    const laneLock = await this.locks.tryTake(lockNumber);
-    if (!laneLock) return { kind: 'busy' };
-    let drained: Drained;
-    try {
-      drained = await this.drainHeld(deviceId, { laneLock, place });
-    } finally {
-      await laneLock.release();
+    let receipts = 0;
+    const bound: Bound = { left: () => MAX_RECEIPTS - receipts, take: () => (receipts += 1) };
+    for (;;) {
+      const before = receipts;
+      const laneLock = await this.locks.tryTake(lockNumber);
+      if (!laneLock) return { kind: 'busy' };
+      let drained: Drained;
+      try {
+        drained = await this.drainHeld(deviceId, { laneLock, place }, bound);
+      } finally {
+        await laneLock.release();
+      }
+      if (drained.kind !== 'idle' || this.stopping) return drained;
+      // A receipt committed between our last read and the release found the lane busy: its bell rang in vain.
+      beforeLastRead();
+      const after = await this.store.read(deviceId, 1);
+      if (!after || !isDue(after)) return drained;
+      // While receipts leave the lane it is taken again at once; else a loop would spin.
+      if (receipts === before || bound.left() <= 0) return { kind: 'more' };
     }
-    if (drained.kind !== 'idle' || this.stopping) return drained;
-    // A receipt committed between our last read and the release found the lane busy: its bell rang in vain.
-    const after = await this.store.read(deviceId, 1);
-    return after && isDue(after) ? { kind: 'more' } : drained;
   }
 
-  private async drainHeld(deviceId: string, held: HeldDrain): Promise<Drained> {
+  private async drainHeld(deviceId: string, held: HeldDrain, bound: Bound): Promise<Drained> {
     const { laneLock } = held;
-    let receipts = 0;
     for (let rereads = 0; rereads < MAX_REREADS; rereads += 1) {
       const snapshot = await this.store.read(deviceId, RECEIPTS_PER_READ);
       if (!snapshot || !isDue(snapshot) || this.stopping) return { kind: 'idle' };
-      const before = receipts;
-      const step = await this.workOff(snapshot, held, () => {
-        receipts += 1;
-        return receipts >= MAX_RECEIPTS;
-      });
+      const left = bound.left();
+      const step = await this.workOff(snapshot, held, bound);
       if (step.kind === 'wait') return step;
       if (step.kind === 'stop' || !laneLock.isHeld()) return { kind: 'idle' };
-      if (receipts >= MAX_RECEIPTS) return { kind: 'more' };
-      if (receipts > before) rereads = 0;
+      if (bound.left() <= 0) return { kind: 'more' };
+      // All that waited was read and has left: what came meanwhile is seen by the read after the release.
+      if (step.kind === 'next' && isWhole(snapshot)) return { kind: 'idle' };
+      if (bound.left() < left) rereads = 0;
     }
     return { kind: 'wait', afterMs: 1_000 };
   }
 
   /** One round of a lane serves several requests: in none of their traces, and linked to each that is sampled. */
-  private workOff(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
-    if (!isTracing()) return this.workOffNow(snapshot, held, isEnough);
+  private workOff(snapshot: LaneSnapshot, held: HeldDrain, bound: Bound): Promise<Step> {
+    if (!isTracing()) return this.workOffNow(snapshot, held, bound);
     const { device, waiting, openAttempt } = snapshot;
     const links = [openAttempt, ...waiting].map((each) => readTraceParent(each?.traceParent));
     const attributes = { 'device.id': device.id, 'receipts.count': waiting.length };
     return inSpan('lane round', { kind: 'consumer', parent: null, links, attributes }, () =>
-      this.workOffNow(snapshot, held, isEnough),
+      this.workOffNow(snapshot, held, bound),
     );
   }
 
   /** The open attempt if there is one, else the receipts that were read, in order. */
-  private async workOffNow(snapshot: LaneSnapshot, held: HeldDrain, isEnough: () => boolean): Promise<Step> {
+  private async workOffNow(snapshot: LaneSnapshot, held: HeldDrain, bound: Bound): Promise<Step> {
     const { device, openAttempt } = snapshot;
     const { laneLock } = held;
     const lane = this.takeInHand(snapshot, held);
@@ -108,19 +130,30 @@ export class DrainLane {
     }
     const notReady = await this.ready.prepare(lane, snapshot);
     if (notReady) return notReady;
-    for (const receipt of snapshot.waiting) {
-      if (!laneLock.isHeld() || this.stopping) return { kind: 'reread' };
-      const step = await this.sender.send(lane, receipt);
+    let begun: BegunSend | null = null;
+    for (const [index, receipt] of snapshot.waiting.entries()) {
+      // One whose intent is written is sent, or its guard says that it may not be.
+      if (begun === null && (!laneLock.isHeld() || this.stopping)) return { kind: 'reread' };
+      const upcoming = this.upcoming(snapshot, index, bound);
+      const step = await this.sender.send(lane, receipt, { begun, upcoming });
       if (step.kind !== 'next') {
         this.ready.forget(device.id);
         return step;
       }
+      begun = step.begun ?? null;
       if (device.state === 'blocked') await this.store.setDeviceState(device.id, 'online', null);
-      if (isEnough()) return step;
+      bound.take();
+      if (bound.left() <= 0) return step;
       const { pacingMs } = device.profile;
       if (pacingMs > 0) return this.ready.pace(lane, pacingMs);
     }
     return { kind: 'next' };
+  }
+
+  /** The receipt that may follow at once. Null: the lane is left, paced or lifted of a block before. */
+  private upcoming({ device, waiting }: LaneSnapshot, index: number, bound: Bound): WaitingReceipt | null {
+    const mayFollow = bound.left() > 1 && device.profile.pacingMs <= 0 && device.state !== 'blocked' && !this.stopping;
+    return mayFollow ? (waiting[index + 1] ?? null) : null;
   }
 
   private takeInHand(snapshot: LaneSnapshot, { laneLock, place }: HeldDrain): LaneInHand {
@@ -129,6 +162,10 @@ export class DrainLane {
     return {
       device,
       register: place ? patientRegister(register, place) : register,
+      prepareAtOnce: async (body, key) => {
+        const prepared = await register.prepareReceipt(body, key);
+        return place ? patientCall(prepared, place) : prepared;
+      },
       laneLock,
       baseline: snapshot.baseline ?? UNKNOWN_BASELINE,
       lastKnown,
@@ -138,6 +175,11 @@ export class DrainLane {
       isStopping: () => this.stopping,
     };
   }
+}
+
+/** It has all receipts that waited, and nothing that had to be resolved before them. */
+function isWhole({ openAttempt, waiting }: LaneSnapshot): boolean {
+  return openAttempt === null && waiting.length < RECEIPTS_PER_READ;
 }
 
 function isDue(snapshot: LaneSnapshot): boolean {

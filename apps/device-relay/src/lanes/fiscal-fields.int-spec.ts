@@ -11,6 +11,7 @@ import { answer, MisbehavingServer } from '../../../../libs/local-api/src/testin
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
+import { later } from '../shares/places.js';
 import { joinLane } from './join-lane.js';
 import type { DrainLane } from './drain-lane.js';
 import { answersInMemory } from './testing/answers-in-memory.js';
@@ -67,7 +68,7 @@ beforeEach(async () => {
   const notices = { notify: (id: string) => void notified.push(id) };
   const answers = answersInMemory(rows.ours, delay);
   const world = { store: rows.ours, locks, registers, notices, answers };
-  lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, later });
 });
 
 afterEach(async () => {

@@ -1,9 +1,12 @@
 import type { Clock, Logger } from '#runtime';
+import type { Later } from '../shares/places.js';
 import { DrainLane } from './drain-lane.js';
 import { LaneSetbacks } from './lane-setbacks.js';
+import { NewIntents } from './new-intents.js';
 import { ParkAttempt } from './park-attempt.js';
 import type { Registers } from '../devices/register.js';
 import type { LaneLocks, LaneStore, SettledNotices } from './ports.js';
+import { PrepareNext } from './prepare-next.js';
 import { ReadyLane } from './ready-lane.js';
 import type { RecordAnswer } from './record-answer.js';
 import { RecordOutcome } from './record-outcome.js';
@@ -29,12 +32,13 @@ export interface LaneTools {
   clock: Clock;
   logger: Logger;
   random: () => number;
+  later: Later;
 }
 
 /** Joins the lane's parts; the one place that knows them all. */
 export function joinLane(
   { store, locks, registers, notices, answers }: LaneWorld,
-  { clock, logger, random }: LaneTools,
+  { clock, logger, random, later }: LaneTools,
 ): DrainLane {
   const setbacks = new LaneSetbacks(store, random);
   const parking = new ParkAttempt(store, notices, logger);
@@ -44,7 +48,10 @@ export function joinLane(
   const resolver = new ResolveAttempt(byKey, byCounters, parking);
   const baselines = new TakeBaseline(store, setbacks);
   const outcomes = new RecordOutcome(store, setbacks, resolver, answers, notices, logger);
-  const sending = new SendInTurn(store, setbacks, outcomes, notices, new SendTurns(logger), clock);
+  const turns = new SendTurns(logger);
+  const intents = new NewIntents(clock);
+  const following = new PrepareNext(turns, intents, later);
+  const sending = new SendInTurn(store, setbacks, outcomes, turns, intents, following);
   const sender = new SendReceipt(store, setbacks, baselines, outcomes, notices, sending);
   const ready = new ReadyLane(store, settler, setbacks, clock);
   return new DrainLane(store, locks, registers, ready, sender, resolver);

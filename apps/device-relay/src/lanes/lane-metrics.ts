@@ -44,7 +44,7 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener }: Pa
     { name: 'relay_lanes_followed', help: 'Lanes polled often because their wake-ups were lost just now' },
     (gauge) => gauge.set(sweeper.followed.size),
   );
-  metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue' }, (gauge) =>
+  metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue', together: 'min' }, (gauge) =>
     gauge.set(listener.state === 'listening' ? 1 : 0),
   );
 }

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { PrismaService } from '#database';
 import { createQuietDatabase } from '#database/testing';
 import type { Registration } from '#fiscal-domain';
+import type { CloseRegistered } from '#ledger';
 import { FailoverRepository } from '../failover/failover.repository.js';
 import { Chance } from './simulation/testing/chance.js';
 import { LaneRepository } from './lane.repository.js';
@@ -125,12 +126,13 @@ async function writeWaiting(lanes: number): Promise<void> {
 
 /** Every statement of a lane's work, ten times: the planner takes the sixth plan for good. */
 async function workLane(laneLock: LaneLockHandle): Promise<void> {
+  const registered = (attemptId: string, index: number): CloseRegistered => ({
+    ...{ attemptId, deviceId: 'dev_1', evidence: 'answer', baseline: BASELINE, lastKnown: null },
+    registration: registrationOf(index),
+  });
   const ends = {
     registered: (attemptId: string, index: number): Promise<unknown> =>
-      lane.closeRegistered({
-        ...{ attemptId, deviceId: 'dev_1', evidence: 'answer' as const, baseline: BASELINE, lastKnown: null },
-        registration: registrationOf(index),
-      }),
+      lane.closeRegistered(registered(attemptId, index)),
     rejected: (attemptId: string) =>
       lane.closeRejected(attemptId, { code: 'E-001', rule: null, detail: 'no', line: null }, {}, laneLock),
     'not registered': (attemptId: string) => lane.closeNotRegistered(attemptId, {}, laneLock),
@@ -156,6 +158,13 @@ async function workLane(laneLock: LaneLockHandle): Promise<void> {
         receiptId,
       ]);
     }
+    const [first, next] = [rows.intent(await rows.createReceipt()), rows.intent(await rows.createReceipt())];
+    expect(await lane.openAttempt(first)).toBe('opened');
+    const both = await costOf('closeAndOpen', () =>
+      lane.closeAndOpen(registered(first.attemptId, 2_000 + round), next),
+    );
+    expect(both).toEqual({ closed: 'closed', opened: 'opened' });
+    await lane.closeRegistered(registered(next.attemptId, 3_000 + round));
     await costOf('dueAmong', () => lane.dueAmong(['dev_1']));
   }
 }

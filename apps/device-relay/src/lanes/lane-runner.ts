@@ -106,8 +106,10 @@ export class LaneRunner {
     try {
       place = await this.enter(deviceId, whenQuiet);
       lane.hasBegun = true;
-      if (place)
-        drained = await this.drainLane.drain(deviceId, { place: noticed(place, whenQuiet), later: this.later });
+      // What was committed before the last read of the lane is seen by it.
+      const beforeLastRead = (): boolean => this.wokenAgain.delete(deviceId);
+      const inUse = place && { place: noticed(place, whenQuiet), later: this.later };
+      if (inUse) drained = await this.drainLane.drain(deviceId, inUse, beforeLastRead);
     } catch (error) {
       // The database is away or refuses: what was begun is an open attempt, the sweeper comes back to it.
       this.logger.error({ err: error, device_id: deviceId }, 'lane failed');

@@ -18,6 +18,7 @@ import { until } from '../../../../libs/queue/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import { AnswerFiles } from './answer-files.js';
+import { later } from '../shares/places.js';
 import { joinLane } from './join-lane.js';
 import { LaneMerchants } from './lane-merchants.js';
 import { LaneRunner } from './lane-runner.js';
@@ -139,7 +140,7 @@ class Tills {
     const answers = answersInMemory(rows.ours, delay);
     const notices = { notify: () => undefined };
     const world = { store: rows.ours, locks, registers, notices, answers };
-    const drainLane = joinLane(world, { clock: systemClock, logger, random: Math.random });
+    const drainLane = joinLane(world, { clock: systemClock, logger, random: Math.random, later });
     const merchants = new LaneMerchants(rows.ours);
     const ringAgain = (deviceId: string): void => bell.ring(deviceId);
     runner = new LaneRunner(drainLane, merchants, ringAgain, { places: PLACES, aside: 0 }, logger);

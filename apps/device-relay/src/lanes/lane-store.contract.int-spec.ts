@@ -1,4 +1,5 @@
 // Promise: the rows in PostgreSQL move exactly as the simulation assumes; what is proven there holds here.
+import { closeAndOpenContract } from './testing/close-and-open-contract.js';
 import { LaneRows } from './testing/lane-rows.js';
 import { laneStoreContract, type LaneStoreRig } from './testing/lane-store-contract.js';
 import { sendingAgainContract } from './testing/sending-again-contract.js';
@@ -50,3 +51,4 @@ const rig: LaneStoreRig = {
 
 laneStoreContract(rig);
 sendingAgainContract(rig);
+closeAndOpenContract(rig);

@@ -27,6 +27,8 @@ export class LaneRepository implements LaneStore {
   openAttempt: LaneStore['openAttempt'] = (intent) => ledger.openAttempt(this.prisma, this.relayId, intent);
   closeRegistered: LaneStore['closeRegistered'] = (close) =>
     ledger.closeRegistered(this.prisma, close, this.observeRegistered);
+  closeAndOpen: LaneStore['closeAndOpen'] = (close, next) =>
+    ledger.closeAndOpen(this.prisma, this.relayId, { close, next }, this.observeRegistered);
   recordLateAnswer: LaneStore['recordLateAnswer'] = (answer) => ledger.recordLateAnswer(this.prisma, answer);
   closeRejected: LaneStore['closeRejected'] = (attemptId, rejection, evidence, laneLock) =>
     ledger.closeRejected(this.prisma, attemptId, { rejection, evidence }, laneLock);

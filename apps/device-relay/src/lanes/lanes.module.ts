@@ -11,6 +11,7 @@ import { EmulatedRegisters } from '../emulated/emulated-register.js';
 import { LinkedLanes } from '../links/linked-lanes.js';
 import { LinksModule } from '../links/links.module.js';
 import { Links } from '../links/links.js';
+import { later } from '../shares/places.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
 import type { RelaySettings } from '../settings.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
@@ -127,7 +128,11 @@ import { Sweeper } from './sweeper.js';
         notices: PostgresSettledNotices,
         answers: RecordAnswer,
         logger: Logger,
-      ) => joinLane({ store, locks, registers, notices, answers }, { clock: systemClock, logger, random: Math.random }),
+      ) =>
+        joinLane(
+          { store, locks, registers, notices, answers },
+          { clock: systemClock, logger, random: Math.random, later },
+        ),
     },
     {
       provide: LaneMerchants,

@@ -10,6 +10,7 @@ import { until } from '../../../../libs/queue/src/testing/until.js';
 import { RegisterConnections } from '../devices/register-connections.js';
 import { AdvisoryLaneLocks } from './advisory-lane-locks.js';
 import type { DrainLane, Drained } from './drain-lane.js';
+import { later } from '../shares/places.js';
 import { joinLane } from './join-lane.js';
 import { answersInMemory } from './testing/answers-in-memory.js';
 import { LaneRows } from './testing/lane-rows.js';
@@ -80,7 +81,7 @@ beforeEach(async () => {
   );
   const answers = answersInMemory(rows.ours, delay);
   const world = { store: rows.ours, locks, registers, notices: { notify: () => undefined }, answers };
-  lane = joinLane(world, { clock: systemClock, logger, random: Math.random });
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, later });
 });
 
 afterEach(async () => {

@@ -15,14 +15,20 @@ export function patientRegister(register: Register, place: PlaceInUse): Register
     zReportStats: () => patiently(() => register.zReportStats()),
     sendUnsentReceipts: () => patiently(() => register.sendUnsentReceipts()),
     sendUnsentZReports: () => patiently(() => register.sendUnsentZReports()),
-    prepareReceipt: async (body, idempotencyKey): Promise<PreparedReceipt> => {
-      const prepared = await patiently(() => register.prepareReceipt(body, idempotencyKey));
-      if (prepared.kind !== 'ready') return prepared;
-      const { call } = prepared;
-      return {
-        kind: 'ready',
-        call: { send: (mayStillSend) => patiently(() => call.send(mayStillSend)), abandon: () => call.abandon() },
-      };
+    prepareReceipt: async (body, idempotencyKey) =>
+      patientCall(await patiently(() => register.prepareReceipt(body, idempotencyKey)), place),
+  };
+}
+
+/** The same for a connection that was not waited for. */
+export function patientCall(prepared: PreparedReceipt, place: PlaceInUse): PreparedReceipt {
+  if (prepared.kind !== 'ready') return prepared;
+  const { call } = prepared;
+  return {
+    kind: 'ready',
+    call: {
+      send: (mayStillSend) => asideWhileSilent(place, () => call.send(mayStillSend)),
+      abandon: () => call.abandon(),
     },
   };
 }

@@ -2,6 +2,7 @@ import type { StoredReceiptDocument } from '#database';
 import type { Baseline, Calibration, LocalExtraInfo, Rejection } from '#fiscal-domain';
 import type {
   AttemptEvidence,
+  ClosedAndOpened,
   CloseRegistered,
   Intent,
   LaneLock,
@@ -86,6 +87,12 @@ export interface LaneStore {
    * sequence, so the register lies; nothing was changed.
    */
   closeRegistered(close: CloseRegistered): Promise<'closed' | 'already_closed' | 'sequence_taken'>;
+  /**
+   * The result of one receipt and the intent of the next, in one commit: after a crash both are there or neither. The intent depends on
+   * the result, and is refused as by `openAttempt`; the result is recorded all the same. Nothing was changed where the attempt was
+   * closed already, or a unique index refused it (`closed: null`).
+   */
+  closeAndOpen(close: CloseRegistered, next: Intent): Promise<ClosedAndOpened>;
   /**
    * A receipt that is older than a restore becomes `unknown` where another register may have it, or its own one cannot be
    * asked by key. False: its own register answers for it.

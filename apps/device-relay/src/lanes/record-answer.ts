@@ -1,7 +1,8 @@
 import type { CloseRegistered, LateAnswer } from '#ledger';
 import type { Logger } from '#runtime';
-import type { LaneInHand } from './lane-in-hand.js';
+import type { BegunSend, LaneInHand } from './lane-in-hand.js';
 import type { LaneStore } from './ports.js';
+import type { PreparedNext } from './prepare-next.js';
 
 /** Pauses between tries to record what the register has answered; the last one again and again. */
 const RECORD_AGAIN_MS = [100, 500, 1_000, 2_000] as const;
@@ -20,7 +21,9 @@ export interface AnswerSpool {
 }
 
 export type Recorded =
-  | { kind: 'closed' | 'sequence_taken' }
+  /** `begun`: the next receipt, whose intent was written with it. */
+  | { kind: 'closed'; begun: BegunSend | null }
+  | { kind: 'sequence_taken' }
   /** A successor or an operator had closed the attempt. */
   | { kind: 'late'; late: LateAnswer }
   /** This process stops; what was spooled is recorded by the next start. */
@@ -36,7 +39,7 @@ export class RecordAnswer {
   private stopping = false;
 
   constructor(
-    private readonly store: Pick<LaneStore, 'closeRegistered' | 'recordLateAnswer'>,
+    private readonly store: Pick<LaneStore, 'closeRegistered' | 'closeAndOpen' | 'recordLateAnswer'>,
     private readonly spool: AnswerSpool,
     private readonly logger: Logger,
     private readonly pause: (ms: number) => Promise<void>,
@@ -50,11 +53,16 @@ export class RecordAnswer {
     this.endWaiting();
   }
 
-  async record(lane: LaneInHand, answer: AnswerInHand): Promise<Recorded> {
+  /**
+   * @param next the receipt behind it: with the first try its intent is written too. Whether such a try was lost with its answer does
+   * not matter: what it wrote is found closed, and the next receipt as the lane's open attempt.
+   */
+  async record(lane: LaneInHand, answer: AnswerInHand, next: PreparedNext | null = null): Promise<Recorded> {
     for (let failures = 0; ; failures += 1) {
       const isLastTry = this.stopping;
       try {
-        const recorded = await this.recordNow(answer);
+        const recorded =
+          next !== null && failures === 0 ? await this.recordWith(next, answer) : await this.recordNow(answer);
         if (failures > 0) await this.drop(answer);
         return recorded;
       } catch (error) {
@@ -68,9 +76,27 @@ export class RecordAnswer {
   }
 
   /** One try. @throws when the database is away */
-  async recordNow({ receiptId, close }: AnswerInHand): Promise<Exclude<Recorded, { kind: 'kept' }>> {
-    const closed = await this.store.closeRegistered(close);
-    if (closed !== 'already_closed') return { kind: closed };
+  async recordNow(answer: AnswerInHand): Promise<Exclude<Recorded, { kind: 'kept' }>> {
+    const closed = await this.store.closeRegistered(answer.close);
+    if (closed === 'already_closed') return this.recordLate(answer);
+    return closed === 'closed' ? { kind: closed, begun: null } : { kind: closed };
+  }
+
+  /** One try, with the intent of the next. The lane is to see for itself why that one was not written. */
+  private async recordWith(next: PreparedNext, answer: AnswerInHand): Promise<Exclude<Recorded, { kind: 'kept' }>> {
+    let isBegun = false;
+    try {
+      const { closed, opened } = await this.store.closeAndOpen(answer.close, next.intent);
+      isBegun = opened === 'opened';
+      if (closed === 'closed') return { kind: 'closed', begun: isBegun ? next.begun : null };
+      if (closed === 'already_closed') return await this.recordLate(answer);
+    } finally {
+      if (!isBegun) next.abandon();
+    }
+    return this.recordNow(answer);
+  }
+
+  private async recordLate({ receiptId, close }: AnswerInHand): Promise<Exclude<Recorded, { kind: 'kept' }>> {
     const { deviceId, registration } = close;
     return { kind: 'late', late: await this.store.recordLateAnswer({ receiptId, deviceId, registration }) };
   }

@@ -9,16 +9,19 @@ import {
 } from '#fiscal-domain';
 import type { CloseRegistered, LateAnswer } from '#ledger';
 import type { Logger } from '#runtime';
-import type { LaneInHand, Step } from './lane-in-hand.js';
+import { baselineAfter, type LaneInHand, type Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import { openShift } from './open-shift.js';
 import type { LaneStore, OpenAttempt, SettledNotices, WaitingReceipt } from './ports.js';
+import type { PreparedNext } from './prepare-next.js';
 import type { RecordAnswer } from './record-answer.js';
 import type { ResolveAttempt } from './resolve-attempt.js';
 
 interface Sent {
   attempt: OpenAttempt;
   answer: RegisterAnswer;
+  /** The receipt behind it, whose intent is written with its registration. */
+  next?: PreparedNext | null;
 }
 
 /** What became of a sending, written down, and what the lane does next (docs/architecture.md). */
@@ -70,12 +73,12 @@ export class RecordOutcome {
 
   private async recordRegistered(
     lane: LaneInHand,
-    { attempt, answer }: Sent,
+    { attempt, answer, next = null }: Sent,
     { registration, foreignSales }: Extract<Outcome, { kind: 'registered' }>,
   ): Promise<Step> {
     const deviceId = lane.device.id;
-    const { terminalId, receiptSeq } = registration;
-    const baseline = { ...lane.baseline, terminalId, sequence: receiptSeq };
+    const { receiptSeq } = registration;
+    const baseline = baselineAfter(lane, registration);
     const lastKnown = baseline.journalId === null ? { receiptSeq, growth: growthOf(attempt.document) } : null;
     const close: CloseRegistered = {
       attemptId: attempt.id,
@@ -85,7 +88,7 @@ export class RecordOutcome {
       baseline,
       lastKnown,
     };
-    const recorded = await this.answers.record(lane, { receiptId: attempt.receiptId, close });
+    const recorded = await this.answers.record(lane, { receiptId: attempt.receiptId, close }, next);
     if (recorded.kind === 'kept') return { kind: 'stop' };
     if (recorded.kind === 'sequence_taken') {
       return this.resolveUnclear(lane, { attempt, answer }, `sequence ${receiptSeq} belongs to another receipt`);
@@ -97,7 +100,12 @@ export class RecordOutcome {
     lane.failures = 0;
     this.noteLoss(lane, attempt, registration.recordedFields);
     if (foreignSales) await this.store.markShared(deviceId, `sequence jumped to ${receiptSeq}`);
-    return { kind: 'next' };
+    return { kind: 'next', ...(recorded.begun && { begun: recorded.begun }) };
+  }
+
+  /** Before its intent it was cancelled, moved, or overtaken. */
+  noteWithdrawn(receiptId: string): void {
+    this.notices.notify(receiptId);
   }
 
   /** It announced a field a moment ago and did not record it: the receipt shows it, and the register needs attention. */

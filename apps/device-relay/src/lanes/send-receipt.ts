@@ -4,19 +4,26 @@ import { takenBy } from '../devices/lane-device.js';
 import type { PreparedReceipt } from '../devices/register.js';
 import { checkKeys } from './check-keys.js';
 import { composeRequest, type ComposedRequest } from './compose-request.js';
-import type { LaneInHand, Step } from './lane-in-hand.js';
+import type { BegunSend, LaneInHand, Step } from './lane-in-hand.js';
 import type { LaneSetbacks } from './lane-setbacks.js';
 import type { LaneStore, SettledNotices, WaitingReceipt } from './ports.js';
 import type { RecordOutcome } from './record-outcome.js';
 import type { SendInTurn } from './send-in-turn.js';
 import type { TakeBaseline } from './take-baseline.js';
 
+/** How a receipt stands between those before and behind it. */
+export interface Following {
+  begun: BegunSend | null;
+  upcoming: WaitingReceipt | null;
+}
+
 /**
  * One receipt to one register: connection → intent → bytes → result (docs/architecture.md).
  *
  * Crash windows, all healed by the open attempt that the next owner of the lane resolves before anything else:
  * after the intent's commit and before the bytes (the register has nothing), while they are on their way (unknown),
- * after the register's answer and before our commit (the register has it, we do not know).
+ * after the register's answer and before our commit (the register has it, we do not know). Where the result is committed with the
+ * intent of the receipt behind it, the third of one receipt and the first of the next begin and end with the same commit.
  */
 export class SendReceipt {
   constructor(
@@ -28,18 +35,24 @@ export class SendReceipt {
     private readonly sending: SendInTurn,
   ) {}
 
-  /** In the trace of the request that the receipt came with. */
-  send(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+  /**
+   * In the trace of the request that the receipt came with.
+   *
+   * @param following `begun`: its intent, where that was written with the result before. `upcoming`: the receipt behind it
+   */
+  send(lane: LaneInHand, receipt: WaitingReceipt, { begun, upcoming }: Following): Promise<Step> {
     const parent = readTraceParent(receipt.traceParent);
     const attributes = { 'receipt.id': receipt.id, 'device.id': lane.device.id };
     return inSpan('lane send', { kind: 'consumer', parent, attributes }, async (span) => {
-      const step = await this.sendNow(lane, receipt);
+      const step = await (begun
+        ? this.sending.sendBegun(lane, begun, upcoming)
+        : this.sendNow(lane, receipt, upcoming));
       span.set({ step: step.kind });
       return step;
     });
   }
 
-  private async sendNow(lane: LaneInHand, receipt: WaitingReceipt): Promise<Step> {
+  private async sendNow(lane: LaneInHand, receipt: WaitingReceipt, upcoming: WaitingReceipt | null): Promise<Step> {
     // Accepted after the lanes were held, out of a payment that the copy had as open.
     if (receipt.isFromCopy && (await this.store.holdFromCopy(receipt.id))) {
       this.notices.notify(receipt.id);
@@ -68,7 +81,7 @@ export class SendReceipt {
       }
       lane.baseline = keys.baseline;
     }
-    return this.sending.send(lane, receipt, { request, call: prepared.call, areKeysFresh });
+    return this.sending.send(lane, receipt, { request, call: prepared.call, areKeysFresh }, upcoming);
   }
 
   /** What is known of a register may be old: a receipt ends by nothing but its present word. */

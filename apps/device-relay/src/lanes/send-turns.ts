@@ -42,6 +42,17 @@ export class SendTurns {
     const queue = isUrgent ? this.ahead : this.waiting;
     if (this.taken >= this.allowed) await new Promise<void>((resolve) => queue.push(resolve));
     else this.taken += 1;
+    return this.newTurn();
+  }
+
+  /** Null: there is none without waiting. */
+  takeNow(): SendTurn | null {
+    if (this.taken >= this.allowed) return null;
+    this.taken += 1;
+    return this.newTurn();
+  }
+
+  private newTurn(): SendTurn {
     const { round } = this;
     let isOver = false;
     return {

@@ -1,10 +1,9 @@
-import { networkInterfaces } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { observePools, PrismaService } from '#database';
 import { relayIdentityOf } from '#link';
 import type { LocalApiTransport } from '#local-api';
 import { CidrSet } from '#outgoing';
-import { newId, SettingsError, systemClock, type Logger, type Metrics } from '#runtime';
+import { newId, systemClock, type Logger, type Metrics } from '#runtime';
 import type { RelaySettings } from '../settings.js';
 import { ForwardAuth } from './forward-auth.js';
 import { ForwardDesk } from './forward-desk.js';
@@ -13,7 +12,7 @@ import { LinkEndpoint } from './link-endpoint.js';
 import { LinkNotices } from './link-notices.js';
 import { LinkSessions } from './link-sessions.js';
 import { LinkRepository, type LinkHost } from './link.repository.js';
-import { ownUrlOf } from './own-url.js';
+import { relayUrlOf } from './own-url.js';
 
 /** Registers that dial in, joined: the endpoint, the links held here, and the way to those that other relays hold. */
 export class Links {
@@ -124,13 +123,4 @@ export function joinLinks(settings: RelaySettings, metrics: Metrics, logger: Log
     forwarded.close();
     return prisma.$disconnect();
   });
-}
-
-/** @throws SettingsError when RELAY_URL is not set, and the machine has several addresses */
-function relayUrlOf({ RELAY_URL, RELAY_PORT }: RelaySettings): string {
-  if (RELAY_URL !== undefined) return RELAY_URL;
-  const own = ownUrlOf(networkInterfaces(), RELAY_PORT);
-  if (own.kind === 'one') return own.url;
-  const fault = `must be set: other relays may reach only one of this machine's addresses (${own.addresses.join(', ')})`;
-  throw new SettingsError([{ key: 'RELAY_URL', fault }]);
 }

@@ -1,4 +1,6 @@
-import type { NetworkInterfaceInfo } from 'node:os';
+import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
+import { SettingsError } from '#runtime';
+import type { RelaySettings } from '../settings.js';
 
 type Interfaces = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
@@ -22,4 +24,13 @@ export function ownUrlOf(interfaces: Interfaces, port: number): OwnUrl {
 
 function isLinkLocal(address: string): boolean {
   return address.startsWith('169.254.') || /^fe[89ab]/i.test(address);
+}
+
+/** Where other relays hand in calls for registers whose link this one holds. @throws SettingsError when RELAY_URL is not set, and the machine has several addresses */
+export function relayUrlOf({ RELAY_URL, RELAY_PORT }: Pick<RelaySettings, 'RELAY_URL' | 'RELAY_PORT'>): string {
+  if (RELAY_URL !== undefined) return RELAY_URL;
+  const own = ownUrlOf(networkInterfaces(), RELAY_PORT);
+  if (own.kind === 'one') return own.url;
+  const fault = `must be set: other relays may reach only one of this machine's addresses (${own.addresses.join(', ')})`;
+  throw new SettingsError([{ key: 'RELAY_URL', fault }]);
 }

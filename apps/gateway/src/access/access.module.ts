@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccessGuard } from './access.guard.js';
 import { Authenticate } from './authenticate.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { ClientKeysModule } from './client-keys/client-keys.module.js';
 import { ClientsModule } from './clients/clients.module.js';
 import { LimitsModule } from './limits/limits.module.js';
+import { ReadTurns } from './limits/read-turns.js';
 import { MerchantScopes } from './merchant-scopes.js';
 import { OauthModule } from './oauth/oauth.module.js';
 import { PeopleModule } from './people/people.module.js';
@@ -23,6 +24,7 @@ import { SuspendedMerchants } from './suspended-merchants.js';
     SuspendedMerchants,
     MerchantScopes,
     { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_INTERCEPTOR, useClass: ReadTurns },
   ],
   exports: [RequestGate],
 })

@@ -68,15 +68,27 @@ export function AlsoWhenSuspended(): MethodDecorator & ClassDecorator {
   return onHandlers({ alsoWhenSuspended: true });
 }
 
-/** Whether a suspended merchant may make this request: it reads, decides about what was accepted, or ends it. */
+/**
+ * Whether a suspended merchant may make this request: it reads, decides about what was accepted, or ends it. What is about the caller
+ * itself (its session, its factors) concerns no merchant.
+ */
 export function isOpenToSuspended({ method, routeOptions }: FastifyRequest): boolean {
-  const { scopes = [], alsoWhenSuspended = false } = routeOptions.config;
-  return alsoWhenSuspended || method === 'GET' || method === 'HEAD' || scopes.includes('operator:resolve');
+  const { scopes = [], alsoWhenSuspended = false, merchantOptional = false } = routeOptions.config;
+  return (
+    alsoWhenSuspended ||
+    merchantOptional ||
+    method === 'GET' ||
+    method === 'HEAD' ||
+    scopes.includes('operator:resolve')
+  );
 }
 
-/** On a handler or controller below /v1 that any token and any session may call: it is about the caller itself. */
-export function SignedIn(): MethodDecorator & ClassDecorator {
-  return onHandlers({ scopes: [], merchantOptional: true });
+/**
+ * On a handler or controller below /v1 that any token and any session may call.
+ * @param ofMerchant it is about the merchant of the request, and not about the caller itself
+ */
+export function SignedIn({ ofMerchant = false }: { ofMerchant?: boolean } = {}): MethodDecorator & ClassDecorator {
+  return onHandlers({ scopes: [], merchantOptional: !ofMerchant });
 }
 
 /** On a handler or controller: only a person's session, no client of the API. Beside `@Scopes` or `@SignedIn`. */
@@ -92,6 +104,11 @@ export function StepUp(): MethodDecorator & ClassDecorator {
 /** On a handler or controller of the whole installation: a session acts for the platform there, whatever merchant it names. */
 export function OverMerchants(): MethodDecorator & ClassDecorator {
   return onHandlers({ overMerchants: true });
+}
+
+/** On a handler that reads: it is bounded by merchant in its own way, or waits for something else, and takes no turn of the reads. */
+export function OwnTurn(): MethodDecorator & ClassDecorator {
+  return onHandlers({ ownTurn: true });
 }
 
 /** Changes that a merchant can put under four eyes (docs/users.md). */
@@ -131,6 +148,7 @@ export interface RouteAccess {
   merchantOptional?: boolean;
   overMerchants?: boolean;
   fourEyes?: FourEyesRule;
+  ownTurn?: boolean;
 }
 
 declare module 'fastify' {

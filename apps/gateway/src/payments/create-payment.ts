@@ -52,12 +52,13 @@ export class CreatePayment {
     const payment = this.newPayment(prepared, command.body.payment);
     const receipt = newReceipt(identity, prepared.route, prepared.document);
     if (command.isCallerGone?.() === true) throw callerGone();
-    const place = await this.usage.admit(command.merchantId);
+    const bytes = Buffer.byteLength(JSON.stringify(prepared.document));
+    const place = await this.usage.admit(command.merchantId, bytes);
     const isNew = await this.payments.insert(receipt, payment).catch((error: unknown) => {
       place.release();
       throw isLost(error) ? outcomeUnclear(error) : error;
     });
-    if (isNew) place.keep(Buffer.byteLength(JSON.stringify(prepared.document)));
+    if (isNew) place.keep();
     place.release();
     if (!isNew) {
       const taken = await this.findReplay(identity);

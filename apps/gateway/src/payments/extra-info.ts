@@ -1,6 +1,6 @@
 import { readExtraInfo, type LocalExtraInfo } from '#fiscal-domain';
-import type { PaymentEvidence, ProviderCode } from '#payments';
-import { capabilitiesOf } from './provider-clients.js';
+import { DEFINITIONS, type PaymentEvidence, type ProviderCode } from '#payments';
+import { reader } from './accounts/account-settings.js';
 
 const CARD_TYPES = { corporate: 1, personal: 2, social: 3 } as const;
 
@@ -14,7 +14,7 @@ export function extraInfoOf(payment: {
   const cardType = evidence?.cardType;
   return readExtraInfo({
     paymentId,
-    paymentProvider: capabilitiesOf({ provider, values: {} }).qrPaymentProvider,
+    paymentProvider: DEFINITIONS[provider].capabilities(reader({ provider, values: {} })).qrPaymentProvider,
     phone: evidence?.phone,
     rrn: evidence?.rrn,
     cardType: cardType ? CARD_TYPES[cardType] : null,

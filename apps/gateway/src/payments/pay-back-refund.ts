@@ -12,6 +12,7 @@ interface PaidSale {
   state: PaymentState;
   amount_tiyin: bigint;
   values: Record<string, string>;
+  merchantId: string;
   fiscal_mode: 'gateway' | 'provider';
 }
 
@@ -27,7 +28,8 @@ const TAKEN: ReadonlySet<PaymentState> = new Set(['captured', 'refunding', 'refu
 export async function payBackRefund(tx: Prisma.TransactionClient, refund: AcceptedRefund): Promise<void> {
   if (refund.salePaymentId === null) return;
   const [payment] = await tx.$queryRaw<PaidSale[]>`
-    SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values"
+    SELECT p.id, p.provider, p.flow, p.state, p.amount_tiyin, p.fiscal_mode, a.settings -> 'values' AS "values",
+           p.merchant_id AS "merchantId"
       FROM payments p JOIN provider_accounts a ON a.id = p.account_id
      WHERE p.id = ${refund.salePaymentId} FOR UPDATE OF p`;
   if (!payment) throw new Error(`payment ${refund.salePaymentId} of a sale is missing`);

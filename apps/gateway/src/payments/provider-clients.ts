@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { PrismaService } from '#database';
 import { guardedRequest, OutgoingGuard } from '#outgoing';
 import {
   DEFINITIONS,
@@ -15,9 +16,12 @@ import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import type { ProviderHosts } from '#payments';
 import { reader, type OpenAccount } from './accounts/account-settings.js';
+import { EMULATED_CAPABILITIES } from './emulated/emulated-capabilities.js';
+import { EmulatedProvider } from './emulated/emulated-provider.js';
 
 /** What is possible through this account; some of it has to be enabled by its provider. */
-export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>): ProviderCapabilities {
+export function capabilitiesOf(account: Pick<OpenAccount, 'merchantId' | 'provider' | 'values'>): ProviderCapabilities {
+  if (isTestId(account.merchantId)) return EMULATED_CAPABILITIES;
   return DEFINITIONS[account.provider].capabilities(reader(account));
 }
 
@@ -25,9 +29,6 @@ export function capabilitiesOf(account: Pick<OpenAccount, 'provider' | 'values'>
 export function lineFormOf(account: Pick<OpenAccount, 'provider' | 'values'>): LineForm {
   return DEFINITIONS[account.provider].lineForm(reader(account));
 }
-
-/** Nothing of a sandbox reaches a provider, whatever its rows say. */
-const OF_A_SANDBOX: HttpAnswer = { kind: 'unsent', detail: 'a sandbox calls no provider' };
 
 /** The client of an account at its provider; one per account, for the tokens that some of them keep. */
 @Injectable()
@@ -37,7 +38,10 @@ export class ProviderClients {
   private readonly hosts: ProviderHosts;
   private readonly timeoutMs: number;
 
-  constructor(@Inject(SETTINGS_TOKEN) settings: GatewaySettings) {
+  constructor(
+    private readonly prisma: PrismaService,
+    @Inject(SETTINGS_TOKEN) settings: GatewaySettings,
+  ) {
     this.guard = OutgoingGuard.forProviders(settings.PROVIDER_ALLOWED_CIDRS);
     this.hosts = settings.PROVIDER_HOSTS;
     this.timeoutMs = settings.PAYMENT_CALL_TIMEOUT_MS;
@@ -46,11 +50,15 @@ export class ProviderClients {
   of(account: OpenAccount): PaymentProvider {
     const known = this.clients.get(account.id);
     if (known?.account === account) return known.client;
-    const client = DEFINITIONS[account.provider].client(reader(account), (request) =>
-      isTestId(account.merchantId) ? Promise.resolve(OF_A_SANDBOX) : this.exchange(request),
-    );
+    const client = this.make(account);
     this.clients.set(account.id, { account, client });
     return client;
+  }
+
+  /** Nothing of a sandbox reaches a provider, whatever its rows say: its client has nothing to send with. */
+  private make({ merchantId, provider, values }: OpenAccount): PaymentProvider {
+    if (isTestId(merchantId)) return new EmulatedProvider(provider, merchantId, this.prisma);
+    return DEFINITIONS[provider].client(reader({ provider, values }), (request) => this.exchange(request));
   }
 
   private async exchange({ method, url, headers, body, form }: HttpRequest): Promise<HttpAnswer> {

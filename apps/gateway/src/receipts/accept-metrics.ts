@@ -30,7 +30,11 @@ export function observeAccepting(metrics: Metrics, receipts: AcceptReceipts): vo
     gauge.set(receipts.waitingCount),
   );
   metrics.gauge(
-    { name: 'accept_oldest_seconds', help: 'How long the oldest receipt waits that is not written yet' },
+    {
+      name: 'accept_oldest_seconds',
+      help: 'How long the oldest receipt waits that is not written yet',
+      together: 'max',
+    },
     (gauge) => gauge.set(receipts.oldestMs / 1_000),
   );
   metrics.gauge(

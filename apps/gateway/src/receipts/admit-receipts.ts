@@ -18,7 +18,7 @@ export class AdmitReceipts {
   async accept(row: NewReceipt, isCallerGone?: IsCallerGone): Promise<Acceptance> {
     let place: Place;
     try {
-      place = await this.usage.admit(row.merchantId);
+      place = await this.usage.admit(row.merchantId, Buffer.byteLength(JSON.stringify(row.document)));
     } catch (error) {
       // What is stored is answered whatever the quota says now.
       const stored = await this.receipts.findIdentities([row]);
@@ -27,7 +27,7 @@ export class AdmitReceipts {
     }
     try {
       const acceptance = await this.acceptor.accept(row, isCallerGone);
-      if (acceptance.kind === 'accepted') place.keep(Buffer.byteLength(JSON.stringify(row.document)));
+      if (acceptance.kind === 'accepted') place.keep();
       return acceptance;
     } finally {
       place.release();

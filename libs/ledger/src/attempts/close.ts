@@ -59,14 +59,22 @@ async function moveToRegistered(
   database: HotStatements,
   close: CloseRegistered,
 ): Promise<{ seconds: number | null } | null> {
+  const [moved] = await database.queryHot<{ seconds: number | null }>(Prisma.sql`
+    WITH ${registeredParts(close)}
+    SELECT seconds FROM moved`);
+  return moved ?? null;
+}
+
+/** Parts of a statement: the attempt is `closed`, its receipt `moved`, the `lane` goes on from there, and it is `noted`. */
+export function registeredParts(close: CloseRegistered): Prisma.Sql {
   const { attemptId, deviceId, registration, evidence, baseline, lastKnown } = close;
   const { terminalId, receiptSeq, fiscalSign, verificationUrl, ofdSent, ofdError } = registration;
   const registeredAt = new Date(registration.transactionTimeMs);
   const data = Prisma.sql`
     jsonb_build_object('receipt_id', id, 'terminal_id', ${terminalId}::text, 'receipt_seq', ${receiptSeq}::bigint,
                        'fiscal_sign', ${fiscalSign}::text, 'evidence', ${evidence}::text)`;
-  const [moved] = await database.queryHot<{ seconds: number | null }>(Prisma.sql`
-    WITH closed AS (
+  return Prisma.sql`
+    closed AS (
       UPDATE attempts a SET ${REGISTERED.attempt.set}, outcome = ${JSON.stringify({ registration, evidence })}::jsonb
        WHERE a.id = ${attemptId} AND ${REGISTERED.attempt.from} RETURNING a.receipt_id
     ), moved AS (
@@ -85,9 +93,7 @@ async function moveToRegistered(
       UPDATE lanes SET baseline = ${JSON.stringify(baseline)}::jsonb, last_known = ${jsonOrNull(lastKnown)}::jsonb,
                        failures = 0, due_at = NULL, due_reason = NULL, updated_at = now()
        WHERE device_id = ${deviceId} AND EXISTS (SELECT FROM moved)
-    ), noted AS (${receiptEvents('registered', data)})
-    SELECT seconds FROM moved`);
-  return moved ?? null;
+    ), noted AS (${receiptEvents('registered', data)})`;
 }
 
 /**

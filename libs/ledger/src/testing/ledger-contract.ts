@@ -28,6 +28,8 @@ export const VERBS = {
   openAttempt: { accepted: 'sending', accepted_again: 'sending' },
   rejectUnsent: { accepted: 'rejected' },
   closeRegistered: { sending: 'registered' },
+  /** With the intent of another receipt. */
+  closeAndOpen: { sending: 'registered' },
   closeRejected: { sending: 'rejected' },
   closeNotRegistered: { sending: 'accepted' },
   closeUnknown: { sending: 'unknown' },

@@ -1,11 +1,13 @@
 // Promise: the simulation's ledger moves as the rows in PostgreSQL do; what it proves is true of them.
 import { DEFAULT_PROFILE, type Registration, type Rejection } from '#fiscal-domain';
+import type { CloseRegistered, Intent } from '#ledger';
 import {
   ledgerContract,
   SITUATIONS,
   type Situation,
   type Verb,
 } from '../../../../../libs/ledger/src/testing/ledger-contract.js';
+import { closeAndOpenContract } from '../testing/close-and-open-contract.js';
 import { BASELINE } from '../testing/lane-rows.js';
 import { laneStoreContract, type LaneStoreRig } from '../testing/lane-store-contract.js';
 import { sendingAgainContract } from '../testing/sending-again-contract.js';
@@ -84,6 +86,7 @@ const rig: LaneStoreRig = {
 
 laneStoreContract(rig);
 sendingAgainContract(rig);
+closeAndOpenContract(rig);
 
 const FISCAL = { terminalId: 'UZ1', receiptSeq: 41, fiscalSign: 'sign' };
 const REGISTRATION: Registration = {
@@ -103,17 +106,11 @@ function row(situation: Situation): ReceiptRow {
   };
 }
 
-const open = (receiptId: string, attemptId: string): string =>
-  ledger.openAttempt({
-    ...{
-      attemptId,
-      receiptId,
-      deviceId: 'dev_1',
-      baseline: BASELINE,
-      request: Buffer.from('x'),
-      laneLock: rig.laneLock(),
-    },
-  });
+const intentOf = (receiptId: string, attemptId: string): Intent => ({
+  ...{ attemptId, receiptId, deviceId: 'dev_1', baseline: BASELINE },
+  ...{ request: Buffer.from('x'), laneLock: rig.laneLock() },
+});
+const open = (receiptId: string, attemptId: string): string => ledger.openAttempt(intentOf(receiptId, attemptId));
 
 /** A row in a lane, brought to where it is wanted by the lane's own statements. */
 function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): void {
@@ -133,6 +130,11 @@ function bring(receipt: ReceiptRow, attemptId: string, situation: Situation): vo
   if (situation === 'rejected') ledger.closeRejected(attemptId, REJECTION, evidence, rig.laneLock());
 }
 
+const closeOf = (attemptId: string): CloseRegistered => ({
+  ...{ attemptId, deviceId: 'dev_1', registration: REGISTRATION, evidence: 'answer', lastKnown: null },
+  baseline: BASELINE,
+});
+
 const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = {
   release: (receipt) => ledger.release(receipt),
   registerByProvider: (receipt) => ledger.registerByProvider(receipt, FISCAL),
@@ -140,11 +142,12 @@ const VERB: Record<Verb, (receipt: ReceiptRow, attemptId: string) => unknown> = 
   cancelUnpaid: (receipt) => ledger.cancelUnpaid(receipt),
   openAttempt: (receipt, attemptId) => open(receipt.id, `${attemptId}b`),
   rejectUnsent: (receipt) => ledger.rejectUnsent({ receiptId: receipt.id, deviceId: 'dev_1' }, REJECTION),
-  closeRegistered: (_receipt, attemptId) =>
-    ledger.closeRegistered({
-      ...{ attemptId, deviceId: 'dev_1', registration: REGISTRATION, evidence: 'answer', lastKnown: null },
-      baseline: BASELINE,
-    }),
+  closeRegistered: (_receipt, attemptId) => ledger.closeRegistered(closeOf(attemptId)),
+  closeAndOpen: (_receipt, attemptId) => {
+    const next = row('accepted');
+    ledger.accept(next);
+    return ledger.closeAndOpen(closeOf(attemptId), intentOf(next.id, `att_${next.id}`));
+  },
   closeRejected: (_receipt, attemptId) => ledger.closeRejected(attemptId, REJECTION, {}, rig.laneLock()),
   closeNotRegistered: (_receipt, attemptId) => ledger.closeNotRegistered(attemptId, {}, rig.laneLock()),
   closeUnknown: (_receipt, attemptId) => ledger.closeUnknown(attemptId, { why: 'a test' }, { mustSettle: false }),

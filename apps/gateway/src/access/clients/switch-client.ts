@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AuditedChange } from '../../audit/audited-change.js';
 import { callerOf, ownClient, type Administrator } from './client-administrator.js';
 import { clientView, type ClientView } from './client-view.js';
+import { countClient } from './count-client.js';
 import { lockClient } from './lock-client.js';
 
 /** POST /v1/clients/{id}/disable and /enable. Clients are never deleted: receipts and the trail name them. */
@@ -20,11 +21,12 @@ export class SwitchClient {
     });
   }
 
-  /** Tokens from before stay dead. Again: nothing changes. @throws Problem 404; 403 scope_not_held */
+  /** Tokens from before stay dead. Again: nothing changes. @throws Problem 404; 403 scope_not_held; 422 client_limit_reached */
   async enable(administrator: Administrator, id: string): Promise<ClientView> {
     return this.changes.execute(callerOf(administrator), async (tx) => {
       const row = await lockClient(tx, administrator, id);
       if (row.disabledAt !== null) {
+        await countClient(tx, administrator.merchantId);
         await tx.$executeRaw`
           UPDATE oauth_tokens SET revoked_at = now() WHERE client_id = ${id} AND revoked_at IS NULL AND expires_at > now()`;
       }

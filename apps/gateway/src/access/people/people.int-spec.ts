@@ -1,7 +1,7 @@
 // Promise: only who proves to be a user gets a session; it is used from the console alone, does what its role may, and ends within a second everywhere.
 import 'reflect-metadata';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
-import { ORIGIN, PASSWORD, PeopleRig, type Browser, type RigAnswer } from './testing/people-rig.js';
+import { msUntil, ORIGIN, PASSWORD, PeopleRig, type Browser, type RigAnswer } from './testing/people-rig.js';
 import { totpAt } from './credentials/totp.js';
 
 const SESSION = '__Host-fgw_session';
@@ -19,13 +19,6 @@ afterAll(() => rig?.stop());
 
 const now = (): number => Date.now() / 1_000;
 const codesOf = (answers: RigAnswer[]): unknown[] => answers.map(({ status, code }) => [status, code]);
-
-/** Asks until it is answered so; the time that it took. */
-async function msUntil(ask: () => Promise<RigAnswer>, isReached: (answer: RigAnswer) => boolean): Promise<number> {
-  const begun = performance.now();
-  while (!isReached(await ask())) if (performance.now() - begun > 30_000) throw new Error('it was never answered so');
-  return performance.now() - begun;
-}
 
 describe('an invitation', () => {
   test('makes a user with a role, once', async () => {
@@ -90,7 +83,8 @@ describe('an invitation', () => {
     const joined = await two.post('/v1/me/invitations', { token: second });
     expect(joined.body?.memberships).toHaveLength(2);
     // Two merchants: each request names the one that it is about.
-    expect(codesOf([await two.get('/v1/merchant')])).toEqual([[400, 'merchant_needed']]);
+    for (const path of ['/v1/merchant', '/v1/approvals'])
+      expect(codesOf([await two.get(path)])).toEqual([[400, 'merchant_needed']]);
     expect((await two.get('/v1/merchant', { merchant: merchantId })).body).toMatchObject({ id: merchantId });
     expect((await two.get('/v1/users', { merchant: other })).code).toBe('insufficient_scope');
     const foreign = await rig.createMerchant();
@@ -260,76 +254,6 @@ describe('a second factor', () => {
     expect(tries.at(-1)?.status).toBe(429);
     expect((await person.stepUp()).status).toBe(429);
   });
-});
-
-describe('a new secret', () => {
-  test('comes with each second factor; the one before it has seconds left, and nothing of the factor', async () => {
-    const person = await rig.join('renewed', ['owner'], merchantId);
-    await rig.makeStale(person.userId);
-    const body = { name: 'C', scopes: ['receipts:read'], ip_policy: 'any' };
-    await msUntil(
-      () => person.post('/v1/clients', body),
-      ({ code }) => code === 'step_up_needed',
-    );
-    // A stranger who has put its copy of the session there, or read it, waits for the factor.
-    const before = person.cookies.get(SESSION) ?? '';
-    const thief = rig.browser();
-    thief.cookies.set(SESSION, before);
-    const id = (await person.get('/v1/me')).body?.session.id;
-    for (const at of [0, 1]) expect((await thief.get('/v1/me', { at })).status).toBe(200);
-    const stepped = await person.stepUp();
-    const [line = ''] = stepped.headers.getSetCookie();
-    expect(line).toMatch(/^__Host-fgw_session=fgw_us_\w+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/);
-    expect(Number(/Max-Age=(\d+)/.exec(line)?.[1])).toBeLessThanOrEqual(43_200);
-    expect(person.cookies.get(SESSION)).not.toBe(before);
-    expect([stepped.body?.session.id, (await person.post('/v1/clients', body)).status]).toEqual([id, 201]);
-    for (const at of [0, 1]) expect((await thief.post('/v1/clients', body, { at })).code).toBe('step_up_needed');
-    const took = await Promise.all(
-      [0, 1].map((at) =>
-        msUntil(
-          () => thief.get('/v1/me', { at }),
-          ({ code }) => code === 'session_invalid',
-        ),
-      ),
-    );
-    expect(Math.max(...took)).toBeLessThan(20_000);
-    expect((await person.get('/v1/me', { at: 1 })).status).toBe(200);
-    expect((await person.get('/v1/sessions')).body?.data).toHaveLength(1);
-  });
-
-  test('is worth nothing when the session was ended, and neither is the one before it', async () => {
-    const person = await rig.join('ended', ['owner'], merchantId);
-    const old = rig.browser();
-    old.cookies.set(SESSION, person.cookies.get(SESSION) ?? '');
-    await person.stepUp();
-    for (const at of [0, 1]) expect((await old.get('/v1/me', { at })).status).toBe(200);
-    await person.ask('DELETE', `/v1/sessions/${(await person.get('/v1/me')).body?.session.id}`);
-    for (const browser of [person, old])
-      for (const at of [0, 1])
-        await msUntil(
-          () => browser.get('/v1/me', { at }),
-          ({ code }) => code === 'session_invalid',
-        );
-    expect((await person.post('/v1/session/step-up', { code: await person.code() })).code).toBe('session_invalid');
-  });
-});
-
-test('a user has at most twenty sessions: one more ends the oldest', async () => {
-  const person = await rig.join('many', ['support'], merchantId);
-  const browsers = [person];
-  for (let index = 0; index < 20; index += 1) {
-    const next = rig.browser();
-    Object.assign(next, { email: person.email, secret: person.secret, userId: person.userId });
-    expect((await next.logIn()).status).toBe(200);
-    browsers.push(next);
-  }
-  await msUntil(
-    () => person.get('/v1/me', { at: 1 }),
-    ({ code }) => code === 'session_invalid',
-  );
-  const last = browsers.at(-1);
-  expect((await last?.get('/v1/sessions'))?.body?.data).toHaveLength(20);
-  expect((await browsers[1]?.get('/v1/me'))?.status).toBe(200);
 });
 
 describe('within a second, on every gateway', () => {

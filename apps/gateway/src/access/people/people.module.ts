@@ -31,6 +31,7 @@ import { OwnSessions } from './sessions/list-sessions.js';
 import { LogoutController } from './sessions/logout.controller.js';
 import { OpenSession } from './sessions/open-session.js';
 import { StepUpController } from './sessions/session.controller.js';
+import { RenewSession } from './sessions/renew-session.js';
 import { SessionCookie } from './sessions/session-cookie.js';
 import { SessionRepository } from './sessions/session.repository.js';
 import { Sessions } from './sessions/sessions.js';
@@ -60,6 +61,7 @@ import { UsersController } from './users/users.controller.js';
     SessionRepository,
     Sessions,
     SessionCookie,
+    RenewSession,
     AuthenticatePerson,
     OpenSession,
     OwnSessions,

@@ -5,7 +5,7 @@ import { Answers } from '#runtime';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { notFound, ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../http/scopes.js';
 import { DeviceHistory, type AttemptView, type ZReportView } from './device-history.js';
 import { DeviceTasks } from './device-tasks.js';
 import { DeviceRepository, type DeviceRow } from './device.repository.js';
@@ -34,6 +34,7 @@ export class DeviceCallsController {
     return this.call({ caller, id, kind: 'check', reply });
   }
 
+  @OwnTurn()
   @Get('shift')
   @Scopes('devices:read')
   @Answers({ statuses: [200, 202] })

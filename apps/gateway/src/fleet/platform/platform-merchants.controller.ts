@@ -5,7 +5,7 @@ import { CreateClient } from '../../access/clients/create-client.js';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import type { Page } from '../../http/paging.js';
-import { MERCHANT_SCOPES, OverMerchants, Scopes } from '../../http/scopes.js';
+import { MERCHANT_SCOPES, OverMerchants, Scopes, StepUp } from '../../http/scopes.js';
 import {
   PlatformMerchantBody,
   PlatformMerchantPatch,
@@ -77,6 +77,7 @@ export class PlatformMerchantsController {
 
   /** The merchant's first client, or one for it when it has shut itself out. Its secret is shown once. */
   @Post(':id/clients')
+  @StepUp()
   async client(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,

@@ -21,8 +21,8 @@ interface Known {
 
 /** A place within the quota, until it is known whether the receipt was accepted. */
 export interface Place {
-  /** It was: with so many bytes. */
-  keep(bytes: number): void;
+  /** It was. */
+  keep(): void;
   release(): void;
 }
 
@@ -40,7 +40,7 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
   /** The same, in the statement under way. */
   private flushing: ReadonlyMap<string, Used> = new Map();
   /** Places that were given and are not decided. */
-  private readonly undecided = new Map<string, number>();
+  private readonly undecided = new Map<string, Used>();
   private readonly flushes: Periodic;
 
   constructor(
@@ -60,32 +60,30 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     await this.flush();
   }
 
-  /** @throws Problem 429 quota_exceeded, 422 storage_limit_reached */
-  async admit(merchantId: string): Promise<Place> {
+  /** @param bytes of the receipt's document @throws Problem 429 quota_exceeded, 422 storage_limit_reached */
+  async admit(merchantId: string, bytes: number): Promise<Place> {
     const known = await this.standingOf(merchantId);
-    if (known) this.refuseBeyond(known.standing);
-    this.undecided.set(merchantId, (this.undecided.get(merchantId) ?? 0) + 1);
+    // From here to the place nothing waits: receipts that come together see one another.
+    if (known) this.refuseBeyond(known.standing, bytes);
+    add(this.undecided, merchantId, { receipts: 1, bytes });
     let isOpen = true;
-    const close = (): void => {
-      if (!isOpen) return;
+    const close = (): boolean => {
+      const wasOpen = isOpen;
       isOpen = false;
-      const left = (this.undecided.get(merchantId) ?? 1) - 1;
-      if (left > 0) this.undecided.set(merchantId, left);
-      else this.undecided.delete(merchantId);
+      if (wasOpen) add(this.undecided, merchantId, { receipts: -1, bytes: -bytes });
+      return wasOpen;
     };
     return {
       release: close,
-      keep: (bytes) => {
-        close();
-        this.count(merchantId, bytes);
+      keep: () => {
+        if (close()) this.count(merchantId, bytes);
       },
     };
   }
 
   /** What was accepted and is never refused: refunds. */
   count(merchantId: string, bytes: number): void {
-    const { receipts, bytes: before } = this.pending.get(merchantId) ?? { receipts: 0, bytes: 0 };
-    this.pending.set(merchantId, { receipts: receipts + 1, bytes: before + bytes });
+    add(this.pending, merchantId, { receipts: 1, bytes });
   }
 
   /** What is left of today's receipts, as far as it is known here; null: there is no quota. */
@@ -93,7 +91,8 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     const standing = this.known.get(merchantId)?.standing;
     const limit = standing?.quotas.receipts_per_day ?? null;
     if (!standing || limit === null) return null;
-    return { limit, left: Math.max(0, limit - this.usedToday(standing)), resetMs: standing.dayEndsInMs };
+    const left = Math.max(0, limit - standing.receiptsToday - this.usedHere(merchantId).receipts);
+    return { limit, left, resetMs: standing.dayEndsInMs };
   }
 
   /** Adds what is counted here to the database. @returns false: there is no more */
@@ -110,29 +109,28 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
       await announceQuotas(this.prisma, standings.flatMap(usesOf));
       return false;
     } catch (error) {
-      for (const [merchantId, { receipts, bytes }] of this.flushing) {
-        const more = this.pending.get(merchantId) ?? { receipts: 0, bytes: 0 };
-        this.pending.set(merchantId, { receipts: more.receipts + receipts, bytes: more.bytes + bytes });
-      }
+      for (const [merchantId, used] of this.flushing) add(this.pending, merchantId, used);
       this.flushing = new Map();
       throw error;
     }
   }
 
-  private refuseBeyond(standing: Standing): void {
-    const { quotas, merchantId, dayEndsInMs } = standing;
-    if (quotas.receipts_per_day !== null && this.usedToday(standing) >= quotas.receipts_per_day) {
+  private refuseBeyond(standing: Standing, bytes: number): void {
+    const { quotas, merchantId, dayEndsInMs, receiptsToday, storageBytes } = standing;
+    if (quotas.receipts_per_day === null && quotas.storage_bytes === null) return;
+    const here = this.usedHere(merchantId);
+    if (quotas.receipts_per_day !== null && receiptsToday + here.receipts >= quotas.receipts_per_day) {
       const detail = `The quota of ${quotas.receipts_per_day} receipts a day is used up; it is new at midnight in Tashkent.`;
       throw new Problem('quota_exceeded', detail, { retryAfterSeconds: Math.max(1, Math.ceil(dayEndsInMs / 1_000)) });
     }
-    const bytes = standing.storageBytes + (this.pending.get(merchantId)?.bytes ?? 0);
-    if (quotas.storage_bytes !== null && bytes >= quotas.storage_bytes)
+    if (quotas.storage_bytes !== null && storageBytes + here.bytes + bytes > quotas.storage_bytes)
       throw new Problem('storage_limit_reached', `The quota of ${quotas.storage_bytes} bytes of receipts is used up.`);
   }
 
-  private usedToday({ merchantId, receiptsToday }: Standing): number {
-    const here = (this.pending.get(merchantId)?.receipts ?? 0) + (this.flushing.get(merchantId)?.receipts ?? 0);
-    return receiptsToday + here + (this.undecided.get(merchantId) ?? 0);
+  /** Of which the database did not know when it was asked last. */
+  private usedHere(merchantId: string): Used {
+    const all = [this.pending, this.flushing, this.undecided].map((used) => used.get(merchantId) ?? NOTHING);
+    return all.reduce(sum, NOTHING);
   }
 
   /** Null: the database cannot say; the sale finds out by itself. */
@@ -142,17 +140,26 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     const ageMs = performance.now() - known.readAtMs;
     if (ageMs >= known.standing.dayEndsInMs) return this.read(merchantId);
     // A sale does not wait for what is a little old.
-    if (ageMs >= FRESH_MS) void this.read(merchantId);
+    if (ageMs >= FRESH_MS) void this.refresh(merchantId);
     return known;
+  }
+
+  /** Reads how the merchant stands, once for all that ask at the same moment. */
+  async refresh(merchantId: string): Promise<void> {
+    await this.read(merchantId);
   }
 
   private read(merchantId: string): Promise<Known | null> {
     const under = this.reading.get(merchantId);
     if (under) return under;
+    const begunAtMs = performance.now();
     const reading = this.repository
       .read(merchantId)
       .then((standing) => {
         if (!standing) return null;
+        // A flush has ended meanwhile, or is under way: what was read may lack it, or have it twice with what is counted here.
+        const newer = this.known.get(merchantId);
+        if (newer && (newer.readAtMs > begunAtMs || this.flushing.has(merchantId))) return newer;
         const known = { standing, readAtMs: performance.now() };
         this.known.set(merchantId, known);
         return known;
@@ -166,6 +173,18 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     this.reading.set(merchantId, reading);
     return reading;
   }
+}
+
+const NOTHING: Used = { receipts: 0, bytes: 0 };
+
+function sum(one: Used, other: Used): Used {
+  return { receipts: one.receipts + other.receipts, bytes: one.bytes + other.bytes };
+}
+
+function add(all: Map<string, Used>, merchantId: string, more: Used): void {
+  const after = sum(all.get(merchantId) ?? NOTHING, more);
+  if (after.receipts === 0) all.delete(merchantId);
+  else all.set(merchantId, after);
 }
 
 function usesOf({ merchantId, quotas, receiptsToday, storageBytes }: Standing): QuotaUse[] {

@@ -7,7 +7,7 @@ import { FILE_MEDIA_TYPES } from '#http';
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { CatalogPageQuery } from '../catalog/catalog-bodies.js';
 import { PageQuery, type Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../http/scopes.js';
 import { IsCleanText } from '../../http/body-constraints.js';
 import { Classifier, type AffectedView } from './classifier.js';
 import { ListImports, type ClassifierImportView } from './list-imports.js';
@@ -49,6 +49,7 @@ export class ClassifierController {
   }
 
   /** What cash registers import. */
+  @OwnTurn()
   @Get('classifier/export')
   @Header('content-type', FILE_MEDIA_TYPES.jsonl)
   async export(@Res({ passthrough: true }) reply: FastifyReply): Promise<StreamableFile> {

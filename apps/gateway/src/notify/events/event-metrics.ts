@@ -11,11 +11,16 @@ export function observeEvents(metrics: Metrics, horizon: EventHorizon, streams: 
     {
       name: 'database_oldest_transaction_seconds',
       help: 'For how long the oldest writing transaction of the whole server has been in flight',
+      together: 'max',
     },
     (gauge) => gauge.set(horizon.oldestTransactionMs / 1_000),
   );
   metrics.gauge(
-    { name: 'events_held_up_seconds', help: 'For how long readers of events have waited for the same transaction' },
+    {
+      name: 'events_held_up_seconds',
+      help: 'For how long readers of events have waited for the same transaction',
+      together: 'max',
+    },
     (gauge) => gauge.set(horizon.heldUpMs / 1_000),
   );
 }

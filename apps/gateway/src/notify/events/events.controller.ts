@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answers } from '#runtime';
 import { RequestGate } from '../../access/request-gate.js';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
-import { Scopes } from '../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../http/scopes.js';
 import { EventsQuery, ListEvents, type EventPage } from './list-events.js';
 import { EventStreamQuery, StreamEvents } from './stream-events.js';
 
@@ -25,6 +25,7 @@ export class EventsController {
    * The same as they come, as server-sent events. Each frame has the cursor behind it as its `id`: a client that connects again with
    * it as `Last-Event-ID`, to whichever gateway, misses nothing and gets nothing twice.
    */
+  @OwnTurn()
   @Get('stream')
   @Answers({ statuses: [200], mediaTypes: ['text/event-stream'] })
   async stream(

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Put, Query
 import { CurrentCaller, type Caller } from '../../audit/caller.js';
 import { ownId } from '../../http/own-id.js';
 import { PageQuery, type Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { Scopes, StepUp } from '../../http/scopes.js';
 import { MessageAccounts, type MessageAccountView } from './message-accounts.js';
 import {
   AccountChangeBody,
@@ -111,6 +111,7 @@ export class MessageAccountsController {
   ) {}
 
   @Post()
+  @StepUp()
   create(@CurrentCaller() caller: Caller, @Body() { provider, ...input }: NewAccountBody): Promise<MessageAccountView> {
     return this.accounts.create(caller, provider, input);
   }
@@ -126,6 +127,7 @@ export class MessageAccountsController {
   }
 
   @Patch(':id')
+  @StepUp()
   change(
     @CurrentCaller() caller: Caller,
     @Param('id') id: string,
@@ -135,6 +137,7 @@ export class MessageAccountsController {
   }
 
   @Delete(':id')
+  @StepUp()
   @HttpCode(204)
   remove(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.accounts.remove(caller, ownId('mac', id, 'message account'));

@@ -2,13 +2,14 @@ import { Controller, Get, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { callerOf } from '../../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
-import { OverMerchants, Scopes } from '../../http/scopes.js';
+import { OverMerchants, OwnTurn, Scopes } from '../../http/scopes.js';
 import type { Overview, PlatformOverview } from './overview-view.js';
 import { ReadPlatformOverview } from './read-platform-overview.js';
 import { ReadOverview } from './read-overview.js';
 
 @Controller('v1/overview')
 @Scopes('receipts:read')
+@OwnTurn()
 export class OverviewController {
   constructor(private readonly overview: ReadOverview) {}
 
@@ -23,6 +24,7 @@ export class OverviewController {
 @Controller('v1/platform/overview')
 @Scopes('platform:read')
 @OverMerchants()
+@OwnTurn()
 export class PlatformOverviewController {
   constructor(private readonly overview: ReadPlatformOverview) {}
 

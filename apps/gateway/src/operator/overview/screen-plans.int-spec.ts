@@ -1,15 +1,23 @@
 // Promise: what screens ask for is answered by indexes, also behind row-level security, and by a bounded part of what there is.
 import pg from 'pg';
-import type { Prisma } from '#database';
+import { Prisma, type PrismaService } from '#database';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { deliverySearch, WALKED } from '../../notify/webhooks/delivery-search.js';
 import { givenUp } from '../../notify/webhooks/recover-deliveries.js';
+import { SessionRepository } from '../../access/people/sessions/session.repository.js';
+import { Users } from '../../access/people/users/users.js';
+import type { AuditedChange } from '../../audit/audited-change.js';
+import { UsageRepository } from '../../fleet/usage/usage.repository.js';
+import type { EventHorizon } from '../../notify/events/event-horizon.js';
+import { EventReader } from '../../notify/events/event-reader.js';
+import type { GatewaySettings } from '../../settings.js';
 import { timelinePage } from '../../notify/timeline/read-timeline.js';
 import { paymentSearch } from '../../payments/search-payments.js';
 import { countdowns } from './countdown-rows.js';
-import { sumsBetween } from './receipt-sums.js';
+import { sumsBetween, sumsOfAll } from './receipt-sums.js';
 
-const ROWS = 60_000;
+/** PLAN_ROWS=1000000 shows the same at a size that takes minutes to make. */
+const ROWS = Number(process.env['PLAN_ROWS'] ?? 60_000);
 const MERCHANT = 'mer_7';
 let database: TestDatabase;
 /** The superuser, which may take each role. */
@@ -59,12 +67,41 @@ beforeAll(async () => {
     'id, receipt_id, device_id, number, state, baseline, request, relay_id',
     `${ULID('att')}, ${ULID('rcp')}, 'dev_1', 1, 'rejected', '{}', '', 'r'`,
   );
+  await client.query(`INSERT INTO merchants (id, code, name, tin)
+    SELECT 'mer_' || n, 'm' || n, 'M', '300000000' FROM generate_series(0, 499) AS n`);
+  await insert('users', 'id, email, name', `${ULID('usr')}, 'u' || n || '@shop.uz', 'U'`);
+  await insert(
+    'memberships',
+    'id, user_id, merchant_id, role',
+    `${ULID('mem')}, ${ULID('usr')}, 'mer_' || n % 50, 'support'`,
+  );
+  await insert(
+    'user_sessions',
+    'id, token_hash, previous_token_hash, renewed_at, user_id, login, oidc_sid, expires_at',
+    `${ULID('ses')}, int4send(n), int4send(-n), now(), 'usr_01kz' || lpad((n % 5000 + 1)::text, 22, '0'), 'oidc', 'sid-' || n,
+     now() + interval '1 hour'`,
+  );
+  await insert(
+    'invitations',
+    'id, token_hash, email, merchant_id, roles, invited_by, expires_at',
+    `${ULID('inv')}, int4send(n), 'u' || n || '@shop.uz', 'mer_' || n % 500, '{support}', 'x', now() + interval '1 hour'`,
+  );
+  await insert(
+    'merchant_usage',
+    'merchant_id, day, receipts, storage_bytes',
+    `'mer_' || n % 500, '2026-01-01'::date + n / 500, 1, 1`,
+  );
   await client.query('VACUUM ANALYZE');
 });
 afterAll(async () => {
   await client?.end();
   await database?.drop();
 });
+
+const HORIZON = { limit: Prisma.sql`pg_snapshot_xmin(pg_current_snapshot())` } as unknown as EventHorizon;
+const SESSION_SETTINGS = { SESSION_IDLE_SECONDS: 1_800, STEP_UP_SECONDS: 300 } as unknown as GatewaySettings;
+const usersOf = (prisma: PrismaService): Users => new Users(prisma, {} as unknown as AuditedChange);
+const sessionsOf = (prisma: PrismaService): SessionRepository => new SessionRepository(prisma, SESSION_SETTINGS);
 
 const asTenant = { merchantId: MERCHANT, webhookId: 'whk_7' };
 const page = { limit: 100, afterId: null };
@@ -103,7 +140,48 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
   },
   'the sums of a day': { statement: sumsBetween(MERCHANT, day('2026-01-02'), day('2026-01-03')) },
   countdowns: { statement: countdowns(MERCHANT, 50) },
+  'events of a subject': {
+    statement: recorded((prisma) => new EventReader(prisma, HORIZON).readOfSubject(MERCHANT, receiptId, 0n, 100)),
+    most: 2,
+  },
+  'events, the next page': {
+    statement: recorded((prisma) => new EventReader(prisma, HORIZON).readAfter(MERCHANT, 3_000n, 100)),
+    most: 101,
+  },
+  'users of a merchant': { statement: recorded((prisma) => usersOf(prisma).list(MERCHANT, { limit: '100' })) },
+  'a user of a merchant': {
+    statement: recorded((prisma) => usersOf(prisma).get(MERCHANT, `usr_01kz${'607'.padStart(22, '0')}`)),
+    most: 1,
+  },
+  'the session of a cookie': {
+    statement: recorded((prisma) => sessionsOf(prisma).findLive(Buffer.from([0, 0, 2, 95]))),
+    most: 2,
+  },
+  'sessions that ended at the provider': {
+    statement: recorded((prisma) =>
+      sessionsOf(prisma).endAtProvider(prisma, { issuer: 'https://login.example', subject: null, sid: 'sid-607' }),
+    ),
+    most: 1,
+  },
+  'what a merchant uses': {
+    statement: recorded((prisma) => new UsageRepository(prisma).read('mer_7')),
+    most: ROWS / 500 + 1,
+  },
 };
+
+/** The statement that a repository sends, as it sends it. */
+function recorded(send: (prisma: PrismaService) => Promise<unknown>): Prisma.Sql {
+  const sent: Prisma.Sql[] = [];
+  const $queryRaw = (texts: readonly string[], ...values: unknown[]): Promise<unknown[]> => {
+    sent.push(Prisma.sql(texts, ...values));
+    return Promise.resolve([]);
+  };
+  // What it makes of no rows is of no interest.
+  send({ $queryRaw } as unknown as PrismaService).catch(() => undefined);
+  const [statement] = sent;
+  if (!statement) throw new Error('no statement was sent');
+  return statement;
+}
 
 interface Plan {
   'Node Type': string;
@@ -124,8 +202,26 @@ const SMALL = new Set([
   'merchants',
 ]);
 
-describe.each(['fiscal_app', 'fiscal_app_tenant'])('as %s', (role) => {
-  test.each(Object.entries(STATEMENTS))('%s', async (_name, { statement, most }) => {
+/** Of programs, which write for many merchants in one statement. */
+const OF_PROGRAMS: typeof STATEMENTS = {
+  'usage counted up': {
+    statement: recorded((prisma) =>
+      new UsageRepository(prisma).add(
+        new Map([
+          ['mer_7', { receipts: 1, bytes: 100 }],
+          ['mer_8', { receipts: 2, bytes: 1 }],
+        ]),
+      ),
+    ),
+  },
+  'a day of all merchants': { statement: sumsOfAll(day('2026-01-02'), day('2026-01-03')) },
+};
+
+describe.each([
+  ['fiscal_app', { ...STATEMENTS, ...OF_PROGRAMS }],
+  ['fiscal_app_tenant', STATEMENTS],
+])('as %s', (role, statements) => {
+  test.each(Object.entries(statements))('%s', async (_name, { statement, most }) => {
     await client.query(`SELECT set_config('role', $1, false), set_config('fgw.merchant_id', $2, false)`, [
       role,
       MERCHANT,

@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isId } from '#fiscal-domain';
+import { isId, isTestId } from '#fiscal-domain';
 import { PROVIDERS, type InboundAnswer, type ProviderCode } from '#payments';
 import { HttpProblem } from '#http';
 import { Problem } from '#problems';
@@ -165,7 +165,8 @@ export class ProviderCallsController {
 
   private async find(provider: ProviderCode, id: string): Promise<OpenAccount> {
     const account = isId('pac', id) ? await this.accounts.open(id) : undefined;
-    if (account?.provider !== provider) throw notFound('provider account');
+    // The provider of a sandbox is simulated: none calls, and no secret would prove who does.
+    if (account?.provider !== provider || isTestId(account.merchantId)) throw notFound('provider account');
     return account;
   }
 }

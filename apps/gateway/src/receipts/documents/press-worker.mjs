@@ -5,9 +5,13 @@
  */
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { Resvg } from '@resvg/resvg-js';
 import PDFDocument from 'pdfkit';
+
+// On Linux this is the thread's own: sales and other requests get the processor first, letters with a PDF what is left.
+if (process.platform === 'linux') setPriority(0, Math.max(getPriority(0), constants.priority.PRIORITY_BELOW_NORMAL));
 
 /** @typedef {{ kind: 'text', text: string, isBold: boolean, href: string | null }} TextLine */
 /** @typedef {{ kind: 'rule' }} Rule */

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import { notFound, ownId } from '../../http/own-id.js';
-import { Scopes } from '../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../http/scopes.js';
 import { DocumentQuery, documentWish } from './document-query.js';
 import { PrintReceipt } from './print-receipt.js';
 import { ReadShownReceipt } from './read-shown-receipt.js';
@@ -16,6 +16,7 @@ export class ReceiptDocumentController {
   ) {}
 
   /** The receipt as its buyer may have it: page, PDF, picture, text or bytes for a printer (`escpos`), by `format` or the Accept header. */
+  @OwnTurn()
   @Get(':id/document')
   @Scopes('receipts:read')
   @Answers({

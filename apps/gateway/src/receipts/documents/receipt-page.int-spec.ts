@@ -1,4 +1,6 @@
 // Promise: a holder of a receipt's address, and its merchant, get it as page, PDF, picture or text; no other caller gets anything.
+import { readdirSync, readFileSync } from 'node:fs';
+import { constants, getPriority } from 'node:os';
 import { decode } from 'fast-png';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { newId } from '#runtime';
@@ -297,6 +299,16 @@ describe('on paper', () => {
     expect(text.join('')).toContain('Mahsulot 499');
     const picture = await mine(long, '?format=png');
     expect([picture.status, JSON.parse(picture.text).code]).toEqual([406, 'not_acceptable']);
+  });
+
+  test('what is drawn gives way to requests: its thread has the lower priority', async () => {
+    expect((await mine(id, '?format=pdf')).status).toBe(200);
+    const threads = readdirSync('/proc/self/task').map((thread) =>
+      readFileSync(`/proc/self/task/${thread}/stat`, 'utf8'),
+    );
+    // What follows the name in brackets: state is the first, nice the seventeenth.
+    const priorities = threads.map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
+    expect(priorities).toContain(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
   });
 
   test('more orders than may wait are put off, and the thread comes back after it died', async () => {

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { callerOf } from '../../http/caller-gone.js';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import type { Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../http/scopes.js';
 import { ReportGate } from './report-gate.js';
 import { Reconciliation, type ReconciliationView } from './reconciliation.js';
 import { ReconciliationQuery, TurnoverQuery } from './report-queries.js';
@@ -18,6 +18,7 @@ export class ReportsController {
     private readonly gate: ReportGate,
   ) {}
 
+  @OwnTurn()
   @Get('turnover')
   turnover(
     @CurrentClient() { merchantId }: AuthenticatedClient,
@@ -27,6 +28,7 @@ export class ReportsController {
     return this.gate.run(merchantId, callerOf(request), () => this.turnovers.report(merchantId, query));
   }
 
+  @OwnTurn()
   @Get('reconciliation')
   reconciliation(
     @CurrentClient() { merchantId }: AuthenticatedClient,

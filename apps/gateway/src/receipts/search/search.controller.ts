@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Answers } from '#runtime';
 import { CurrentClient, type AuthenticatedClient } from '../../http/current-client.js';
 import type { Page } from '../../http/paging.js';
-import { Scopes } from '../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../http/scopes.js';
 import type { ReceiptView } from '../receipt-view.js';
 import { ExportReceipts } from './export-receipts.js';
 import { ExportQuery, ReceiptQuery, type ExportFormat } from './receipt-query.js';
@@ -29,6 +29,7 @@ export class SearchController {
     return this.receipts.page(client.merchantId, query);
   }
 
+  @OwnTurn()
   @Get('export')
   @Answers({ statuses: [200], mediaTypes: ['application/x-ndjson', 'text/csv', XLSX] })
   async export(

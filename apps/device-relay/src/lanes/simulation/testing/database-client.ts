@@ -82,6 +82,12 @@ export function laneStoreOf(relayId: string, caller: SimulatedProcess, server: D
         if (opened === 'opened') server.onIntent(caller);
         return opened;
       }),
+    closeAndOpen: (close, next) =>
+      server.statement(caller, () => {
+        const both = server.ledger.closeAndOpen(close, next);
+        if (both.opened === 'opened') server.onIntent(caller);
+        return both;
+      }),
   };
 }
 
@@ -95,6 +101,7 @@ export function storeOver(ledger: LaneLedger, relayId: string, send: <T>(apply: 
     openAttempt: (intent) => send(() => ledger.openAttempt(intent)),
     holdFromCopy: () => Promise.resolve(false),
     closeRegistered: (close) => send(() => ledger.closeRegistered(close)),
+    closeAndOpen: (close, next) => send(() => ledger.closeAndOpen(close, next)),
     recordLateAnswer: (answer) => send(() => ledger.recordLateAnswer(answer)),
     closeRejected: (attemptId, rejection, evidence, laneLock) =>
       send(() => ledger.closeRejected(attemptId, rejection, evidence, laneLock)),

@@ -32,9 +32,13 @@ export function holdSeeds(half: 'first' | 'second'): void {
       sum((each) => each.unknown),
       sum((each) => each.faults),
     ];
+    const together = sum((each) => each.together);
     const percent = ((100 * unknown) / receipts).toFixed(2);
-    process.stdout.write(`${results.length} seeds: ${receipts} receipts, ${faults} faults, unknown ${percent} %\n`);
+    process.stdout.write(
+      `${results.length} seeds: ${receipts} receipts, ${faults} faults, ${together} intents with the result before, unknown ${percent} %\n`,
+    );
     expect(receipts).toBe(seeds.length * RECEIPTS);
+    expect(together).toBeGreaterThan(receipts / 50);
   });
 }
 

@@ -4,6 +4,7 @@ import {
   canMoveAttempt,
   type AttemptState,
   type AttemptEvidence,
+  type ClosedAndOpened,
   type CloseRegistered,
   type Intent,
   type LateAnswer,
@@ -28,6 +29,8 @@ export class LaneLedger {
   readonly unknown = new Set<ReceiptRow>();
   /** Accepted or sending. */
   unfinished = 0;
+  /** Intents that were written with the result before. */
+  together = 0;
   /** Advisory locks: number → session. */
   readonly locks = new Map<number, number>();
   private readonly lanes = new Map<string, LaneRow>();
@@ -160,6 +163,16 @@ export class LaneLedger {
     this.promises.registered(receipt, { terminalId, seq: receiptSeq });
     this.touch(close.deviceId, { baseline: close.baseline, lastKnown: close.lastKnown, failures: 0, dueAtMs: null });
     return 'closed';
+  }
+
+  closeAndOpen(close: CloseRegistered, next: Intent): ClosedAndOpened {
+    const closed = this.closeRegistered(close);
+    // Rolled back whole.
+    if (closed === 'sequence_taken') return { closed: null, opened: null };
+    if (closed === 'already_closed') return { closed, opened: null };
+    const opened = this.openAttempt(next);
+    if (opened === 'opened') this.together += 1;
+    return { closed, opened };
   }
 
   recordLateAnswer({ receiptId, registration }: LateRegistration): LateAnswer {

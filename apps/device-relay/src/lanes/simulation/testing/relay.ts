@@ -52,15 +52,19 @@ export class SimulatedRelay {
     this.answers = new RecordAnswer(store, parts.spool, logger, pause);
     this.replays = new ReplayAnswers(parts.spool, this.answers, notices, logger);
     const world = { store, locks: this.locks, registers, notices, answers: this.answers };
-    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next });
     const later = (afterMs: number, run: () => void): (() => void) => {
       const timer = time.after(afterMs, () => this.process.enter(run));
       return () => timer.cancel();
     };
+    const drainLane = joinLane(world, { clock: this.process.clock, logger, random: chance.next, later });
     const merchants = { of: (deviceId: string) => Promise.resolve(merchantOf(deviceId)) };
     this.runner = new LaneRunner(drainLane, merchants, parts.ringAgain, BOUNDS, logger, later);
     this.sweepAfter(chance.between(0, SWEEP_EVERY_MS));
     this.replayAfter(0);
+  }
+
+  get freePlaces(): number {
+    return this.runner.freePlaces;
   }
 
   wake(deviceId: string): void {

@@ -34,6 +34,8 @@ const DEVICES: readonly DeviceKind[] = [
   { ...SPEC_ONLY, phone: true, profile: { pacingMs: 0 } },
 ];
 
+/** So often the next receipt comes at once, to the same register: it waits behind the one before. */
+const BURSTS = 0.3;
 const PARK_AFTER_MS = 1_200_000;
 /** After everything has healed, every lane must be empty within this. */
 const HEALED_DEADLINE_MS = PARK_AFTER_MS + 7_200_000;
@@ -54,6 +56,8 @@ export interface WorldResult {
   unknownButRegistered: number;
   doubled: number;
   lost: number;
+  /** Intents that were written with the result before. */
+  together: number;
   simulatedHours: number;
   steps: number;
   trace: string;
@@ -183,11 +187,11 @@ export class World {
     };
   }
 
-  private acceptNext(): void {
+  private acceptNext(burstTo: string | null = null): void {
     const { chance, time } = this;
     this.accepted += 1;
     const id = `rcp-${this.accepted}${chance.happens(0.01) ? REFUSED_DOCUMENT : ''}`;
-    const deviceId = `dev-${1 + Math.floor(chance.next() * DEVICES.length)}`;
+    const deviceId = burstTo ?? `dev-${1 + Math.floor(chance.next() * DEVICES.length)}`;
     this.ledger.accept({
       ...{ id, deviceId, place: this.accepted, status: 'accepted', document: documentOf(id, chance) },
       ...{ updatedAtMs: time.nowMs, openAttemptId: null, terminalId: null, receiptSeq: null, fiscalSign: null },
@@ -197,8 +201,9 @@ export class World {
     this.ring(deviceId);
     if (chance.happens(0.01))
       time.after(chance.between(0, 20_000), () => this.ledger.cancel(this.ledger.receipts.get(id)!));
-    if (this.accepted < this.options.receipts) time.after(chance.between(0, 1_700), () => this.acceptNext());
-    else this.healWhenDone();
+    if (this.accepted >= this.options.receipts) this.healWhenDone();
+    else if (chance.happens(BURSTS)) time.after(chance.between(0, 5), () => this.acceptNext(deviceId));
+    else time.after(chance.between(0, 2_400), () => this.acceptNext());
   }
 
   /** What waits is still sent under faults; only the last of it may need a world that is whole. */
@@ -245,7 +250,7 @@ export class World {
       ...{ registered: countOf('registered'), rejected: countOf('rejected') },
       ...{ cancelled: countOf('cancelled'), unknown: countOf('unknown') },
       unknownButRegistered: rows.filter(({ id, status }) => status === 'unknown' && this.promises.entryOf(id)).length,
-      ...{ doubled: this.promises.doubled, lost: this.promises.lost },
+      ...{ doubled: this.promises.doubled, lost: this.promises.lost, together: this.ledger.together },
       ...{ simulatedHours: this.time.nowMs / 3_600_000, steps: this.time.steps, trace: this.trace.hash },
       ...{ broken: this.promises.broken, faultKinds: this.faultKinds },
     };

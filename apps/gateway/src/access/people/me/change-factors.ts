@@ -8,6 +8,7 @@ import type { Origin } from '../../limits/address-gate.js';
 import { MAX_PASSKEYS, Passkeys } from '../credentials/passkeys.js';
 import { Passwords } from '../credentials/passwords.js';
 import { SecondFactors, type TotpOffer } from '../credentials/second-factors.js';
+import { PersonRefusals } from '../login/person-refusals.js';
 import { factorRefused } from '../invitations/accept-invitation.js';
 
 export interface PasskeyView {
@@ -33,18 +34,24 @@ export class ChangeFactors {
     private readonly passwords: Passwords,
     private readonly factors: SecondFactors,
     private readonly passkeys: Passkeys,
+    private readonly refusals: PersonRefusals,
   ) {}
 
-  /** Other sessions end: who knew the old password is out. @throws Problem 403 second_factor_refused; 422 password_weak */
+  /** Other sessions end: who knew the old password is out. @throws Problem 403 second_factor_refused; 422 password_weak; 429 */
   async setPassword(
     caller: Caller,
     { current, next }: { current: string; next: string },
     origin: Origin,
   ): Promise<void> {
     const userId = caller.actor;
+    // Only one who holds a session of the user can use this up; it is no place to try passwords at.
+    const claim = { account: `password ${userId}`, userId, isWithinSession: true };
+    await this.refusals.refuseTooMany(claim, origin);
     const user = await this.prisma.user.findUniqueOrThrow({ where: { id: userId } });
-    if (!(await this.passwords.matches(user.passwordHash, current, origin.address)))
+    if (!(await this.passwords.matches(user.passwordHash, current, origin.address))) {
+      await this.refusals.count(claim, origin, 'user.refuse_password');
       throw new Problem('second_factor_refused', 'The present password is not right.');
+    }
     const passwordHash = await this.passwords.hashNew(next, user);
     await this.change(caller, 'user.set_password', async (tx) => {
       await tx.user.update({ where: { id: userId }, data: { passwordHash } });

@@ -5,7 +5,7 @@ import { Problem } from '#problems';
 import { Invitations, type InvitationRow } from '../invitations/invitations.js';
 import { LoginCookie, type LoginTransaction } from '../login-cookie.js';
 import { OpenSession, userCaller } from '../sessions/open-session.js';
-import { StepUpSession } from '../sessions/step-up.js';
+import { RenewSession } from '../sessions/renew-session.js';
 import { IdentityProvider, type Identity } from './identity-provider.js';
 import { OidcUsers, type LoginError } from './oidc-users.js';
 
@@ -20,7 +20,7 @@ export class StepUpByOidc {
   constructor(
     private readonly prisma: PrismaService,
     private readonly users: OidcUsers,
-    private readonly stepUp: StepUpSession,
+    private readonly renewal: RenewSession,
   ) {}
 
   /** Only by the same user, for the session that began it while it is there: the redirect itself brings no Strict cookie. */
@@ -34,8 +34,15 @@ export class StepUpByOidc {
     const session = await this.prisma.userSession.findFirst({ where, select: { id: true } });
     if (userId === null || !session) return { kind: 'refused', error: 'login_refused' };
     const caller = { ...userCaller(request, userId), sessionId: session.id };
-    await this.stepUp.record({ caller, sessionId: session.id, reply }, { how: 'identity provider', sid: identity.sid });
-    return { kind: 'done', returnTo };
+    const shown = { how: 'identity provider', sid: identity.sid };
+    const renewed = await this.renewal
+      .execute({ caller, sessionId: session.id, reply }, shown)
+      .catch((error: unknown) => {
+        // Nothing was done in it for too long, meanwhile.
+        if (error instanceof Problem && error.code === 'session_invalid') return null;
+        throw error;
+      });
+    return renewed ? { kind: 'done', returnTo } : { kind: 'refused', error: 'login_refused' };
   }
 }
 

@@ -19,6 +19,7 @@ import type { Logger } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../../../tokens.js';
 import { consoleAddress } from '../console-address.js';
+import { isProviderName } from './provider-name.js';
 
 /** What the identity provider says of who logged in; checked, its signature too. */
 export interface Identity {
@@ -121,7 +122,7 @@ export class IdentityProvider {
       const { iss: issuer, sub: subject, sid } = claims;
       return {
         ...{ issuer, subject, claims: { ...more, ...claims }, idToken: tokens.id_token },
-        sid: typeof sid === 'string' ? sid : null,
+        sid: isProviderName(sid) ? sid : null,
       };
     } catch (error) {
       this.logger.info({ err: error }, 'a login at the identity provider was refused');

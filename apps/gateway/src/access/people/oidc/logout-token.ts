@@ -1,5 +1,6 @@
 import { errors, jwtVerify, type JWTPayload } from 'jose';
 import type { ProviderKeys } from './identity-provider.js';
+import { isProviderName } from './provider-name.js';
 
 /** What a provider says has ended: a session of a person, or all that the person has begun. */
 export interface LogoutToken {
@@ -26,7 +27,6 @@ const ALGORITHMS = [
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 const MAX_AGE_SECONDS = 300;
 const CLOCK_SECONDS = 30;
-const MAX_LENGTH = 256;
 /** As long as one can be valid, it counts once. */
 export const LOGOUT_TOKEN_SECONDS = MAX_AGE_SECONDS + 2 * CLOCK_SECONDS;
 
@@ -49,15 +49,11 @@ export async function readLogoutToken(token: string, keys: ProviderKeys): Promis
 function tokenOf({ iss, sub, sid, jti, nonce, events }: JWTPayload): LogoutToken | null {
   const isEvent = isObject(events) && Object.hasOwn(events, EVENT) && isObject(events[EVENT]);
   const names = [sub, sid].filter((name) => name !== undefined);
-  const areNames = names.length > 0 && names.every(isName);
-  if (!isEvent || !areNames || nonce !== undefined || iss === undefined || !isName(jti)) return null;
-  return { issuer: iss, subject: sub ?? null, sid: isName(sid) ? sid : null, jti };
+  const areNames = names.length > 0 && names.every(isProviderName);
+  if (!isEvent || !areNames || nonce !== undefined || iss === undefined || !isProviderName(jti)) return null;
+  return { issuer: iss, subject: sub ?? null, sid: isProviderName(sid) ? sid : null, jti };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000');
 }

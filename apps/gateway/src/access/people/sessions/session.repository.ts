@@ -116,6 +116,7 @@ export class SessionRepository {
          SET previous_token_hash = token_hash, token_hash = ${hash}, renewed_at = now(), stepped_up_at = now(),
              last_seen_at = now(), oidc_sid = coalesce(${sid}, oidc_sid)
        WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now()
+         AND last_seen_at > now() - make_interval(secs => ${this.settings.SESSION_IDLE_SECONDS}::int4)
       RETURNING user_id, extract(epoch FROM expires_at - now())::float8 AS remaining`;
     return row ? { userId: row.user_id, remainingSeconds: Math.ceil(row.remaining) } : null;
   }

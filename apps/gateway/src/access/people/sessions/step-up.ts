@@ -1,48 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
 import { PrismaService } from '#database';
-import { Problem } from '#problems';
-import { AuditedChange } from '../../../audit/audited-change.js';
-import type { Caller } from '../../../audit/caller.js';
 import type { Origin } from '../../limits/address-gate.js';
 import { Passkeys } from '../credentials/passkeys.js';
 import { SecondFactors } from '../credentials/second-factors.js';
 import { factorRefused } from '../invitations/accept-invitation.js';
 import { PersonRefusals } from '../login/person-refusals.js';
 import type { LiveSession } from './live-session.js';
-import { SessionCookie } from './session-cookie.js';
-import { hashSessionToken, newSessionToken } from './session-token.js';
-import { SessionRepository } from './session.repository.js';
+import { RenewSession, type Renewing } from './renew-session.js';
 
 /** Who steps up: a user within its session. */
-export interface SteppingUp {
-  caller: Caller;
-  sessionId: string;
+export interface SteppingUp extends Renewing {
   origin: Origin;
-  /** Takes the session's new cookie. */
-  reply: FastifyReply;
 }
 
-/** What was shown, and where; the provider's session where it is new. */
-interface Shown {
-  how: string;
-  sid?: string | null;
-}
-
-/**
- * A session shows a second factor again. The one of another user is worth nothing, and each counts once. The session goes on under a new
- * secret: what was copied of it before gains nothing by the second factor.
- */
+/** A session shows a second factor again. The one of another user is worth nothing, and each counts once. */
 @Injectable()
 export class StepUpSession {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly repository: SessionRepository,
-    private readonly changes: AuditedChange,
     private readonly factors: SecondFactors,
     private readonly passkeys: Passkeys,
     private readonly refusals: PersonRefusals,
-    private readonly cookie: SessionCookie,
+    private readonly renewal: RenewSession,
   ) {}
 
   /** @throws Problem 403 second_factor_refused, 429 too_many_requests */
@@ -67,24 +46,6 @@ export class StepUpSession {
     });
   }
 
-  /** Shown elsewhere: at the identity provider. @throws Problem 401 session_invalid */
-  async record(
-    { caller, sessionId, reply }: Pick<SteppingUp, 'caller' | 'sessionId' | 'reply'>,
-    { how, sid = null }: Shown,
-  ): Promise<LiveSession> {
-    const token = newSessionToken();
-    const hash = hashSessionToken(token);
-    const { remainingSeconds } = await this.changes.execute(caller, async (tx) => {
-      const renewed = await this.repository.renew(tx, sessionId, { hash, sid });
-      if (renewed?.userId !== caller.actor) throw sessionEnded();
-      return { result: renewed, action: 'user.step_up', targetId: caller.actor, before: null, after: { how } };
-    });
-    const found = await this.repository.findLive(hash);
-    if (!found) throw sessionEnded();
-    this.cookie.set(reply, token, remainingSeconds);
-    return found.value;
-  }
-
   private async prove(who: SteppingUp, isProven: () => Promise<boolean>): Promise<LiveSession> {
     const { actor: userId } = who.caller;
     // Only one who holds a session of the user can use this up.
@@ -94,10 +55,6 @@ export class StepUpSession {
       await this.refusals.count(claim, who.origin, 'user.refuse_step_up');
       throw factorRefused();
     }
-    return this.record(who, { how: 'second factor' });
+    return this.renewal.execute(who, { how: 'second factor' });
   }
-}
-
-function sessionEnded(): Problem {
-  return new Problem('session_invalid', 'The session has ended. Log in again.');
 }

@@ -190,3 +190,13 @@ export class Browser {
     else this.cookies.set(pair.slice(0, at), pair.slice(at + 1));
   }
 }
+
+/** Asks until it is answered so; the time that it took. */
+export async function msUntil(
+  ask: () => Promise<RigAnswer>,
+  isReached: (answer: RigAnswer) => boolean,
+): Promise<number> {
+  const begun = performance.now();
+  while (!isReached(await ask())) if (performance.now() - begun > 30_000) throw new Error('it was never answered so');
+  return performance.now() - begun;
+}

@@ -1,5 +1,7 @@
 // Promise: a user gives no more than it has, the last owner stays, and where the merchant wants four eyes one user alone changes nothing.
 import 'reflect-metadata';
+import { sampleDocument } from '#database/testing';
+import { newId } from '#runtime';
 import { totpAt } from '../credentials/totp.js';
 import { Invitations } from '../invitations/invitations.js';
 import { PASSWORD, PeopleRig, type Browser, type RigAnswer } from '../testing/people-rig.js';
@@ -145,7 +147,96 @@ describe('users', () => {
   });
 });
 
+test('a user of a suspended merchant steps up, decides, logs out, and makes nothing', async () => {
+  const own = await rig.createMerchant();
+  const [first, second] = [await rig.join('one', ['owner'], own), await rig.join('two', ['owner'], own)];
+  const attempt = await unknownReceipt(own, 5_000);
+  await first.ask('PATCH', '/v1/merchant', { body: { four_eyes: { unknown_above: 1 } } });
+  await rig.prisma
+    .$executeRaw`UPDATE merchants SET suspended_at = now(), suspended_reason = 'unpaid' WHERE id = ${own}`;
+  await untilAnswered(
+    () => first.post('/v1/branches', { code: 'b', name: 'B' }),
+    ({ code }) => code === 'merchant_suspended',
+  );
+  expect((await first.stepUp()).status).toBe(200);
+  const body = { decision: 'not_registered', reason: 'the journal of the register lacks it' };
+  const asked = await first.post(`/v1/operator/attempts/${attempt}/resolve`, body);
+  expect(asked.code).toBe('approval_needed');
+  expect((await second.post(`${asked.headers.get('location')}/approve`)).status).toBe(200);
+  expect((await first.post(`/v1/operator/attempts/${attempt}/resolve`, body)).status).toBe(200);
+  expect((await second.post('/v1/sessions/revoke-others')).status).toBe(200);
+  expect((await first.post('/v1/session/logout')).status).toBe(200);
+});
+
+/** What a request of a client that this user makes has besides. */
+async function clientOf(
+  user: Browser,
+  scopes: string[],
+): Promise<{ headers: Record<string, string>; page: Record<string, string> }> {
+  const made = await user.post('/v1/clients', { name: 'C', scopes, ip_policy: 'any' });
+  const { id = '', client_secret: secret = '' } = made.body ?? {};
+  const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
+  const answer = await fetch(`${rig.bases[0]}/oauth/token`, { method: 'POST', body: form });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  return { headers: { authorization: `Bearer ${token}` }, page: {} };
+}
+
+/** An unknown receipt of this sum, and the attempt that a person decides. */
+async function unknownReceipt(of: string, totalTiyin: number): Promise<string> {
+  const [receiptId, attemptId] = [newId('rcp'), newId('att')];
+  const [branchId, deviceId] = [newId('brn'), newId('dev')];
+  const { prisma } = rig;
+  const terminalId = `UZ${deviceId.slice(-12)}`;
+  const baseline = { terminalId, journalId: null, sequence: 100, reading: null };
+  await prisma.$executeRaw`INSERT INTO branches (id, merchant_id, code, name) VALUES (${branchId}, ${of}, ${branchId}, 'B')`;
+  await prisma.$executeRaw`
+    INSERT INTO devices (id, merchant_id, branch_id, name, transport, state, state_since, registered_at, terminal_id, api_key_sealed)
+    VALUES (${deviceId}, ${of}, ${branchId}, 'D', 'link', 'online', now(), now(), ${terminalId}, ''::bytea)`;
+  await prisma.$executeRaw`INSERT INTO lanes (device_id) VALUES (${deviceId})`;
+  await prisma.$executeRaw`
+    INSERT INTO receipts (id, merchant_id, client_id, operation, body_hash, type, status, lane_place, device_id, branch_id, document,
+                          total_tiyin, vat_total_tiyin)
+    VALUES (${receiptId}, ${of}, 'cli_1', 'receipts', ${Buffer.alloc(32)}, 'sale', 'unknown', nextval('lane_place_seq'), ${deviceId},
+            ${branchId}, ${JSON.stringify(sampleDocument())}::jsonb, ${totalTiyin}, 0)`;
+  await prisma.$executeRaw`
+    INSERT INTO attempts (id, receipt_id, device_id, number, state, baseline, request, relay_id, closed_at)
+    VALUES (${attemptId}, ${receiptId}, ${deviceId}, 1, 'unknown', ${JSON.stringify(baseline)}::jsonb, ${Buffer.from('{}')}, 'relay-1', now())`;
+  return attemptId;
+}
+
 describe('four eyes', () => {
+  test('an unknown receipt above the sum needs a second user; one below does not, and a client is refused', async () => {
+    const own = await rig.createMerchant();
+    const [first, second] = [await rig.join('one', ['owner'], own), await rig.join('two', ['operator'], own)];
+    const set = { body: { four_eyes: { unknown_above: 1_000_000 } } };
+    expect((await first.ask('PATCH', '/v1/merchant', set)).status).toBe(200);
+    const [large, equal] = [await unknownReceipt(own, 1_000_001), await unknownReceipt(own, 1_000_000)];
+    const path = (attempt: string): string => `/v1/operator/attempts/${attempt}/resolve`;
+    const body = { decision: 'not_registered', reason: 'the journal of the register lacks it' };
+    expect((await first.post(path(equal), body)).status).toBe(200);
+    const asked = await first.post(path(large), body);
+    expect(codesOf([asked])).toEqual([[409, 'approval_needed']]);
+    const state = (): Promise<{ state: string } | null> =>
+      rig.prisma.attempt.findUnique({ where: { id: large }, select: { state: true } });
+    expect(await state()).toMatchObject({ state: 'unknown' });
+    const approval = asked.headers.get('location') ?? '';
+    const [shown] = (await second.get('/v1/approvals?state=pending')).body?.data ?? [];
+    expect(shown).toMatchObject({ subject_id: large, requested_by: first.userId, request: body });
+    expect((await first.post(`${approval}/approve`)).code).toBe('own_request');
+    // A refused one opens nothing, and neither does another decision under the approval of this one.
+    expect((await second.post(`${approval}/refuse`)).body).toMatchObject({ state: 'refused' });
+    const again = await first.post(path(large), body);
+    expect(again.code).toBe('approval_needed');
+    expect((await second.post(`${again.headers.get('location')}/approve`)).body).toMatchObject({ state: 'approved' });
+    const other = { ...body, reason: 'something else' };
+    expect((await first.post(path(large), other)).code).toBe('approval_needed');
+    expect((await first.post(path(large), body)).status).toBe(200);
+    expect(await state()).not.toMatchObject({ state: 'unknown' });
+    const client = await clientOf(first, ['operator:resolve', 'receipts:read']);
+    const third = await unknownReceipt(own, 5_000_000);
+    expect((await rig.browser().post(path(third), body, client)).code).toBe('session_needed');
+  });
+
   test('a change of a provider account passes once a second user has approved that very request', async () => {
     const own = await rig.createMerchant();
     const [first, second] = [await rig.join('one', ['owner'], own), await rig.join('two', ['owner'], own)];
@@ -179,17 +270,7 @@ describe('four eyes', () => {
     const off = { body: { four_eyes: { provider_accounts: false } } };
     expect((await first.ask('PATCH', '/v1/merchant', off)).code).toBe('approval_needed');
     expect((await first.ask('PATCH', '/v1/merchant', { body: { name: 'Shop' } })).status).toBe(200);
-    const made = await first.post('/v1/clients', {
-      name: 'C',
-      scopes: ['clients:admin', 'devices:admin'],
-      ip_policy: 'any',
-    });
-    const { id = '', client_secret: secret = '' } = made.body ?? {};
-    const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
-    const token = (await (await fetch(`${rig.bases[0]}/oauth/token`, { method: 'POST', body: form })).json()) as {
-      access_token: string;
-    };
-    const client = { headers: { authorization: `Bearer ${token.access_token}` }, page: {} };
+    const client = await clientOf(first, ['clients:admin', 'devices:admin']);
     expect((await rig.browser().post('/v1/provider-accounts', account, client)).code).toBe('session_needed');
     expect((await rig.browser().ask('PATCH', '/v1/merchant', { ...off, ...client })).code).toBe('session_needed');
   });

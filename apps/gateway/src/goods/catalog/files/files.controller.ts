@@ -7,7 +7,7 @@ import { Problem } from '#problems';
 import { Answers } from '#runtime';
 import { CurrentCaller, type Caller } from '../../../audit/caller.js';
 import { ownId } from '../../../http/own-id.js';
-import { Scopes } from '../../../http/scopes.js';
+import { OwnTurn, Scopes } from '../../../http/scopes.js';
 import { ExportProducts } from './export-products.js';
 import { ImportJobs, type ImportView } from './import-jobs.js';
 import type { ImportMode } from './import-products.js';
@@ -38,6 +38,7 @@ export class CatalogFilesController {
     private readonly files: ExportProducts,
   ) {}
 
+  @OwnTurn()
   @Get('export')
   @Answers({ statuses: [200], mediaTypes: FILE_TYPES })
   @Scopes('catalog:read')
@@ -72,6 +73,7 @@ export class CatalogFilesController {
   }
 
   /** The rows that were not taken, in the format in which they came, with reasons. */
+  @OwnTurn()
   @Get('imports/:id/rejected')
   @Answers({ statuses: [200], mediaTypes: FILE_TYPES })
   @Scopes('catalog:write')

@@ -1,0 +1,63 @@
+// Promise: however many reads one merchant has open, another one's are answered, and its own are four at a time.
+import 'reflect-metadata';
+import pg from 'pg';
+import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
+import { until } from '../../../../../test/system/until.js';
+
+const [AT_WORK, KEPT_WAITING] = [4, 256];
+let gateway: OperatorFixture;
+let flooder: string;
+let other: string;
+/** Holds the table that the flooder reads. */
+let holder: pg.Client;
+
+beforeAll(async () => {
+  gateway = await OperatorFixture.start({ API_POOL_SIZE: 8 });
+  const scopes = ['receipts:read', 'webhooks:admin'];
+  flooder = await gateway.createToken(await gateway.createMerchant(), scopes);
+  other = await gateway.createToken(await gateway.createMerchant(), scopes);
+  holder = new pg.Client({ connectionString: gateway.database.adminUrl });
+  await holder.connect();
+});
+afterAll(async () => {
+  await holder?.end();
+  await gateway?.stop();
+});
+
+async function status(token: string, path: string, signal?: AbortSignal): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${gateway.base}${path}`, { headers, ...(signal && { signal }) });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function waitingForTheTable(): Promise<number> {
+  const { rows } = await holder.query<{ n: number }>(
+    `SELECT count(*)::int AS n FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'relation'`,
+  );
+  return rows[0]?.n ?? 0;
+}
+
+test('one merchant floods with reads that hang: four are at work, the other merchant is answered, the rest follows in turn', async () => {
+  await holder.query('BEGIN; LOCK TABLE receipts IN ACCESS EXCLUSIVE MODE');
+  const gone = new AbortController();
+  const abandoned = Array.from({ length: 20 }, () => status(flooder, '/v1/receipts', gone.signal).catch(() => 0));
+  await until('its share is at work', waitingForTheTable, (count) => count === AT_WORK);
+  const flood = Array.from({ length: AT_WORK + KEPT_WAITING }, () => status(flooder, '/v1/receipts'));
+  expect(await status(other, '/v1/webhooks')).toBe(200);
+  // Hanging up is no way to more than the share.
+  gone.abort();
+  await Promise.all(abandoned);
+  expect(await status(other, '/v1/webhooks')).toBe(200);
+  for (let round = 0; round < 20; round += 1) expect(await waitingForTheTable()).toBeLessThanOrEqual(AT_WORK);
+  await holder.query('ROLLBACK');
+  const counts = new Map<number, number>();
+  for (const answer of await Promise.all(flood)) counts.set(answer, (counts.get(answer) ?? 0) + 1);
+  // The turns were taken before them: at least so many found the queue full. What waited for the
+  // table longer than a statement may is 503, which is not of turns.
+  expect([200, 429, 503]).toEqual(expect.arrayContaining([...counts.keys()]));
+  expect(counts.get(200)).toBeGreaterThan(0);
+  expect(counts.get(429)).toBeGreaterThanOrEqual(AT_WORK);
+  expect(await status(flooder, '/v1/receipts')).toBe(200);
+});

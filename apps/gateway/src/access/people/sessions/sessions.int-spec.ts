@@ -1,0 +1,103 @@
+// Promise: a session's secret changes with what it may do, what was copied of it gains nothing, and a user's sessions are bounded and end together.
+import 'reflect-metadata';
+import { msUntil, PASSWORD, PeopleRig, type RigAnswer } from '../testing/people-rig.js';
+
+const SESSION = '__Host-fgw_session';
+
+let rig: PeopleRig;
+let merchantId: string;
+
+beforeAll(async () => {
+  rig = await PeopleRig.start(2);
+  merchantId = await rig.createMerchant();
+});
+afterAll(() => rig?.stop());
+
+describe('a new secret', () => {
+  test('comes with each second factor; the one before it has seconds left, and nothing of the factor', async () => {
+    const person = await rig.join('renewed', ['owner'], merchantId);
+    await rig.makeStale(person.userId);
+    const body = { name: 'C', scopes: ['receipts:read'], ip_policy: 'any' };
+    await msUntil(
+      () => person.post('/v1/clients', body),
+      ({ code }) => code === 'step_up_needed',
+    );
+    // A stranger who has put its copy of the session there, or read it, waits for the factor.
+    const before = person.cookies.get(SESSION) ?? '';
+    const thief = rig.browser();
+    thief.cookies.set(SESSION, before);
+    const id = (await person.get('/v1/me')).body?.session.id;
+    for (const at of [0, 1]) expect((await thief.get('/v1/me', { at })).status).toBe(200);
+    const stepped = await person.stepUp();
+    const [line = ''] = stepped.headers.getSetCookie();
+    expect(line).toMatch(/^__Host-fgw_session=fgw_us_\w+; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+; Secure$/);
+    expect(Number(/Max-Age=(\d+)/.exec(line)?.[1])).toBeLessThanOrEqual(43_200);
+    expect(person.cookies.get(SESSION)).not.toBe(before);
+    expect([stepped.body?.session.id, (await person.post('/v1/clients', body)).status]).toEqual([id, 201]);
+    for (const at of [0, 1]) expect((await thief.post('/v1/clients', body, { at })).code).toBe('step_up_needed');
+    const took = await Promise.all(
+      [0, 1].map((at) =>
+        msUntil(
+          () => thief.get('/v1/me', { at }),
+          ({ code }) => code === 'session_invalid',
+        ),
+      ),
+    );
+    expect(Math.max(...took)).toBeLessThan(20_000);
+    expect((await person.get('/v1/me', { at: 1 })).status).toBe(200);
+    expect((await person.get('/v1/sessions')).body?.data).toHaveLength(1);
+  });
+
+  test('is worth nothing when the session was ended, and neither is the one before it', async () => {
+    const person = await rig.join('ended', ['owner'], merchantId);
+    const old = rig.browser();
+    old.cookies.set(SESSION, person.cookies.get(SESSION) ?? '');
+    await person.stepUp();
+    for (const at of [0, 1]) expect((await old.get('/v1/me', { at })).status).toBe(200);
+    await person.ask('DELETE', `/v1/sessions/${(await person.get('/v1/me')).body?.session.id}`);
+    for (const browser of [person, old])
+      for (const at of [0, 1])
+        await msUntil(
+          () => browser.get('/v1/me', { at }),
+          ({ code }) => code === 'session_invalid',
+        );
+    expect((await person.post('/v1/session/step-up', { code: await person.code() })).code).toBe('session_invalid');
+  });
+});
+
+test('the present password cannot be tried out within a session; a new one ends the other sessions', async () => {
+  const person = await rig.join('changing', ['support'], merchantId);
+  const elsewhere = rig.browser();
+  Object.assign(elsewhere, { email: person.email, secret: person.secret });
+  await elsewhere.logIn();
+  const change = (current: string): Promise<RigAnswer> =>
+    person.post('/v1/me/password', { current, new: `${PASSWORD} and more` });
+  expect((await change('not the password')).code).toBe('second_factor_refused');
+  expect((await change(PASSWORD)).status).toBe(200);
+  await msUntil(
+    () => elsewhere.get('/v1/me', { at: 1 }),
+    ({ code }) => code === 'session_invalid',
+  );
+  expect((await person.logIn()).code).toBe('login_failed');
+  const tries: RigAnswer[] = [];
+  for (let index = 0; index < 14; index += 1) tries.push(await change('not the password'));
+  expect(tries.at(-1)?.status).toBe(429);
+});
+
+test('a user has at most twenty sessions: one more ends the oldest', async () => {
+  const person = await rig.join('many', ['support'], merchantId);
+  const browsers = [person];
+  for (let index = 0; index < 20; index += 1) {
+    const next = rig.browser();
+    Object.assign(next, { email: person.email, secret: person.secret, userId: person.userId });
+    expect((await next.logIn()).status).toBe(200);
+    browsers.push(next);
+  }
+  await msUntil(
+    () => person.get('/v1/me', { at: 1 }),
+    ({ code }) => code === 'session_invalid',
+  );
+  const last = browsers.at(-1);
+  expect((await last?.get('/v1/sessions'))?.body?.data).toHaveLength(20);
+  expect((await browsers[1]?.get('/v1/me'))?.status).toBe(200);
+});
