@@ -1,5 +1,6 @@
 // Promise: what screens show is true, whole, bounded and the merchant's own.
 import pg from 'pg';
+import { encodeTime } from 'ulid';
 import { newId } from '#runtime';
 import { latencyCounts } from '../../../../device-relay/src/lanes/latency-minutes.js';
 import { writeReceipt } from '../../receipts/search/testing/receipt-rows.js';
@@ -416,12 +417,5 @@ describe('the overview of the platform', () => {
 
 /** An id that was made at that time. */
 function idOf(time: string): string {
-  const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
-  let ms = Date.parse(time);
-  let text = '';
-  for (let digit = 0; digit < 10; digit += 1) {
-    text = `${alphabet[ms % 32]}${text}`;
-    ms = Math.floor(ms / 32);
-  }
-  return `rcp_${text}${newId('rcp').slice(-16)}`;
+  return `rcp_${encodeTime(Date.parse(time), 10).toLowerCase()}${newId('rcp').slice(-16)}`;
 }
