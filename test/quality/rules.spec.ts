@@ -141,7 +141,7 @@ const CROSSED: [string, string, string][] = [
   ['apps/gateway/src/m.ts', 'apps/gateway/src/testing/n.ts', 'no-test-code-in-programs'],
   ['apps/gateway/src/o.ts', 'fast-check', 'programs-use-no-dev-dependencies'],
   ['apps/gateway/src/p.ts', './missing.js', 'no-unresolvable'],
-  ...upward([
+  ...upward('gateway', 'gateway-context', [
     ['http', 'audit'],
     ['audit', 'access'],
     ['access', 'fleet'],
@@ -157,7 +157,7 @@ const CROSSED: [string, string, string][] = [
   ]),
   ['apps/gateway/src/http/x.ts', 'apps/gateway/src/gateway.module.ts', 'gateway-context-http'],
   ['apps/gateway/src/goods/y.ts', 'apps/gateway/src/warehouse/y.ts', 'gateway-has-these-folders'],
-  ...upwardInRelay([
+  ...upward('device-relay', 'relay-folder', [
     ['emulated', 'devices'],
     ['events', 'devices'],
     ['links', 'devices'],
@@ -172,6 +172,18 @@ const CROSSED: [string, string, string][] = [
     ['inspection', 'restore'],
     ['restore', 'failover'],
   ]),
+  ...upward('cash-register', 'register-folder', [
+    ['classifier', 'journal'],
+    ['emulator', 'fiscal-module'],
+    ['journal', 'fiscal-module'],
+    ['fiscal-module', 'receipts'],
+    ['ofd', 'fiscal-module'],
+    ['receipts', 'shifts'],
+    ['shifts', 'local-api'],
+    ['local-api', 'screen'],
+  ]),
+  ['apps/cash-register/src/screen/d.ts', 'apps/cash-register/src/server.ts', 'register-folder-screen'],
+  ['apps/cash-register/src/e.ts', 'apps/cash-register/src/cellar/e.ts', 'cash-register-has-these-folders'],
   ['apps/device-relay/src/tasks/d.ts', 'apps/device-relay/src/relay.module.ts', 'relay-folder-tasks'],
   ['apps/device-relay/src/e.ts', 'apps/device-relay/src/cellar/e.ts', 'device-relay-has-these-folders'],
   ['apps/gateway/src/payments/http.ts', 'libs/http/src/index.ts', 'only-edges-know-http'],
@@ -181,15 +193,10 @@ const CROSSED: [string, string, string][] = [
   ['apps/gateway/src/tokens.ts', 'apps/gateway/src/access/z.ts', 'settings-know-no-context'],
 ];
 
-/** A file in the one context that imports a file in the other. */
-function upward(arrows: readonly [string, string][]): [string, string, string][] {
-  const file = (context: string, name: string): string => `apps/gateway/src/${context}/${name}.ts`;
-  return arrows.map(([from, to]) => [file(from, `to-${to}`), file(to, 'used'), `gateway-context-${from}`]);
-}
-
-function upwardInRelay(arrows: readonly [string, string][]): [string, string, string][] {
-  const file = (folder: string, name: string): string => `apps/device-relay/src/${folder}/${name}.ts`;
-  return arrows.map(([from, to]) => [file(from, `to-${to}`), file(to, 'used'), `relay-folder-${from}`]);
+/** For each arrow a file in the one folder that imports a file in the other. */
+function upward(app: string, rule: string, arrows: readonly [string, string][]): [string, string, string][] {
+  const file = (folder: string, name: string): string => `apps/${app}/src/${folder}/${name}.ts`;
+  return arrows.map(([from, to]) => [file(from, `to-${to}`), file(to, 'used'), `${rule}-${from}`]);
 }
 
 const KEPT: [string, string][] = [

@@ -169,6 +169,12 @@ export const RESOURCES = {
     usage: 'LIST merchants/{id}/usage',
     /** The answer shows the secret, once. */
     createClient: 'POST merchants/{id}/clients',
+    invitations: 'LIST merchants/{id}/invitations',
+    /** Invites its owner; the answer shows the link, once. */
+    inviteOwner: 'POST merchants/{id}/invitations',
+    withdrawInvitation: 'DELETE merchants/{id}/invitations/{invitationId}',
+    /** Sums of all live merchants. */
+    overview: 'GET overview',
   },
 
   /** The merchant's own catalogue. */
