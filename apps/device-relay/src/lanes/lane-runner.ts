@@ -36,7 +36,7 @@ export class LaneRunner {
   private stopping = false;
 
   constructor(
-    private readonly drainLane: DrainLane,
+    private readonly drainLane: Pick<DrainLane, 'drain' | 'stop'>,
     private readonly merchants: Pick<LaneMerchants, 'of'>,
     private readonly ringAgain: (deviceId: string) => void,
     private readonly bounds: LaneBounds,
@@ -103,16 +103,21 @@ export class LaneRunner {
   private async drain(deviceId: string, lane: LaneInHand, whenQuiet: () => void): Promise<void> {
     let drained: Drained = { kind: 'idle' };
     let place: Place | null = null;
+    let isLeftToLastRead = false;
     try {
       place = await this.enter(deviceId, whenQuiet);
       lane.hasBegun = true;
       // What was committed before the last read of the lane is seen by it.
-      const beforeLastRead = (): boolean => this.wokenAgain.delete(deviceId);
+      const beforeLastRead = (): void => {
+        if (this.wokenAgain.delete(deviceId)) isLeftToLastRead = true;
+      };
       const inUse = place && { place: noticed(place, whenQuiet), later: this.later };
       if (inUse) drained = await this.drainLane.drain(deviceId, inUse, beforeLastRead);
     } catch (error) {
       // The database is away or refuses: what was begun is an open attempt, the sweeper comes back to it.
       this.logger.error({ err: error, device_id: deviceId }, 'lane failed');
+      // The read that was to see what rang meanwhile has not been.
+      if (isLeftToLastRead) this.wokenAgain.add(deviceId);
     } finally {
       place?.leave();
       this.running.delete(deviceId);

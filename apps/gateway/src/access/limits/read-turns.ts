@@ -8,7 +8,7 @@ import { clientOf } from '../../http/current-client.js';
 
 /**
  * A page costs a gateway's only thread milliseconds, and a limit of requests a second counts it like a refusal. Four at a time keep
- * the reading of one merchant quick, and hold up the others' calls by four pages at most.
+ * the reading of one merchant quick, and hold up the others' calls by four pages at most. Each worker of a gateway counts its own.
  */
 const READS: FairSlotsOptions = { total: 16, perKey: 4, reserved: 4, waitingPerKey: 256, waiting: 2_048 };
 
