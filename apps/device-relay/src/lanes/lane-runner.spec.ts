@@ -5,7 +5,12 @@ import { LaneRunner } from './lane-runner.js';
 const QUIET = createLogger('test', 'fatal', { write: () => undefined });
 
 /** A drain that is under way until the test lets it come to its last read, which is `read`. */
-function runnerWith(read: () => void): { runner: LaneRunner; rung: string[]; begun: Promise<void>; finish: () => void } {
+function runnerWith(read: () => void): {
+  runner: LaneRunner;
+  rung: string[];
+  begun: Promise<void>;
+  finish: () => void;
+} {
   const rung: string[] = [];
   let finish = (): void => undefined;
   let begin = (): void => undefined;
