@@ -14,7 +14,11 @@ const LIBRARIES = '/usr/share/gocode';
 
 /** @typedef {Record<string, any>} Values */
 /** @typedef {{ values: Values, isUpgrade?: boolean }} Case */
-/** @typedef {{ apiVersion: string, kind: string, metadata: { name: string, labels?: Record<string, string>, annotations?: Record<string, string> }, [key: string]: any }} Manifest */
+/**
+ * What a manifest holds beside these is its kind's own: the published schemas check it, and tests read what they expect.
+ * @typedef {{ name: string, labels?: Record<string, string>, annotations?: Record<string, string> }} Metadata
+ * @typedef {{ apiVersion: string, kind: string, metadata: Metadata, [key: string]: any }} Manifest
+ */
 
 /** Whether charts can be rendered here: golang-go, golang-github-masterminds-sprig-dev, golang-github-ghodss-yaml-dev. */
 export function canRender() {
