@@ -1,9 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
+import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Schema } from '../api/api.js';
 import { sendForJson } from '../api/call.js';
 import { useWords } from '../i18n/i18n.js';
 import { Button } from '../ui/button.js';
+import { CallForm } from '../ui/call-form.js';
 import { Dialog } from '../ui/dialog.js';
 import { TextField } from '../ui/field.js';
 import { Badge, Card, Copyable, Facts, Time } from '../ui/shown.js';
@@ -110,12 +111,8 @@ function NewPassword({ onDone }: PartProps): ReactElement {
     mutationFn: () => api('post', '/v1/me/password', { body: { current, new: next } }),
     onSuccess: onDone,
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    change.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={change} onSubmit={() => change.mutate()} label={action.save}>
       <TextField
         label={account.currentPassword}
         type="password"
@@ -136,11 +133,7 @@ function NewPassword({ onDone }: PartProps): ReactElement {
         error={faultAt(change.error, '/new')}
         onValue={setNext}
       />
-      <ProblemNote problem={change.error} />
-      <Button type="submit" tone="primary" busy={change.isPending}>
-        {action.save}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -157,10 +150,6 @@ function NewApp({ onDone }: PartProps): ReactElement {
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    confirm.mutate();
-  };
   if (!begin.data) {
     return (
       <div className="stack">
@@ -172,7 +161,7 @@ function NewApp({ onDone }: PartProps): ReactElement {
     );
   }
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={confirm} onSubmit={() => confirm.mutate()} label={action.confirm}>
       <p>{invitation.scan}</p>
       <Suspense fallback={null}>
         <QrCode text={begin.data.otpauth_url} label={invitation.scan} />
@@ -191,11 +180,7 @@ function NewApp({ onDone }: PartProps): ReactElement {
         error={faultAt(confirm.error, '/code')}
         onValue={setCode}
       />
-      <ProblemNote problem={confirm.error} />
-      <Button type="submit" tone="primary" busy={confirm.isPending}>
-        {action.confirm}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -220,12 +205,8 @@ function NewPasskey({ onDone }: PartProps): ReactElement {
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    add.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={add} onSubmit={() => add.mutate()} label={account.addPasskey}>
       <TextField
         label={account.passkeyName}
         required
@@ -234,10 +215,6 @@ function NewPasskey({ onDone }: PartProps): ReactElement {
         error={faultAt(add.error, '/name')}
         onValue={setName}
       />
-      <ProblemNote problem={add.error} />
-      <Button type="submit" tone="primary" busy={add.isPending}>
-        {account.addPasskey}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

@@ -1,9 +1,10 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
@@ -189,10 +190,6 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
     mutationFn: () => api('post', '/v1/invitations', { body: { email, roles } }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['invitations'] }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    invite.mutate();
-  };
   if (invite.data) {
     return (
       <div className="stack">
@@ -205,7 +202,7 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
     );
   }
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={invite} onSubmit={() => invite.mutate()} label={access.invite} disabled={roles.length === 0}>
       <TextField
         label={account.email}
         type="email"
@@ -216,11 +213,7 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
         onValue={setEmail}
       />
       <RoleChoice chosen={roles} onChoose={setRoles} problem={invite.error} />
-      <ProblemNote problem={invite.error} />
-      <Button type="submit" tone="primary" busy={invite.isPending} disabled={roles.length === 0}>
-        {access.invite}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 

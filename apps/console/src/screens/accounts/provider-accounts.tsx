@@ -1,9 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextArea, TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
@@ -112,12 +113,14 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (read.kind === 'ok') save.mutate(read.settings);
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={save}
+      onSubmit={() => {
+        if (read.kind === 'ok') save.mutate(read.settings);
+      }}
+      label={action.save}
+    >
       {account === null && (
         <SelectField
           label={words.provider}
@@ -143,11 +146,7 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
       />
       <p className="hint">{words.settingsHint}</p>
       <TextField label={words.sources} value={sources} error={faultAt(save.error, '/sources')} onValue={setSources} />
-      <ProblemNote problem={save.error} />
-      <Button type="submit" tone="primary" busy={save.isPending}>
-        {action.save}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 

@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { parseSom, tiyinToInput } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Money, PageHead, Time } from '../../ui/shown.js';
@@ -137,13 +138,16 @@ function EditProduct({ product, onDone }: { product: Product; onDone: () => void
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (!isPriceWrong) save.mutate();
-  };
   const fault = (name: string): string | null => faultAt(save.error, `/${name}`);
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={save}
+      onSubmit={() => {
+        if (!isPriceWrong) save.mutate();
+      }}
+      label={action.save}
+      disabled={isPriceWrong}
+    >
       {(['ru', 'uz', 'en'] as const).map((language) => (
         <TextField
           key={language}
@@ -167,11 +171,7 @@ function EditProduct({ product, onDone }: { product: Product; onDone: () => void
         error={fault('package_code')}
         onValue={(packageCode) => change({ packageCode })}
       />
-      <ProblemNote problem={save.error} />
-      <Button type="submit" tone="primary" disabled={isPriceWrong} busy={save.isPending}>
-        {action.save}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 

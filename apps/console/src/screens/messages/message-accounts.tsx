@@ -1,8 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextArea, TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
@@ -123,12 +124,14 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (read.kind === 'ok') save.mutate(read.settings);
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={save}
+      onSubmit={() => {
+        if (read.kind === 'ok') save.mutate(read.settings);
+      }}
+      label={action.save}
+    >
       {account === null && (
         <SelectField
           label={words.provider}
@@ -162,11 +165,7 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
         error={faultAt(save.error, '/per_minute')}
         onValue={setPerMinute}
       />
-      <ProblemNote problem={save.error} />
-      <Button type="submit" tone="primary" busy={save.isPending}>
-        {action.save}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -178,12 +177,8 @@ function TestMessage({ id }: { id: string }): ReactElement {
     mutationFn: () =>
       api('post', '/v1/message-accounts/{id}/test', { path: { id }, body: { to, receipt_id: receipt.trim() } }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    test.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={test} onSubmit={() => test.mutate()} label={words.test}>
       <TextField
         label={words.testTo}
         required
@@ -201,10 +196,6 @@ function TestMessage({ id }: { id: string }): ReactElement {
         onValue={setReceipt}
       />
       {test.isSuccess && <p role="status">{messages.queued}</p>}
-      <ProblemNote problem={test.error} />
-      <Button type="submit" tone="primary" busy={test.isPending}>
-        {words.test}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { parseSom } from '../../format/money.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { SelectField, TextField } from '../../ui/field.js';
-import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { Empty, faultAt, Loaded } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { nameOf } from '../goods/goods-screen.js';
 import { usePlaces } from '../receipts/use-places.js';
@@ -34,12 +34,8 @@ export function NewBranch(): ReactElement {
       await done();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
       <div className="form-row">
         <TextField
           label={words.code}
@@ -66,11 +62,7 @@ export function NewBranch(): ReactElement {
           onValue={(address) => change({ address })}
         />
       </div>
-      <ProblemNote problem={create.error} />
-      <Button type="submit" tone="primary" busy={create.isPending}>
-        {words.create}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -94,12 +86,8 @@ export function NewCashier(): ReactElement {
       await done();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
       <div className="form-row">
         <TextField
           label={words.code}
@@ -132,11 +120,7 @@ export function NewCashier(): ReactElement {
           onValue={(device) => change({ device })}
         />
       </div>
-      <ProblemNote problem={create.error} />
-      <Button type="submit" tone="primary" busy={create.isPending}>
-        {words.create}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -169,12 +153,8 @@ export function NewClient({ onMade }: { onMade: (client: Schema<'ClientWithSecre
       await done();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={create} onSubmit={() => create.mutate()} label={words.create}>
       <TextField
         label={words.name}
         required
@@ -186,11 +166,7 @@ export function NewClient({ onMade }: { onMade: (client: Schema<'ClientWithSecre
       <p className="hint">
         {words.rights}: {PROGRAM_SCOPES.join(', ')}
       </p>
-      <ProblemNote problem={create.error} />
-      <Button type="submit" tone="primary" busy={create.isPending}>
-        {words.create}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -239,12 +215,14 @@ function SellOne({ goods }: { goods: readonly Schema<'ProductView'>[] }): ReactE
       }),
     onSettled: done,
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (tiyin !== null) sell.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={sell}
+      onSubmit={() => {
+        if (tiyin !== null) sell.mutate();
+      }}
+      label={words.sell}
+    >
       <div className="form-row">
         <SelectField
           label={words.product}
@@ -262,10 +240,6 @@ function SellOne({ goods }: { goods: readonly Schema<'ProductView'>[] }): ReactE
           onValue={setPrice}
         />
       </div>
-      <ProblemNote problem={sell.error} />
-      <Button type="submit" tone="primary" busy={sell.isPending}>
-        {words.sell}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

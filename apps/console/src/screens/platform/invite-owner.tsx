@@ -1,11 +1,12 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { TextField } from '../../ui/field.js';
 import { Copyable } from '../../ui/shown.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { faultAt } from '../../ui/states.js';
 
 /** The first person of a merchant; it invites the others. */
 export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone: () => void }): ReactElement {
@@ -15,10 +16,6 @@ export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone
     mutationFn: () =>
       api('post', '/v1/platform/merchants/{id}/invitations', { path: { id: merchantId }, body: { email } }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    invite.mutate();
-  };
   if (invite.data) {
     return (
       <div className="stack">
@@ -31,7 +28,7 @@ export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone
     );
   }
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={invite} onSubmit={() => invite.mutate()} label={words.inviteOwner}>
       <TextField
         label={account.email}
         type="email"
@@ -41,10 +38,6 @@ export function InviteOwner({ merchantId, onDone }: { merchantId: string; onDone
         error={faultAt(invite.error, '/email')}
         onValue={setEmail}
       />
-      <ProblemNote problem={invite.error} />
-      <Button type="submit" tone="primary" busy={invite.isPending}>
-        {words.inviteOwner}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextArea, TextField } from '../../ui/field.js';
 import { Badge, Card, Copyable, Facts, PageHead, Time } from '../../ui/shown.js';
@@ -181,12 +182,8 @@ function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    call.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={call} onSubmit={() => call.mutate()} label={words.suspend} tone="danger">
       <p>
         <strong>{name}</strong>
       </p>
@@ -199,11 +196,7 @@ function Suspend({ merchant: { id, name }, onDone }: PartProps): ReactElement {
         error={faultAt(call.error, '/reason')}
         onValue={(reason) => change({ reason })}
       />
-      <ProblemNote problem={call.error} />
-      <Button type="submit" tone="danger" busy={call.isPending}>
-        {words.suspend}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -260,12 +253,14 @@ function Quotas({ merchant, onDone }: PartProps): ReactElement {
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    if (!QUOTAS.some(isWrong)) call.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm
+      call={call}
+      onSubmit={() => {
+        if (!QUOTAS.some(isWrong)) call.mutate();
+      }}
+      label={action.save}
+    >
       <TextField
         label={words.name}
         required
@@ -285,10 +280,6 @@ function Quotas({ merchant, onDone }: PartProps): ReactElement {
           onValue={(value) => setTyped((before) => ({ ...before, [quota]: value }))}
         />
       ))}
-      <ProblemNote problem={call.error} />
-      <Button type="submit" tone="primary" busy={call.isPending}>
-        {action.save}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

@@ -1,11 +1,12 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { sendForJson } from '../../api/call.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Badge, Card, PageHead, Time } from '../../ui/shown.js';
@@ -165,13 +166,9 @@ function AddMerchant(): ReactElement {
       await navigate({ to: '/platform/$id', params: { id } });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={create} onSubmit={() => create.mutate()} label={words.add}>
       <TextField
         label={words.code}
         required
@@ -205,10 +202,6 @@ function AddMerchant(): ReactElement {
         onValue={(mode) => change({ mode })}
       />
       <p className="hint">{words.modeHint}</p>
-      <ProblemNote problem={create.error} />
-      <Button type="submit" tone="primary" busy={create.isPending}>
-        {words.add}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { FormEvent, ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { TextArea, TextField } from '../../ui/field.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { faultAt } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 
 /** A registration that the counters proved has no sign yet: a person reads it from the register or the OFD. */
@@ -24,12 +24,8 @@ export function CompleteFiscal({ receipt, onDone }: { receipt: Receipt; onDone: 
       await client.invalidateQueries({ queryKey: ['receipt', receipt.id] });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    save.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={save} onSubmit={() => save.mutate()} label={action.save}>
       <TextField
         label={fleet.unknown.sign}
         value={given.fiscal_sign}
@@ -54,10 +50,6 @@ export function CompleteFiscal({ receipt, onDone }: { receipt: Receipt; onDone: 
         error={faultAt(save.error, '/reason')}
         onValue={(reason) => change({ reason })}
       />
-      <ProblemNote problem={save.error} />
-      <Button type="submit" tone="primary" busy={save.isPending}>
-        {action.save}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

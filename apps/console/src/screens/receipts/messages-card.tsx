@@ -1,13 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { useLanguage, useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
-import { faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { faultAt, Loaded } from '../../ui/states.js';
 import { MessageList } from '../messages/sent-messages.js';
 
 const CHANNELS = ['email', 'sms', 'telegram'] as const;
@@ -55,12 +56,8 @@ function Send({ id, onDone }: { id: string; onDone: () => void }): ReactElement 
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    send.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={send} onSubmit={() => send.mutate()} label={words.send}>
       <SelectField
         label={words.channelLabel}
         value={channel}
@@ -76,10 +73,6 @@ function Send({ id, onDone }: { id: string; onDone: () => void }): ReactElement 
         error={faultAt(send.error, '/to')}
         onValue={setTo}
       />
-      <ProblemNote problem={send.error} />
-      <Button type="submit" tone="primary" busy={send.isPending}>
-        {words.send}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useState, type FormEvent, type ReactElement } from 'react';
+import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { RadioField, SelectField, TextField } from '../../ui/field.js';
 import { Copyable, Facts, Time } from '../../ui/shown.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
@@ -77,13 +78,9 @@ export function NewRegister({ onMade }: { onMade: (device: Device) => void }): R
       onMade(device);
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={create} onSubmit={() => create.mutate()} label={fleet.wizard.create}>
       <TextField
         label={fleet.register.name}
         required
@@ -113,11 +110,7 @@ export function NewRegister({ onMade }: { onMade: (device: Device) => void }): R
           />
         </>
       )}
-      <ProblemNote problem={create.error} />
-      <Button type="submit" tone="primary" busy={create.isPending}>
-        {fleet.wizard.create}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
@@ -172,13 +165,9 @@ export function EnrolmentCode({ deviceId, wasEnrolled, onDone }: CodeProps): Rea
         body: apiKey === '' ? {} : { api_key: apiKey },
       }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    enrol.mutate();
-  };
   if (enrol.data) return <ShownCode deviceId={deviceId} enrolment={enrol.data} onDone={onDone} />;
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={enrol} onSubmit={() => enrol.mutate()} label={fleet.action.enrol}>
       {wasEnrolled && (
         <TextField
           label={fleet.wizard.keyAgain}
@@ -188,11 +177,7 @@ export function EnrolmentCode({ deviceId, wasEnrolled, onDone }: CodeProps): Rea
           onValue={setApiKey}
         />
       )}
-      <ProblemNote problem={enrol.error} />
-      <Button type="submit" tone="primary" busy={enrol.isPending}>
-        {fleet.action.enrol}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 

@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import { useState, type ReactElement } from 'react';
 import { api, type Device, type Schema } from '../../api/api.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextArea } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
@@ -154,12 +155,8 @@ function WithReason({ device, action, onDone }: ActionProps<Reasoned>): ReactEle
       onDone();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    call.mutate();
-  };
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={call} onSubmit={() => call.mutate()} label={fleet.action[action]} tone="danger">
       <p>{fleet.action.sure[action]}</p>
       <TextArea
         label={fleet.action.reason}
@@ -169,10 +166,6 @@ function WithReason({ device, action, onDone }: ActionProps<Reasoned>): ReactEle
         error={faultAt(call.error, '/reason')}
         onValue={(reason) => change({ reason })}
       />
-      <ProblemNote problem={call.error} />
-      <Button type="submit" tone="danger" busy={call.isPending}>
-        {fleet.action[action]}
-      </Button>
-    </form>
+    </CallForm>
   );
 }

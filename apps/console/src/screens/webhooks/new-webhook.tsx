@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { FormEvent, ReactElement } from 'react';
+import type { ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { TextField } from '../../ui/field.js';
-import { faultAt, ProblemNote } from '../../ui/states.js';
+import { faultAt } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
 import { ShownSecret } from './shown-secret.js';
 
@@ -27,14 +27,10 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
       await client.invalidateQueries({ queryKey: ['webhooks'] });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    create.mutate();
-  };
   const fault = (name: string): string | null => faultAt(create.error, `/${name}`);
   if (create.data) return <ShownSecret secret={create.data.secret} onDone={onDone} />;
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={create} onSubmit={() => create.mutate()} label={action.add}>
       <TextField
         label={hooks.endpoint}
         type="url"
@@ -68,11 +64,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }): ReactElement {
         error={fault('batch_size')}
         onValue={(batch) => change({ batch })}
       />
-      <ProblemNote problem={create.error} />
-      <Button type="submit" tone="primary" busy={create.isPending}>
-        {action.add}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 

@@ -5,6 +5,7 @@ import { api, type Schema } from '../../api/api.js';
 import { inputToInstant, instantToInput, startOfDay } from '../../format/time.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
+import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Menu } from '../../ui/menu.js';
@@ -91,13 +92,9 @@ function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
     mutationFn: () =>
       api('post', '/v1/webhooks/{id}/rotate-secret', { path: { id }, body: { overlap_hours: Number(hours) } }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    call.mutate();
-  };
   if (call.data) return <ShownSecret secret={call.data.secret} onDone={onDone} />;
   return (
-    <form className="stack" onSubmit={submit}>
+    <CallForm call={call} onSubmit={() => call.mutate()} label={hooks.rotate} tone="danger">
       <p>{hooks.rotateText}</p>
       <TextField
         label={hooks.overlap}
@@ -107,11 +104,7 @@ function Rotate({ webhook: { id }, onDone }: Props): ReactElement {
         error={faultAt(call.error, '/overlap_hours')}
         onValue={setHours}
       />
-      <ProblemNote problem={call.error} />
-      <Button type="submit" tone="danger" busy={call.isPending}>
-        {hooks.rotate}
-      </Button>
-    </form>
+    </CallForm>
   );
 }
 
