@@ -1,5 +1,6 @@
 // Promise: what is refunded never exceeds what was sold, goes to the module that sold, and names its sale to the second.
 import 'reflect-metadata';
+import pg from 'pg';
 import { newId } from '#runtime';
 import { SalesFixture, SIGN, type SalesAnswer } from '../testing/sales-fixture.js';
 import type { AcceptedRefund, PayBack } from './accepted-refund.js';
@@ -217,16 +218,13 @@ describe('the ledger', () => {
 
   test('two gateways that refund at once meet on the sale’s row', async () => {
     const saleId = await fixture.sell([fixture.item('bread', 1_000, 1)]);
-    let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const other = fixture.gateway.prisma.$transaction(async (tx) => {
-      await tx.$queryRaw`SELECT 1 FROM receipts WHERE id = ${saleId} FOR NO KEY UPDATE`;
-      await held;
-    });
+    const other = new pg.Client({ connectionString: fixture.gateway.database.ownerUrl });
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT 1 FROM receipts WHERE id = $1 FOR NO KEY UPDATE', [saleId]);
     const blocked = await fixture.refund(saleId);
+    await other.end();
     expect(outcome(blocked)).toBe('503 service_unavailable');
-    release();
-    await other;
     expect(outcome(await fixture.refund(saleId))).toBe('202 accepted');
   });
 });
