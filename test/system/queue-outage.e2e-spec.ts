@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { OwnRedis } from '../../libs/queue/src/testing/own-redis.js';
 import { allRegistered, expectEachExactlyOnce, setFaults, storedReceipts } from './ground-truth.js';
+import { metric } from './metric.js';
 import { startSystem, type TestSystem } from './system.js';
 import { TcpProxy } from './tcp-proxy.js';
 import { until } from './until.js';
@@ -17,7 +18,11 @@ beforeAll(async () => {
   const port = await freePorts(1);
   proxy = new TcpProxy(port, redis.port);
   // No server listens there yet.
-  system = await startSystem({ registers: 2, queueUrl: `redis://127.0.0.1:${port}` });
+  system = await startSystem({
+    registers: 2,
+    queueUrl: `redis://127.0.0.1:${port}`,
+    scopes: ['receipts:write', 'receipts:read', 'devices:read', 'devices:admin'],
+  });
   urls = { gateway: system.gatewayUrls[0] ?? '', relay: system.relayUrls[0] ?? '' };
 });
 
@@ -36,21 +41,17 @@ async function sell(prefer = 'wait=20'): Promise<void> {
     expect({ ok: status === 201 || status === 202, body }).toMatchObject({ ok: true });
 }
 
-async function metric(url: string, name: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const line = text.split('\n').find((each) => each.startsWith(`${name}{`) || each.startsWith(`${name} `));
-  return Number(line?.split(' ').at(-1) ?? Number.NaN);
-}
-
 const wakes = (): Promise<number> => metric(urls.relay, 'lane_queue_wakes');
 
-/** Sells until a wake-up has come through the queue again. */
+/** Sells until a wake-up has come through the queue again: receipts may wake their lanes by notice, a device that is enabled does not. */
 async function expectBellIsBack(): Promise<void> {
   const before = await wakes();
   const deadline = Date.now() + 60_000;
   while ((await wakes()) === before) {
     if (Date.now() > deadline) throw new Error('no wake-up came through the queue any more');
     await sell();
+    const enabled = await system.client.post(`/v1/devices/${system.merchant.tills[0]?.deviceId ?? ''}/enable`, {});
+    expect(enabled.status).toBe(200);
     await delay(100);
   }
 }

@@ -1,7 +1,9 @@
 // Promise: an ERP's sale comes back as a fiscal receipt, each exactly once, in order per device, on both queue back ends.
 import { parseVerificationLink } from '#fiscal-domain';
+import { sql } from './database.js';
 import type { Answer } from './gateway-client.js';
-import { documentsAtOfd } from './ground-truth.js';
+import { allRegistered, documentsAtOfd, expectEachExactlyOnce } from './ground-truth.js';
+import { metric } from './metric.js';
 import { startRedis, type TestRedis } from './redis.js';
 import { startSystem, type TestSystem } from './system.js';
 import { until } from './until.js';
@@ -94,5 +96,46 @@ describe.each([{ queue: 'postgres' }, { queue: 'redis' }])('over $queue', ({ que
       ({ body: now }) => now.status === 'registered',
     );
     expect(read).toMatchObject({ status: 200, body: { status: 'registered', fiscal: { evidence: 'answer' } } });
+  });
+
+  const sumOver = async (urls: readonly string[], name: string): Promise<number> =>
+    (await Promise.all(urls.map((url) => metric(url, name)))).reduce((sum, value) => sum + value, 0);
+
+  async function sellAtEach(): Promise<void> {
+    const { client } = system;
+    const sales = system.merchant.tills.map((_, till) =>
+      client.post('/v1/receipts', client.saleOf(till), { prefer: 'wait=60' }),
+    );
+    for (const { status, body } of await Promise.all(sales)) expect({ status, body }).toMatchObject({ status: 201 });
+  }
+
+  /** Lane locks of a process that stands still are held for as long. */
+  const noLaneIsHeld = (): Promise<{ n: number }[]> =>
+    sql<{ n: number }>(
+      system.database,
+      `SELECT count(*)::int AS n FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+        WHERE l.locktype = 'advisory' AND a.datname = current_database()`,
+    );
+
+  test('a relay that is awake is woken by notice; one that stands still loses its lanes to the other by the queue', async () => {
+    const { gatewayMetricsUrls, relayMetricsUrls, relays } = system;
+    const woken = await sumOver(relayMetricsUrls, 'relay_lanes_woken');
+    await until(
+      'lanes are woken by notice',
+      async () => {
+        await sellAtEach();
+        return sumOver(relayMetricsUrls, 'relay_lanes_woken');
+      },
+      (count) => count > woken,
+    );
+    const unanswered = await sumOver(gatewayMetricsUrls, 'lane_wakes_unanswered');
+    for (const relay of relays) {
+      await until('no lane is held', noLaneIsHeld, ([row]) => row?.n === 0);
+      relay.signal('SIGSTOP');
+      await sellAtEach().finally(() => relay.signal('SIGCONT'));
+    }
+    // Whichever relay had a lane last stood still once.
+    expect(await sumOver(gatewayMetricsUrls, 'lane_wakes_unanswered')).toBeGreaterThan(unanswered);
+    await expectEachExactlyOnce(system, await allRegistered(system));
   });
 });

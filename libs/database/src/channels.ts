@@ -1,11 +1,17 @@
 /**
- * NOTIFY channel on which a relay says, after its commit, which receipts have left the lane. Payload: receipt ids
- * joined by commas, at most SETTLED_IDS_PER_NOTICE (PostgreSQL bounds a payload to 8000 bytes).
+ * NOTIFY channel on which a relay says, after its commit, which receipts have left the lane, and which lanes it has taken in hand.
+ * Payload: ids of receipts and of devices joined by commas, at most SETTLED_IDS_PER_NOTICE (PostgreSQL bounds a payload to 8000 bytes).
  * Sent outside the transaction of the change on purpose: NOTIFY inside it would take one lock over the whole database
  * at every commit. A notice that is lost in between is healed by the reader's deadline.
  */
 export const RECEIPT_SETTLED_CHANNEL = 'receipt_settled';
 export const SETTLED_IDS_PER_NOTICE = 200;
+
+/**
+ * NOTIFY channel on which a gateway wakes the lanes of registers whose relay is awake. Payload: device ids joined by commas, at most
+ * SETTLED_IDS_PER_NOTICE. The relay that takes one answers on RECEIPT_SETTLED_CHANNEL; not answered, or lost: the gateway uses the queue.
+ */
+export const LANE_WAKE_CHANNEL = 'lane_wake';
 
 /** NOTIFY channel on which a gateway says that a device task waits. Payload: the task's id. Lost: relays also poll. */
 export const DEVICE_TASK_CHANNEL = 'device_task';

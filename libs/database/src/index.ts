@@ -5,6 +5,7 @@ export {
   CATALOG_CHANGED_CHANNEL,
   DEVICE_TASK_CHANNEL,
   DEVICE_TASK_DONE_CHANNEL,
+  LANE_WAKE_CHANNEL,
   LINK_CHANGED_CHANNEL,
   PLACES_CHANGED_CHANNEL,
   RECEIPT_SETTLED_CHANNEL,
@@ -26,6 +27,7 @@ export {
   type DeviceTaskResult,
   type InspectParams,
 } from './device-task.js';
+export { NoticeSender } from './notice-sender.js';
 export { NotSent, PrismaService, type DatabaseSettings } from './prisma.service.js';
 export { Prisma } from './generated/client.js';
 export { observePools } from './pool-metrics.js';

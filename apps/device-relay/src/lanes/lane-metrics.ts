@@ -2,6 +2,7 @@ import type { LaneListener } from '#queue';
 import type { Metrics } from '#runtime';
 import type { LaneRunner } from './lane-runner.js';
 import type { Sweeper } from './sweeper.js';
+import type { WakeNotices } from './wake-notices.js';
 
 /** Around the service level of two seconds (docs/alarms.md). */
 const REGISTERED_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
@@ -20,10 +21,11 @@ interface Parts {
   runner: LaneRunner;
   sweeper: Sweeper;
   listener: LaneListener;
+  notices: WakeNotices;
 }
 
 /** Gauges of the lanes, read at each scrape. */
-export function observeLanes(metrics: Metrics, { runner, sweeper, listener }: Parts): void {
+export function observeLanes(metrics: Metrics, { runner, sweeper, listener, notices }: Parts): void {
   metrics.gauge({ name: 'relay_free_places', help: 'Lanes that this relay could take up now' }, (gauge) =>
     gauge.set(runner.freePlaces),
   );
@@ -43,6 +45,9 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener }: Pa
   metrics.gauge(
     { name: 'relay_lanes_followed', help: 'Lanes polled often because their wake-ups were lost just now' },
     (gauge) => gauge.set(sweeper.followed.size),
+  );
+  metrics.gauge({ name: 'relay_lanes_woken', help: 'Lanes woken by notice instead of the queue since start' }, (gauge) =>
+    gauge.set(notices.woken),
   );
   metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue', together: 'min' }, (gauge) =>
     gauge.set(listener.state === 'listening' ? 1 : 0),

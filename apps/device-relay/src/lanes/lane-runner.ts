@@ -104,6 +104,7 @@ export class LaneRunner {
     let drained: Drained = { kind: 'idle' };
     let place: Place | null = null;
     let isLeftToLastRead = false;
+    let hasFailed = false;
     try {
       place = await this.enter(deviceId, whenQuiet);
       lane.hasBegun = true;
@@ -115,6 +116,7 @@ export class LaneRunner {
       if (inUse) drained = await this.drainLane.drain(deviceId, inUse, beforeLastRead);
     } catch (error) {
       // The database is away or refuses: what was begun is an open attempt, the sweeper comes back to it.
+      hasFailed = true;
       this.logger.error({ err: error, device_id: deviceId }, 'lane failed');
       // The read that was to see what rang meanwhile has not been.
       if (isLeftToLastRead) this.wokenAgain.add(deviceId);
@@ -125,7 +127,8 @@ export class LaneRunner {
     const wokenAgain = this.wokenAgain.delete(deviceId);
     if (this.stopping) return;
     // The drain's own last read may have been before the receipt whose bell rang meanwhile.
-    if (drained.kind === 'more' || (drained.kind === 'idle' && wokenAgain)) this.ringAgain(deviceId);
+    if (drained.kind === 'more' || (hasFailed && wokenAgain)) this.ringAgain(deviceId);
+    else if (drained.kind === 'idle' && wokenAgain) void this.wake(deviceId);
     if (drained.kind === 'wait' && drained.afterMs <= LONGEST_TIMER_MS) this.wakeAfter(deviceId, drained.afterMs);
   }
 

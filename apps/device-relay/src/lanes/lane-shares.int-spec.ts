@@ -24,7 +24,9 @@ import { LaneMerchants } from './lane-merchants.js';
 import { LaneRunner } from './lane-runner.js';
 import { LaneWork } from './lane-work.js';
 import { ReplayAnswers } from './replay-answers.js';
+import { RecentLanes } from './recent-lanes.js';
 import { Sweeper } from './sweeper.js';
+import { WakeNotices } from './wake-notices.js';
 import { answersInMemory } from './testing/answers-in-memory.js';
 import { LaneRows } from './testing/lane-rows.js';
 import { INFO, NO_LINKS, RECEIPT, SALE, STATUS } from './testing/register-answers.js';
@@ -146,7 +148,14 @@ class Tills {
     runner = new LaneRunner(drainLane, merchants, ringAgain, { places: PLACES, aside: 0 }, logger);
     const replay = new ReplayAnswers(new AnswerFiles(join(tmpdir(), newId('no'))), answers, notices, logger);
     const sweeper = new Sweeper(rows.ours, merchants, runner, systemClock, Math.random, logger);
-    work = new LaneWork(new LaneListener(backend, counters, quiet), runner, sweeper, answers, replay, logger);
+    const wakes = new WakeNotices(
+      { databaseUrl: rows.database.url },
+      new RecentLanes(),
+      runner,
+      { notifyTaken: () => undefined },
+      logger,
+    );
+    work = new LaneWork(new LaneListener(backend, counters, quiet), wakes, runner, sweeper, answers, replay, logger);
     work.start({ places: PLACES });
   }
 

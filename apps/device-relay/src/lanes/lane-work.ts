@@ -5,6 +5,7 @@ import type { LaneRunner } from './lane-runner.js';
 import type { RecordAnswer } from './record-answer.js';
 import type { ReplayAnswers } from './replay-answers.js';
 import type { Sweeper } from './sweeper.js';
+import type { WakeNotices } from './wake-notices.js';
 
 /** Before the end of the deadline, for answers that cannot be written: they are left to the spool. */
 const SPOOL_MS = 3_000;
@@ -23,6 +24,7 @@ export class LaneWork {
 
   constructor(
     private readonly listener: LaneListener,
+    private readonly notices: WakeNotices,
     private readonly runner: LaneRunner,
     private readonly sweeper: Sweeper,
     private readonly answers: RecordAnswer,
@@ -34,7 +36,8 @@ export class LaneWork {
   }
 
   observe(metrics: Metrics): void {
-    observeLanes(metrics, { runner: this.runner, sweeper: this.sweeper, listener: this.listener });
+    const { runner, sweeper, listener, notices } = this;
+    observeLanes(metrics, { runner, sweeper, listener, notices });
   }
 
   start(options: { places: number }): void {
@@ -43,7 +46,7 @@ export class LaneWork {
 
   async end(deadlineMs: number): Promise<void> {
     await this.starting;
-    await Promise.all([this.sweeper.stop(), this.replays.stop()]);
+    await Promise.all([this.sweeper.stop(), this.replays.stop(), this.notices.stop()]);
     const spool = setTimeout(() => this.answers.stop(), Math.max(0, deadlineMs - SPOOL_MS));
     const inHand = Promise.all([this.runner.stop(), this.listener.close(deadlineMs)]);
     if (!(await endsWithin(inHand, deadlineMs))) this.logger.error('lanes in hand outlived the deadline');
@@ -61,7 +64,12 @@ export class LaneWork {
       this.sweeper.followed.rang(deviceId);
       return this.runner.wake(deviceId);
     };
-    this.listener.start(wake, { concurrency: options.places + READERS });
+    const wakeFromQueue = (deviceId: string): Promise<void> => {
+      this.notices.announce(deviceId);
+      return wake(deviceId);
+    };
+    this.listener.start(wakeFromQueue, { concurrency: options.places + READERS });
+    this.notices.start(wake);
     this.sweeper.start();
     this.replays.start();
   }

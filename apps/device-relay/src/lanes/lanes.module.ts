@@ -30,7 +30,9 @@ import { readBacklog } from './read-backlog.js';
 import { RecordAnswer } from './record-answer.js';
 import { ReplayAnswers } from './replay-answers.js';
 import { PostgresSettledNotices } from './settled-notices.js';
+import { RecentLanes } from './recent-lanes.js';
 import { Sweeper } from './sweeper.js';
+import { WakeNotices } from './wake-notices.js';
 
 /** Where the lane's parts are chosen and joined. */
 @Module({
@@ -141,16 +143,17 @@ import { Sweeper } from './sweeper.js';
     },
     {
       provide: LaneRunner,
-      inject: [DrainLane, LaneMerchants, LaneBell, SETTINGS_TOKEN, LOGGER],
+      inject: [DrainLane, RecentLanes, LaneMerchants, LaneBell, SETTINGS_TOKEN, LOGGER],
       useFactory: (
         drain: DrainLane,
+        recent: RecentLanes,
         merchants: LaneMerchants,
         bell: LaneBell,
         settings: RelaySettings,
         logger: Logger,
       ) =>
         new LaneRunner(
-          drain,
+          recent.noting(drain),
           merchants,
           (deviceId) => bell.ring(deviceId),
           { places: settings.RELAY_LANE_PLACES, aside: settings.RELAY_LANES_ASIDE },
@@ -162,17 +165,30 @@ import { Sweeper } from './sweeper.js';
       inject: [Links, LaneBell, LOGGER],
       useFactory: (links: Links, bell: LaneBell, logger: Logger) => new LinkedLanes(links, bell, logger),
     },
+    { provide: RecentLanes, useFactory: () => new RecentLanes() },
+    {
+      provide: WakeNotices,
+      inject: [SETTINGS_TOKEN, RecentLanes, LaneRunner, PostgresSettledNotices, LOGGER],
+      useFactory: (
+        { DATABASE_URL: databaseUrl }: RelaySettings,
+        recent: RecentLanes,
+        runner: LaneRunner,
+        answers: PostgresSettledNotices,
+        logger: Logger,
+      ) => new WakeNotices({ databaseUrl }, recent, runner, answers, logger),
+    },
     {
       provide: LaneWork,
-      inject: [LaneListener, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER],
+      inject: [LaneListener, WakeNotices, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER],
       useFactory: (
         listener: LaneListener,
+        notices: WakeNotices,
         runner: LaneRunner,
         sweeper: Sweeper,
         answers: RecordAnswer,
         replay: ReplayAnswers,
         logger: Logger,
-      ) => new LaneWork(listener, runner, sweeper, answers, replay, logger),
+      ) => new LaneWork(listener, notices, runner, sweeper, answers, replay, logger),
     },
     {
       provide: Sweeper,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Metrics } from '#runtime';
 import type { AcceptReceipts } from './accept-receipts.js';
+import type { WakeLanes } from './wake-lanes.js';
 
 /** Around the service level of 300 ms (docs/alarms.md). */
 const ACCEPT_BUCKETS_S = [0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10];
@@ -46,5 +47,16 @@ export function observeAccepting(metrics: Metrics, receipts: AcceptReceipts): vo
     (gauge) => {
       for (const [why, count] of Object.entries(receipts.counts)) gauge.set({ why }, count);
     },
+  );
+}
+
+/** How lanes are woken beside the queue. */
+export function observeWakes(metrics: Metrics, wakes: WakeLanes): void {
+  metrics.gauge({ name: 'lane_wakes_sent', help: 'Lanes woken by notice instead of the queue since start' }, (gauge) =>
+    gauge.set(wakes.sent),
+  );
+  metrics.gauge(
+    { name: 'lane_wakes_unanswered', help: 'Of these, rung in the queue because no relay answered in time' },
+    (gauge) => gauge.set(wakes.unanswered),
   );
 }

@@ -1,4 +1,5 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
+import { LANE_WAKE_CHANNEL, NoticeSender, SalesDatabase, SETTLED_IDS_PER_NOTICE } from '#database';
 import { LaneBell } from '#queue';
 import { Metrics, type Logger } from '#runtime';
 import { deriveKey } from '#secrets';
@@ -7,7 +8,7 @@ import { UsageModule } from '../fleet/usage/usage.module.js';
 import { CatalogModule } from '../goods/catalog/catalog.module.js';
 import type { GatewaySettings } from '../settings.js';
 import { LOGGER, SETTINGS_TOKEN } from '../tokens.js';
-import { AcceptTimes, observeAccepting } from './accept-metrics.js';
+import { AcceptTimes, observeAccepting, observeWakes } from './accept-metrics.js';
 import { ACCEPT_LIMITS, AcceptReceipts } from './accept-receipts.js';
 import { AdmitReceipts } from './admit-receipts.js';
 import { CancelReceipt } from './cancel-receipt.js';
@@ -21,6 +22,7 @@ import { ReceiptRepository } from './receipt.repository.js';
 import { RecentRequests } from './recent-requests.js';
 import { RingLanes } from './ring-lanes.js';
 import { SettledReceipts } from './settled-receipts.js';
+import { WakeLanes } from './wake-lanes.js';
 
 /** A sale becomes a stored receipt, and its caller waits for the register. */
 @Module({
@@ -44,9 +46,10 @@ import { SettledReceipts } from './settled-receipts.js';
     ReceiptWait,
     {
       provide: RingLanes,
-      inject: [LaneBell, SettledReceipts],
-      useFactory: (bell: LaneBell, settled: SettledReceipts) => new RingLanes(bell, settled),
+      inject: [LaneBell, WakeLanes, SettledReceipts],
+      useFactory: (bell: LaneBell, wakes: WakeLanes, settled: SettledReceipts) => new RingLanes(bell, wakes, settled),
     },
+    { provide: WakeLanes, inject: [LaneBell, SettledReceipts, SalesDatabase, LOGGER], useFactory: wakeLanes },
     {
       provide: SettledReceipts,
       inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
@@ -78,12 +81,29 @@ import { SettledReceipts } from './settled-receipts.js';
 export class AcceptModule implements OnModuleInit {
   constructor(
     private readonly accepting: AcceptReceipts,
+    private readonly wakes: WakeLanes,
     private readonly metrics: Metrics,
   ) {}
 
   onModuleInit(): void {
     observeAccepting(this.metrics, this.accepting);
+    observeWakes(this.metrics, this.wakes);
   }
+}
+
+function wakeLanes(bell: LaneBell, settled: SettledReceipts, database: SalesDatabase, logger: Logger): WakeLanes {
+  const notices = new NoticeSender(database, {
+    channel: LANE_WAKE_CHANNEL,
+    perNotice: SETTLED_IDS_PER_NOTICE,
+    onLost: (error, lanes) => logger.debug({ err: error, lanes }, 'wake-ups lost; the queue is used'),
+  });
+  const wakes = new WakeLanes({
+    notify: (deviceId) => notices.send(deviceId),
+    ring: (deviceId) => bell.ring(deviceId),
+    isListening: () => settled.isListening,
+  });
+  settled.onTaken((deviceId) => wakes.noteTaken(deviceId));
+  return wakes;
 }
 
 function receiptUrls({ PUBLIC_URL, SECRETS_KEY }: GatewaySettings): ReceiptUrls {

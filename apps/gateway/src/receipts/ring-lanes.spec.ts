@@ -1,5 +1,6 @@
 // Promise: a receipt's lane is rung, at once or with the end of the receipt before it, whatever news is lost.
 import { RingLanes } from './ring-lanes.js';
+import { WakeLanes } from './wake-lanes.js';
 
 const [TILL, OTHER] = ['dev_till', 'dev_other'];
 
@@ -18,7 +19,9 @@ function stage(): {
   };
   let nowMs = 0;
   const clock = { now: () => new Date(nowMs), monotonicMs: () => nowMs };
-  const lanes = new RingLanes({ ring: (deviceId) => void rung.push(deviceId) }, news, clock);
+  const ring = (deviceId: string): void => void rung.push(deviceId);
+  const noRelayIsAwake = new WakeLanes({ notify: fail, ring, isListening: () => true });
+  const lanes = new RingLanes({ ring }, noRelayIsAwake, news, clock);
   lanes.onApplicationBootstrap();
   lanes.beforeApplicationShutdown(); // its timer is the test's business
   const pass = (ms: number): void => {
@@ -26,6 +29,10 @@ function stage(): {
     lanes.ringOverdue();
   };
   return { lanes, rung, settle: (id) => listeners.forEach((listener) => listener(id)), news, pass };
+}
+
+function fail(): never {
+  throw new Error('no relay is known for this lane');
 }
 
 test('the first receipt rings at once, those behind it once, when it is settled', () => {

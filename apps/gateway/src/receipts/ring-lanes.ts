@@ -2,6 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap
 import { LaneBell } from '#queue';
 import { systemClock, type Clock } from '#runtime';
 import { SettledReceipts } from './settled-receipts.js';
+import type { WakeLanes } from './wake-lanes.js';
 
 /** A receipt whose end was not notified is no longer waited for after this. */
 const HELD_BACK_AT_MOST_MS = 1_000;
@@ -22,7 +23,7 @@ interface RungLane {
  *
  * Held back, never dropped: the drain's last read may have been before the newer receipt's commit, so its ring follows
  * with the news that the older one is settled, or after a second without news. Without the connection that brings
- * the news nothing is held back. A process that dies takes the rings it held back with it; the sweeper finds the lane.
+ * the news nothing is held back. A wake-up goes by notice to a relay that is awake, else by the queue. A process that dies takes the rings it held back with it; the sweeper finds the lane.
  */
 @Injectable()
 export class RingLanes implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -33,6 +34,7 @@ export class RingLanes implements OnApplicationBootstrap, BeforeApplicationShutd
 
   constructor(
     private readonly bell: Pick<LaneBell, 'ring'>,
+    private readonly wakes: Pick<WakeLanes, 'wake' | 'end'>,
     private readonly settled: Pick<SettledReceipts, 'onSettled' | 'isListening'>,
     private readonly clock: Clock = systemClock,
   ) {}
@@ -46,6 +48,7 @@ export class RingLanes implements OnApplicationBootstrap, BeforeApplicationShutd
   /** While the bell still is at work: nothing is held back any more. */
   beforeApplicationShutdown(): void {
     if (this.timer) clearInterval(this.timer);
+    this.wakes.end();
     for (const [deviceId, { next }] of this.lanes) if (next !== null) this.bell.ring(deviceId);
   }
 
@@ -79,6 +82,10 @@ export class RingLanes implements OnApplicationBootstrap, BeforeApplicationShutd
   private ringFor(deviceId: string, receiptId: string): void {
     this.lanes.set(deviceId, { receiptId, rungAtMs: this.clock.monotonicMs(), next: null });
     this.deviceOf.set(receiptId, deviceId);
-    this.bell.ring(deviceId);
+    this.wakeOrRing(deviceId);
+  }
+
+  private wakeOrRing(deviceId: string): void {
+    if (!this.wakes.wake(deviceId)) this.bell.ring(deviceId);
   }
 }

@@ -22,6 +22,7 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   private readonly channel: ChannelListener;
   private releasing = false;
   private readonly listeners: ((receiptId: string) => void)[] = [];
+  private readonly takenListeners: ((deviceId: string) => void)[] = [];
 
   constructor(
     { databaseUrl }: { databaseUrl: string },
@@ -30,7 +31,7 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   ) {
     const options = {
       ...{ databaseUrl, applicationName: 'gateway-listen', channel: RECEIPT_SETTLED_CHANNEL },
-      onNotice: (ids: string) => ids.split(',').forEach((id) => this.settle(id)),
+      onNotice: (ids: string) => ids.split(',').forEach((id) => this.receive(id)),
       onListening: () => this.catchUp(),
     };
     this.channel = new ChannelListener(options, logger);
@@ -52,6 +53,11 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
   /** Every receipt that leaves a lane, waited for or not; those settled while the connection was away are left out. */
   onSettled(listener: (receiptId: string) => void): void {
     this.listeners.push(listener);
+  }
+
+  /** Every lane that a relay has taken in hand. */
+  onTaken(listener: (deviceId: string) => void): void {
+    this.takenListeners.push(listener);
   }
 
   watch(receiptId: string): SettledWaiter {
@@ -91,6 +97,11 @@ export class SettledReceipts implements OnApplicationBootstrap, OnApplicationShu
     const ids = [...this.waiters.keys()];
     if (ids.length === 0) return;
     for (const id of await this.receipts.findSettled(ids)) this.settle(id);
+  }
+
+  private receive(id: string): void {
+    if (id.startsWith('dev_')) this.takenListeners.forEach((listener) => listener(id));
+    else this.settle(id);
   }
 
   private settle(receiptId: string): void {

@@ -1,0 +1,44 @@
+import { Prisma } from './generated/client.js';
+import type { PrismaService } from './prisma.service.js';
+
+export interface NoticeSenderOptions {
+  /** One of channels.ts; the payload is words joined by commas. */
+  channel: string;
+  /** Words of one notice: PostgreSQL bounds a payload to 8000 bytes. */
+  perNotice: number;
+  /** They were not sent; nothing tries again. */
+  onLost: (error: unknown, words: number) => void;
+}
+
+/** NOTIFY outside of the transaction that it is about, after its commit. One statement at a time takes all that wait. */
+export class NoticeSender {
+  private waiting: string[] = [];
+  private sending = false;
+
+  constructor(
+    private readonly prisma: Pick<PrismaService, 'queryHot'>,
+    private readonly options: NoticeSenderOptions,
+  ) {}
+
+  /** Never throws, never waits. */
+  send(...words: readonly string[]): void {
+    this.waiting.push(...words);
+    if (!this.sending) void this.sendWaiting();
+  }
+
+  private async sendWaiting(): Promise<void> {
+    this.sending = true;
+    const { channel, perNotice, onLost } = this.options;
+    while (this.waiting.length > 0) {
+      const words = this.waiting.splice(0, perNotice);
+      try {
+        // A notice has nothing to keep: without the setting its commit would wait for the disk.
+        await this.prisma.queryHot(Prisma.sql`
+          SELECT set_config('synchronous_commit', 'off', true), pg_notify(${channel}, ${words.join(',')})`);
+      } catch (error) {
+        onLost(error, words.length);
+      }
+    }
+    this.sending = false;
+  }
+}
