@@ -3,6 +3,7 @@ import { Chance } from '../../apps/device-relay/src/lanes/simulation/testing/cha
 import { OwnSentinels, sentinelIsInstalled } from '../../libs/queue/src/testing/redis-group.js';
 import { Load } from '../faults/frame/load.js';
 import { judge } from '../faults/frame/truth.js';
+import { metric } from './metric.js';
 import { startSystem, type TestSystem } from './system.js';
 import { until } from './until.js';
 
@@ -16,19 +17,14 @@ afterAll(async () => {
   await sentinels?.remove();
 });
 
-async function metric(url: string | undefined, name: string): Promise<number> {
-  const text = await (await fetch(`${url ?? ''}/metrics`)).text();
-  const line = text.split('\n').find((each) => each.startsWith(`${name}{`) || each.startsWith(`${name} `));
-  return Number(line?.split(' ').at(-1) ?? Number.NaN);
-}
-
 (mayRun ? test : test.skip)('a master that dies under load', async () => {
   sentinels = await OwnSentinels.reserve();
   await sentinels.start();
-  const env = { NODE_EXTRA_CA_CERTS: sentinels.certificateFile };
+  // Every wake-up comes by the queue.
+  const env = { NODE_EXTRA_CA_CERTS: sentinels.certificateFile, LANE_WAKE: 'queue' };
   const running = await startSystem({ registers: 2, queueUrl: sentinels.url, env });
   system = running;
-  const wakes = (): Promise<number> => metric(running.relayUrls[0], 'lane_queue_wakes');
+  const wakes = (): Promise<number> => metric(running.relayUrls[0] ?? '', 'lane_queue_wakes');
   const load = new Load(running.client, { prefix: 'sentinel', chance: new Chance(7), perTill: 2, asyncShare: 0.5 });
   await until('wake-ups come', wakes, (count) => count > 5);
   for (let failover = 0; failover < FAILOVERS; failover += 1) {
@@ -41,5 +37,5 @@ async function metric(url: string | undefined, name: string): Promise<number> {
   const verdict = await judge(running, [load], { prefix: 'sentinel', tills: running.merchant.tills });
   expect(verdict).toMatchObject({ lost: 0, doubled: 0, wrongOrder: 0, parked: 0, failures: [] });
   expect(load.sold.flatMap(({ setbacks }) => setbacks)).toEqual([]);
-  expect(await metric(running.gatewayUrls[0], 'lane_queue_up')).toBe(1);
+  expect(await metric(running.gatewayUrls[0] ?? '', 'lane_queue_up')).toBe(1);
 });

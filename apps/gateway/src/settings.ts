@@ -30,6 +30,7 @@ export const SETTINGS = {
   REPORT_POOL_SIZE: integer({ min: 1, max: 1_000 }).default(2),
   JOB_POOL_SIZE: integer({ min: 1, max: 100 }).default(2),
   ACCEPT_MAX_WAITING: integer({ min: 10, max: 1_000_000 }).default(5_000),
+  LANE_WAKE: oneOf(['notice', 'queue']).default('notice'),
   QUEUE_URL: parsed(checkedQueueUrl).optional(),
   SECRETS_KEY: parsed(parseKeyring),
   GATEWAY_PORT: port().default(8080),

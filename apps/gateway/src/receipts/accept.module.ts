@@ -49,7 +49,11 @@ import { WakeLanes } from './wake-lanes.js';
       inject: [LaneBell, WakeLanes, SettledReceipts],
       useFactory: (bell: LaneBell, wakes: WakeLanes, settled: SettledReceipts) => new RingLanes(bell, wakes, settled),
     },
-    { provide: WakeLanes, inject: [LaneBell, SettledReceipts, SalesDatabase, LOGGER], useFactory: wakeLanes },
+    {
+      provide: WakeLanes,
+      inject: [SETTINGS_TOKEN, LaneBell, SettledReceipts, SalesDatabase, LOGGER],
+      useFactory: wakeLanes,
+    },
     {
       provide: SettledReceipts,
       inject: [SETTINGS_TOKEN, ReceiptRepository, LOGGER],
@@ -91,7 +95,13 @@ export class AcceptModule implements OnModuleInit {
   }
 }
 
-function wakeLanes(bell: LaneBell, settled: SettledReceipts, database: SalesDatabase, logger: Logger): WakeLanes {
+function wakeLanes(
+  { LANE_WAKE }: GatewaySettings,
+  bell: LaneBell,
+  settled: SettledReceipts,
+  database: SalesDatabase,
+  logger: Logger,
+): WakeLanes {
   const notices = new NoticeSender(database, {
     channel: LANE_WAKE_CHANNEL,
     perNotice: SETTLED_IDS_PER_NOTICE,
@@ -100,7 +110,7 @@ function wakeLanes(bell: LaneBell, settled: SettledReceipts, database: SalesData
   const wakes = new WakeLanes({
     notify: (deviceId) => notices.send(deviceId),
     ring: (deviceId) => bell.ring(deviceId),
-    isListening: () => settled.isListening,
+    isListening: () => LANE_WAKE === 'notice' && settled.isListening,
   });
   settled.onTaken((deviceId) => wakes.noteTaken(deviceId));
   return wakes;
