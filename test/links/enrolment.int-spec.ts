@@ -278,7 +278,7 @@ describe('taking the right away', () => {
     await sql(
       rig.database,
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name = 'device-relay-link-notices' AND datname = current_database()`,
+        WHERE application_name = 'device-relay-listen' AND datname = current_database()`,
     );
     await cut(one);
   });

@@ -100,3 +100,75 @@ test('a connection that swallows everything is given up, and listening begins an
   proxy.cut();
   await new Promise((resolve) => proxy.server.close(resolve));
 });
+
+describe('listeners of one program', () => {
+  const started: ChannelListener[] = [];
+  const received: string[] = [];
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    await Promise.all(started.map((each) => each.stop()));
+    await client.end();
+  });
+
+  function listen(name: string, channel: string): ChannelListener {
+    const each = new ChannelListener(
+      {
+        ...{ databaseUrl: database.url, applicationName: 'shared', channel },
+        ...{ onNotice: (payload) => void received.push(`${name} ${payload}`) },
+        onListening: () => void received.push(`${name} listens`),
+      },
+      logger,
+    );
+    each.start();
+    started.push(each);
+    return each;
+  }
+
+  async function sessions(): Promise<number> {
+    const { rows } = await client.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'shared' AND datname = current_database()`,
+    );
+    return rows[0]?.n ?? 0;
+  }
+
+  async function expectNotices(payload: string, expected: readonly string[]): Promise<void> {
+    received.length = 0;
+    for (const channel of ['first_notices', 'second_notices'])
+      await client.query(`SELECT pg_notify('${channel}', '${payload}')`);
+    await until(() => received.length >= expected.length);
+    expect([...received].sort()).toEqual(expected);
+  }
+
+  test('share one session, which ends with the last; each has its own channel', async () => {
+    const [a, b] = [listen('a', 'first_notices'), listen('b', 'second_notices')];
+    await until(() => a.isListening && b.isListening);
+    expect(await sessions()).toBe(1);
+    const late = listen('late', 'first_notices');
+    await until(() => late.deliveredUntilMs > 0);
+    expect(received).toContain('late listens');
+    expect(await sessions()).toBe(1);
+    await expectNotices('1', ['a 1', 'b 1', 'late 1']);
+    await a.stop();
+    expect(a.isListening).toBe(false);
+    await expectNotices('2', ['b 2', 'late 2']);
+  });
+
+  test('all come back when it is lost', async () => {
+    const present = started.slice(1);
+    received.length = 0;
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'shared'`);
+    await until(() => received.length === 2 && present.every(({ isListening }) => isListening));
+    expect([...received].sort()).toEqual(['b listens', 'late listens']);
+    await expectNotices('3', ['b 3', 'late 3']);
+    await Promise.all(present.map((each) => each.stop()));
+    let left = 1;
+    const deadline = Date.now() + 30_000;
+    while (left > 0 && Date.now() < deadline) left = await sessions();
+    expect(left).toBe(0);
+  });
+});

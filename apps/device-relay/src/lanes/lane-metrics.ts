@@ -46,8 +46,9 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener, noti
     { name: 'relay_lanes_followed', help: 'Lanes polled often because their wake-ups were lost just now' },
     (gauge) => gauge.set(sweeper.followed.size),
   );
-  metrics.gauge({ name: 'relay_lanes_woken', help: 'Lanes woken by notice instead of the queue since start' }, (gauge) =>
-    gauge.set(notices.woken),
+  metrics.gauge(
+    { name: 'relay_lanes_woken', help: 'Lanes woken by notice instead of the queue since start' },
+    (gauge) => gauge.set(notices.woken),
   );
   metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue', together: 'min' }, (gauge) =>
     gauge.set(listener.state === 'listening' ? 1 : 0),

@@ -25,7 +25,7 @@ export class WakeNotices {
     logger: Logger,
   ) {
     const options = {
-      ...{ databaseUrl, applicationName: 'device-relay-wake', channel: LANE_WAKE_CHANNEL, heartbeatMs: HEARTBEAT_MS },
+      ...{ databaseUrl, applicationName: 'device-relay-listen', channel: LANE_WAKE_CHANNEL, heartbeatMs: HEARTBEAT_MS },
       onNotice: (deviceIds: string) => deviceIds.split(',').forEach((deviceId) => this.take(deviceId)),
       onListening: () => undefined,
     };

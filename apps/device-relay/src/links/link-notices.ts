@@ -31,7 +31,7 @@ export class LinkNotices {
     };
     this.listener = new ChannelListener(
       {
-        ...{ databaseUrl, applicationName: 'device-relay-link-notices', channel: LINK_CHANGED_CHANNEL },
+        ...{ databaseUrl, applicationName: 'device-relay-listen', channel: LINK_CHANGED_CHANNEL },
         ...{ onNotice, onListening },
       },
       logger,

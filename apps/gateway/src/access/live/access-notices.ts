@@ -24,7 +24,7 @@ export class AccessNotices implements OnApplicationBootstrap, OnApplicationShutd
 
   constructor({ databaseUrl }: { databaseUrl: string }, logger: Logger) {
     const options = {
-      ...{ databaseUrl, applicationName: 'gateway-access', channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
+      ...{ databaseUrl, applicationName: 'gateway-listen', channel: ACCESS_CHANGED_CHANNEL, heartbeatMs: HEARTBEAT_MS },
       onNotice: (payload: string) => this.publish(payload),
       onListening: () => this.readers.forEach((reader) => reader.onListening()),
     };

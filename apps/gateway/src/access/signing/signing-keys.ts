@@ -68,7 +68,7 @@ export class SigningKeys implements OnApplicationBootstrap, OnApplicationShutdow
     const { databaseUrl } = options;
     this.channel = new ChannelListener(
       {
-        ...{ databaseUrl, applicationName: 'gateway-signing', channel: SIGNING_CHANGED_CHANNEL },
+        ...{ databaseUrl, applicationName: 'gateway-listen', channel: SIGNING_CHANGED_CHANNEL },
         heartbeatMs: HEARTBEAT_MS,
         onNotice: (clientId) => this.forget(clientId),
         onListening: () => this.forgetAll(),

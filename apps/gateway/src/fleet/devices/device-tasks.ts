@@ -57,7 +57,7 @@ export class DeviceTasks implements OnApplicationBootstrap, OnApplicationShutdow
     this.listener = new ChannelListener(
       {
         databaseUrl: settings.databaseUrl,
-        applicationName: 'gateway-listen-tasks',
+        applicationName: 'gateway-listen',
         channel: DEVICE_TASK_DONE_CHANNEL,
         onNotice: (taskId) => this.waiters.get(taskId)?.(),
         onListening: () => this.wakeFinished(),

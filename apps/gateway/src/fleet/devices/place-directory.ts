@@ -127,7 +127,7 @@ export class PlaceDirectory implements OnApplicationBootstrap, OnApplicationShut
     this.groups = new NotifiedCache({ ...ofId, read: (group) => this.readNeighbours(group, 'group') });
     this.channel = new ChannelListener(
       {
-        ...{ databaseUrl, applicationName: 'gateway-places', channel: PLACES_CHANGED_CHANNEL },
+        ...{ databaseUrl, applicationName: 'gateway-listen', channel: PLACES_CHANGED_CHANNEL },
         onNotice: (payload) => this.forget(payload),
         onListening: () => this.forgetAll(),
       },

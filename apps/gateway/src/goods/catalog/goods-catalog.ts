@@ -102,7 +102,7 @@ export class GoodsCatalog implements OnApplicationBootstrap, OnApplicationShutdo
     logger: Logger,
   ) {
     const options = {
-      ...{ databaseUrl, applicationName: 'gateway-catalog', channel: CATALOG_CHANGED_CHANNEL },
+      ...{ databaseUrl, applicationName: 'gateway-listen', channel: CATALOG_CHANGED_CHANNEL },
       onNotice: (scope: string) => this.forget(scope),
       onListening: () => this.forget(ALL_MERCHANTS),
     };

@@ -1,0 +1,175 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from '#runtime';
+import { sessionConfig } from './session.js';
+import { watchedSession } from './watched-client.js';
+
+/** Pauses between tries to get the connection back, milliseconds. */
+const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
+/** The server ends a heartbeat that takes longer; soon after it the connection counts as silent (watched-client.ts). */
+const HEARTBEAT_TIMEOUT_MS = 2_000;
+
+/** One reader of one channel. */
+export interface Subscriber {
+  channel: string;
+  /** How often it wants the connection to be asked whether it still answers. */
+  heartbeatMs: number;
+  onNotice(payload: string): void;
+  /** Listening has begun (again): what was published before is unknown. */
+  onListening(): Promise<void> | void;
+  /** The connection is gone, or the subscriber has left. */
+  onLost(): void;
+  /** Every notice of what was committed before this moment (`performance.now()`) has been delivered. */
+  onDelivered(untilMs: number): void;
+}
+
+const sessions = new Map<string, NoticeSession>();
+
+/**
+ * The one session of this process that listens, for all its channels: PostgreSQL wakes every session that listens on anything for each
+ * notice of its database, so that ten sessions would pay for each notice ten times (docs/adr/0133-one-listening-session.md). It is opened for
+ * the first subscriber, comes back by itself when it is lost, and is closed after the last one.
+ */
+export class NoticeSession {
+  private readonly subscribers = new Set<Subscriber>();
+  /** Those that listen on the present connection. */
+  private readonly listening = new Set<Subscriber>();
+  /** Of these, those that have read what was published before. */
+  private readonly caughtUp = new Set<Subscriber>();
+  private readonly abort = new AbortController();
+  private client: pg.Client | null = null;
+  private beat: NodeJS.Timeout | null = null;
+  private failures = 0;
+  private readonly running: Promise<void>;
+
+  private constructor(
+    private readonly key: string,
+    private readonly address: { databaseUrl: string; applicationName: string },
+    private readonly logger: Logger,
+  ) {
+    this.running = this.keepListening();
+  }
+
+  static join(
+    address: { databaseUrl: string; applicationName: string },
+    subscriber: Subscriber,
+    logger: Logger,
+  ): NoticeSession {
+    const key = `${address.applicationName} ${address.databaseUrl}`;
+    const session = sessions.get(key) ?? new NoticeSession(key, address, logger);
+    sessions.set(key, session);
+    session.add(subscriber);
+    return session;
+  }
+
+  async leave(subscriber: Subscriber): Promise<void> {
+    if (!this.subscribers.delete(subscriber)) return;
+    this.caughtUp.delete(subscriber);
+    if (this.listening.delete(subscriber)) subscriber.onLost();
+    if (this.subscribers.size === 0) return this.close();
+    // What still arrives on a channel that nothing reads is passed over.
+  }
+
+  private async close(): Promise<void> {
+    if (sessions.get(this.key) === this) sessions.delete(this.key);
+    this.abort.abort();
+    await this.client?.end().catch((error: unknown) => this.logger.debug({ err: error }, 'closing LISTEN failed'));
+    await this.running;
+  }
+
+  private add(subscriber: Subscriber): void {
+    this.subscribers.add(subscriber);
+    const { client } = this;
+    // Without a connection it listens with the others, when there is one.
+    if (client) void this.begin(client, [subscriber]).catch((error: unknown) => this.giveUp(client, error));
+  }
+
+  private async keepListening(): Promise<void> {
+    const { signal } = this.abort;
+    while (!signal.aborted) {
+      try {
+        await this.listenUntilLost();
+      } catch (error) {
+        this.failures += 1;
+        if (!signal.aborted) this.logger.warn({ err: error }, 'LISTEN failed');
+      }
+      const pause = RECONNECT_PAUSES_MS[Math.min(this.failures, RECONNECT_PAUSES_MS.length - 1)];
+      await delay(pause, undefined, { signal, ref: false }).catch(() => 'stopped');
+    }
+  }
+
+  private async listenUntilLost(): Promise<void> {
+    const { databaseUrl: url, applicationName } = this.address;
+    const client = watchedSession(sessionConfig({ url, applicationName, statementTimeoutMs: HEARTBEAT_TIMEOUT_MS }));
+    const lost = new Promise<void>((resolve) => {
+      client.once('end', resolve);
+      // Always, not once: a dying session may say so twice, and an 'error' without a listener ends the process.
+      client.on('error', (error) => {
+        if (!this.abort.signal.aborted) this.logger.warn({ err: error }, 'LISTEN connection lost');
+        resolve();
+      });
+    });
+    client.on('notification', ({ channel, payload }) => this.deliver(channel, payload ?? ''));
+    try {
+      await client.connect();
+      if (this.abort.signal.aborted) return;
+      this.client = client;
+      await this.begin(client, [...this.subscribers]);
+      this.failures = 0;
+      await lost;
+    } finally {
+      this.client = null;
+      if (this.beat) clearTimeout(this.beat);
+      for (const subscriber of this.listening) subscriber.onLost();
+      this.listening.clear();
+      this.caughtUp.clear();
+      await client
+        .end()
+        .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    }
+  }
+
+  private async begin(client: pg.Client, subscribers: readonly Subscriber[]): Promise<void> {
+    for (const channel of new Set(subscribers.map((each) => each.channel))) await client.query(`LISTEN ${channel}`);
+    const present = subscribers.filter((each) => this.client === client && this.subscribers.has(each));
+    for (const subscriber of present) this.listening.add(subscriber);
+    await Promise.all(present.map((subscriber) => subscriber.onListening()));
+    if (this.client !== client) return;
+    for (const subscriber of present) if (this.listening.has(subscriber)) this.caughtUp.add(subscriber);
+    this.keepBeating(client, 0);
+  }
+
+  /** The loop begins anew, for all: what one of them could not read was published for nothing. */
+  private giveUp(client: pg.Client, error: unknown): void {
+    if (this.client !== client) return;
+    this.failures += 1;
+    this.logger.warn({ err: error }, 'LISTEN failed');
+    void client.end().catch((failure: unknown) => this.logger.debug({ err: failure }, 'closing LISTEN failed'));
+  }
+
+  private deliver(channel: string, payload: string): void {
+    for (const subscriber of this.listening) if (subscriber.channel === channel) subscriber.onNotice(payload);
+  }
+
+  /** Answers come behind all notices of what was committed before the question. */
+  private keepBeating(client: pg.Client, afterMs: number): void {
+    if (this.beat) clearTimeout(this.beat);
+    this.beat = setTimeout(() => void this.ask(client), afterMs).unref();
+  }
+
+  private async ask(client: pg.Client): Promise<void> {
+    const askedMs = performance.now();
+    const asked = [...this.caughtUp];
+    try {
+      await client.query('SELECT 1');
+      if (this.client !== client) return;
+      for (const subscriber of asked) if (this.caughtUp.has(subscriber)) subscriber.onDelivered(askedMs);
+    } catch (error) {
+      // A connection without an answer has ended by itself: `listenUntilLost` begins anew.
+      this.logger.debug({ err: error }, 'LISTEN connection did not answer');
+      return;
+    }
+    const everyMs = Math.min(...[...this.subscribers].map(({ heartbeatMs }) => heartbeatMs));
+    if (Number.isFinite(everyMs)) this.keepBeating(client, Math.max(0, everyMs - (performance.now() - askedMs)));
+  }
+}
