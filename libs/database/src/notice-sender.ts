@@ -12,7 +12,7 @@ export interface NoticeSenderOptions {
 
 /** NOTIFY outside of the transaction that it is about, after its commit. One statement at a time takes all that wait. */
 export class NoticeSender {
-  private waiting: string[] = [];
+  private readonly waiting: string[] = [];
   private sending = false;
 
   constructor(

@@ -133,7 +133,7 @@ export class NoticeSession {
     for (const channel of new Set(subscribers.map((each) => each.channel))) await client.query(`LISTEN ${channel}`);
     const present = subscribers.filter((each) => this.client === client && this.subscribers.has(each));
     for (const subscriber of present) this.listening.add(subscriber);
-    await Promise.all(present.map((subscriber) => subscriber.onListening()));
+    await Promise.all(present.map(async (subscriber) => subscriber.onListening()));
     if (this.client !== client) return;
     for (const subscriber of present) if (this.listening.has(subscriber)) this.caughtUp.add(subscriber);
     this.keepBeating(client, 0);

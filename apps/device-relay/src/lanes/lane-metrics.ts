@@ -1,8 +1,7 @@
-import type { LaneListener } from '#queue';
 import type { Metrics } from '#runtime';
 import type { LaneRunner } from './lane-runner.js';
+import type { LaneWakes } from './lane-wakes.js';
 import type { Sweeper } from './sweeper.js';
-import type { WakeNotices } from './wake-notices.js';
 
 /** Around the service level of two seconds (docs/alarms.md). */
 const REGISTERED_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
@@ -20,12 +19,11 @@ export function observeRegistered(metrics: Metrics): (seconds: number) => void {
 interface Parts {
   runner: LaneRunner;
   sweeper: Sweeper;
-  listener: LaneListener;
-  notices: WakeNotices;
+  wakes: LaneWakes;
 }
 
 /** Gauges of the lanes, read at each scrape. */
-export function observeLanes(metrics: Metrics, { runner, sweeper, listener, notices }: Parts): void {
+export function observeLanes(metrics: Metrics, { runner, sweeper, wakes }: Parts): void {
   metrics.gauge({ name: 'relay_free_places', help: 'Lanes that this relay could take up now' }, (gauge) =>
     gauge.set(runner.freePlaces),
   );
@@ -48,9 +46,9 @@ export function observeLanes(metrics: Metrics, { runner, sweeper, listener, noti
   );
   metrics.gauge(
     { name: 'relay_lanes_woken', help: 'Lanes woken by notice instead of the queue since start' },
-    (gauge) => gauge.set(notices.woken),
+    (gauge) => gauge.set(wakes.notices.woken),
   );
   metrics.gauge({ name: 'relay_listening', help: '1 while wake-ups arrive by the queue', together: 'min' }, (gauge) =>
-    gauge.set(listener.state === 'listening' ? 1 : 0),
+    gauge.set(wakes.queue.state === 'listening' ? 1 : 0),
   );
 }

@@ -22,6 +22,7 @@ import { later } from '../shares/places.js';
 import { joinLane } from './join-lane.js';
 import { LaneMerchants } from './lane-merchants.js';
 import { LaneRunner } from './lane-runner.js';
+import { LaneWakes } from './lane-wakes.js';
 import { LaneWork } from './lane-work.js';
 import { ReplayAnswers } from './replay-answers.js';
 import { RecentLanes } from './recent-lanes.js';
@@ -148,14 +149,15 @@ class Tills {
     runner = new LaneRunner(drainLane, merchants, ringAgain, { places: PLACES, aside: 0 }, logger);
     const replay = new ReplayAnswers(new AnswerFiles(join(tmpdir(), newId('no'))), answers, notices, logger);
     const sweeper = new Sweeper(rows.ours, merchants, runner, systemClock, Math.random, logger);
-    const wakes = new WakeNotices(
+    const wakeNotices = new WakeNotices(
       { databaseUrl: rows.database.url },
       new RecentLanes(),
       runner,
       { notifyTaken: () => undefined },
       logger,
     );
-    work = new LaneWork(new LaneListener(backend, counters, quiet), wakes, runner, sweeper, answers, replay, logger);
+    const wakes = new LaneWakes(new LaneListener(backend, counters, quiet), wakeNotices);
+    work = new LaneWork(wakes, runner, sweeper, answers, replay, logger);
     work.start({ places: PLACES });
   }
 

@@ -1,11 +1,10 @@
-import type { LaneListener } from '#queue';
 import { Periodic, endsWithin, type Logger, type Metrics } from '#runtime';
 import { observeLanes } from './lane-metrics.js';
 import type { LaneRunner } from './lane-runner.js';
+import type { LaneWakes } from './lane-wakes.js';
 import type { RecordAnswer } from './record-answer.js';
 import type { ReplayAnswers } from './replay-answers.js';
 import type { Sweeper } from './sweeper.js';
-import type { WakeNotices } from './wake-notices.js';
 
 /** Before the end of the deadline, for answers that cannot be written: they are left to the spool. */
 const SPOOL_MS = 3_000;
@@ -23,8 +22,7 @@ export class LaneWork {
   private starting: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly listener: LaneListener,
-    private readonly notices: WakeNotices,
+    private readonly wakes: LaneWakes,
     private readonly runner: LaneRunner,
     private readonly sweeper: Sweeper,
     private readonly answers: RecordAnswer,
@@ -36,8 +34,8 @@ export class LaneWork {
   }
 
   observe(metrics: Metrics): void {
-    const { runner, sweeper, listener, notices } = this;
-    observeLanes(metrics, { runner, sweeper, listener, notices });
+    const { runner, sweeper, wakes } = this;
+    observeLanes(metrics, { runner, sweeper, wakes });
   }
 
   start(options: { places: number }): void {
@@ -46,9 +44,9 @@ export class LaneWork {
 
   async end(deadlineMs: number): Promise<void> {
     await this.starting;
-    await Promise.all([this.sweeper.stop(), this.replays.stop(), this.notices.stop()]);
+    await Promise.all([this.sweeper.stop(), this.replays.stop(), this.wakes.notices.stop()]);
     const spool = setTimeout(() => this.answers.stop(), Math.max(0, deadlineMs - SPOOL_MS));
-    const inHand = Promise.all([this.runner.stop(), this.listener.close(deadlineMs)]);
+    const inHand = Promise.all([this.runner.stop(), this.wakes.queue.close(deadlineMs)]);
     if (!(await endsWithin(inHand, deadlineMs))) this.logger.error('lanes in hand outlived the deadline');
     clearTimeout(spool);
   }
@@ -64,12 +62,7 @@ export class LaneWork {
       this.sweeper.followed.rang(deviceId);
       return this.runner.wake(deviceId);
     };
-    const wakeFromQueue = (deviceId: string): Promise<void> => {
-      this.notices.announce(deviceId);
-      return wake(deviceId);
-    };
-    this.listener.start(wakeFromQueue, { concurrency: options.places + READERS });
-    this.notices.start(wake);
+    this.wakes.start(wake, options.places + READERS);
     this.sweeper.start();
     this.replays.start();
   }

@@ -25,6 +25,7 @@ import { LatencyMinutes } from './latency-minutes.js';
 import { LaneMerchants } from './lane-merchants.js';
 import { observeRegistered } from './lane-metrics.js';
 import { LaneRepository } from './lane.repository.js';
+import { LaneWakes } from './lane-wakes.js';
 import { LaneWork } from './lane-work.js';
 import { readBacklog } from './read-backlog.js';
 import { RecordAnswer } from './record-answer.js';
@@ -178,17 +179,21 @@ import { WakeNotices } from './wake-notices.js';
       ) => new WakeNotices({ databaseUrl }, recent, runner, answers, logger),
     },
     {
+      provide: LaneWakes,
+      inject: [LaneListener, WakeNotices],
+      useFactory: (queue: LaneListener, notices: WakeNotices) => new LaneWakes(queue, notices),
+    },
+    {
       provide: LaneWork,
-      inject: [LaneListener, WakeNotices, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER],
+      inject: [LaneWakes, LaneRunner, Sweeper, RecordAnswer, ReplayAnswers, LOGGER],
       useFactory: (
-        listener: LaneListener,
-        notices: WakeNotices,
+        wakes: LaneWakes,
         runner: LaneRunner,
         sweeper: Sweeper,
         answers: RecordAnswer,
         replay: ReplayAnswers,
         logger: Logger,
-      ) => new LaneWork(listener, notices, runner, sweeper, answers, replay, logger),
+      ) => new LaneWork(wakes, runner, sweeper, answers, replay, logger),
     },
     {
       provide: Sweeper,

@@ -51,7 +51,7 @@ import { WakeLanes } from './wake-lanes.js';
     },
     {
       provide: WakeLanes,
-      inject: [SETTINGS_TOKEN, LaneBell, SettledReceipts, SalesDatabase, LOGGER],
+      inject: [SETTINGS_TOKEN, LaneBell, SettledReceipts, SalesDatabase],
       useFactory: wakeLanes,
     },
     {
@@ -100,12 +100,11 @@ function wakeLanes(
   bell: LaneBell,
   settled: SettledReceipts,
   database: SalesDatabase,
-  logger: Logger,
 ): WakeLanes {
   const notices = new NoticeSender(database, {
     channel: LANE_WAKE_CHANNEL,
     perNotice: SETTLED_IDS_PER_NOTICE,
-    onLost: (error, lanes) => logger.debug({ err: error, lanes }, 'wake-ups lost; the queue is used'),
+    onLost: () => undefined, // no relay answers, and that is counted
   });
   const wakes = new WakeLanes({
     notify: (deviceId) => notices.send(deviceId),
