@@ -388,6 +388,11 @@ describe('the overview of the platform', () => {
     await writeReceipt(fixture.prisma, { merchantId: two, totalTiyin: 40, status: 'rejected' });
     const old = new Date(Date.now() - 5 * 86_400_000).toISOString();
     await writeReceipt(fixture.prisma, { merchantId: one, id: idOf(old), totalTiyin: 20_000, createdAt: old });
+    const hourly = await fixture.createMerchant();
+    for (let hours = 0; hours < 6; hours += 1) {
+      const at = new Date(Date.now() - hours * 3_600_000).toISOString();
+      await writeReceipt(fixture.prisma, { merchantId: hourly, id: idOf(at), totalTiyin: 10 ** hours, createdAt: at });
+    }
     const sandbox = newId('mer_test');
     await fixture.prisma.merchant.create({
       data: { id: sandbox, code: sandbox, name: 'S', tin: '300000000', mode: 'sandbox' },
@@ -411,6 +416,8 @@ describe('the overview of the platform', () => {
       ...{ name: expect.any(String), today: { count: 1, total: 1_000 } },
       last_30_days: { count: 2, total: 21_000 },
     });
+    // Read by the hour, each once.
+    expect(of(hourly)).toMatchObject({ last_30_days: { count: 6, total: 111_111 } });
     expect(of(two)).toMatchObject({ today: { count: 1, total: 300 }, last_30_days: { count: 1, total: 300 } });
   });
 });
