@@ -5,24 +5,24 @@ import { CallerLogins } from '../../access/limits/failed-logins.js';
 import { LOGGER } from '../../tokens.js';
 
 /** Longer than any limit of failed logins needs to be full again. */
-const REMEMBERED_MS = 15 * 60_000;
+const KEPT_MS = 15 * 60_000;
 const MAX_ACCOUNTS = 10_000;
 
 /**
  * Wrong passwords of callers that claim to be a provider. They are counted by account and address as failed logins of clients are
- * (docs/adr/0033-failed-logins.md): a caller that was never wrong is always looked at, whatever strangers do.
+ * (docs/adr/0033-failed-logins.md): a caller that was never wrong is always checked, whatever strangers do.
  */
 @Injectable()
 export class ProviderLogins {
   /** Accounts at which a call was wrong here lately: of others nothing has to be asked before their calls. */
-  private readonly failing = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: REMEMBERED_MS });
+  private readonly failing = new LRUCache<string, true>({ max: MAX_ACCOUNTS, ttl: KEPT_MS });
 
   constructor(
     private readonly logins: CallerLogins,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Before the password is looked at. */
+  /** Before the password is checked. */
   async isHeldBack(accountId: string, address: string): Promise<boolean> {
     if (!this.failing.has(accountId)) return false;
     return (await this.logins.mayTry({ clientId: accountId, address })).kind === 'wait';
