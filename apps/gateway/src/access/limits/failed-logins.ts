@@ -72,6 +72,14 @@ export class PersonLogins extends FailedLogins {
   }
 }
 
+/** The same for payment providers that prove themselves by a password: by account. */
+export class CallerLogins extends FailedLogins {
+  /** @param limit null: no limit */
+  constructor(limit: { rate: Rate; buckets: Buckets } | null) {
+    super(limit, 'provider');
+  }
+}
+
 /** How often an address may come with access tokens that are none. A good token is never refused for it. */
 export class FailedTokens {
   /** @param limit null: no limit */
