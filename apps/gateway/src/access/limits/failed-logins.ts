@@ -98,6 +98,14 @@ export class PersonLogins extends FailedLogins {
   }
 }
 
+/** The same for payment providers that prove themselves by a password: by account. */
+export class CallerLogins extends FailedLogins {
+  /** @param limit null: no limit */
+  constructor(limit: { rate: Rate; buckets: Buckets } | null) {
+    super(limit, 'provider');
+  }
+}
+
 /** What an address comes with that may turn out to be none; each is counted for itself. */
 export type TokenKind = 'token' | 'logout' | 'callback';
 
