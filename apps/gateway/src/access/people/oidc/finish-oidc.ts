@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PrismaService } from '#database';
 import { Problem } from '#problems';
-import { FailedTokens } from '../../limits/failed-logins.js';
 import { Invitations, type InvitationRow } from '../invitations/invitations.js';
 import { LoginCookie, type LoginTransaction } from '../login-cookie.js';
 import { OpenSession, userCaller } from '../sessions/open-session.js';
@@ -13,7 +12,8 @@ import { OidcUsers, type LoginError } from './oidc-users.js';
 /** Where a callback ends. */
 export type CallbackOutcome = { kind: 'done'; returnTo: string } | { kind: 'refused'; error: LoginError };
 
-const FAILED: CallbackOutcome = { kind: 'refused', error: 'login_failed' };
+/** Nothing was proven. */
+export const FAILED: CallbackOutcome = { kind: 'refused', error: 'login_failed' };
 
 type Begun = Extract<LoginTransaction, { kind: 'oidc' }>;
 
@@ -62,21 +62,12 @@ export class FinishOidc {
     private readonly sessions: OpenSession,
     private readonly invitations: Invitations,
     private readonly stepUp: StepUpByOidc,
-    private readonly failures: FailedTokens,
   ) {}
 
-  /** Strangers make us write a row and ask the provider only as often as their address may be wrong. */
   async execute(request: FastifyRequest, reply: FastifyReply): Promise<CallbackOutcome> {
     const begun = this.cookie.read(request, 'oidc');
     this.cookie.clear(reply);
     if (!begun) return FAILED;
-    if ((await this.failures.begin('callback', request.ip)).kind === 'wait') return FAILED;
-    const outcome = await this.finish(begun, request, reply);
-    if (outcome !== FAILED) await this.failures.forgive('callback', request.ip);
-    return outcome;
-  }
-
-  private async finish(begun: Begun, request: FastifyRequest, reply: FastifyReply): Promise<CallbackOutcome> {
     if (!(await this.cookie.take(begun.state))) return FAILED;
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
