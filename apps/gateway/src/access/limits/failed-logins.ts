@@ -21,6 +21,12 @@ export interface CountedFailure {
   isSpent: boolean;
 }
 
+/** An attempt that counts as wrong until it is forgiven. */
+export interface BegunAttempt extends CountedFailure {
+  /** The buckets that it was counted in. */
+  taken: readonly string[];
+}
+
 const OPEN: LoginVerdict = { kind: 'open' };
 
 /**
@@ -67,26 +73,28 @@ export class FailedLogins {
    * Before credentials are checked, in place of `mayTry`: the attempt counts as wrong from now on, until `forgive`. Of attempts that come
    * at the same moment so only as many are checked as one after the other would be.
    */
-  async begin(attempt: LoginAttempt): Promise<CountedFailure> {
+  async begin(attempt: LoginAttempt): Promise<BegunAttempt> {
     const before = await this.mayTry(attempt);
-    if (!this.limit || before.kind === 'wait') return { verdict: before, isSpent: false };
+    if (!this.limit || before.kind === 'wait') return { verdict: before, isSpent: false, taken: [] };
     const { rate, buckets } = this.limit;
-    const [pair, client, address] = await Promise.all(keysOf(this.kind, attempt).map(async (key) => buckets.take(key)));
-    if (!pair || !client || !address) return { verdict: OPEN, isSpent: false };
+    const keys = keysOf(this.kind, attempt);
+    const verdicts = await Promise.all(keys.map(async (key) => buckets.take(key)));
+    const taken = keys.filter((_key, at) => verdicts[at]?.isAllowed === true);
+    const [pair, client, address] = verdicts;
+    if (!pair || !client || !address) return { verdict: OPEN, isSpent: false, taken };
     const isSpent = isEmpty(pair) || isEmpty(client);
-    if (!pair.isAllowed) return { verdict: waitFor(pair.retryInMs), isSpent };
+    if (!pair.isAllowed) return { verdict: waitFor(pair.retryInMs), isSpent, taken };
     // What mayTry would have said, had the others that are under way been counted when it was asked.
     const missedBeforeMs = pair.fullInMs - (rate.seconds * 1_000) / rate.requests;
     const isFirst = missedBeforeMs <= 1;
     const isOver = !isFirst && !(client.isAllowed && address.isAllowed);
-    return { verdict: isOver ? waitFor(pair.fullInMs) : OPEN, isSpent };
+    return { verdict: isOver ? waitFor(pair.fullInMs) : OPEN, isSpent, taken };
   }
 
-  /** The credentials of an attempt that was begun were right, or could not be checked. */
-  async forgive(attempt: LoginAttempt): Promise<void> {
-    if (!this.limit) return;
-    const { buckets } = this.limit;
-    await Promise.all(keysOf(this.kind, attempt).map(async (key) => buckets.give(key)));
+  /** The credentials of an attempt that was begun were right, or could not be checked: what it has taken is given back, and no more. */
+  async forgive({ taken }: Pick<BegunAttempt, 'taken'>): Promise<void> {
+    const buckets = this.limit?.buckets;
+    await Promise.all(taken.map(async (key) => buckets?.give(key)));
   }
 }
 

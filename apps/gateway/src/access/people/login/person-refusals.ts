@@ -40,14 +40,14 @@ export class PersonRefusals {
     { claim, origin, action }: { claim: Claim; origin: Origin; action: string },
     check: () => Promise<Checked<T>>,
   ): Promise<T | null> {
-    const attempt = attemptOf(claim, origin);
-    const { verdict, isSpent } = await this.logins.begin(attempt);
+    const begun = await this.logins.begin(attemptOf(claim, origin));
+    const { verdict, isSpent } = begun;
     if (verdict.kind === 'wait') throw tooMany(verdict.retryInMs);
     const { proven, userId } = await check().catch(async (error: unknown) => {
-      await this.logins.forgive(attempt);
+      await this.logins.forgive(begun);
       throw error;
     });
-    if (proven !== null) await this.logins.forgive(attempt);
+    if (proven !== null) await this.logins.forgive(begun);
     else if (userId !== null) this.record({ userId, action, isSpent }, origin);
     return proven;
   }
