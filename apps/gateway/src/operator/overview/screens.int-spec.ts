@@ -398,16 +398,14 @@ describe('the overview of the platform', () => {
       data: { id: sandbox, code: sandbox, name: 'S', tin: '300000000', mode: 'sandbox' },
     });
     expect((await get('/v1/platform/overview')).status).toBe(403);
-    const platform = await fixture.createToken(one, ['platform:read']);
-    const { status, body } = await get('/v1/platform/overview', platform);
-    expect(status).toBe(200);
+    const { status, body } = await get('/v1/platform/overview', await fixture.createToken(one, ['platform:read']));
     const overview = body as unknown as {
       merchants: { live: number; sandbox: number };
       today: { sales: { count: number } };
       days: unknown[];
       by_merchant: { merchant_id: string; name: string }[];
     };
-    expect(overview.days).toHaveLength(30);
+    expect([status, overview.days.length]).toEqual([200, 30]);
     expect(overview.merchants.sandbox).toBe(1);
     expect(overview.merchants.live).toBeGreaterThanOrEqual(2);
     expect(overview.today.sales.count).toBeGreaterThanOrEqual(2);
