@@ -53,3 +53,26 @@ it('a callback is only a reason to read the status: forged, false and repeated o
   await confirm(body.id, '112233');
   await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
 });
+
+it('a callback about another payment of the order is an extra charge, once; what is replayed is kept a hundred times at most', async () => {
+  await fixture.choose('atmos', { card_code: 'fixed', mode: 'charge' });
+  const { body } = await fixture.pay({ provider: 'atmos', token: 'token-0001' });
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  const signed = { storeId: '1', transactionId: '987654321', invoice: body.id, amount: String(PRICE) };
+  const said = { store_id: '1', transaction_id: signed.transactionId, invoice: body.id, amount: signed.amount };
+  const call = post(fixture.accounts.atmos?.url ?? '', { ...said, sign: atmosSign(signed, 'atmos-key') });
+  for (let time = 0; time < 3; time += 1) expect((await call()).status).toBe(200);
+  expect((await fixture.read(body.id)).extra_charges).toMatchObject([
+    { provider_ref: '987654321', amount: PRICE, status: 'reported' },
+  ]);
+  expect(await fixture.disagreement(body.id)).toMatchObject({ kind: 'charged_twice' });
+  const { prisma } = fixture.gateway;
+  // What ninety-five more would have left.
+  await prisma.$executeRaw`
+    INSERT INTO provider_callbacks (account_id, address, payment_id)
+    SELECT account_id, id, id FROM payments, generate_series(1, 95) WHERE id = ${body.id}`;
+  for (let time = 0; time < 5; time += 1) expect((await call()).status).toBe(200);
+  expect(await prisma.providerCallback.count({ where: { paymentId: body.id } })).toBe(100);
+  const padded = { ...said, sign: atmosSign(signed, 'atmos-key'), more: 'x'.repeat(32 * 1024) };
+  expect((await post(fixture.accounts.atmos?.url ?? '', padded)()).status).toBe(413);
+});

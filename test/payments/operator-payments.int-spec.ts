@@ -57,6 +57,69 @@ it('says captured of a sale that the register then refuses: the money goes back'
   expect(await fixture.simulated(id)).toMatchObject([{ captures: 1, refunds: 1 }]);
 });
 
+/** Where a call was not answered, and its status says nothing either. */
+async function unanswered(state: string, age: string): Promise<PaymentView> {
+  const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001', capture: 'manual' });
+  // Its lease is held: no worker reads the status meanwhile.
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET lease_id = 'test', lease_until = now() + interval '1 hour' WHERE id = ${body.id}`;
+  for (const next of [state === 'void_unknown' ? 'voiding' : 'capturing', state])
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET state = ${next}::payment_state, waits_for_capture = false,
+                          state_since = now() - ${age}::interval WHERE id = ${body.id}`;
+  return body;
+}
+
+describe('a call that is not answered for ever', () => {
+  it('is a person’s after ten minutes, and not before', async () => {
+    const { id } = await unanswered('capture_unknown', '9 minutes');
+    const early = await resolve(id, 'captured');
+    expect([early.status, early.body.code]).toEqual([409, 'payment_not_manual']);
+    expect((await fixture.read(id)).status).toBe('capture_unknown');
+  });
+
+  it.each([
+    ['capture_unknown', 'captured', 'registered'],
+    ['capture_unknown', 'voided', 'cancelled'],
+    ['void_unknown', 'voided', 'cancelled'],
+  ])('%s, said %s: its receipt is %s', async (state, outcome, receipt) => {
+    const { id } = await unanswered(state, '11 minutes');
+    expect((await resolve(id, outcome)).status).toBe(204);
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET lease_id = NULL, lease_until = NULL, due_at = now() WHERE id = ${id}`;
+    await fixture.until(id, { status: outcome, receipt });
+    expect(await fixture.gateway.audited(id)).toMatchObject([
+      { before: { status: state }, after: { status: outcome } },
+    ]);
+  });
+
+  it.each([
+    ['capture_unknown', 'refunded'],
+    ['void_unknown', 'part_refunded'],
+  ])('%s cannot have become %s: 422', async (state, outcome) => {
+    const { id } = await unanswered(state, '11 minutes');
+    const answer = await resolve(id, outcome);
+    expect([answer.status, answer.body.errors[0]?.pointer]).toEqual([422, '/outcome']);
+    expect((await fixture.read(id)).status).toBe(state);
+  });
+});
+
+it('money that only its provider gives back: a person says that it is back', async () => {
+  fixture.register = 'rejects';
+  const { body } = await fixture.pay({ provider: 'payme' });
+  await fixture.payOnPage(body);
+  // Payme's Merchant API has no call of ours that gives back.
+  await until(
+    'a person is awaited',
+    () => fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id: body.id } }),
+    ({ state, awaitsOperator }) => state === 'captured' && awaitsOperator,
+  );
+  expect((await resolve(body.id, 'voided')).status).toBe(422);
+  expect((await resolve(body.id, 'refunded')).status).toBe(204);
+  const view = await fixture.until(body.id, { status: 'refunded', receipt: 'rejected' });
+  expect(view.refunded).toBe(PRICE);
+});
+
 describe('is refused, and changes nothing', () => {
   it('where no person is needed', async () => {
     const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' });

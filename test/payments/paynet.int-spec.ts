@@ -1,9 +1,11 @@
 // Paynet pays an order once, by one call, and takes it back with its receipt; a forged or mistaken call changes nothing.
-import { basicAuthorization } from '#payments';
+import { basicAuthorization, uzumMerchantAuth } from '#payments';
+import { parseRate } from '../../apps/gateway/src/http/rate.js';
 import { post } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture();
+/** So few that no machine is too slow to use them up. */
+const fixture = paymentsFixture({ FAILED_LOGIN_LIMIT: parseRate('3/3600') });
 const AUTHORIZATION = basicAuthorization('paynet', 'paynet-password-0001');
 let lastId = 5_000;
 
@@ -80,4 +82,32 @@ it('a forged call changes nothing and is not kept', async () => {
   expect([forged.status, forged.said]).toEqual([401, 412]);
   expect((await fixture.read(id)).status).toBe('pending');
   expect(await fixture.gateway.prisma.providerCallback.count()).toBe(before);
+});
+
+it('keeps ids of twenty digits apart, which numbers of JavaScript cannot', async () => {
+  const call = (method: string, id: string, more: string) =>
+    fetch(fixture.accounts.paynet?.url ?? '', {
+      method: 'POST',
+      headers: { authorization: AUTHORIZATION, 'content-type': 'application/json' },
+      body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"serviceId":7,"transactionId":${id},${more}}}`,
+    }).then((response) => response.text());
+  const [one, other] = ['12345678901234567890', '12345678901234567891'];
+  const id = await opened();
+  const paid = `"amount":${String(PRICE)},"fields":{"order_id":"${id}"},"time":"2026-01-02 08:04:05"`;
+  expect(await call('PerformTransaction', one, paid)).toContain('"providerTrnId"');
+  expect(await call('CheckTransaction', one, '"x":0')).toContain('"transactionState":1');
+  expect(await call('CheckTransaction', other, '"x":0')).toContain('"transactionState":3');
+  const day = '"dateFrom":"2020-01-01 00:00:00","dateTo":"2099-01-01 00:00:00"';
+  expect(await call('GetStatement', '0', day)).toContain(`"transactionId":${one},`);
+});
+
+it('a caller that goes on with wrong passwords is held back, and holds no other account back', async () => {
+  const wrong = basicAuthorization('paynet', 'a-wrong-password-0001');
+  for (let call = 0; call < 4; call += 1) expect((await rpc('CheckTransaction', {}, wrong)).said).toBe(412);
+  // Also with the right one, from the same address.
+  expect((await check(nextId())).said).toBe(412);
+  const uzum = { serviceId: 101202, timestamp: Date.now(), params: { order_id: 'pay_none' } };
+  const authorization = uzumMerchantAuth('uzum', 'uzum-password-0001');
+  const answer = await post(`${fixture.accounts.uzum?.url ?? ''}/check`, uzum, { authorization })();
+  expect(answer.body).toMatchObject({ errorCode: '10007' });
 });

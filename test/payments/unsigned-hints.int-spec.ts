@@ -36,6 +36,20 @@ it('a flood for one order that has ended reads its status once at most, and stor
   expect((await fixture.read(body.id)).status).toBe('captured');
 });
 
+it('keeps the pace of all gateways together: what another one has read is covered', async () => {
+  const { body } = await fixture.pay({ provider: 'uzum' });
+  await fixture.payOnPage(body);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  const [order] = await fixture.simulated(body.id);
+  // As another gateway leaves it, its clock an hour ahead so that no test is too slow for it.
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET hinted_at = now() + interval '1 hour', due_at = NULL WHERE id = ${body.id}`;
+  const before = readings;
+  const answers = await flood(() => ({ orderId: order?.id, operationType: 'REFUND', orderNumber: body.id }));
+  expect(answers.some(({ status }) => status === 200)).toBe(true);
+  expect(readings).toBe(before);
+});
+
 it('a flood for orders that are not there is answered and asks nothing of the provider', async () => {
   const before = [await kept(), readings];
   const answers = await flood(() => ({ orderId: randomUUID(), operationType: 'COMPLETE' }));

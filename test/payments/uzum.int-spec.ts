@@ -1,6 +1,8 @@
 // Uzum's Merchant API is answered as its table says, and what Uzum registers belongs to no register of ours.
 import { randomUUID } from 'node:crypto';
 import { uzumMerchantAuth } from '#payments';
+import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
+import { until } from '../system/until.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
@@ -186,4 +188,22 @@ it('what an account cannot do is refused before anything is stored', async () =>
   const refused = await fixture.pay({ provider: 'uzum', phone: '998901234567' });
   expect([refused.status, refused.body.errors[0]?.pointer]).toEqual([422, '/payment/phone']);
   expect(await fixture.stored()).toEqual(stored);
+});
+
+it('a code that Fast Pay refuses is declined, and no difference when it is compared', async () => {
+  const { body } = await fixture.pay({ provider: 'uzum', qr_code: '0'.repeat(43) });
+  const { id } = await fixture.until(body.id, { status: 'declined', receipt: 'cancelled' });
+  // From ten minutes on nothing can be found out about it by asking.
+  await fixture.gateway.prisma.$executeRaw`
+    UPDATE payments SET created_at = now() - interval '20 minutes' WHERE id = ${id}`;
+  const comparing = fixture.gateway.app.get(ComparePayments);
+  await until(
+    'it is compared',
+    async () => {
+      await comparing.compare(0);
+      return fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id } });
+    },
+    ({ comparedAt }) => comparedAt !== null,
+  );
+  expect(await fixture.disagreement(id)).toBeUndefined();
 });

@@ -34,6 +34,8 @@ export interface ProviderDefinition {
   readonly hosts: readonly string[];
   /** Networks from which it calls, as its documents name them. */
   readonly sources: readonly string[];
+  /** What its driving calls prove themselves by. A password can be guessed: wrong ones are counted and held back. */
+  readonly callerProof: 'password' | 'signature';
   /** Some of what is possible has to be enabled for an account. */
   capabilities(read: ReadValue): ProviderCapabilities;
   /** What of a receipt's lines it can register itself. */

@@ -119,6 +119,8 @@ export interface Hint {
   ourRef: string | null;
   providerRef: string | null;
   amountTiyin: number | null;
+  /** It says that money was taken: of another payment than the one that we know, that is a second charge of the order. */
+  isTaken: boolean;
 }
 
 export type HintReading =

@@ -104,5 +104,5 @@ export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { uzumFastPayAuth } from './uzum/uzum.signature.js';
 export { uzumMerchantAuth } from './uzum/uzum-merchant.wire.js';
-export { isObject, objectAt, textAt, integerAt, type WireObject } from './wire.js';
+export { isObject, objectAt, parseWithLongNumbers, textAt, integerAt, type WireObject } from './wire.js';
 export { parseProviderHosts, PROVIDER_HOSTS, ProviderHosts } from './provider-hosts.js';

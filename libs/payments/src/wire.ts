@@ -5,6 +5,24 @@ export function isObject(value: unknown): value is WireObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/**
+ * A body of JSON whose whole numbers of sixteen digits and more are kept as text: as numbers they would be other ones. Null: it is no
+ * JSON. It is read as it is first, so that the second reading meets only well-formed text.
+ */
+export function parseWithLongNumbers(text: string): unknown {
+  try {
+    JSON.parse(text);
+    return JSON.parse(
+      text.replaceAll(STRING_OR_LONG_NUMBER, (found) => (found.startsWith('"') ? found : `"${found}"`)),
+    );
+  } catch {
+    // Each protocol has its own answer for this.
+    return null;
+  }
+}
+
+const STRING_OR_LONG_NUMBER = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])\d{16,}(?![\d.eE])/g;
+
 export function objectAt(value: unknown, key: string): WireObject {
   const found = isObject(value) ? value[key] : undefined;
   return isObject(found) ? found : {};

@@ -121,7 +121,10 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     const account = await this.accounts.open(facts.account_id);
     if (!account) return 'unheard';
     // What is known from the provider's calls alone is compared by its own statement.
-    if (!capabilitiesOf(account).statusFlows.includes(facts.flow)) return null;
+    const { statusFlows, statusByOurRef } = capabilitiesOf(account);
+    if (!statusFlows.includes(facts.flow)) return null;
+    // Declined before it had an id there: no question names it, and to ask all the same would differ from every answer.
+    if (facts.state === 'declined' && facts.provider_ref === null && !statusByOurRef) return null;
     const outcome = await this.clients.of(account).fetchStatus?.(refOf(facts));
     if (!outcome) return null;
     // Its own number of the payment means nothing to it any more.

@@ -2,8 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { CallOutcome, InboundAnswer, ProviderCall, ProviderCode } from '#payments';
 import { Metrics } from '#runtime';
 
-/** How a provider's call to us ended. `unknown_source`: its address is none of the account's. `late`: it has to ask again. */
-export type InboundOutcome = 'answered' | 'wrong_key' | 'unknown_source' | 'late' | 'failed';
+/**
+ * How a provider's call to us ended. `unknown_source`: its address is none of the account's. `held_back`: too many wrong passwords came
+ * from there before. `late`: it has to ask again.
+ */
+export type InboundOutcome = 'answered' | 'wrong_key' | 'held_back' | 'unknown_source' | 'late' | 'failed';
 
 /** Calls to payment providers and theirs to us, by provider and kind. */
 @Injectable()
@@ -19,7 +22,7 @@ export class PaymentMetrics {
     });
     this.inbound = metrics.counter({
       name: 'provider_inbound_calls_total',
-      help: 'Calls of payment providers; wrong_key and unknown_source prove nothing of their callers',
+      help: 'Calls of payment providers; wrong_key, held_back and unknown_source prove nothing of their callers',
       labels: ['provider', 'outcome'],
     });
   }

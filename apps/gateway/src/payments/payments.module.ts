@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { LimitsModule } from '../access/limits/limits.module.js';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
 import type { GatewaySettings } from '../settings.js';
@@ -17,6 +18,8 @@ import { EndExtraCharge } from './extra-charges/end-extra-charge.js';
 import { ExtraChargeKeeper } from './extra-charges/extra-charge-keeper.js';
 import { ExtraChargesRepository } from './extra-charges/extra-charges.repository.js';
 import { HintCalls } from './inbound/hint-calls.js';
+import { HintReadings } from './inbound/hint-readings.js';
+import { ProviderLogins } from './inbound/provider-logins.js';
 import { InboundRepository } from './inbound/inbound.repository.js';
 import { CallbackSeal } from './inbound/kept-calls.js';
 import { MulticardCalls } from './inbound/multicard-calls.js';
@@ -49,7 +52,7 @@ import { SagaWork } from './saga-work.js';
 import { SearchPayments } from './search-payments.js';
 
 @Module({
-  imports: [AuditModule, ReceiptsModule],
+  imports: [AuditModule, LimitsModule, ReceiptsModule],
   controllers: [
     ReceiptsController,
     ReceiptDraftsController,
@@ -98,8 +101,10 @@ import { SearchPayments } from './search-payments.js';
     ClickCalls,
     MulticardCalls,
     TransactionCalls,
+    HintReadings,
     UnsignedHints,
     HintCalls,
+    ProviderLogins,
     ProviderProtocols,
   ],
   exports: [CollectPayment, PaymentWorker, PreparePayment],

@@ -5,7 +5,7 @@ import { AuditedChange } from '../audit/audited-change.js';
 import type { Caller } from '../audit/caller.js';
 import { notFound } from '../http/own-id.js';
 import type { ReceiptStatus } from '#fiscal-domain';
-import { providerDocument, type PaymentFlow, type PaymentState } from '#payments';
+import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
 import { finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
@@ -16,11 +16,18 @@ export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
 
 interface Locked {
   state: PaymentState;
+  /** The saga has found that only a person can go on. */
+  awaits_operator: boolean;
+  /** It has been so for longer than the saga needs to find out. */
+  is_old: boolean;
   flow: PaymentFlow;
   receipt_status: ReceiptStatus;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
 }
+
+/** An unanswered call is the saga's to find out about at first: its readings come every few seconds. */
+const UNKNOWN_MINUTES = 10;
 
 /** What a person found out at the provider about a payment that no machine can bring on. The saga goes on from there. */
 @Injectable()
@@ -31,16 +38,16 @@ export class ResolvePayment {
     private readonly worker: PaymentWorker,
   ) {}
 
-  /** @throws Problem 404; 409 payment_not_manual */
+  /** @throws Problem 404; 409 payment_not_manual; 422 for an outcome that this payment cannot have */
   async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status
+        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator,
+               p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');
-      if (row.state !== 'manual' && !isLeftByProvider(row))
-        throw new Problem('payment_not_manual', `The payment is ${row.state}.`);
+      refuseUnlessManual(row, decision.outcome);
       const change = await this.changeFor(tx, id, row, decision.outcome);
       await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, {
         ...change,
@@ -116,6 +123,28 @@ export class ResolvePayment {
     });
     await this.worker.process(id);
   }
+}
+
+function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
+  const { state } = row;
+  const isWaiting = state === 'captured' && row.awaits_operator;
+  if (state.endsWith('_unknown') && !row.is_old)
+    throw new Problem(
+      'payment_not_manual',
+      `The payment is ${state}: the gateway reads its status, a person may say what became of it after ${String(UNKNOWN_MINUTES)} minutes.`,
+    );
+  if (state !== 'manual' && !state.endsWith('_unknown') && !isWaiting && !isLeftByProvider(row))
+    throw new Problem('payment_not_manual', `The payment is ${state}.`);
+  const possible = PAYMENT_OUTCOMES.filter((each) => isPossible(state, each));
+  if (possible.includes(outcome)) return;
+  const detail = `A payment that is ${state} is ${possible.join(' or ')}.`;
+  throw Problem.fromErrors([{ pointer: '/outcome', code: 'invalid_value', detail }]);
+}
+
+/** Parts are back only where some were being given back. */
+function isPossible(state: PaymentState, outcome: PaymentOutcome): boolean {
+  if (outcome === 'part_refunded') return state === 'manual' || state === 'refund_unknown';
+  return canMovePayment(state, outcome, 'operator');
 }
 
 /**

@@ -18,7 +18,12 @@ export const ATMOS_CALLBACKS: HintProtocol = {
     const isSigned = isSameHex(atmosSign(whole, read('api_key')), field('sign'));
     if (!isSigned || whole.storeId !== read('store_id')) return refused;
     const amount = /^\d{1,15}$/.test(whole.amount) ? Number(whole.amount) : null;
-    const named = { ourRef: whole.invoice, providerRef: whole.transactionId, amountTiyin: amount };
+    const named = {
+      ourRef: whole.invoice,
+      providerRef: whole.transactionId.slice(0, 64),
+      amountTiyin: amount,
+      isTaken: true,
+    };
     return { kind: 'hint', hint: { operation: 'callback', ...named }, answer: answer(1, 'OK') };
   },
   failure: { status: 500, body: { status: 0, message: 'later' } },

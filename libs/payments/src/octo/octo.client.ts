@@ -115,7 +115,12 @@ export class OctoClient implements PaymentProvider {
 
   async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {
     const answer = await this.call('/prepare_payment', { shop_transaction_id: ref.ourRef });
-    if (answer.kind === 'data') return octoPaymentStatus(answer.data);
+    if (answer.kind === 'data') {
+      const status = octoPaymentStatus(answer.data);
+      const isOther = ref.providerRef !== null && status.providerRef !== null && status.providerRef !== ref.providerRef;
+      // Our reference belongs to one payment; of another one of the same order nothing can be asked.
+      return isOther ? { kind: 'unknown', detail: 'the reference belongs to another payment' } : status;
+    }
     // Three fields are too few to make a payment: none has this reference.
     const isNone = answer.kind === 'refused' && answer.code === '1' && ref.providerRef === null;
     return isNone ? statusOf('not_found') : unlessRefused(answer);

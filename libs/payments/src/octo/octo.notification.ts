@@ -22,7 +22,9 @@ export const OCTO_NOTIFICATIONS: HintProtocol = {
     const isSigned = signed.uuid !== '' && isOctoSigned(signed, field('signature'), by);
     if (!isSigned) return { kind: 'fault', answer: REFUSED };
     const ourRef = textAt(body, 'shop_transaction_id');
-    const hint = { operation: signed.status.slice(0, 64), ourRef, providerRef: signed.uuid, amountTiyin: null };
+    const isTaken = signed.status === 'succeeded' || signed.status === 'waiting_for_capture';
+    const named = { ourRef, providerRef: signed.uuid.slice(0, 64), amountTiyin: null };
+    const hint = { operation: signed.status.slice(0, 64), ...named, isTaken };
     return { kind: 'hint', hint, answer: { status: 200, body: {} } };
   },
   failure: { status: 500, body: {} },

@@ -30,6 +30,7 @@ export const PAYME: ProviderDefinition = {
     fiscal_mode: FISCAL_MODE,
   },
   hosts: ['checkout.paycom.uz', 'checkout.test.paycom.uz', 'test.paycom.uz'],
+  callerProof: 'password',
   sources: ['185.234.113.0/28'],
   capabilities: () => PAYME_CAPABILITIES,
   lineForm: () => PAYME_LINE_FORM,

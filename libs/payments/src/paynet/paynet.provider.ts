@@ -33,6 +33,7 @@ export const PAYNET: ProviderDefinition = {
     account_field: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
   },
   hosts: [],
+  callerProof: 'password',
   sources: [],
   inbound: PAYNET_PROTOCOL,
   capabilities: () => PAYNET_CAPABILITIES,

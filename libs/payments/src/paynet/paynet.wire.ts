@@ -9,7 +9,7 @@ import {
   type ReadValue,
 } from '../inbound.js';
 import { operationId } from '../operation-id.js';
-import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+import { integerAt, isObject, objectAt, parseWithLongNumbers, textAt, type WireObject } from '../wire.js';
 
 /** The codes of a public client: Paynet publishes none. */
 const CODES = {
@@ -53,8 +53,8 @@ export function readPaynetCall(request: InboundRequest, read: ReadValue): Inboun
   const refused = (fault: PaynetFault): InboundReading => ({ kind: 'answered', answer: paynetError(request, fault) });
   const isCaller = isBasicCaller(request.authorization, read('login'), [read('password')]);
   if (!isCaller || !request.isKnownSource) return refused('login');
-  const body = objectBody(request.body);
-  if (!body) return refused('parse');
+  const body = parseWithLongNumbers(request.body);
+  if (!isObject(body)) return refused('parse');
   const { method } = body;
   if (typeof method !== 'string' || !isObject(body['params'])) return refused('request');
   const params = body['params'];
@@ -95,7 +95,7 @@ function statement(request: InboundRequest, params: WireObject): InboundReading 
   const toMs = timeOf(textAt(params, 'dateTo'));
   if (fromMs === null || toMs === null || toMs < fromMs) return null;
   const answer = (entries: readonly InboundTransaction[]): InboundAnswer =>
-    paynetResult(request, { statements: entries.filter(({ state }) => state === 2).map(entryOf) });
+    withNumbers(paynetResult(request, { statements: entries.filter(({ state }) => state === 2).map(entryOf) }));
   return { kind: 'statement', fromMs, toMs, answer };
 }
 
@@ -106,7 +106,13 @@ function timeOf(text: string | null): number | null {
 
 function entryOf({ id, amountTiyin, performTimeMs }: InboundTransaction): WireObject {
   const timestamp = paynetTime(performTimeMs);
-  return { amount: amountTiyin, providerTrnId: paynetNumber(id), transactionId: Number(id), timestamp };
+  return { amount: amountTiyin, providerTrnId: paynetNumber(id), transactionId: id, timestamp };
+}
+
+/** Their ids are numbers of up to twenty digits, which JSON can write and our numbers cannot hold. */
+function withNumbers({ status, body }: InboundAnswer): InboundAnswer {
+  const text = JSON.stringify(body).replaceAll(/"transactionId":"(0|[1-9]\d{0,19})"/g, '"transactionId":$1');
+  return { status, body: text, contentType: 'application/json; charset=utf-8' };
 }
 
 /** YYYY-MM-DD HH:mm:ss, Tashkent. */

@@ -39,6 +39,8 @@ const WORKER = ['worker'] as const;
 const CALLED = ['worker', 'provider'] as const;
 const DECIDED = ['worker', 'operator'] as const;
 const HEALED = ['comparison'] as const;
+/** A call, or a person where the provider has not said what became of ours. */
+const FOUND_OUT = ['worker', 'provider', 'operator'] as const;
 
 /** The legal moves; the trigger `payments_move_legally` holds the same pairs for every writer. */
 export const PAYMENT_MOVES: readonly PaymentMove[] = [
@@ -49,33 +51,39 @@ export const PAYMENT_MOVES: readonly PaymentMove[] = [
   // The provider has begun: it keeps the order for itself, or the money frozen until it receives our answer. Back to pending when it
   // gave up and the customer may try again. By a person where the provider leaves it to us.
   ...moves('reserved', CALLED, ['pending']),
-  ...moves('reserved', ['worker', 'provider', 'operator'], ['captured', 'refunded']),
+  ...moves('reserved', FOUND_OUT, ['captured', 'refunded']),
   ...moves('reserved', DECIDED, ['voided', 'declined']),
   ...moves('reserved', WORKER, ['expired', 'cancelled', 'manual']),
   // Only while a call is open; found without its caller, it is treated as unknown.
   ...moves('authorizing', CALLED, ['pending', 'captured']),
   ...moves('authorizing', WORKER, ['created', 'authorized', 'declined', 'authorize_unknown', 'manual']),
-  ...moves('authorize_unknown', CALLED, ['pending', 'captured', 'refunded']),
-  ...moves('authorize_unknown', WORKER, ['authorized', 'declined', 'voided', 'manual']),
+  ...moves('authorize_unknown', CALLED, ['pending']),
+  ...moves('authorize_unknown', FOUND_OUT, ['captured', 'refunded']),
+  ...moves('authorize_unknown', DECIDED, ['declined', 'voided']),
+  ...moves('authorize_unknown', WORKER, ['authorized', 'manual']),
   ...moves('authorized', ['worker', 'comparison'], ['voided']),
   ...moves('authorized', CALLED, ['captured']),
   ...moves('authorized', WORKER, ['capturing', 'voiding', 'manual']),
   ...moves('capturing', CALLED, ['captured']),
   ...moves('capturing', WORKER, ['authorized', 'capture_unknown', 'capture_refused', 'voided', 'manual']),
-  ...moves('capture_unknown', CALLED, ['captured']),
-  ...moves('capture_unknown', WORKER, ['authorized', 'capture_refused', 'voided', 'manual']),
+  ...moves('capture_unknown', FOUND_OUT, ['captured']),
+  ...moves('capture_unknown', DECIDED, ['voided']),
+  ...moves('capture_unknown', WORKER, ['authorized', 'capture_refused', 'manual']),
   // The receipt is registered and its money cannot be had: the receipt is refunded, then the hold released.
   ...moves('capture_refused', WORKER, ['voiding', 'voided', 'manual']),
   ...moves('captured', WORKER, ['refunding', 'manual']),
-  ...moves('captured', ['worker', 'provider', 'comparison'], ['refunded']),
+  // By a person where only the provider gives money back.
+  ...moves('captured', ['worker', 'provider', 'comparison', 'operator'], ['refunded']),
   ...moves('voiding', CALLED, ['pending', 'captured']),
   ...moves('voiding', WORKER, ['authorized', 'capture_refused', 'voided', 'void_unknown', 'manual']),
-  ...moves('void_unknown', CALLED, ['pending', 'captured']),
-  ...moves('void_unknown', WORKER, ['authorized', 'voided', 'manual']),
+  ...moves('void_unknown', CALLED, ['pending']),
+  ...moves('void_unknown', FOUND_OUT, ['captured']),
+  ...moves('void_unknown', DECIDED, ['voided']),
+  ...moves('void_unknown', WORKER, ['authorized', 'manual']),
   // Back to captured after a part was given back, or when nothing was sent.
   ...moves('refunding', CALLED, ['captured', 'refunded']),
   ...moves('refunding', WORKER, ['refund_unknown', 'manual']),
-  ...moves('refund_unknown', CALLED, ['captured', 'refunded']),
+  ...moves('refund_unknown', FOUND_OUT, ['captured', 'refunded']),
   ...moves('refund_unknown', WORKER, ['manual']),
   // A person of ours found out.
   ...moves('manual', ['operator'], ['captured', 'refunded', 'voided', 'declined']),

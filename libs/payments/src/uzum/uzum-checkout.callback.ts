@@ -22,7 +22,7 @@ export const UZUM_CALLBACKS: HintProtocol = {
       textAt(body, 'operationType') ?? textAt(body, 'receiptType') ?? textAt(body, 'eventType') ?? 'callback';
     return {
       kind: 'hint',
-      hint: { operation: operation.slice(0, 64), ourRef, providerRef, amountTiyin: null },
+      hint: { operation: operation.slice(0, 64), ourRef, providerRef, amountTiyin: null, isTaken: false },
       answer: TAKEN,
     };
   },

@@ -154,6 +154,7 @@ export const UZUM: ProviderDefinition = {
     ...['www.uzumbank.uz', 'checkout-key.inplat-tech.com', 'test-chk-api.uzumcheckout.uz'],
     ...['mobile.apelsin.uz', 'ofd-key.inplat-tech.com', 'test-ofd.ipt-merch.com'],
   ],
+  callerProof: 'password',
   sources: [],
   inbound: UZUM_MERCHANT,
   hints: UZUM_CALLBACKS,

@@ -7,7 +7,7 @@ import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
 import { AddressGate } from './address-gate.js';
 import { AddressLimit } from './address-limit.js';
 import { ClientLimit, type Buckets } from './client-limit.js';
-import { FailedLogins, FailedTokens, PersonLogins } from './failed-logins.js';
+import { CallerLogins, FailedLogins, FailedTokens, PersonLogins } from './failed-logins.js';
 import { DEFAULT_CLIENT_LIMIT, type Rate } from '../../http/rate.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { MemoryBuckets } from './token-bucket.js';
@@ -43,6 +43,12 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
         new FailedLogins(open(FAILED_LOGIN_LIMIT)),
     },
     {
+      provide: CallerLogins,
+      inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
+      useFactory: ({ FAILED_LOGIN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
+        new CallerLogins(open(FAILED_LOGIN_LIMIT)),
+    },
+    {
       provide: FailedTokens,
       inject: [SETTINGS_TOKEN, OPEN_BUCKETS],
       useFactory: ({ FAILED_TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) =>
@@ -59,7 +65,7 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
       useFactory: ({ TOKEN_LIMIT }: GatewaySettings, open: OpenBuckets) => new TokenLimit(open(TOKEN_LIMIT)),
     },
   ],
-  exports: [AddressGate, AddressLimit, ClientLimit, FailedLogins, FailedTokens, PersonLogins, TokenLimit],
+  exports: [AddressGate, AddressLimit, CallerLogins, ClientLimit, FailedLogins, FailedTokens, PersonLogins, TokenLimit],
 })
 export class LimitsModule implements OnApplicationShutdown {
   constructor(@Inject(LIMITS_REDIS) private readonly redis: LimitsRedis | null) {}

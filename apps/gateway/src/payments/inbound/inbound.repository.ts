@@ -13,7 +13,14 @@ import { extraInfoOf } from '../extra-info.js';
 import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
-import { keepDocument, makeDue, makeDueAt, makeDueWithin } from '../repository/payment-writes.js';
+import {
+  forgetComparison,
+  keepDocument,
+  makeDue,
+  makeDueAt,
+  makeDueWithin,
+  takeHintTurn,
+} from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
 
 export type Tx = Prisma.TransactionClient;
@@ -128,10 +135,32 @@ export class InboundRepository {
   async findHinted(
     accountId: string,
     { ourRef, providerRef }: { ourRef: string | null; providerRef: string | null },
-  ): Promise<{ id: string; state: PaymentState } | null> {
-    const [row] = await this.prisma.$queryRaw<{ id: string; state: PaymentState }[]>`
-      SELECT id, state FROM payments WHERE account_id = ${accountId} AND provider_ref = ${providerRef}`;
+  ): Promise<{ id: string; state: PaymentState; is_covered: boolean } | null> {
+    const [row] = await this.prisma.$queryRaw<{ id: string; state: PaymentState; is_covered: boolean }[]>`
+      SELECT id, state, coalesce(hinted_at > now(), false) AS is_covered FROM payments WHERE account_id = ${accountId} AND provider_ref = ${providerRef}`;
     return row && (ourRef === null || ourRef === row.id) ? row : null;
+  }
+
+  /**
+   * When its status may be read because of a hint: at once, or with the next turn; null: a turn that is still to come covers this hint.
+   * The row holds it, so all gateways together keep the pace.
+   * @returns milliseconds from now
+   */
+  hintTurn(paymentId: string): Promise<number | null> {
+    return takeHintTurn(this.prisma, paymentId);
+  }
+
+  /** What has ended is compared with its provider once more. */
+  compareAgain(paymentId: string): Promise<void> {
+    return forgetComparison(this.prisma, paymentId);
+  }
+
+  /** How many of its provider's calls are kept, as far as that is asked. */
+  async keptOf(tx: Tx, paymentId: string, upTo: number): Promise<number> {
+    const [row] = await tx.$queryRaw<{ kept: number }[]>`
+      SELECT count(*)::int4 AS kept
+        FROM (SELECT FROM provider_callbacks WHERE payment_id = ${paymentId} LIMIT ${upTo}::int4) AS calls`;
+    return row?.kept ?? 0;
   }
 
   /** Not later than so: a worker reads it then, if none is at it. */

@@ -13,6 +13,7 @@ import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
 import { inboundOutcomeOf, PaymentMetrics } from '../payment-metrics.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
+import { ProviderLogins } from './provider-logins.js';
 import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
 
 /** Where payment providers call: each proves who it is in its own way, and is answered in its own terms. */
@@ -21,6 +22,7 @@ export class ProviderCallsController {
   constructor(
     private readonly accounts: ProviderAccounts,
     private readonly protocols: ProviderProtocols,
+    private readonly logins: ProviderLogins,
     private readonly metrics: PaymentMetrics,
     @Inject(PAYMENT_TIMING) private readonly timing: Pick<PaymentTiming, 'answerMs'>,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -152,8 +154,13 @@ export class ProviderCallsController {
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      const answer = await this.protocols.answer(account, call, isKnown);
-      this.metrics.wasCalled(code, inboundOutcomeOf(code, isKnown, answer));
+      const isHeldBack =
+        isKnown && this.protocols.hasPassword(call) && (await this.logins.isHeldBack(account.id, request.ip));
+      // Whatever its password, it is answered as one that is wrong.
+      const answer = await this.protocols.answer(account, call, isKnown && !isHeldBack);
+      const outcome = isHeldBack ? 'held_back' : inboundOutcomeOf(code, isKnown, answer);
+      if (outcome === 'wrong_key' && this.protocols.hasPassword(call)) await this.logins.count(account.id, request.ip);
+      this.metrics.wasCalled(code, outcome);
       return answer;
     } catch (error) {
       if (error instanceof Problem && error.code === 'not_found') throw error;

@@ -61,6 +61,12 @@ export class ProviderProtocols {
     }
   }
 
+  /** Whether this kind of call proves itself by a password, which can be guessed. */
+  hasPassword({ code, operation }: ProviderCall): boolean {
+    const definition = DEFINITIONS[code];
+    return definition.callerProof === 'password' && isDriven(definition, operation);
+  }
+
   /** Our fault: the provider is to ask again. @param account as far as it is known without reading */
   failure(call: ProviderCall, account: OpenAccount | undefined): InboundAnswer {
     const { code, operation, request } = call;

@@ -24,6 +24,23 @@ export async function makeDueWithin(tx: Statements, paymentId: string, ms: numbe
     UPDATE payments SET due_at = LEAST(due_at, now() + make_interval(secs => ${ms / 1_000}::float8)) WHERE id = ${paymentId}`;
 }
 
+/** Between two readings of one payment's status that hints lead to. */
+const HINT_PAUSE_SECONDS = 5;
+
+/** @returns in how many milliseconds its status is to be read because of a hint; null: a turn that is still to come covers it */
+export async function takeHintTurn(tx: Statements, paymentId: string): Promise<number | null> {
+  const [row] = await tx.$queryRaw<{ in_ms: number }[]>`
+    UPDATE payments SET hinted_at = greatest(now(), hinted_at + make_interval(secs => ${HINT_PAUSE_SECONDS}::int4))
+     WHERE id = ${paymentId} AND (hinted_at IS NULL OR hinted_at <= now())
+    RETURNING ceil(extract(epoch FROM hinted_at - now()) * 1000)::int4 AS in_ms`;
+  return row?.in_ms ?? null;
+}
+
+/** It is compared with its provider once more. */
+export async function forgetComparison(tx: Statements, paymentId: string): Promise<void> {
+  await tx.$executeRaw`UPDATE payments SET compared_at = NULL WHERE id = ${paymentId}`;
+}
+
 /** What is there already stays: a document comes again and again. */
 export function documentKept(which: 'sale' | 'refund', document: ProviderDocument): Prisma.Sql {
   return Prisma.sql`fiscal_documents = jsonb_build_object(${which}::text, ${JSON.stringify(document)}::jsonb)

@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { PaymentState } from '#payments';
+import { FairSlots, type Logger } from '#runtime';
+import { LOGGER } from '../../tokens.js';
+import { ComparePayments } from '../compare-payments.js';
+import { PaymentWorker } from '../payment-worker.js';
+import { InboundRepository } from './inbound.repository.js';
+
+/** Bodies of hints are small; a larger one is padding. Signed ones may hold the whole payment. */
+export const MAX_HINT_BYTES = { unsigned: 8 * 1024, signed: 32 * 1024 };
+
+/** Of the provider, in one process and divided among merchants. */
+const READINGS = { total: 6, perKey: 2, reserved: 2 };
+
+/** States in which the next step reads the status, or ends what the merchant has cancelled. */
+const READ_NEXT: ReadonlySet<PaymentState> = new Set<PaymentState>([
+  ...(['pending', 'authorize_unknown', 'capture_unknown', 'void_unknown', 'refund_unknown'] as const),
+]);
+
+export interface HintedPayment {
+  id: string;
+  merchantId: string;
+  state: PaymentState;
+}
+
+/**
+ * What a hint leads to: its payment's status is read, once in five seconds at most, however many hints there are and whichever gateways
+ * they reach. A hint within that time is covered by the reading that follows it.
+ */
+@Injectable()
+export class HintReadings {
+  private readonly readings = new FairSlots(READINGS);
+
+  constructor(
+    private readonly rows: InboundRepository,
+    private readonly worker: PaymentWorker,
+    private readonly comparing: ComparePayments,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** @param isProven the provider is known to have said so: also what has ended is read again later */
+  async follow({ id, merchantId, state }: HintedPayment, isProven: boolean): Promise<void> {
+    const inMs = await this.rows.hintTurn(id);
+    if (inMs === null) return;
+    const isReadNext = READ_NEXT.has(state);
+    if (isReadNext) await this.rows.dueWithin(id, inMs);
+    else if (inMs > 0 && isProven) await this.rows.compareAgain(id);
+    if (inMs > 0) return;
+    const release = this.readings.tryTake(merchantId);
+    // Without a place it is left to the poll of all that is due, or to the comparison of what has ended.
+    if (!release) return;
+    const reading = isReadNext ? this.worker.process(id) : this.comparing.afterHint(id);
+    reading
+      .then(() => isProven && this.worker.schedule(id))
+      .catch((error: unknown) => this.logger.warn({ payment_id: id, err: error }, 'payment: not read after a hint'))
+      .finally(release);
+  }
+}
