@@ -55,7 +55,6 @@ function layOut() {
   fs.rmSync(SOURCE, { recursive: true, force: true });
   for (const page of PAGES.flatMap(pagesBelow))
     write(placeOf(page), readable(markOutdated(fs.readFileSync(path.join(ROOT, page), 'utf8'), page), page));
-  write('adr/index.md', decisions());
   for (const file of fs.readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })) {
     if (FILES.test(`docs/${file}`)) fs.cpSync(path.join(ROOT, 'docs', file), path.join(SOURCE, 'public', file));
   }
@@ -84,7 +83,7 @@ function pagesBelow(place) {
 
 /** docs/index.md leads. @param {string} page in the repository @returns {string} in the site */
 function placeOf(page) {
-  const short = page.replace(/^docs\//, '').replace(/^libs\/sdk\/README\.md$/, 'sdk.md');
+  const short = page.replace(/^docs\//, '').replace(/^libs\/sdk\/README(?=\.md$)/, 'sdk');
   return short.replace(/README\.md$/, 'index.md').replace(/^[A-Z]+\.md$/, (name) => name.toLowerCase());
 }
 
@@ -117,15 +116,6 @@ function readable(text, page) {
     );
     return isPage ? `[${label}](/${placeOf(target).replace(/(index)?\.md$/, '')}${hash})` : label;
   });
-}
-
-function decisions() {
-  const files = pagesBelow('docs/adr').sort();
-  const lines = files.map((file) => {
-    const title = /^# (.+)$/m.exec(fs.readFileSync(path.join(ROOT, file), 'utf8'))?.[1] ?? file;
-    return `- [${title}](/adr/${path.basename(file, '.md')})`;
-  });
-  return `# Decisions\n\n${lines.join('\n')}\n`;
 }
 
 /**

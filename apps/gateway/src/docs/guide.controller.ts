@@ -33,52 +33,21 @@ export class GuideController {
 
   /** The beginning of the guide. */
   @Get()
-  @Answers({ statuses: [302] })
-  start(@Res({ passthrough: true }) reply: FastifyReply): void {
-    // Links of the pages are relative to the folder.
-    void reply.status(HttpStatus.FOUND).header('location', '/docs/guide/');
+  @Answers({ statuses: [303], mediaTypes: ['text/plain'] })
+  async start(@Res() reply: FastifyReply): Promise<void> {
+    // The site finds its pages below the folder.
+    await reply.status(HttpStatus.SEE_OTHER).header('location', '/docs/guide/').type('text/plain').send('');
   }
 
-  /** A page of the guide. */
-  @Get(':page')
+  /** A page of the guide, or what it is made of. */
+  @Get('*')
   @Header('content-security-policy', PAGE_POLICY)
   @Answers(FILES)
   async page(
-    @Param('page') page: string,
-    @Req() request: FastifyRequest,
+    @Param('*') path: string,
+    @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
-    return this.answer(page, request, reply);
-  }
-
-  /** A page in a folder of the guide. */
-  @Get(':folder/:page')
-  @Header('content-security-policy', PAGE_POLICY)
-  @Answers(FILES)
-  async inFolder(
-    @Param('folder') folder: string,
-    @Param('page') page: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Buffer> {
-    return this.answer(`${folder}/${page}`, request, reply);
-  }
-
-  /** What a page of the guide is made of. */
-  @Get(':folder/:inner/:page')
-  @Header('content-security-policy', PAGE_POLICY)
-  @Answers(FILES)
-  async inInnerFolder(
-    @Param('folder') folder: string,
-    @Param('inner') inner: string,
-    @Param('page') page: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Buffer> {
-    return this.answer([folder, inner, page].join('/'), request, reply);
-  }
-
-  private async answer(path: string, { headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
     const found = await this.files.find(path);
     if (found !== null) return shown(found, headers['accept-encoding'], reply);
     void reply.status(HttpStatus.NOT_FOUND);
