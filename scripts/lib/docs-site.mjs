@@ -142,6 +142,8 @@ function configOf(target) {
     title: 'Fiscal receipt gateway',
     description: 'Sales become fiscal receipts',
     base: SITE_BASE,
+    // Else browsers ask for /favicon.ico.
+    head: [['link', { rel: 'icon', href: 'data:,' }]],
     outDir: target,
     // Pages of other languages are named by their index alone.
     ...localisedConfig(sidebarOf),

@@ -163,7 +163,7 @@ export class ApiWorld {
   /** The path with this merchant's ids, or with such that no merchant has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'missing'): string {
     const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
-    const guide = account.replace('guide/{path}', 'guide/ru/no-such-page');
+    const guide = account.replace('guide/{path}', 'guide/no-such-page');
     const named = guide.replace('{operation}', 'check').replace('{screen}', 'receipts');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);

@@ -193,7 +193,7 @@ function routesOf(drawing: string): string[] {
     const path = stack
       .join('')
       .replaceAll(/:(\w+)/g, '{$1}')
-      .replace(/\*$/, '{path}');
+      .replace(/\/?\*$/, '/{path}');
     for (const method of methods.split(', ')) if (METHODS.includes(method)) routes.push(`${method} ${path}`);
   }
   return [...new Set(routes)].sort();
