@@ -195,7 +195,9 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
         // A flush has ended meanwhile, or is under way: what was read may lack it, or have it twice with what is counted here.
         const newer = this.known.get(merchantId);
         if (newer && (newer.readAtMs > begunAtMs || this.flushing.has(merchantId))) return newer;
-        const known = { standing, readAtMs: performance.now(), given: 0 };
+        // What is not written yet stays among those that others do not know of.
+        const given = this.pending.get(merchantId)?.receipts ?? 0;
+        const known = { standing, readAtMs: performance.now(), given };
         this.known.set(merchantId, known);
         return known;
       })
