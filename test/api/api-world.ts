@@ -163,7 +163,8 @@ export class ApiWorld {
   /** The path with this merchant's ids, or with such that no merchant has. */
   pathOf({ path }: Endpoint, whose: 'own' | 'missing'): string {
     const account = path.replace('{provider}/{account}', `payme/${this.ids.get('provider-accounts')}`);
-    const named = account.replace('{operation}', 'check').replace('{screen}', 'receipts');
+    const guide = account.replace('guide/{path}', 'guide/no-such-page');
+    const named = guide.replace('{operation}', 'check').replace('{screen}', 'receipts');
     return named.replaceAll(/([^/]+)\/\{\w+\}/g, (_all, segment: string) => {
       const own = this.ids.get(segment);
       if (own === undefined) throw new Error(`${path}: test/api/api-world.ts knows no object of ${segment}`);

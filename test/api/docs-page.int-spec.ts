@@ -2,6 +2,11 @@
 import 'reflect-metadata';
 import { describeInBrowser, startBrowser } from '../screen/browser.js';
 import { ADVICE, PROBLEMS } from '#problems';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { GuideSite } from './guide-site.js';
 import { ApiWorld } from './api-world.js';
 
 let world: ApiWorld;
@@ -42,6 +47,70 @@ test('type of a problem leads to what its caller does; so does /docs', async () 
   for (const code of ['constructor', '%3Cscript%3E', '..%2fx'])
     expect([code, (await world.send('GET', `/docs/problems/${code}`)).code]).toEqual([code, 'not_found']);
   expect((await world.send('GET', '/docs')).text).toContain('href="/docs/problems"');
+});
+
+describe('the guide', () => {
+  let folder: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'fiscal-guide-'));
+    mkdirSync(join(folder, 'site', 'assets', 'chunks'), { recursive: true });
+    mkdirSync(join(folder, 'site', 'ru'));
+    writeFileSync(join(folder, 'secret.html'), 'secret');
+    const files = { 'index.html': 'first', '404.html': 'no page', 'errors.html': 'codes', 'ru/index.html': 'первая' };
+    const parts = { 'assets/app.1a2b.js': 'app()', 'assets/chunks/x.3c4d.js': 'x()', 'notes.txt': 'not served' };
+    for (const [name, text] of Object.entries({ ...files, ...parts })) writeFileSync(join(folder, 'site', name), text);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('without a built site it is a 404 page that says how to build it', async () => {
+    const site = await GuideSite.start(join(folder, 'nothing'));
+    try {
+      const { status, type, text } = await site.get('/docs/guide/quickstart');
+      expect([status, type]).toEqual([404, 'text/html; charset=utf-8']);
+      expect(text).toContain('npm run docs');
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test('pages, folders and parts are served, nothing else, and no address leads out', async () => {
+    const site = await GuideSite.start(join(folder, 'site'));
+    try {
+      const found = {
+        '': 'first',
+        errors: 'codes',
+        'errors.html': 'codes',
+        'ru/': 'первая',
+        'assets/app.1a2b.js': 'app()',
+      };
+      for (const [path, text] of Object.entries({ ...found, 'assets/chunks/x.3c4d.js': 'x()' })) {
+        const answer = await site.get(`/docs/guide/${path}`);
+        expect([path, answer.status, answer.text]).toEqual([path, 200, text]);
+        expect(answer.policy).toContain("script-src 'self';");
+      }
+      expect((await site.get('/docs/guide')).location).toBe('/docs/guide/');
+      expect((await site.get('/docs/guide/assets/app.1a2b.js')).cache).toContain('immutable');
+      expect((await site.get('/docs/guide/errors')).cache).toBe('no-cache');
+      for (const path of [
+        'nothing',
+        'notes.txt',
+        '..%2fsecret.html',
+        '..%2f..%2fpackage.json',
+        'ru/..%2f..%2fsecret.html',
+        'constructor',
+        '%00',
+      ])
+        expect([path, await site.get(`/docs/guide/${path}`)]).toEqual([
+          path,
+          expect.objectContaining({ status: 404, text: 'no page' }),
+        ]);
+      const packed = await site.packed('/docs/guide/errors');
+      expect(gunzipSync(packed).toString()).toBe('codes');
+    } finally {
+      await site.stop();
+    }
+  });
 });
 
 describeInBrowser('in a browser', () => {

@@ -15,6 +15,8 @@ const PUBLIC = [
   'GET /console/{screen}',
   'GET /console/{screen}/{id}',
   'GET /docs',
+  'GET /docs/guide',
+  'GET /docs/guide/{path}',
   'GET /docs/problems',
   'GET /docs/problems/{code}',
   'GET /docs/{file}',
@@ -188,7 +190,10 @@ function routesOf(drawing: string): string[] {
     stack.length = indent.length / 4;
     stack.push(part);
     if (methods === undefined) continue;
-    const path = stack.join('').replaceAll(/:(\w+)/g, '{$1}');
+    const path = stack
+      .join('')
+      .replaceAll(/:(\w+)/g, '{$1}')
+      .replace(/\/?\*$/, '/{path}');
     for (const method of methods.split(', ')) if (METHODS.includes(method)) routes.push(`${method} ${path}`);
   }
   return [...new Set(routes)].sort();

@@ -1,4 +1,4 @@
-// Promise: what is set up and kept in order in the console works there: accounts and their tests, groups, clients, the audit trail.
+// Promise: what is set up and kept in order in the console works there: accounts and their tests, messages, groups, clients, the audit trail.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { generateKeyPairSync } from 'node:crypto';
@@ -39,6 +39,7 @@ describeInBrowser('what is set up in the console', () => {
     await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
     rig = await ConsoleRig.start({
       ...{ PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8', PROVIDER_HOSTS: '127.0.0.1:*' },
+      MESSAGE_ALLOWED_CIDRS: '127.0.0.0/8',
     });
     const sold = await rig.client.post('/v1/receipts', rig.client.saleOf(0));
     receipt = String(sold.body.id);
@@ -91,6 +92,49 @@ describeInBrowser('what is set up in the console', () => {
     await tile.getByRole('button', { name: 'Disable' }).click();
     await dialog.getByRole('button', { name: 'Disable' }).click();
     await tile.getByText('Disabled').first().waitFor();
+    await leave(visitor);
+  });
+
+  test('messages: an account, a suppressed address, a template with its preview, header and footer', async () => {
+    const { visitor, dialog } = await visit('/messages?view=accounts');
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Add an account' }).click();
+    await dialog.getByLabel('Provider', { exact: true }).selectOption('eskiz');
+    await dialog
+      .getByLabel(/^Settings/)
+      .fill(`email = shop@example.uz\npassword = a=b=c\nfrom = 4546\napi_url = ${addressOf(provider)}`);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const tile = page.locator('.tile');
+    await tile.getByRole('button', { name: 'Disable' }).click();
+    await tile.getByRole('button', { name: 'Remove' }).click();
+    await tile.waitFor({ state: 'detached' });
+
+    await visitor.open('/messages?view=suppressions');
+    await page.getByLabel('Address').fill('buyer@example.uz');
+    await page.getByRole('button', { name: 'Suppress an address' }).click();
+    // Addresses of buyers are shown in part.
+    const entry = page.locator('.line-item', { hasText: 'by hand' });
+    await entry.getByRole('button', { name: 'Release' }).click();
+    await entry.waitFor({ state: 'detached' });
+
+    await visitor.open('/messages?view=templates');
+    const card = page.locator('.card', { has: page.getByRole('heading', { name: 'SMS · en' }) });
+    await card.getByLabel('Text').fill('Thank you! {total} {link}');
+    await card.getByRole('button', { name: 'Save' }).click();
+    await card.getByText('Your own', { exact: true }).waitFor();
+    await card.getByText('Preview').first().click();
+    await card.getByLabel('Receipt for the preview').fill(receipt);
+    await card.getByRole('button', { name: 'Preview' }).click();
+    await card.getByText(/^Thank you! .*1.120/).waitFor();
+    await card.getByRole('button', { name: 'Back to ours' }).click();
+    await card.getByText('Ours', { exact: true }).waitFor();
+
+    await visitor.open('/messages?view=brand');
+    await page.getByLabel(/^Above the seller/).fill(HOSTILE.slice(0, 30));
+    await page.getByLabel(/^Below everything/).fill('Come again');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
     await leave(visitor);
   });
 

@@ -66,7 +66,26 @@ export {
   type LastKnown,
 } from './lanes/lanes.js';
 export { RECEIPT_COLUMNS, type ReceiptRow } from './reading/receipt-row.js';
-export { findMadeBy, findReceipt, findSettled, refundsOf } from './reading/receipts.js';
+export { countUnknown, readBacklog, type Backlog } from './reading/backlog.js';
+export {
+  findSumOfAttempt,
+  findUnfinished,
+  firstOfdDeadline,
+  listAttempts,
+  type AttemptRow,
+} from './reading/device-work.js';
+export {
+  findBuyers,
+  findDocument,
+  findMadeBy,
+  findOwner,
+  findReceipt,
+  findReceipts,
+  findSettled,
+  isRegistered,
+  refundsOf,
+  type Buyer,
+} from './reading/receipts.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes, type LaneChange } from './receipts/fail-over.js';
 export { alertOfDeadline, markSent, noteOfdErrors, OFD_BATCH, type OfdAlert, type SentBefore } from './receipts/ofd.js';

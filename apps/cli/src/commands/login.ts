@@ -26,7 +26,10 @@ export function addLogin(program: Command, world: World): void {
     .option('--from <file>', 'take address and client from a file as `npm start` writes it: .data/demo.json')
     .option('--key-id <id>', 'key_…, for clients that must sign')
     .option('--signing-key-file <path>', 'its private key, PKCS #8 in PEM; it stays where it is')
-    .addHelpText('after', '\nThe gateway has no browser sessions yet: there is no other way to log in.')
+    .addHelpText(
+      'after',
+      '\nSessions of the console are for its pages alone: make a client for the command line there (Access).',
+    )
     .action(inSession<[LoginOptions]>(world, login));
   program
     .command('logout')

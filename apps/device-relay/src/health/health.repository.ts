@@ -1,6 +1,6 @@
 import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } from '#database';
 import { OFD_FUSE_MS, type Baseline } from '#fiscal-domain';
-import { insertEvents, wakeLanes } from '#ledger';
+import { firstOfdDeadline, insertEvents, wakeLanes } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
 import { laneDeviceOf, linkKeyInForce, type LaneDeviceRow } from '../devices/lane-device.js';
@@ -123,8 +123,7 @@ export class HealthRepository {
              ${linkKeyInForce('c')},
              c.terminal_id, c.journal_id, l.baseline, c.reading, c.business IS NOT NULL AS has_business, c.poll_failures,
              c.close_at, m.settings,
-             (SELECT min(r.ofd_deadline_at) FROM receipts r
-               WHERE r.device_id = c.id AND r.ofd_status = 'pending') AS oldest_deadline_at,
+             ${firstOfdDeadline(Prisma.sql`c.id`)} AS oldest_deadline_at,
              ${this.now()}::timestamptz AS claimed_at
         FROM claimed c JOIN merchants m ON m.id = c.merchant_id LEFT JOIN lanes l ON l.device_id = c.id`;
     return rows.map(claimedOf);

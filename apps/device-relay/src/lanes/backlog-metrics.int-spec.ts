@@ -1,7 +1,7 @@
 // Promise: the metrics show a lane that stands still and receipts that wait for a person, at any load.
 import { createLogger, Metrics } from '#runtime';
 import { observeBacklog } from './backlog-metrics.js';
-import { readBacklog } from './read-backlog.js';
+import { readBacklog } from '#ledger';
 import { LaneRows } from './testing/lane-rows.js';
 
 let rows: LaneRows;

@@ -1,6 +1,6 @@
+import type { Backlog } from '#ledger';
 import type { Clock, Logger, Metrics } from '#runtime';
 import { FreshReading } from '../fresh-reading.js';
-import type { Backlog } from './read-backlog.js';
 
 const GAUGES: readonly [name: string, help: string, key: keyof Backlog][] = [
   ['lanes_unknown_receipts', 'Receipts that wait for an operator, of all lanes', 'unknown'],

@@ -1,11 +1,18 @@
+import { join } from 'node:path';
 import { Module } from '@nestjs/common';
+import { projectFolder } from '../http/project-folder.js';
 import { ApiDescription } from './api-description.js';
 import { DocsController } from './docs.controller.js';
+import { GuideController } from './guide.controller.js';
+import { GuideFiles } from './guide-files.js';
 import { ProblemPagesController } from './problem-pages.controller.js';
 
-/** The description of the API, for programs and for people. */
+/** The description of the API, for programs and for people; the problem codes; the guide, where it was built. */
 @Module({
-  controllers: [DocsController, ProblemPagesController],
-  providers: [ApiDescription],
+  controllers: [DocsController, ProblemPagesController, GuideController],
+  providers: [
+    ApiDescription,
+    { provide: GuideFiles, useFactory: () => new GuideFiles(join(projectFolder(), 'dist', 'docs-site')) },
+  ],
 })
 export class DocsModule {}

@@ -93,3 +93,15 @@ body.text dd { margin: 0; }
 body.text table { border-collapse: collapse; }
 body.text th, body.text td { padding: 0.3rem 0.75rem 0.3rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #8884; }
 `;
+
+/** In place of the guide, in an installation that was built without it. */
+export function guideMissingPage(): string {
+  return page(
+    'No guide',
+    markup`<h1>This installation has no guide</h1>
+<p>The gateway serves the guide when <code>dist/docs-site</code> exists. Build it in the gateway’s folder, then start the gateway anew:</p>
+<pre><code>npm run docs</code></pre>
+<p>The image of the container has it. The description of the API is at <a href="/docs">/docs</a>, the problem codes are at
+<a href="/docs/problems">/docs/problems</a>.</p>`,
+  );
+}

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { isId, type Baseline, type CounterReading } from '#fiscal-domain';
-import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
+import { findReceipts } from '#ledger';
 import { Problem } from '#problems';
 import { receiptView, type ReceiptView } from '../receipts/receipt-view.js';
 import { ReceiptUrls } from '../receipts/receipt-url.js';
@@ -120,7 +120,11 @@ export class ListUnknown {
     const limit = query.limit === undefined ? DEFAULT_LIMIT : Number(query.limit);
     const rows = await this.readPage(merchantId, readCursor(query.cursor), limit + 1);
     const page = rows.slice(0, limit);
-    const receipts = await this.readReceipts(page.map((row) => row.receipt_id));
+    const found = await findReceipts(
+      this.prisma,
+      page.map((row) => row.receipt_id),
+    );
+    const receipts = new Map(found.map((row) => [row.id, row]));
     const data = page.flatMap((row) => {
       const receipt = receipts.get(row.receipt_id);
       return receipt ? [unknownView(row, receiptView(receipt, this.urls.urlOf(receipt.id)))] : [];
@@ -153,14 +157,6 @@ export class ListUnknown {
            ORDER BY g.receipt_seq DESC LIMIT 1
         ) good ON true
        ORDER BY p.id`;
-  }
-
-  private async readReceipts(ids: readonly string[]): Promise<Map<string, ReceiptRow>> {
-    if (ids.length === 0) return new Map();
-    const rows = await this.prisma.$queryRaw<ReceiptRow[]>`
-      SELECT ${RECEIPT_COLUMNS}
-        FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
-    return new Map(rows.map((row) => [row.id, row]));
   }
 }
 

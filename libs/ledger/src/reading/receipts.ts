@@ -3,6 +3,8 @@ import type { StoredIdentity } from '../accept/new-receipt.js';
 import type { HotStatements, Statements } from '../statements.js';
 import { RECEIPT_COLUMNS, type ReceiptRow } from './receipt-row.js';
 
+type Reading = Pick<Statements, '$queryRaw'>;
+
 /** A merchant's receipt; another merchant's is as absent as a missing one. */
 export async function findReceipt(database: HotStatements, merchantId: string, id: string): Promise<ReceiptRow | null> {
   const rows = await database.queryHot<ReceiptRow>(Prisma.sql`
@@ -29,7 +31,7 @@ export async function findMadeBy(
 }
 
 /** Those of these receipts that no longer wait for a register. */
-export async function findSettled(database: Pick<Statements, '$queryRaw'>, ids: readonly string[]): Promise<string[]> {
+export async function findSettled(database: Reading, ids: readonly string[]): Promise<string[]> {
   const rows = await database.$queryRaw<{ id: string }[]>`
       SELECT id FROM receipts
       WHERE id = ANY(${[...ids]}::text[]) AND status IN ('registered', 'rejected', 'unknown', 'cancelled')`;
@@ -37,11 +39,50 @@ export async function findSettled(database: Pick<Statements, '$queryRaw'>, ids: 
 }
 
 /** Documents of all refunds that hold a part of the sale. Under the sale's lock it sees who had the lock before. */
-export async function refundsOf(
-  database: Pick<Statements, '$queryRaw'>,
-  saleId: string,
-): Promise<ReceiptRow['document'][]> {
+export async function refundsOf(database: Reading, saleId: string): Promise<ReceiptRow['document'][]> {
   const rows = await database.$queryRaw<Pick<ReceiptRow, 'document'>[]>`
       SELECT f.document FROM receipts f WHERE f.refund_of = ${saleId} AND ${LEDGER_REFUND} ORDER BY f.id`;
   return rows.map(({ document }) => document);
+}
+
+/** Receipts of any merchant by their ids, in no order; those that are not there are left out. */
+export function findReceipts(database: Reading, ids: readonly string[]): Promise<ReceiptRow[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return database.$queryRaw<ReceiptRow[]>`
+      SELECT ${RECEIPT_COLUMNS}
+        FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
+}
+
+/** What was sold or returned, for a further document; null: there is no such receipt. */
+export async function findDocument(
+  database: Reading,
+  id: string,
+): Promise<Pick<ReceiptRow, 'type' | 'document'> | null> {
+  const [row] = await database.$queryRaw<Pick<ReceiptRow, 'type' | 'document'>[]>`
+      SELECT type, document FROM receipts WHERE id = ${id}`;
+  return row ?? null;
+}
+
+/** Whose receipt it is; null: there is no such receipt. */
+export async function findOwner(database: Reading, id: string): Promise<string | null> {
+  const [row] = await database.$queryRaw<{ merchant_id: string }[]>`SELECT merchant_id FROM receipts WHERE id = ${id}`;
+  return row?.merchant_id ?? null;
+}
+
+export async function isRegistered(database: Reading, merchantId: string, id: string): Promise<boolean> {
+  const [row] = await database.$queryRaw<{ status: ReceiptRow['status'] }[]>`
+      SELECT status FROM receipts WHERE id = ${id} AND merchant_id = ${merchantId}`;
+  return row?.status === 'registered';
+}
+
+export interface Buyer {
+  id: string;
+  merchant_id: string;
+  customer: ReceiptRow['document']['customer'];
+}
+
+/** Who bought, of these receipts. */
+export function findBuyers(database: Reading, ids: readonly string[]): Promise<Buyer[]> {
+  return database.$queryRaw<Buyer[]>`
+      SELECT id, merchant_id, document -> 'customer' AS customer FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
 }

@@ -1,7 +1,7 @@
 // Promise: only who proves to be a user gets a session; it is used from the console alone, does what its role may, and ends within a second everywhere.
 import 'reflect-metadata';
 import { VerifyAuditTrail } from '../../audit/verify-audit-trail.js';
-import { msUntil, ORIGIN, PASSWORD, PeopleRig, type Browser, type RigAnswer } from './testing/people-rig.js';
+import { codesOf, msUntil, ORIGIN, PASSWORD, PeopleRig, type Browser, type RigAnswer } from './testing/people-rig.js';
 import { totpAt } from './credentials/totp.js';
 
 const SESSION = '__Host-fgw_session';
@@ -18,7 +18,6 @@ beforeAll(async () => {
 afterAll(() => rig?.stop());
 
 const now = (): number => Date.now() / 1_000;
-const codesOf = (answers: RigAnswer[]): unknown[] => answers.map(({ status, code }) => [status, code]);
 
 describe('an invitation', () => {
   test('makes a user with a role, once', async () => {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma } from '#database';
-import { writeDeviceEvent } from '#ledger';
+import { findUnfinished, writeDeviceEvent } from '#ledger';
 import { Problem } from '#problems';
 import { AuditedChange } from '../../audit/audited-change.js';
 import type { Caller } from '../../audit/caller.js';
@@ -50,17 +50,13 @@ function refuseRestless({ resting_seconds: resting }: LockedDeviceRow): void {
 }
 
 async function refuseDepended(tx: Prisma.TransactionClient, deviceId: string): Promise<void> {
-  const [found] = await tx.$queryRaw<{ accepted: boolean; unsettled: boolean }[]>`
-    SELECT EXISTS (SELECT FROM receipts WHERE device_id = ${deviceId} AND status = 'accepted') AS accepted,
-           EXISTS (SELECT FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-                    WHERE a.device_id = ${deviceId} AND a.state IN ('open', 'unknown')
-                      AND r.status IN ('sending', 'unknown')) AS unsettled`;
-  if (found?.accepted)
+  const found = await findUnfinished(tx, deviceId);
+  if (found.accepted)
     throw new Problem(
       'device_lane_not_empty',
       'Accepted receipts wait in its lane; wait until they are sent, or cancel them.',
     );
-  if (found?.unsettled) {
+  if (found.unsettled) {
     const detail = 'It is not known of a receipt whether the register has it; it must be resolved first.';
     throw new Problem('device_lane_not_empty', detail);
   }

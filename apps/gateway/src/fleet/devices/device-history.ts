@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import { listAttempts } from '#ledger';
 import { snakeCased } from './snake-cased.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../http/paging.js';
 
@@ -29,11 +30,6 @@ export interface ZReportView {
   ofd: { status: string; sent_at: string | null };
 }
 
-interface AttemptRow extends Omit<AttemptView, 'created_at' | 'closed_at'> {
-  created_at: Date;
-  closed_at: Date | null;
-}
-
 interface ZReportRow extends Omit<ZReportView, 'opened_at' | 'closed_at' | 'ofd'> {
   opened_at: Date;
   closed_at: Date | null;
@@ -48,15 +44,7 @@ export class DeviceHistory {
 
   async attempts(deviceId: string, query: PageQuery): Promise<Page<AttemptView>> {
     const { limit, afterId } = pageRequest(query, 'att');
-    const rows = await this.prisma.$queryRaw<AttemptRow[]>`
-      SELECT id, receipt_id, number, state::text, created_at, closed_at, http_status, relay_id, outcome FROM (
-        SELECT * FROM attempts WHERE id = lane_open_attempt(${deviceId})
-        UNION ALL
-        (SELECT * FROM attempts
-          WHERE device_id = ${deviceId} AND state <> 'open' AND (${afterId}::text IS NULL OR id < ${afterId})
-          ORDER BY id DESC LIMIT ${limit + 1})
-      ) AS found WHERE ${afterId}::text IS NULL OR id < ${afterId}
-       ORDER BY id DESC LIMIT ${limit + 1}`;
+    const rows = await listAttempts(this.prisma, deviceId, { afterId, limit: limit + 1 });
     return pageOf(rows, limit, (row) => ({
       ...row,
       created_at: row.created_at.toISOString(),

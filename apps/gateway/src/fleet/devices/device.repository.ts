@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, type DeviceBusiness, type DeviceReading } from '#database';
+import { firstOfdDeadline } from '#ledger';
 import type { PageRequest } from '../../http/paging.js';
 
 export interface DeviceRow {
@@ -84,8 +85,7 @@ export class DeviceRepository {
              lane_length(p.id, ${MAX_COUNTED}::int) AS waiting,
              (SELECT w.created_at FROM lane_places(p.id, 1) w) AS oldest_accepted_at,
              lane_open_attempt(p.id) AS open_attempt_id,
-             (SELECT r.ofd_deadline_at FROM receipts r WHERE r.device_id = p.id AND r.ofd_status = 'pending'
-               ORDER BY r.ofd_deadline_at LIMIT 1) AS next_ofd_deadline
+             ${firstOfdDeadline(Prisma.sql`p.id`)} AS next_ofd_deadline
         FROM page p LEFT JOIN lanes l ON l.device_id = p.id
        ORDER BY p.id`;
   }

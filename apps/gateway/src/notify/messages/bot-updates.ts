@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
+import { isRegistered } from '#ledger';
 import {
   maskedAddress,
   readPhone,
@@ -121,8 +122,7 @@ export class BotUpdates {
     { account, chatId, chatHash, language }: Conversation,
   ): Promise<boolean> {
     const { id: accountId, merchantId } = account;
-    const where = { id: receiptId, merchantId, status: 'registered' as const };
-    if ((await this.prisma.receipt.findFirst({ where, select: { id: true } })) === null) return false;
+    if (!(await isRegistered(this.prisma, merchantId, receiptId))) return false;
     await this.prisma.$transaction(async (tx) => {
       // Two openings at the same time count each other.
       await tx.$queryRaw`SELECT id FROM message_accounts WHERE id = ${accountId} FOR NO KEY UPDATE`;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
+import { findOwner } from '#ledger';
 import { Problem } from '#problems';
 import { readEmail, readPhone } from '#messages';
 import { AddressBook } from './address-book.js';
@@ -30,9 +31,8 @@ export class PageMessages {
     receiptId: string,
     { channel, to, language }: { channel: PageChannel; to: string; language: 'uz' | 'ru' | 'en' },
   ): Promise<string> {
-    const receipt = await this.prisma.receipt.findUnique({ where: { id: receiptId }, select: { merchantId: true } });
-    if (!receipt) throw new Problem('not_found', 'There is no receipt at this address.');
-    const { merchantId } = receipt;
+    const merchantId = await findOwner(this.prisma, receiptId);
+    if (merchantId === null) throw new Problem('not_found', 'There is no receipt at this address.');
     const reading = channel === 'email' ? readEmail(to) : readPhone(to);
     if (reading.kind === 'invalid') {
       throw Problem.fromErrors([{ pointer: '/to', code: 'invalid_format', detail: `to ${reading.reason}` }]);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Prisma, StoredNotify } from '#database';
 import type { ReceiptCustomer } from '#fiscal-domain';
+import { findBuyers, type Buyer } from '#ledger';
 import { readEmail, readPhone, type MessageChannel } from '#messages';
 import { AddressBook } from './address-book.js';
 import { insertMessages, type NewMessage } from './message-rows.js';
@@ -20,12 +21,6 @@ interface Account {
   channel: MessageChannel;
 }
 
-interface Buyer {
-  id: string;
-  merchant_id: string;
-  customer: ReceiptCustomer | null;
-}
-
 /** Makes messages of the events that deliveries are made of, in the same transaction: once for each event, whichever program dies. */
 @Injectable()
 export class PlanMessages {
@@ -36,8 +31,7 @@ export class PlanMessages {
       events.flatMap((event) => (event.notify ? [[event.subject_id, event.notify] as const] : [])),
     );
     if (wanted.size === 0) return;
-    const buyers = await tx.$queryRaw<Buyer[]>`
-      SELECT id, merchant_id, document -> 'customer' AS customer FROM receipts WHERE id = ANY(${[...wanted.keys()]}::text[])`;
+    const buyers = await findBuyers(tx, [...wanted.keys()]);
     const accounts = await tx.$queryRaw<Account[]>`
       SELECT id, merchant_id, channel::text FROM message_accounts
        WHERE merchant_id = ANY(${[...new Set(buyers.map((buyer) => buyer.merchant_id))]}::text[]) AND deleted_at IS NULL`;

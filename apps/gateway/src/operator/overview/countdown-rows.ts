@@ -1,5 +1,6 @@
 import { Prisma } from '#database';
 import { OFD_FUSE_HOURS, SHIFT_MS } from '#fiscal-domain';
+import { firstOfdDeadline } from '#ledger';
 import type { OverviewCountdown } from './overview-view.js';
 
 export interface CountdownRow {
@@ -27,7 +28,7 @@ export function countdowns(merchantId: string | null, most: number): Prisma.Sql 
     WITH own AS MATERIALIZED (
       SELECT d.id, d.merchant_id, d.name, d.reading, d.subscription_expires_at,
              least((d.reading ->> 'oldestUnsentAt')::timestamptz + make_interval(hours => ${OFD_FUSE_HOURS}::int4),
-                   (SELECT min(r.ofd_deadline_at) FROM receipts r WHERE r.device_id = d.id AND r.ofd_status = 'pending')) AS fuse_at
+                   ${firstOfdDeadline(Prisma.sql`d.id`)}) AS fuse_at
         FROM devices d
        WHERE ${whose} AND d.deleted_at IS NULL AND d.registered_at IS NOT NULL
     ), found AS (

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { SURPLUS_OPERATION, WITHDRAWAL_OPERATION, type Prisma, type StoredReceiptDocument } from '#database';
-import { allThatIsLeft, leftOf, parseVerificationLink, type ReceiptType } from '#fiscal-domain';
-import { insertRefund } from '#ledger';
+import { SURPLUS_OPERATION, WITHDRAWAL_OPERATION, type Prisma } from '#database';
+import { allThatIsLeft, leftOf, parseVerificationLink } from '#fiscal-domain';
+import { findDocument, insertRefund } from '#ledger';
 import { canonicalJson, newIdOf, sha256 } from '#runtime';
 import { RefundRepository } from './refund.repository.js';
 import { refundTime } from './refundable-sale.js';
@@ -43,8 +43,7 @@ export class RefundDuplicate {
     const { terminalId, receiptSeq, fiscalSign, verificationUrl } = one;
     const link = verificationUrl === null ? null : parseVerificationLink(verificationUrl);
     if (fiscalSign === null || link === null) return null;
-    const [receipt] = await tx.$queryRaw<{ type: ReceiptType; document: StoredReceiptDocument }[]>`
-      SELECT type, document FROM receipts WHERE id = ${one.receiptId}`;
+    const receipt = await findDocument(tx, one.receiptId);
     if (receipt?.type !== 'sale') return null;
     const device = await this.refunds.findDeviceOf(one.merchantId, terminalId, tx);
     if (device === null) return null;

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PrismaService, type Prisma } from '#database';
 import { isId } from '#fiscal-domain';
 import { HttpProblem } from '#http';
+import { findSumOfAttempt } from '#ledger';
 import { Problem } from '#problems';
 import { canonicalJson, newId, redact, sha256 } from '#runtime';
 import { AuditedChange } from '../../../audit/audited-change.js';
@@ -77,10 +78,8 @@ export class FourEyesGate implements OnModuleInit {
   private async isAbove(above: number, request: FastifyRequest, merchantId: string): Promise<boolean> {
     const { id } = request.params as { id?: string };
     if (id === undefined || !isId('att', id)) return false;
-    const [row] = await this.prisma.$queryRaw<{ above: boolean }[]>`
-      SELECT r.total_tiyin > ${BigInt(above)} AS above FROM attempts a JOIN receipts r ON r.id = a.receipt_id
-       WHERE a.id = ${id} AND r.merchant_id = ${merchantId}`;
-    return row?.above === true;
+    const sum = await findSumOfAttempt(this.prisma, merchantId, id);
+    return sum !== null && sum > BigInt(above);
   }
 
   /** @returns the approval that lets this request pass; null: there is none */

@@ -191,6 +191,10 @@ export class Browser {
   }
 }
 
+export function codesOf(answers: readonly RigAnswer[]): unknown[] {
+  return answers.map(({ status, code }) => [status, code]);
+}
+
 /** Asks until it is answered so; the time that it took. */
 export async function msUntil(
   ask: () => Promise<RigAnswer>,

@@ -4,8 +4,8 @@ import { sampleDocument } from '#database/testing';
 import { newId } from '#runtime';
 import { totpAt } from '../credentials/totp.js';
 import { Invitations } from '../invitations/invitations.js';
+import { codesOf, msUntil, PASSWORD, PeopleRig, type Browser } from '../testing/people-rig.js';
 import { Users } from './users.js';
-import { PASSWORD, PeopleRig, type Browser, type RigAnswer } from '../testing/people-rig.js';
 
 let rig: PeopleRig;
 let merchantId: string;
@@ -19,13 +19,6 @@ beforeAll(async () => {
 afterAll(() => rig?.stop());
 
 const now = (): number => Date.now() / 1_000;
-const codesOf = (answers: RigAnswer[]): unknown[] => answers.map(({ status, code }) => [status, code]);
-
-/** Asks until it is answered so. */
-async function untilAnswered(ask: () => Promise<RigAnswer>, isReached: (answer: RigAnswer) => boolean): Promise<void> {
-  for (const deadline = Date.now() + 30_000; !isReached(await ask());)
-    if (Date.now() > deadline) throw new Error('it was never answered so');
-}
 
 describe('users', () => {
   test('are given only what the giver has; the last owner stays', async () => {
@@ -54,7 +47,7 @@ describe('users', () => {
     expect((await owner.get(`/v1/users/${second.userId}`)).status).toBe(404);
     // Two owners remove each other at once: one of them stays.
     await first.ask('PATCH', `/v1/users/${second.userId}`, { body: { roles: ['owner'] } });
-    await untilAnswered(
+    await msUntil(
       () => second.get('/v1/users'),
       ({ status }) => status === 200,
     );
@@ -98,7 +91,7 @@ describe('users', () => {
     };
     expect(await next()).toBe('owner');
     await rig.makeStale(admin.userId);
-    await untilAnswered(
+    await msUntil(
       () => admin.post(path, { email: 'boss@shop.uz' }),
       ({ code }) => code === 'step_up_needed',
     );
@@ -140,7 +133,7 @@ describe('users', () => {
     const body = { token, name: 'Lost', password: `${PASSWORD} 2`, code: totpAt(secret, now()) };
     const recovered = await again.post('/auth/invitation/accept', body);
     expect(recovered.body).toMatchObject({ user: { id: person.userId }, roles: ['support'] });
-    await untilAnswered(
+    await msUntil(
       () => person.get('/v1/me', { at: 1 }),
       ({ code }) => code === 'session_invalid',
     );
@@ -207,7 +200,7 @@ test('a user of a suspended merchant steps up, decides, logs out, and makes noth
   await first.ask('PATCH', '/v1/merchant', { body: { four_eyes: { unknown_above: 1 } } });
   await rig.prisma
     .$executeRaw`UPDATE merchants SET suspended_at = now(), suspended_reason = 'unpaid' WHERE id = ${own}`;
-  await untilAnswered(
+  await msUntil(
     () => first.post('/v1/branches', { code: 'b', name: 'B' }),
     ({ code }) => code === 'merchant_suspended',
   );

@@ -1,5 +1,6 @@
 import { apiKeyOwner, type PrismaService } from '#database';
 import { OFD_FUSE_HOURS, OFD_WARNING_HOURS } from '#fiscal-domain';
+import { countUnknown } from '#ledger';
 import { open, type Keyring } from '#secrets';
 import { judged, well, type Finding } from './finding.js';
 
@@ -36,7 +37,7 @@ async function readWork(database: PrismaService): Promise<WorkRow> {
 /** What stands still or waits for a person. */
 export async function checkWork(database: PrismaService, keyring: Keyring): Promise<Finding[]> {
   const row = await readWork(database);
-  const unknown = await countUnknown(database);
+  const unknown = await countUnknown(database, MAX_COUNTED);
   return [
     registersFinding(row.states ?? {}),
     row.held
@@ -93,15 +94,6 @@ export async function checkWork(database: PrismaService, keyring: Keyring): Prom
     ),
     await secretsFinding(database, keyring),
   ];
-}
-
-async function countUnknown(database: PrismaService): Promise<number> {
-  const [row] = await database.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int4 AS count FROM (
-      SELECT DISTINCT a.receipt_id FROM (
-        SELECT receipt_id, state FROM attempts WHERE state IN ('open', 'unknown') ORDER BY id DESC LIMIT ${MAX_COUNTED}
-      ) a WHERE a.state = 'unknown') p JOIN receipts r ON r.id = p.receipt_id WHERE r.status::text = 'unknown'`;
-  return row?.count ?? 0;
 }
 
 function registersFinding(states: Readonly<Record<string, number>>): Finding {

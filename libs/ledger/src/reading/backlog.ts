@@ -1,4 +1,5 @@
-import type { PrismaService } from '#database';
+import { Prisma } from '#database';
+import type { Statements } from '../statements.js';
 
 /** How far all receipts that wait are counted: a backlog of a million must not cost a scrape a second. */
 const COUNTED = 20_000;
@@ -27,19 +28,13 @@ export interface Backlog {
 }
 
 /** Reads indexes of what is unfinished, each no further than its bound; what is done costs nothing, however much it is. */
-export async function readBacklog(prisma: PrismaService): Promise<Backlog> {
-  const [row] = await prisma.$queryRaw<Backlog[]>`
+export async function readBacklog(database: Pick<Statements, '$queryRaw'>): Promise<Backlog> {
+  const [row] = await database.$queryRaw<Backlog[]>`
     WITH first AS MATERIALIZED (
       SELECT device_id, created_at FROM waiting_lanes()
     ), oldest AS (
       SELECT device_id FROM first ORDER BY created_at LIMIT ${LONGEST_AMONG}
-    ), parked AS (
-      SELECT a.receipt_id, max(a.closed_at) AS closed_at FROM (
-        SELECT receipt_id, state, closed_at FROM attempts WHERE state IN ('open', 'unknown') ORDER BY id DESC LIMIT ${UNSETTLED}
-      ) a WHERE a.state = 'unknown' GROUP BY a.receipt_id
-    ), waiting_for_person AS (
-      SELECT p.closed_at FROM parked p JOIN receipts r ON r.id = p.receipt_id WHERE r.status::text = 'unknown'
-    )
+    ), waiting_for_person AS (${waitingForPerson(UNSETTLED)})
     SELECT (SELECT count(*) FROM waiting_for_person)::int AS unknown,
            (SELECT coalesce(extract(epoch FROM now() - min(closed_at)), 0) FROM waiting_for_person)::float8
              AS "oldestUnknownSeconds",
@@ -51,4 +46,21 @@ export async function readBacklog(prisma: PrismaService): Promise<Backlog> {
              AS "oldestAttemptSeconds"`;
   if (!row) throw new Error('the database returned no backlog');
   return row;
+}
+
+/** Receipts that wait for a person, of the newest `among` attempts that did not end. */
+export async function countUnknown(database: Pick<Statements, '$queryRaw'>, among: number): Promise<number> {
+  const [row] = await database.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int4 AS count FROM (${waitingForPerson(among)}) AS waiting`;
+  return row?.count ?? 0;
+}
+
+/** When the attempt of each was closed. */
+function waitingForPerson(among: number): Prisma.Sql {
+  return Prisma.sql`
+      SELECT p.closed_at FROM (
+        SELECT a.receipt_id, max(a.closed_at) AS closed_at FROM (
+          SELECT receipt_id, state, closed_at FROM attempts WHERE state IN ('open', 'unknown') ORDER BY id DESC LIMIT ${among}
+        ) a WHERE a.state = 'unknown' GROUP BY a.receipt_id
+      ) p JOIN receipts r ON r.id = p.receipt_id WHERE r.status::text = 'unknown'`;
 }
