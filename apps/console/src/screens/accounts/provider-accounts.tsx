@@ -13,7 +13,7 @@ import { readSettings, writeSettings } from './settings-text.js';
 
 type Account = Schema<'AccountView'>;
 
-const PROVIDERS = ['payme', 'click', 'uzum', 'multicard', 'octo', 'atmos', 'paynet'] as const;
+const PROVIDERS = ['payme', 'click', 'uzum', 'multicard', 'octo', 'atmos', 'paynet', 'stripe'] as const;
 
 /** Accounts at payment providers: who may take money for the merchant. */
 export function ProviderAccounts(): ReactElement {
