@@ -2,6 +2,10 @@
 import 'reflect-metadata';
 import { OwnRedis, redisIsInstalled } from '../../../../../libs/queue/src/testing/own-redis.js';
 import { gatewaysOfEachTest, type OauthGateway } from '../oauth/testing/oauth-gateway.js';
+import { openRedis, parseQueueUrl } from '#queue';
+import { createLogger } from '#runtime';
+import { RedisBuckets } from './redis-buckets.js';
+import type { MemoryBuckets } from './token-bucket.js';
 
 const start = gatewaysOfEachTest();
 
@@ -59,6 +63,28 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
   });
   afterAll(() => redis.kill());
 
+  test('what was taken is put back, and no more than a bucket holds', async () => {
+    const rate = { requests: 3, seconds: 3_600 };
+    const client = openRedis(parseQueueUrl(redis.url), { connectTimeout: 30_000 });
+    client.on('error', () => undefined);
+    try {
+      const away = { take: fail, peek: fail, give: fail } as unknown as MemoryBuckets;
+      const buckets = new RedisBuckets(
+        client,
+        rate,
+        away,
+        createLogger('gateway', 'error', { write: () => undefined }),
+      );
+      const take = async (): Promise<boolean> => (await buckets.take('key')).isAllowed;
+      for (let index = 0; index < 4; index += 1) await buckets.give('key');
+      expect([await take(), await take(), await take(), await take()]).toEqual([true, true, true, false]);
+      await buckets.give('key');
+      expect([await take(), await take()]).toEqual([true, false]);
+    } finally {
+      client.cut();
+    }
+  });
+
   test('all gateways count together; without Redis each for itself, and no client is locked out', async () => {
     const settings = { clientLimit: THREE, queueUrl: redis.url };
     const [one, two] = [await start(settings), await start(settings)];
@@ -79,6 +105,10 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
     expect(await statuses([one, two])).toEqual([200, 200]);
   });
 });
+
+function fail(): never {
+  throw new Error('Redis did not answer');
+}
 
 /** Until Redis, and not the gateway itself, counts: two gateways see what one took. */
 async function connected(...gateways: OauthGateway[]): Promise<void> {
