@@ -47,6 +47,29 @@ test('per client: whatever token and address it uses; others are not concerned',
   expect((await gateway.mine(other.token)).status).toBe(200);
 });
 
+test('a caller that heeds no refusal is answered later, by client and by address', async () => {
+  const gateway = await start({ addressLimit: { requests: 61, seconds: 30_000 }, clientLimit: THREE });
+  const client = await gateway.createClient(await gateway.createMerchant());
+  const refusalsOf = async (ask: () => Promise<{ status: number }>, count: number): Promise<number[]> => {
+    const times = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const begunMs = performance.now();
+        const { status } = await ask();
+        return status === 429 ? performance.now() - begunMs : null;
+      }),
+    );
+    return times.filter((time) => time !== null);
+  };
+  // Three requests are allowed and twenty refusals answered at once, a second one after half of a second.
+  const heldMs = 490;
+  const ofClient = await refusalsOf(() => gateway.mine(client.token), 53);
+  expect(ofClient).toHaveLength(50);
+  expect(ofClient.filter((time) => time >= heldMs).length).toBeGreaterThanOrEqual(25);
+  const ofAddress = await refusalsOf(() => gateway.ask('/v1/mine'), 58);
+  expect(ofAddress).toHaveLength(50);
+  expect(ofAddress.filter((time) => time >= heldMs).length).toBeGreaterThanOrEqual(25);
+});
+
 test('without limits nothing is said of them', async () => {
   const gateway = await start({});
   const { headers } = await gateway.ask('/v1/mine');
