@@ -64,6 +64,18 @@ const WAYS: Record<string, Way> = {
     ...{ payment: { provider: 'atmos', token: 'token-0001' }, isHeld: true, parts: false, isRefunded: false },
     choose: (on) => on.choose('atmos', { mode: 'hold' }),
   },
+  'stripe, held': {
+    ...{ payment: { provider: 'stripe', token: 'pm_card_0001' }, isHeld: true, parts: true },
+    choose: (on) => on.choose('stripe', { capture: 'manual' }),
+  },
+  'stripe, held after a page of the bank': {
+    ...{ payment: { provider: 'stripe', token: 'pm_3ds_0001', return_url: 'https://shop.example/back' } },
+    ...{ isHeld: true, parts: true, choose: (on) => on.choose('stripe', { capture: 'manual' }) },
+  },
+  'stripe, charged': {
+    ...{ payment: { provider: 'stripe', token: 'pm_card_0001' }, isHeld: false, parts: true },
+    choose: (on) => on.choose('stripe', { capture: 'automatic' }),
+  },
 };
 
 const FAULTS = ['drop_before', 'drop_after', 'error_before', 'error_after', 'malformed', 'delay', 'late'] as const;

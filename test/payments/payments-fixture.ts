@@ -168,6 +168,9 @@ export class PaymentsFixture {
     const atmos = { consumer_key: 'key', consumer_secret: 'consumer', store_id: '1', api_key: 'atmos-key' };
     const atmosUrl = await make('atmos', { ...atmos, api_url: `${simulatorUrl}/atmos` });
     this.accounts.atmos = { url: atmosUrl, store_id: '1', api_key: 'atmos-key' };
+    const stripe = { secret_key: 'sk_test_1', webhook_secret: 'whsec_test_0001', api_url: `${simulatorUrl}/stripe` };
+    const stripeUrl = await make('stripe', { ...stripe, least_amount: '50000' });
+    this.accounts.stripe = { url: stripeUrl, webhook_secret: 'whsec_test_0001' };
     this.accounts.octo = { url: await make('octo', octo), secret: 'octo-secret' };
   }
 

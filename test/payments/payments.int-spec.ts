@@ -221,7 +221,7 @@ describe('what arrives at the endpoint', () => {
       '/payment/token',
       'card_data_refused',
     ],
-    ['a provider without an account', { provider: 'stripe' }, '/payment/provider', 'provider_unknown'],
+    ['a provider without an account', { provider: 'paypal' }, '/payment/provider', 'provider_unknown'],
     [
       'a phone where the provider asks no customer',
       { provider: 'payme', phone: '998901234567' },

@@ -19,7 +19,7 @@ async function bothSay(sale: Record<string, unknown>, headers: Record<string, st
 }
 
 it.each([
-  ['an unknown provider', { provider: 'stripe' }, '/payment/provider provider_unknown'],
+  ['an unknown provider', { provider: 'paypal' }, '/payment/provider provider_unknown'],
   ['no provider', {}, '/payment/provider provider_unknown'],
   ['a card number', { provider: 'payme', token: '8600495473316478' }, '/payment/token card_data_refused'],
   [
@@ -34,7 +34,7 @@ it.each([
 });
 
 it('both name every fault at once', async () => {
-  const sale = fixture.sale({ provider: 'stripe' }, { cashier_id: 'csh_nobody' });
+  const sale = fixture.sale({ provider: 'paypal' }, { cashier_id: 'csh_nobody' });
   expect(await bothSay(sale)).toEqual([
     422,
     expect.any(String),

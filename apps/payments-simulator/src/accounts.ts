@@ -10,6 +10,7 @@ export interface MerchantAccounts {
   atmos: { url: string; store_id: string; api_key: string } | null;
   paynet: { url: string; service_id: string; login: string; password: string } | null;
   octo: { secret: string; url?: string } | null;
+  stripe: { url: string; webhook_secret: string } | null;
   uzum: { url: string; service_id: string; login: string; password: string; account_param: string } | null;
 }
 
@@ -21,6 +22,7 @@ export const NO_ACCOUNTS: MerchantAccounts = {
   octo: null,
   atmos: null,
   paynet: null,
+  stripe: null,
 };
 
 /** Read anew each time: the demo's set-up may write the file after the simulator has started. */

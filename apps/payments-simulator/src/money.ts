@@ -44,6 +44,7 @@ const TERMINALS: Readonly<Record<ProviderCode, string>> = {
   octo: 'EP000000000001',
   atmos: 'EP000000000002',
   paynet: 'EP000000000003',
+  stripe: 'EP000000000004',
 };
 
 export class Money {

@@ -21,8 +21,14 @@ const BASES: readonly (readonly [ProviderCode, RegExp])[] = [
   ['multicard', /^\/multicard(?=\/(auth|payment))/],
   ['atmos', /^\/atmos/],
   ['octo', /^\/octo\/api/],
+  ['stripe', /^\/stripe/],
   ['uzum', /^\/uzum\/(checkout(?=\/api)|fastpay|ofd)/],
 ];
+
+/** What Stripe is to show beside an object is asked for in the query. */
+function pathOf(provider: ProviderCode, path: string): string {
+  return provider === 'stripe' ? path.split('?', 1).join('') : path;
+}
 
 /** Shows what merchants' servers asked and were answered: before a fault of the simulator's spoils the answer. */
 export function observeCalls(server: FastifyInstance, observe: Observe, isSpoilt: (request: object) => boolean): void {
@@ -33,7 +39,7 @@ export function observeCalls(server: FastifyInstance, observe: Observe, isSpoilt
     const isOfPage = provider === 'payme' && typeof method === 'string' && method.startsWith('cards.');
     if (provider && base && !isOfPage && !isSpoilt(request))
       observe({
-        ...{ provider, by: 'us', method: request.method, path: request.url.replace(base, '') },
+        ...{ provider, by: 'us', method: request.method, path: pathOf(provider, request.url.replace(base, '')) },
         ...{ request: request.body ?? null, status: reply.statusCode, answer },
       });
     done(null, answer);

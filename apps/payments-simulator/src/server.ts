@@ -12,6 +12,7 @@ import { invoicesPage, payPage, resultPage } from './pages.js';
 import { addOcto } from './octo.js';
 import { addPaynet } from './paynet.js';
 import { addPaymeSubscribe, PaymeDriver, PaymeFiscal } from './payme.js';
+import { addStripe } from './stripe.js';
 import { addUzum } from './uzum.js';
 
 export interface PaymentsSimulatorOptions {
@@ -24,7 +25,7 @@ export interface PaymentsSimulatorOptions {
 
 /** Calls of a merchant's server, which faults may strike; pages and lists always answer. */
 const API =
-  /^\/(payme\/api|click\/v2\/|multicard\/payment|uzum\/(checkout|fastpay|ofd)\/|octo\/api|atmos\/(merchant|hold))/;
+  /^\/(payme\/api|click\/v2\/|multicard\/payment|uzum\/(checkout|fastpay|ofd)\/|octo\/api|stripe\/v1|atmos\/(merchant|hold))/;
 
 /**
  * The payment providers to test against, in one process and in memory: their APIs, the calls that they make to a merchant,
@@ -36,6 +37,9 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   const faults = new Faults(options.random);
   const money = new Money();
   server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, Object.fromEntries(new URLSearchParams(String(body))));
+  });
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     done(null, typeof body === 'string' && body.startsWith('{') ? (JSON.parse(body) as unknown) : {});
   });
@@ -53,6 +57,7 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
   addOcto(server, parts);
   addAtmos(server, parts);
   addPaynet(server, parts);
+  addStripe(server, parts);
   addPages(server, {
     payme: new PaymeDriver(merchant, money, faults, fiscal),
     ...{ clickBook, click: new ClickDriver(merchant, clickBook, faults), cards },

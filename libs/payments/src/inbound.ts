@@ -70,6 +70,8 @@ export interface InboundRequest {
   header: (name: string) => string | undefined;
   /** As it came. */
   body: string;
+  /** When it came, by our clock. */
+  atMs: number;
   /** False: the address is none of the account's sources. */
   isKnownSource: boolean;
 }

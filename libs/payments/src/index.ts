@@ -101,6 +101,7 @@ export {
   type PaymentState,
 } from './saga/payment-state.js';
 export { LONGEST_HELD_PAUSE_MS, retryAfterMs, retrySchedule, RETRY_JITTER } from './saga/retry-schedule.js';
+export { stripeSignature } from './stripe/stripe.signature.js';
 export { somToTiyin, tiyinToSom, tiyinToSomNumber } from './som.js';
 export { uzumFastPayAuth } from './uzum/uzum.signature.js';
 export { uzumMerchantAuth } from './uzum/uzum-merchant.wire.js';

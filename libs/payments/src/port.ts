@@ -2,7 +2,7 @@ import type { FiscalLines, ProviderDocument, WantedDocument } from './fiscal.js'
 
 /** What every payment provider looks like from inside (docs/adr/0030-payment-port.md). Money is integer tiyin throughout. */
 
-export const PROVIDERS = ['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos', 'paynet'] as const;
+export const PROVIDERS = ['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos', 'paynet', 'stripe'] as const;
 export type ProviderCode = (typeof PROVIDERS)[number];
 
 /**
@@ -46,6 +46,8 @@ export interface ProviderCapabilities {
   /** Flows whose payment there can be given the fiscal link. */
   readonly linkFlows: readonly PaymentFlow[];
   readonly amountUnit: 'tiyin' | 'som';
+  /** The sums that it takes, where it does not take all. */
+  readonly amountTiyin?: { readonly least: number; readonly most: number };
   /** Code of the payment service in the receipt's extra information; null = none known. */
   readonly qrPaymentProvider: number | null;
 }

@@ -83,6 +83,7 @@ const BASES: Record<ProviderCode, RegExp> = {
   multicard: /^https:\/\/mesh\.multicard\.uz/,
   atmos: /^https:\/\/apigw\.atmos\.uz/,
   paynet: /^$/,
+  stripe: /^https:\/\/api\.stripe\.com/,
   octo: /^https:\/\/secure\.octo\.uz/,
   uzum: /^https:\/\/(checkout-key\.inplat-tech\.com|mobile\.apelsin\.uz|ofd-key\.inplat-tech\.com)/,
 };

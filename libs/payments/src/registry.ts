@@ -6,6 +6,7 @@ import { OCTO } from './octo/octo.provider.js';
 import { PAYME } from './payme/payme.provider.js';
 import { PAYNET } from './paynet/paynet.provider.js';
 import { PROVIDERS, type ProviderCode } from './port.js';
+import { STRIPE } from './stripe/stripe.provider.js';
 import { UZUM } from './uzum/uzum.provider.js';
 
 /** Every provider that there is: a new one is a line here and a word in `PROVIDERS`. */
@@ -17,6 +18,7 @@ export const DEFINITIONS: Readonly<Record<ProviderCode, ProviderDefinition>> = {
   octo: OCTO,
   atmos: ATMOS,
   paynet: PAYNET,
+  stripe: STRIPE,
 };
 
 export function isProvider(text: string): text is ProviderCode {

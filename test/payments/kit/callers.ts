@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { octoSignatures, uzumMerchantAuth, type ProviderCode } from '#payments';
+import { octoSignatures, stripeSignature, uzumMerchantAuth, type ProviderCode } from '#payments';
 import { schemaFile, type Exchange } from '../../../libs/payments/src/testing/provider-schemas.js';
 import type { PaymentsFixture } from '../payments-fixture.js';
 
@@ -15,7 +15,9 @@ export interface ProviderCaller {
   choose?(fixture: PaymentsFixture): Promise<void>;
   /** The HTTP status of what is turned away. */
   refusedStatus: number;
-  /** Calls whose caller has not proven who it is. */
+  /** Where its protocol has one status for all: whether an answer turns the call away. */
+  isRefused?(body: Record<string, unknown>): boolean;
+  /** Calls whose caller has not proven who it is, or that cannot be about this payment. */
   forged(fixture: PaymentsFixture, paymentId: string): Call[];
   /** A well-made call about this order. */
   about(fixture: PaymentsFixture, paymentId: string, amountTiyin: number): Call;
@@ -128,6 +130,59 @@ const OCTO: ProviderCaller = {
   examples: () => examplesOf('octo', ['']).map((example) => ({ ...example, status: 200, answer: {} })),
 };
 
+const stripeUrl = ({ accounts }: PaymentsFixture): string => accounts.stripe?.url ?? '';
+const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
+
+function stripeEvent(id: string, ref: string): string {
+  const intent = {
+    ...{
+      id,
+      object: 'payment_intent',
+      amount: 112_000,
+      currency: 'uzs',
+      status: 'succeeded',
+      capture_method: 'manual',
+    },
+    ...{ created: nowSeconds(), livemode: false, payment_method_types: ['card'], metadata: { our_ref: ref } },
+  };
+  const named = { id: `evt_${randomUUID()}`, object: 'event', type: 'payment_intent.succeeded', created: nowSeconds() };
+  return JSON.stringify({ ...named, livemode: false, pending_webhooks: 1, data: { object: intent } });
+}
+
+function stripeHeader(body: string, more: { secret?: string; atSeconds?: number } = {}): Record<string, string> {
+  const { secret = 'whsec_test_0001', atSeconds = nowSeconds() } = more;
+  return { 'stripe-signature': `t=${String(atSeconds)},v1=${stripeSignature(secret, { atSeconds, body })}` };
+}
+
+function stripeCall(fixture: PaymentsFixture, paymentId: string): Call {
+  return async () => {
+    const [known] = await fixture.simulated(paymentId);
+    const body = stripeEvent(known?.id ?? 'pi_none', paymentId);
+    return post(stripeUrl(fixture), body, stripeHeader(body))();
+  };
+}
+
+const STRIPE: ProviderCaller = {
+  ...{ name: 'stripe', provider: 'stripe', refusedStatus: 403 },
+  payment: { provider: 'stripe', token: 'pm_3ds_0001', return_url: 'https://shop.example/back' },
+  forged: (fixture, id) => {
+    const body = stripeEvent('pi_1', id);
+    const url = stripeUrl(fixture);
+    return [
+      post(url, body),
+      post(url, body, stripeHeader(body, { secret: 'whsec_another' })),
+      // A call that was recorded, and a clock that is wrong: each by ten minutes.
+      post(url, body, stripeHeader(body, { atSeconds: nowSeconds() - 600 })),
+      post(url, body, stripeHeader(body, { atSeconds: nowSeconds() + 600 })),
+      post(url, `${body} `, stripeHeader(body)),
+      post(url, '{"half": ', stripeHeader('{"half": ')),
+    ];
+  },
+  about: stripeCall,
+  lie: stripeCall,
+  examples: () => examplesOf('stripe', ['']).map((example) => ({ ...example, status: 200, answer: {} })),
+};
+
 /** What the schema file gives as examples of these calls. */
 export function examplesOf(provider: ProviderCode, paths: readonly string[]): Exchange[] {
   const file = schemaFile(provider);
@@ -142,5 +197,5 @@ export function examplesOf(provider: ProviderCode, paths: readonly string[]): Ex
     });
 }
 
-/** Providers whose calls are hints, or who drive by the shared transactions. Payme, Click and Multicard have suites of their own. */
-export const CALLERS: readonly ProviderCaller[] = [UZUM_MERCHANT, UZUM_CHECKOUT, OCTO];
+/** Providers whose calls are hints, or who drive by the shared transactions; the three before them: first-callers.ts. */
+export const CALLERS: readonly ProviderCaller[] = [UZUM_MERCHANT, UZUM_CHECKOUT, OCTO, STRIPE];

@@ -94,4 +94,19 @@ export const WAYS: readonly ProviderWay[] = [
     }),
     ...{ ...BASIC, showsAmount: true, expires: true },
   },
+  {
+    ...{
+      name: 'stripe, held by a saved card',
+      provider: 'stripe',
+      flow: 'hold',
+      instrument: { token: 'pm_card_0001' },
+    },
+    values: (url) => ({ secret_key: 'sk_test_1', api_url: `${url}/stripe` }),
+    ...{ ...BASIC, pays: 'by call', showsAmount: true, showsCurrency: true, ...KEYED, expires: true },
+  },
+  {
+    ...{ name: 'stripe, charged', provider: 'stripe', flow: 'charge', instrument: { token: 'pm_card_0001' } },
+    values: (url) => ({ secret_key: 'sk_test_1', api_url: `${url}/stripe`, capture: 'automatic' }),
+    ...{ ...BASIC, pays: 'by call', showsAmount: true, showsCurrency: true, ...KEYED },
+  },
 ];

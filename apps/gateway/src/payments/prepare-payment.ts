@@ -56,6 +56,7 @@ export class PreparePayment {
     if (fiscalMode === 'provider') refuseUnsayable(account, document);
     const flow = flowFor(account, body.payment);
     if (fiscalMode === 'provider') refuseUnregistered(account, flow);
+    refuseAmount(account, document.totalTiyin);
     refuseLaterCapture(body.payment, flow);
     return { account, flow, fiscalMode, route, document };
   }
@@ -104,6 +105,14 @@ function flowFor(account: OpenAccount, { token, qr_code: qr, phone }: PaymentBod
     'invalid_value',
     `${provider} cannot be asked for a payment by ${given === 'none' ? 'its own page with this account' : given}.`,
   );
+}
+
+/** A provider that would refuse the sum is not asked, and nothing is stored. */
+function refuseAmount(account: OpenAccount, totalTiyin: number): void {
+  const { amountTiyin: range } = capabilitiesOf(account);
+  if (!range || (totalTiyin >= range.least && totalTiyin <= range.most)) return;
+  const bound = totalTiyin < range.least ? `from ${String(range.least)}` : `up to ${String(range.most)}`;
+  throw fault('/payment/provider', 'invalid_value', `${account.provider} takes sums ${bound} tiyin with this account.`);
 }
 
 const FIELD_OF = { token: 'token', qr: 'qr_code', phone: 'phone', none: 'provider' } as const;

@@ -13,7 +13,7 @@ import { TestConnection } from './test-connection.js';
 
 type Account = Schema<'AccountView'>;
 
-const PROVIDERS = ['payme', 'click', 'uzum', 'multicard', 'octo', 'atmos', 'paynet'] as const;
+const PROVIDERS = ['payme', 'click', 'uzum', 'multicard', 'octo', 'atmos', 'paynet', 'stripe'] as const;
 type Provider = (typeof PROVIDERS)[number];
 
 /** Accounts at payment providers: who may take money for the merchant. */

@@ -14,6 +14,9 @@ export interface MulticardVerdict {
   body: WireObject;
 }
 
+/** Of one payment. */
+const MAX_KEPT = 100;
+
 /** How long the provider is let wait for the register; its own patience is two seconds. */
 const REGISTER_SECONDS = 1.4;
 
@@ -46,10 +49,12 @@ export class MulticardCalls {
     const { call } = reading;
     const payment = await this.rows.inTransaction(async (tx) => {
       const found = isId('pay', call.invoiceId) ? await this.rows.lock(tx, account.id, call.invoiceId) : null;
-      await this.rows.keep(tx, {
-        ...{ accountId: account.id, address, body, answer: { scheme: call.scheme }, operation: call.scheme },
-        ...{ providerRef: call.uuid, paymentId: found?.id ?? null, amountTiyin: call.amountTiyin },
-      });
+      // It asks every few seconds until it has a verdict: so many are enough to show.
+      if (found && (await this.rows.keptOf(tx, found.id, MAX_KEPT)) < MAX_KEPT)
+        await this.rows.keep(tx, {
+          ...{ accountId: account.id, address, body, answer: { scheme: call.scheme }, operation: call.scheme },
+          ...{ providerRef: call.uuid, paymentId: found.id, amountTiyin: call.amountTiyin },
+        });
       if (found && isExtraCharge(found, call)) await this.reportExtraCharge(tx, { account, payment: found, call });
       if (found && call.scheme === 'success' && isAnswerable(found, call) && canReserve(found)) {
         await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });

@@ -117,6 +117,7 @@ function inboundRequestOf({ request, operation }: ProviderCall, isKnown: boolean
       return typeof value === 'string' ? value : undefined;
     },
     body: providerBodyOf(request),
+    atMs: Date.now(),
     isKnownSource: isKnown,
   };
 }

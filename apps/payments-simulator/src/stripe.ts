@@ -1,0 +1,320 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Faults } from './faults.js';
+import type { Merchant } from './merchant-call.js';
+import { capture, giveBackPart, type Money, type SimPayment } from './money.js';
+import { payPage, resultPage } from './pages.js';
+
+type Fields = Readonly<Record<string, string>>;
+type Body = Record<string, unknown>;
+
+interface Parts {
+  money: Money;
+  faults: Faults;
+  merchant: Merchant;
+  ownUrl: () => string;
+}
+
+interface Intent {
+  payment: SimPayment;
+  isManual: boolean;
+  currency: string;
+  description: string | null;
+  metadata: Record<string, string>;
+  /** The customer's bank asks on a page of its own. */
+  asksCustomer: boolean;
+  wasDeclined: boolean;
+  createdSeconds: number;
+}
+
+interface Answer {
+  status: number;
+  body: Body;
+}
+
+const LATE_MS = 300;
+const STATUS = {
+  ...{ pending: 'requires_payment_method', reserved: 'requires_action', held: 'requires_capture' },
+  ...{ captured: 'succeeded', refunded: 'succeeded', voided: 'canceled', declined: 'requires_payment_method' },
+} as const;
+
+/** Stripe's PaymentIntents and refunds, with idempotency keys as the documents have them, and signed events. */
+class StripeBook {
+  private readonly intents = new Map<string, Intent>();
+  /** First answers, by key: an answer is kept whatever it was. */
+  private readonly answers = new Map<string, { request: string; answer: Answer }>();
+
+  constructor(private readonly parts: Parts) {}
+
+  find(id: string): Intent | undefined {
+    const intent = this.intents.get(id);
+    return intent?.payment.isForgotten === true ? undefined : intent;
+  }
+
+  /** The same key once more is answered as the first time; with other fields it is an error. */
+  keyed(request: FastifyRequest, act: () => Answer): Answer {
+    const key = request.headers['idempotency-key'];
+    if (typeof key !== 'string') return act();
+    const said = `${request.url}\n${JSON.stringify(request.body)}`;
+    const known = this.answers.get(key);
+    if (known) return known.request === said ? known.answer : failure(400, { type: 'idempotency_error' });
+    const answer = act();
+    this.answers.set(key, { request: said, answer });
+    return answer;
+  }
+
+  create(fields: Fields): Answer {
+    const amount = fields['amount'] ?? '';
+    if (!/^[1-9]\d{0,7}$/.test(amount)) return invalid('parameter_invalid_integer', 'Invalid integer');
+    const metadata = Object.fromEntries(
+      Object.entries(fields).flatMap(([name, value]) => {
+        const [, key] = /^metadata\[([^\]]+)\]$/.exec(name) ?? [];
+        return key === undefined ? [] : [[key, value] as const];
+      }),
+    );
+    const ourRef = metadata['our_ref'] ?? '';
+    const made = { provider: 'stripe', id: newId('pi'), ourRef, amountTiyin: Number(amount) } as const;
+    const intent: Intent = {
+      ...{ payment: this.parts.money.open(made), isManual: fields['capture_method'] === 'manual', metadata },
+      ...{ currency: fields['currency'] ?? '', description: fields['description'] ?? null },
+      ...{ asksCustomer: false, wasDeclined: false, createdSeconds: Math.floor(Date.now() / 1_000) },
+    };
+    this.intents.set(made.id, intent);
+    return this.shown(intent);
+  }
+
+  confirm(intent: Intent, fields: Fields): Answer {
+    const { payment } = intent;
+    if (payment.status !== 'pending') return this.unexpected(intent);
+    const method = fields['payment_method'] ?? '';
+    if (method === '') return invalid('parameter_missing', 'payment_method is missing');
+    if (this.parts.faults.draw(['decline'])) return this.decline(intent);
+    if (method.startsWith('pm_3ds')) {
+      if (fields['return_url'] === undefined) return this.decline(intent);
+      payment.status = 'reserved';
+      intent.asksCustomer = true;
+      return this.shown(intent);
+    }
+    this.later(() => this.take(intent));
+    return this.shown(intent);
+  }
+
+  private decline(intent: Intent): Answer {
+    intent.payment.status = 'declined';
+    intent.wasDeclined = true;
+    void this.notify(intent, 'payment_intent.payment_failed');
+    const error = { type: 'card_error', code: 'card_declined', decline_code: 'generic_decline' };
+    return failure(402, { ...error, payment_intent: this.view(intent) });
+  }
+
+  private take(intent: Intent): void {
+    const { payment } = intent;
+    if (payment.status !== 'pending' && payment.status !== 'reserved') return;
+    if (intent.isManual) payment.status = 'held';
+    else capture(payment);
+    const rule = intent.isManual ? this.parts.faults.draw(['expire_hold']) : null;
+    if (rule)
+      setTimeout(() => {
+        if (payment.status === 'held') payment.status = 'voided';
+      }, rule.delay_ms ?? 0).unref();
+    const type = intent.isManual ? 'payment_intent.amount_capturable_updated' : 'payment_intent.succeeded';
+    void this.notifyAll(intent, ['payment_intent.created', type]);
+  }
+
+  capture(intent: Intent, fields: Fields): Answer {
+    const { payment } = intent;
+    if (payment.status !== 'held') return this.unexpected(intent);
+    const wanted = fields['amount_to_capture'] ?? String(payment.amountTiyin);
+    if (Number(wanted) > payment.amountTiyin) return invalid('amount_too_large', 'more than can be captured');
+    this.later(() => {
+      if (payment.status === 'held') capture(payment);
+    });
+    void this.notify(intent, 'payment_intent.succeeded');
+    return this.shown(intent);
+  }
+
+  cancel(intent: Intent): Answer {
+    const { payment } = intent;
+    if (payment.status === 'captured' || payment.status === 'refunded' || payment.status === 'voided')
+      return this.unexpected(intent);
+    this.later(() => {
+      payment.status = 'voided';
+    });
+    void this.notify(intent, 'payment_intent.canceled');
+    return this.shown(intent);
+  }
+
+  refund(fields: Fields): Answer {
+    const intent = this.find(fields['payment_intent'] ?? '');
+    if (!intent) return failure(404, { type: 'invalid_request_error', code: 'resource_missing' });
+    const { payment } = intent;
+    const amount = Number(fields['amount'] ?? payment.amountTiyin);
+    if (this.parts.faults.draw(['refuse_refund'])) return invalid('charge_disputed', 'The charge is disputed');
+    if (payment.status !== 'captured' || amount > payment.amountTiyin - payment.refundedTiyin)
+      return invalid('charge_already_refunded', 'Refund amount is greater than unrefunded amount on charge');
+    const isLate = this.parts.faults.draw(['late']);
+    const act = (): void => void giveBackPart(payment, amount);
+    if (isLate) setTimeout(act, isLate.delay_ms ?? LATE_MS).unref();
+    else act();
+    void this.notify(intent, 'charge.refunded');
+    const named = { id: newId('re'), object: 'refund', payment_intent: payment.id, charge: `ch_${payment.id}` };
+    const sums = { amount, currency: intent.currency, created: intent.createdSeconds, metadata: {} };
+    return { status: 200, body: { ...named, ...sums, status: isLate ? 'pending' : 'succeeded' } };
+  }
+
+  /** The customer on the page of the bank. */
+  pay(id: string): { paid: boolean; result: unknown } {
+    const intent = this.find(id);
+    if (intent?.payment.status !== 'reserved') return { paid: false, result: 'not payable' };
+    const isDeclined = this.parts.faults.draw(['decline']) !== null;
+    if (isDeclined) this.decline(intent);
+    else this.take(intent);
+    return { paid: !isDeclined, result: intent.payment.status };
+  }
+
+  shown(intent: Intent): Answer {
+    return { status: 200, body: this.view(intent) };
+  }
+
+  private unexpected(intent: Intent): Answer {
+    const error = { type: 'invalid_request_error', code: 'payment_intent_unexpected_state' };
+    return failure(400, {
+      ...error,
+      message: `it is ${STATUS[intent.payment.status]}`,
+      payment_intent: this.view(intent),
+    });
+  }
+
+  private later(act: () => void): void {
+    const rule = this.parts.faults.draw(['late']);
+    if (rule) setTimeout(act, rule.delay_ms ?? LATE_MS).unref();
+    else act();
+  }
+
+  private view(intent: Intent): Body {
+    const { payment, currency, description, metadata } = intent;
+    const isTaken = payment.captures > 0;
+    const url = `${this.parts.ownUrl()}/stripe/3ds/${payment.id}`;
+    const hasCharge = isTaken || payment.status === 'held';
+    return {
+      ...{
+        id: payment.id,
+        object: 'payment_intent',
+        amount: payment.amountTiyin,
+        currency: payment.currency ?? currency,
+      },
+      ...{ status: STATUS[payment.status], capture_method: intent.isManual ? 'manual' : 'automatic', description },
+      amount_capturable: payment.status === 'held' ? payment.amountTiyin : 0,
+      ...{
+        amount_received: isTaken ? payment.amountTiyin : 0,
+        created: intent.createdSeconds,
+        livemode: false,
+        metadata,
+      },
+      ...{
+        cancellation_reason: null,
+        payment_method_types: ['card'],
+        latest_charge: hasCharge ? chargeOf(intent) : null,
+      },
+      last_payment_error: intent.wasDeclined ? { type: 'card_error', code: 'card_declined' } : null,
+      next_action:
+        payment.status === 'reserved' ? { type: 'redirect_to_url', redirect_to_url: { url, return_url: null } } : null,
+    };
+  }
+
+  private async notifyAll(intent: Intent, types: string[]): Promise<void> {
+    const { faults } = this.parts;
+    if (faults.draw(['stale_webhook'])) types.unshift('payment_intent.requires_action');
+    if (faults.draw(['reorder'])) types.reverse();
+    if (faults.draw(['duplicate'])) types.push(...types);
+    for (const type of types) await this.notify(intent, type);
+  }
+
+  private async notify(intent: Intent, type: string): Promise<void> {
+    const { stripe } = this.parts.merchant.accounts();
+    if (!stripe) return;
+    const created = Math.floor(Date.now() / 1_000);
+    const event = {
+      ...{ id: newId('evt'), object: 'event', type, created, livemode: false, pending_webhooks: 1 },
+      ...{ api_version: null, request: null },
+      data: { object: type.startsWith('charge.') ? chargeOf(intent) : this.view(intent) },
+    };
+    // As Stripe writes it: with line breaks.
+    const body = JSON.stringify(event, null, 2);
+    const v1 = createHmac('sha256', stripe.webhook_secret)
+      .update(`${String(created)}.${body}`)
+      .digest('hex');
+    const headers = { 'content-type': 'application/json', 'stripe-signature': `t=${String(created)},v1=${v1}` };
+    await this.parts.merchant.call('stripe', stripe.url, body, headers);
+  }
+}
+
+function chargeOf({ payment, currency }: Intent): Body {
+  return {
+    ...{ id: `ch_${payment.id}`, object: 'charge', amount: payment.amountTiyin, currency, disputed: false },
+    ...{ amount_refunded: payment.refundedTiyin, captured: payment.captures > 0, payment_intent: payment.id },
+    refunded: payment.status === 'refunded',
+  };
+}
+
+function newId(kind: string): string {
+  return `${kind}_${randomBytes(12).toString('hex')}`;
+}
+
+function failure(status: number, error: Body): Answer {
+  return { status, body: { error: { message: String(error['code'] ?? error['type']), ...error } } };
+}
+
+function invalid(code: string, message: string): Answer {
+  return failure(400, { type: 'invalid_request_error', code, message });
+}
+
+export function addStripe(server: FastifyInstance, parts: Parts): void {
+  const book = new StripeBook(parts);
+  const send = (reply: FastifyReply, { status, body }: Answer): FastifyReply => reply.code(status).send(body);
+  const fieldsOf = (request: FastifyRequest): Fields => request.body as Fields;
+  const isKeyed = (request: FastifyRequest): boolean => /^(Bearer|Basic) ./.test(request.headers.authorization ?? '');
+  const withIntent = (request: FastifyRequest, reply: FastifyReply, act: (intent: Intent) => Answer): FastifyReply => {
+    if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
+    const intent = book.find((request.params as { id: string }).id);
+    if (!intent) return send(reply, failure(404, { type: 'invalid_request_error', code: 'resource_missing' }));
+    return send(reply, request.method === 'GET' ? act(intent) : book.keyed(request, () => act(intent)));
+  };
+  server.post('/stripe/v1/payment_intents', (request, reply) => {
+    if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
+    return send(
+      reply,
+      book.keyed(request, () => book.create(fieldsOf(request))),
+    );
+  });
+  server.get('/stripe/v1/payment_intents/:id', (request, reply) =>
+    withIntent(request, reply, (intent) => book.shown(intent)),
+  );
+  server.post('/stripe/v1/payment_intents/:id/confirm', (request, reply) =>
+    withIntent(request, reply, (intent) => book.confirm(intent, fieldsOf(request))),
+  );
+  server.post('/stripe/v1/payment_intents/:id/capture', (request, reply) =>
+    withIntent(request, reply, (intent) => book.capture(intent, fieldsOf(request))),
+  );
+  server.post('/stripe/v1/payment_intents/:id/cancel', (request, reply) =>
+    withIntent(request, reply, (intent) => book.cancel(intent)),
+  );
+  server.post('/stripe/v1/refunds', (request, reply) => {
+    if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
+    return send(
+      reply,
+      book.keyed(request, () => book.refund(fieldsOf(request))),
+    );
+  });
+  const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
+  server.get('/stripe/3ds/:id', (request, reply) => {
+    const intent = book.find((request.params as { id: string }).id);
+    if (!intent) return reply.code(404).send('no such payment');
+    const { ourRef: order, amountTiyin } = intent.payment;
+    return html(reply, payPage({ provider: 'The bank', order, amountTiyin, action: request.url }));
+  });
+  server.post('/stripe/3ds/:id', (request, reply) => {
+    const { paid, result } = book.pay((request.params as { id: string }).id);
+    return html(reply, resultPage(paid, result, null));
+  });
+}

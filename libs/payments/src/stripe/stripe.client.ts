@@ -1,0 +1,180 @@
+import type { HttpExchange } from '../http-exchange.js';
+import { operationId } from '../operation-id.js';
+import {
+  FLOWS,
+  statusOf,
+  type CallOutcome,
+  type Instrument,
+  type PaymentOrder,
+  type PaymentFlow,
+  type PaymentProvider,
+  type PaymentRef,
+  type ProviderCapabilities,
+  type RefundOrder,
+} from '../port.js';
+import { textAt } from '../wire.js';
+import { STRIPE_CURRENCY, stripeAnswer, stripePaymentStatus, type StripeAnswer } from './stripe.transform.js';
+
+/** Eight digits: the most that the documents give an amount. */
+const MOST_TIYIN = 99_999_999;
+
+export interface StripeClientOptions {
+  /** `https://api.stripe.com` */
+  apiUrl: string;
+  secretKey: string;
+  /** Held until its receipt is registered, or taken at once. */
+  holds: boolean;
+  holdHours: number;
+  leastTiyin: number;
+}
+
+export function stripeCapabilities(
+  options: Pick<StripeClientOptions, 'holds' | 'holdHours' | 'leastTiyin'>,
+): ProviderCapabilities {
+  return {
+    flows: { token: options.holds ? 'hold' : 'charge', phone: null, qr: null, none: null },
+    holdSeconds: options.holdHours * 3_600,
+    refundInitiator: { hold: 'us', charge: 'us', invoice: 'us', veto: 'us', inbound: 'us' },
+    partialRefunds: ['hold', 'charge'],
+    preparedFlows: ['hold', 'charge'],
+    statusByOurRef: false,
+    statusFlows: FLOWS,
+    fiscalModes: ['gateway'],
+    fiscalFlows: [],
+    markingSupported: false,
+    providerDocuments: null,
+    refundDocuments: null,
+    linkFlows: [],
+    amountUnit: 'tiyin',
+    amountTiyin: { least: options.leastTiyin, most: MOST_TIYIN },
+    qrPaymentProvider: null,
+  };
+}
+
+/**
+ * Stripe's PaymentIntents: made, then confirmed with a saved card (`pm_…`), captured when the receipt is registered. What could be done
+ * twice (making, confirming, refunding) has an idempotency key; capturing and cancelling can be done once by the payment's own states, and
+ * have none: with a key, a failure of Stripe's would be answered for a day.
+ */
+export class StripeClient implements PaymentProvider {
+  readonly code = 'stripe';
+  readonly capabilities: ProviderCapabilities;
+
+  constructor(
+    private readonly options: StripeClientOptions,
+    private readonly exchange: HttpExchange,
+  ) {
+    this.capabilities = stripeCapabilities(options);
+  }
+
+  /** Without a card and a confirmation no money can come of it. */
+  async prepare({ ourRef, amountTiyin, description }: PaymentOrder, flow: PaymentFlow): Promise<CallOutcome> {
+    const fields = {
+      ...{ amount: String(amountTiyin), currency: STRIPE_CURRENCY, description },
+      capture_method: flow === 'hold' ? 'manual' : 'automatic',
+      ...{ 'payment_method_types[0]': 'card', 'metadata[our_ref]': ourRef },
+    };
+    // An answer is kept with its key, also one of a failure: a minute later it is asked for anew.
+    const minute = String(Math.floor(Date.now() / 60_000));
+    const answer = await this.post('/v1/payment_intents', fields, operationId(ourRef, 'stripe', 'create', minute));
+    if (answer.kind !== 'object') return answer;
+    const providerRef = textAt(answer.object, 'id');
+    return providerRef === null
+      ? { kind: 'unknown', detail: 'the payment has no id' }
+      : statusOf('pending', { providerRef });
+  }
+
+  async authorize(order: PaymentOrder, { token }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
+    const { returnUrl } = order;
+    const fields = {
+      payment_method: token ?? '',
+      // Without a page to come back to the customer's bank cannot ask: then what it would ask for is declined.
+      ...(returnUrl === null ? { error_on_requires_action: 'true' } : { return_url: returnUrl }),
+      'expand[0]': 'latest_charge',
+    };
+    const answer = await this.post(`${pathOf(ref)}/confirm`, fields, operationId(ref.ourRef, 'stripe', 'confirm'));
+    if (answer.kind !== 'object') return answer;
+    const status = stripePaymentStatus(answer.object);
+    // Without a page of the bank's nothing waits for the customer.
+    return status.status === 'pending' && status.nextAction === null ? inFlight(status.providerRef) : status;
+  }
+
+  async capture(ref: PaymentRef): Promise<CallOutcome> {
+    const fields = { amount_to_capture: String(ref.amountTiyin), 'expand[0]': 'latest_charge' };
+    return this.change(ref, 'capture', fields);
+  }
+
+  async void(ref: PaymentRef): Promise<CallOutcome> {
+    if (ref.providerRef === null) return statusOf('voided');
+    return this.change(ref, 'cancel', { 'expand[0]': 'latest_charge' });
+  }
+
+  async refund(ref: PaymentRef, { amountTiyin, key }: RefundOrder): Promise<CallOutcome> {
+    const fields = { payment_intent: ref.providerRef ?? '', amount: String(amountTiyin), 'metadata[our_refund]': key };
+    const id = operationId(ref.ourRef, ref.providerRef ?? '', 'stripe refund', key);
+    const answer = await this.post('/v1/refunds', fields, id);
+    if (answer.kind !== 'object') return readInstead(answer);
+    const status = textAt(answer.object, 'status');
+    if (status === 'succeeded') return statusOf('refunded', { providerRef: ref.providerRef });
+    return { kind: 'unknown', detail: `the refund is ${String(status)}` };
+  }
+
+  async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {
+    // What was never answered has never been confirmed either.
+    if (ref.providerRef === null) return statusOf('not_found');
+    const answer = await this.call('GET', `${pathOf(ref)}?expand[]=latest_charge`);
+    if (answer.kind === 'object') return stripePaymentStatus(answer.object);
+    return answer.kind === 'refused' && answer.code === 'resource_missing'
+      ? statusOf('not_found')
+      : readInstead(answer);
+  }
+
+  /** What cannot be done any more may have been done before: the status shows it. */
+  private async change(
+    ref: PaymentRef,
+    operation: 'capture' | 'cancel',
+    fields: Readonly<Record<string, string>>,
+  ): Promise<CallOutcome> {
+    const answer = await this.post(`${pathOf(ref)}/${operation}`, fields, null);
+    if (answer.kind === 'object') return stripePaymentStatus(answer.object);
+    if (answer.kind === 'unsent') return answer;
+    const status = await this.fetchStatus(ref);
+    const wanted = operation === 'capture' ? 'captured' : 'voided';
+    return status.kind === 'status' && status.status === wanted ? status : readInstead(answer);
+  }
+
+  private post(path: string, fields: Readonly<Record<string, string>>, key: string | null): Promise<StripeAnswer> {
+    return this.call('POST', path, { form: new URLSearchParams(fields).toString(), key });
+  }
+
+  private async call(
+    method: 'GET' | 'POST',
+    path: string,
+    sent?: { form: string; key: string | null },
+  ): Promise<StripeAnswer> {
+    const { apiUrl, secretKey } = this.options;
+    return stripeAnswer(
+      await this.exchange({
+        ...{ method, url: `${apiUrl}${path}` },
+        headers: { authorization: `Bearer ${secretKey}`, ...keyOf(sent?.key ?? null) },
+        ...(sent && { form: sent.form }),
+      }),
+    );
+  }
+}
+
+function keyOf(key: string | null): Record<string, string> {
+  return key === null ? {} : { 'idempotency-key': key };
+}
+
+function pathOf(ref: PaymentRef): string {
+  return `/v1/payment_intents/${encodeURIComponent(ref.providerRef ?? '')}`;
+}
+
+function inFlight(providerRef: string | null): CallOutcome {
+  return { kind: 'unknown', detail: `the payment ${String(providerRef)} is still being confirmed` };
+}
+
+function readInstead(answer: Exclude<StripeAnswer, { kind: 'object' }>): CallOutcome {
+  return answer.kind === 'refused' ? { kind: 'unknown', detail: `${answer.code}: ${answer.detail}` } : answer;
+}

@@ -1,0 +1,74 @@
+import type { HttpAnswer } from '../http-exchange.js';
+import { statusOf, type MoneyStatus, type NextAction, type NoStatus, type StatusFacts } from '../port.js';
+import { integerAt, isObject, objectAt, textAt, type WireObject } from '../wire.js';
+
+/** What we sell is priced in UZS, in tiyin: Stripe has it with two decimals, so its amounts are ours. */
+export const STRIPE_CURRENCY = 'uzs';
+
+const STATUS: Readonly<Record<string, MoneyStatus>> = {
+  requires_payment_method: 'pending',
+  requires_confirmation: 'pending',
+  requires_action: 'pending',
+  processing: 'in_flight',
+  requires_capture: 'authorized',
+  succeeded: 'captured',
+  canceled: 'voided',
+};
+
+/** A PaymentIntent, its latest charge shown within. */
+export function stripePaymentStatus(intent: WireObject): StatusFacts {
+  const said = STATUS[textAt(intent, 'status') ?? ''] ?? 'in_flight';
+  const amountTiyin = integerAt(intent, 'amount');
+  const charge = objectAt(intent, 'latest_charge');
+  const refundedTiyin = said === 'captured' ? integerAt(charge, 'amount_refunded') : null;
+  const isOdd =
+    textAt(intent, 'currency') !== STRIPE_CURRENCY || charge['disputed'] === true || isOtherSum(intent, said);
+  return statusOf(isOdd ? 'manual' : moneyOf(intent, said, refundedTiyin), {
+    providerRef: textAt(intent, 'id'),
+    ...{ amountTiyin, refundedTiyin, nextAction: nextActionOf(intent) },
+  });
+}
+
+function moneyOf(intent: WireObject, said: MoneyStatus, refundedTiyin: number | null): MoneyStatus {
+  // The bank has refused the card: another one could be tried, here none is.
+  if (intent['status'] === 'requires_payment_method' && isObject(intent['last_payment_error'])) return 'declined';
+  const isBack = refundedTiyin !== null && refundedTiyin > 0 && refundedTiyin === integerAt(intent, 'amount_received');
+  return said === 'captured' && isBack ? 'refunded' : said;
+}
+
+/** Another sum than the payment's was held or taken. */
+function isOtherSum(intent: WireObject, said: MoneyStatus): boolean {
+  const amount = integerAt(intent, 'amount');
+  if (said === 'authorized') return integerAt(intent, 'amount_capturable') !== amount;
+  return said === 'captured' && integerAt(intent, 'amount_received') !== amount;
+}
+
+function nextActionOf(intent: WireObject): NextAction | null {
+  if (intent['status'] !== 'requires_action') return null;
+  const url = textAt(objectAt(objectAt(intent, 'next_action'), 'redirect_to_url'), 'url');
+  return url === null ? null : { type: 'redirect', url };
+}
+
+export type StripeAnswer = { kind: 'object'; object: WireObject } | NoStatus;
+
+/** Refused before anything was done: the key is none, or may not do this, or asks too often. */
+const UNEXAMINED: ReadonlySet<number> = new Set([401, 403, 429]);
+/** The documents' own: the request, or the card, was refused. */
+const DEFINITIVE: ReadonlySet<number> = new Set([400, 402, 404]);
+
+/** `{error: {type, code?, decline_code?, message?}}` beside an HTTP status. */
+export function stripeAnswer(answer: HttpAnswer): StripeAnswer {
+  if (answer.kind !== 'answered') return answer;
+  const { status, body } = answer;
+  if (!isObject(body)) return { kind: 'unknown', detail: `HTTP ${String(status)} with an unreadable body` };
+  if (status === 200) return { kind: 'object', object: body };
+  const error = objectAt(body, 'error');
+  const type = textAt(error, 'type') ?? 'no type';
+  const code = textAt(error, 'decline_code') ?? textAt(error, 'code') ?? type;
+  const detail = `HTTP ${String(status)}, ${type}: ${textAt(error, 'message') ?? 'no message'}`;
+  if (UNEXAMINED.has(status)) return { kind: 'unsent', detail };
+  // The same key with other fields: what the first call did is not known.
+  if (!DEFINITIVE.has(status) || type === 'idempotency_error' || type === 'api_error')
+    return { kind: 'unknown', detail };
+  return { kind: 'refused', code: code.slice(0, 64), detail };
+}

@@ -1,0 +1,174 @@
+// Stripe's own client drives the simulator, and its generator signs events for the gateway: neither is of our making.
+import { createRequire } from 'node:module';
+import { until } from '../system/until.js';
+import { paymentsFixture, PRICE } from './payments-fixture.js';
+
+/** What is used of the official client: its own types would be a third of all that is checked here. */
+interface StripeIntent {
+  id: string;
+  status: string;
+  amount: number;
+  amount_received: number;
+  latest_charge: { amount_refunded: number } | null;
+}
+interface StripeOptions {
+  idempotencyKey?: string;
+}
+interface StripeClient {
+  paymentIntents: {
+    create(fields: object, options?: StripeOptions): Promise<StripeIntent>;
+    confirm(id: string, fields: object): Promise<StripeIntent>;
+    capture(id: string, fields?: object): Promise<StripeIntent>;
+    cancel(id: string): Promise<StripeIntent>;
+    retrieve(id: string, fields?: object): Promise<StripeIntent>;
+  };
+  refunds: { create(fields: object, options?: StripeOptions): Promise<{ id: string; status: string }> };
+  webhooks: {
+    generateTestHeaderString(options: { payload: string; secret: string; timestamp?: number }): string;
+    constructEvent(payload: string, header: string, secret: string): { type: string };
+  };
+}
+interface StripeModule {
+  new (key: string, config: { httpClient: unknown; maxNetworkRetries: number }): StripeClient;
+  createFetchHttpClient(send: (url: string, init?: RequestInit) => Promise<Response>): unknown;
+}
+
+const Stripe = createRequire(import.meta.url)('stripe') as StripeModule;
+const fixture = paymentsFixture();
+const SECRET = 'whsec_test_0001';
+const SAVED = { provider: 'stripe', token: 'pm_card_0001' };
+const ASKS = { provider: 'stripe', token: 'pm_3ds_0001', return_url: 'https://shop.example/back' };
+
+function official(): StripeClient {
+  const toSimulator = (url: string, init?: RequestInit): Promise<Response> =>
+    fetch(url.toString().replace('https://api.stripe.com', `${fixture.simulatorUrl}/stripe`), init);
+  return new Stripe('sk_test_1', { httpClient: Stripe.createFetchHttpClient(toSimulator), maxNetworkRetries: 0 });
+}
+
+const INTENT = { amount: PRICE, currency: 'uzs', capture_method: 'manual', payment_method_types: ['card'] };
+
+describe('the official client against the simulator', () => {
+  it('makes one payment for one key, holds, captures and refunds it in parts', async () => {
+    const { paymentIntents, refunds } = official();
+    const fields = { ...INTENT, metadata: { our_ref: 'official-1' } };
+    const made = await paymentIntents.create(fields, { idempotencyKey: 'key-1' });
+    expect((await paymentIntents.create(fields, { idempotencyKey: 'key-1' })).id).toBe(made.id);
+    await expect(
+      paymentIntents.create({ ...fields, amount: 1_000 }, { idempotencyKey: 'key-1' }),
+    ).rejects.toMatchObject({
+      type: 'StripeIdempotencyError',
+    });
+    expect((await paymentIntents.confirm(made.id, { payment_method: 'pm_card_0001' })).status).toBe('requires_capture');
+    expect((await paymentIntents.capture(made.id, { amount_to_capture: PRICE })).status).toBe('succeeded');
+    await expect(paymentIntents.cancel(made.id)).rejects.toMatchObject({ code: 'payment_intent_unexpected_state' });
+    const part = { payment_intent: made.id, amount: 1_000 };
+    const [first, again] = [
+      await refunds.create(part, { idempotencyKey: 'part-1' }),
+      await refunds.create(part, { idempotencyKey: 'part-1' }),
+    ];
+    expect([first.status, again.id]).toEqual(['succeeded', first.id]);
+    const shown = await paymentIntents.retrieve(made.id, { expand: ['latest_charge'] });
+    expect([shown.amount_received, shown.latest_charge?.amount_refunded]).toEqual([PRICE, 1_000]);
+    await expect(refunds.create({ payment_intent: made.id, amount: PRICE })).rejects.toMatchObject({
+      type: 'StripeInvalidRequestError',
+    });
+  });
+
+  it('answers a declined card and an unknown payment in the words of the API', async () => {
+    const { paymentIntents } = official();
+    const made = await paymentIntents.create(INTENT);
+    await fixture.faults({ fault: 'decline', next: 1 });
+    await expect(paymentIntents.confirm(made.id, { payment_method: 'pm_card_0001' })).rejects.toMatchObject({
+      ...{ type: 'StripeCardError', code: 'card_declined', decline_code: 'generic_decline' },
+    });
+    await expect(paymentIntents.retrieve('pi_none')).rejects.toMatchObject({ code: 'resource_missing' });
+  });
+});
+
+describe('events that the official generator signs', () => {
+  const send = async (payload: string, header: string): Promise<number> => {
+    const headers = { 'content-type': 'application/json', 'stripe-signature': header };
+    return (await fetch(fixture.accounts.stripe?.url ?? '', { method: 'POST', headers, body: payload })).status;
+  };
+  const eventAbout = (id: string, type = 'payment_intent.amount_capturable_updated'): string =>
+    JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object: { id, object: 'payment_intent' } } }, null, 2);
+
+  it('are taken while they are five minutes old at most, with their own body and secret', async () => {
+    const { webhooks } = official();
+    const payload = eventAbout('pi_none');
+    const now = Math.floor(Date.now() / 1_000);
+    const signed = (more: object = {}): string =>
+      webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp: now, ...more });
+    expect(await send(payload, signed())).toBe(200);
+    expect(await send(payload, signed({ timestamp: now - 301 }))).toBe(403);
+    expect(await send(payload, signed({ secret: 'whsec_other' }))).toBe(403);
+    expect(await send(`${payload} `, signed())).toBe(403);
+    expect(await send(payload, '')).toBe(403);
+  });
+
+  it('have the payment read, whatever they say of it', async () => {
+    const { body } = await fixture.pay(ASKS);
+    expect([body.status, body.next_action.type]).toEqual(['pending', 'redirect']);
+    const [known] = await fixture.simulated(body.id);
+    const { webhooks } = official();
+    const payload = eventAbout(known?.id ?? '', 'payment_intent.succeeded');
+    expect(await send(payload, webhooks.generateTestHeaderString({ payload, secret: SECRET }))).toBe(200);
+    // Said to be taken: nothing is, the customer has not been at the bank's page.
+    expect((await fixture.read(body.id)).receipt.status).toBe('awaiting_payment');
+    await fixture.payOnPage(body);
+    await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  });
+
+  it('of the simulator are events for the official client', async () => {
+    const headers: string[] = [];
+    const bodies: string[] = [];
+    const taken = fixture.accounts.stripe;
+    // Where the simulator's own calls go, for this test.
+    const { createServer } = await import('node:http');
+    const server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
+      request.on('end', () => {
+        headers.push(String(request.headers['stripe-signature']));
+        bodies.push(text);
+        response.end('{}');
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    fixture.accounts.stripe = { url: `http://127.0.0.1:${String(port)}`, webhook_secret: SECRET };
+    try {
+      const { paymentIntents, webhooks } = official();
+      const made = await paymentIntents.create(INTENT);
+      await paymentIntents.confirm(made.id, { payment_method: 'pm_card_0001' });
+      await until(
+        'two events have come',
+        () => Promise.resolve(bodies.length),
+        (count) => count >= 2,
+      );
+      const types = bodies.map((body, index) => webhooks.constructEvent(body, headers[index] ?? '', SECRET).type);
+      expect(types).toContain('payment_intent.amount_capturable_updated');
+    } finally {
+      fixture.accounts.stripe = taken;
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+});
+
+describe('sums that Stripe does not take', () => {
+  it.each([
+    ['below its least', { least_amount: String(PRICE + 1) }, PRICE],
+    ['above its most', { least_amount: '50000' }, 100_000_000],
+  ])('%s are refused before anything is stored, also by validate', async (_name, settings, price) => {
+    await fixture.choose('stripe', settings);
+    const sale = fixture.sale(SAVED);
+    const body = { ...sale, items: (sale['items'] as object[]).map((item) => ({ ...item, price })) };
+    const before = await fixture.stored();
+    for (const path of ['/v1/payments', '/v1/receipts', '/v1/receipts/validate']) {
+      const answer = await fixture.ask('POST', path, body);
+      expect([path, answer.status, answer.body.errors[0]?.pointer]).toEqual([path, 422, '/payment/provider']);
+    }
+    expect(await fixture.stored()).toEqual(before);
+    await fixture.choose('stripe', { least_amount: '50000' });
+  });
+});
