@@ -155,7 +155,7 @@ export async function byPromotion(): Promise<WayBack> {
 }
 
 /** What pg_basebackup does, which does not come with the embedded server. */
-async function takeBaseBackup(
+export async function takeBaseBackup(
   { adminUrl, clusterDir }: { adminUrl: string; clusterDir: string },
   base: string,
 ): Promise<void> {
