@@ -5,21 +5,23 @@ import { pathToFileURL } from 'node:url';
 /**
  * node scripts/docs-errors.mjs writes docs/errors.md from the catalogue of problem codes; with --check it only compares.
  * @typedef {{ status: number, title: string, retryable: boolean, retryAfterSeconds?: number, rule?: string }} ProblemKind
+ * @typedef {{ action: 'repeat' | 'renew' | 'change' | 'read' | 'ask', means: string, then: string }} Advice
  * @typedef {Record<string, ProblemKind>} Catalogue
+ * @typedef {Readonly<Record<string, Advice>>} Advices
  */
 
 const ROOT = path.join(import.meta.dirname, '..');
 const PAGE = path.join(ROOT, 'docs', 'errors.md');
-const CATALOGUE = path.join(ROOT, 'dist', 'libs', 'problems', 'src', 'problem-codes.js');
+const PROBLEMS_LIBRARY = path.join(ROOT, 'dist', 'libs', 'problems', 'src', 'index.js');
 
-const INTRODUCTION = `<!-- Generated from libs/problems/src/problem-codes.ts by scripts/docs-errors.mjs. Change the catalogue, not this page. -->
+const INTRODUCTION = `<!-- Generated from libs/problems/src (problem-codes.ts, advice) by scripts/docs-errors.mjs. Change those, not this page. -->
 # Problem codes
 
 Every refusal of the API below \`/v1\` is an RFC 9457 document (\`application/problem+json\`):
 
 \`\`\`json
 {
-  "type": "urn:fiscal-gateway:problem:required",
+  "type": "/docs/problems/required",
   "title": "A required field is missing",
   "status": 422,
   "detail": "cashier_id is required",
@@ -31,6 +33,7 @@ Every refusal of the API below \`/v1\` is an RFC 9457 document (\`application/pr
 \`\`\`
 
 - \`code\` is for programs, \`detail\` for people; only \`code\` is stable. With several faults it is the code of the first one.
+- \`type\` is the page of the gateway that answered, on which what stands below is said about this one code. All of them: \`/docs/problems\`.
 - \`errors\` names every fault at once, the first hundred of them. \`pointer\` is an RFC 6901 pointer into the body you sent, counted from 0; \`""\` is the
   whole body. \`rule\` is the name of the rule in the specification of the local fiscal API.
 - \`retryable\` says whether the same request can succeed later. Send it again with the same \`Idempotency-Key\`, after the
@@ -40,6 +43,18 @@ Every refusal of the API below \`/v1\` is an RFC 9457 document (\`application/pr
   stored, and its key stays free.
 - The token endpoint answers in the form of RFC 6749 instead (\`{"error", "error_description"}\`).
 - Some codes of this list have no endpoint yet that answers them; they are reserved so that their meaning never changes.
+
+## What to do
+
+The last column begins with one of these words.
+
+| Word | What the caller does |
+| --- | --- |
+| **Repeat** | The same request later, under the same \`Idempotency-Key\`; after the seconds of \`Retry-After\`, here the usual ones. Exactly these codes are \`retryable\`. Pauses grow and are random. |
+| **Renew** | A new token, signature or login; then the same request under the same \`Idempotency-Key\`. |
+| **Change** | The request cannot succeed as it is. A key that a refused request carried is free, unless a receipt was stored (\`Location\`): then the corrected one needs a new key. |
+| **Read** | The state is another than the caller takes it for. Read it before anything else; do not repeat. |
+| **Ask** | A person has to act first. Keep the request with its key, and show the sentence to who can. |
 `;
 
 /** @type {{ title: string, holds: (code: string, kind: ProblemKind) => boolean }[]} */
@@ -52,51 +67,80 @@ const SECTIONS = [
   { title: 'On our side (5xx)', holds: () => true },
 ];
 
+/** @type {Record<Advice['action'], string>} */
+const WORDS = { repeat: 'Repeat', renew: 'Renew', change: 'Change', read: 'Read', ask: 'Ask' };
+
 /**
  * The page as text; every code stands in the first section that fits it.
  * @param {Catalogue} catalogue
+ * @param {Advices} advices
  * @returns {string}
  */
-export function renderErrorsPage(catalogue) {
+export function renderErrorsPage(catalogue, advices) {
+  const faults = findAdviceFaults(catalogue, advices);
+  if (faults.length > 0) throw new Error(faults.join('\n'));
   const left = new Map(Object.entries(catalogue).sort(([, a], [, b]) => a.status - b.status));
   const sections = SECTIONS.map(({ title, holds }) => {
     const entries = [...left].filter(([code, kind]) => holds(code, kind));
     for (const [code] of entries) left.delete(code);
-    return entries.length === 0 ? '' : `\n## ${title}\n\n${renderTable(entries)}\n`;
+    return entries.length === 0 ? '' : `\n## ${title}\n\n${renderTable(entries, advices)}\n`;
   });
   return `${INTRODUCTION}${sections.join('')}`;
 }
 
-/** @param {[string, ProblemKind][]} entries */
-function renderTable(entries) {
-  const hasRules = entries.some(([, { rule }]) => rule !== undefined);
-  const head = ['Code', 'Status', 'Meaning', hasRules ? 'Rule' : 'Again later?'];
-  const rows = entries.map(([code, kind]) => [
-    `\`${code}\``,
-    String(kind.status),
-    kind.title,
-    hasRules ? (kind.rule === undefined ? '' : `\`${kind.rule}\``) : renderRetry(kind),
-  ]);
+/**
+ * A code without advice, advice for no code, and advice to repeat what cannot succeed.
+ * @param {Catalogue} catalogue
+ * @param {Advices} advices
+ * @returns {string[]}
+ */
+export function findAdviceFaults(catalogue, advices) {
+  const ofCodes = Object.entries(catalogue).flatMap(([code, { retryable }]) => {
+    const advice = advices[code];
+    if (advice === undefined || advice.means === '' || advice.then === '') return [`${code} has no advice`];
+    return (advice.action === 'repeat') === retryable
+      ? []
+      : [`${code} is ${retryable ? '' : 'not '}retryable, and its advice is ${advice.action}`];
+  });
+  const foreign = Object.keys(advices).filter((code) => !Object.hasOwn(catalogue, code));
+  return [...ofCodes, ...foreign.map((code) => `${code} has advice and is no code`)];
+}
+
+/**
+ * @param {[string, ProblemKind][]} entries
+ * @param {Advices} advices
+ */
+function renderTable(entries, advices) {
+  const rows = entries.map(([code, kind]) => {
+    const { action, means, then } = /** @type {Advice} */ (advices[code]);
+    const rule = kind.rule === undefined ? '' : ` (\`${kind.rule}\`)`;
+    const what = `**${WORDS[action]}**${renderRetry(kind)}. ${then}`;
+    return [`\`${code}\``, String(kind.status), `${kind.title}${rule}. ${means}`, what];
+  });
+  const head = ['Code', 'Status', 'Meaning', 'What to do'];
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** @param {ProblemKind} kind */
-function renderRetry({ retryable, retryAfterSeconds }) {
-  if (!retryable) return 'no';
-  return retryAfterSeconds === undefined ? 'yes' : `yes, after ${retryAfterSeconds} s`;
+function renderRetry({ retryAfterSeconds }) {
+  return retryAfterSeconds === undefined ? '' : ` after ${retryAfterSeconds} s`;
 }
 
 /** The built catalogue, as the programs read it. */
-async function readCatalogue() {
+async function readLibrary() {
   const { prepareWorkspace } = await import('./lib/prepare.mjs');
   await prepareWorkspace();
-  const { PROBLEMS } = await import(pathToFileURL(CATALOGUE).href);
-  return /** @type {Catalogue} */ (PROBLEMS);
+  /** @type {{ PROBLEMS: Catalogue, ADVICE: Advices }} */
+  const library = await import(pathToFileURL(PROBLEMS_LIBRARY).href);
+  return library;
 }
 
 async function main() {
   const { UserError } = await import('./lib/user-error.mjs');
-  const page = renderErrorsPage(await readCatalogue());
+  const { PROBLEMS, ADVICE } = await readLibrary();
+  const faults = findAdviceFaults(PROBLEMS, ADVICE);
+  if (faults.length > 0) throw new UserError(`libs/problems/src/advice: ${faults.join('; ')}`);
+  const page = renderErrorsPage(PROBLEMS, ADVICE);
   if (!process.argv.includes('--check')) {
     fs.writeFileSync(PAGE, page);
     return;

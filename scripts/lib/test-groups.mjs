@@ -62,6 +62,7 @@ export const GROUPS = [
     command('the description of the API is that of the code, and safe', path.join(ROOT, 'scripts', 'openapi.mjs'), [
       '--check',
     ]),
+    command('every problem code has its advice', path.join(ROOT, 'scripts', 'docs-errors.mjs'), ['--check']),
   ]),
   checks('lint', 120, 'beside', [
     command('the words that are not written here', path.join(ROOT, 'scripts', 'language.mjs'), []),

@@ -52,6 +52,8 @@ const OBJECTS: Readonly<Record<string, (gateway: OperatorFixture) => Promise<str
   },
   /** Of the platform alone. */
   merchants: (gateway) => Promise.resolve(gateway.merchantId),
+  /** Belongs to no client. */
+  problems: () => Promise.resolve('required'),
   /** A screen of the console: the same page for all. */
   console: () => Promise.resolve('receipts'),
   /** Belongs to no client, and is in no register. */

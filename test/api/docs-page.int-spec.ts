@@ -1,6 +1,7 @@
 // Promise: the page of the API's description works without a network, and under a policy that lets nothing foreign in.
 import 'reflect-metadata';
 import { describeInBrowser, startBrowser } from '../screen/browser.js';
+import { ADVICE, PROBLEMS } from '#problems';
 import { ApiWorld } from './api-world.js';
 
 let world: ApiWorld;
@@ -22,6 +23,25 @@ test('the description that is served names this gateway, and is the file otherwi
 test('only the files of the page are served', async () => {
   for (const file of ['package.json', 'constructor', '..%2fpackage.json', '%2e%2e', 'swagger-ui.js'])
     expect([file, (await world.send('GET', `/docs/${file}`)).status]).toEqual([file, 404]);
+});
+
+test('type of a problem leads to what its caller does; so does /docs', async () => {
+  const refused = JSON.parse((await world.send('GET', '/v1/nowhere')).text) as { type: string };
+  expect(refused.type).toBe('/docs/problems/not_found');
+  const { status, headers, text } = await world.send('GET', refused.type);
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(headers.get('content-security-policy')).not.toContain('unsafe');
+  expect(text).toContain(ADVICE.not_found.then);
+  const all = (await world.send('GET', '/docs/problems')).text;
+  const missing = Object.keys(PROBLEMS).filter((code) => !all.includes(`href="/docs/problems/${code}"`));
+  expect(missing).toEqual([]);
+  for (const code of Object.keys(PROBLEMS)) {
+    const one = await world.send('GET', `/docs/problems/${code}`);
+    expect([code, one.status, one.text.includes('What to do')]).toEqual([code, 200, true]);
+  }
+  for (const code of ['constructor', '%3Cscript%3E', '..%2fx'])
+    expect([code, (await world.send('GET', `/docs/problems/${code}`)).code]).toEqual([code, 'not_found']);
+  expect((await world.send('GET', '/docs')).text).toContain('href="/docs/problems"');
 });
 
 describeInBrowser('in a browser', () => {

@@ -15,6 +15,8 @@ const PUBLIC = [
   'GET /console/{screen}',
   'GET /console/{screen}/{id}',
   'GET /docs',
+  'GET /docs/problems',
+  'GET /docs/problems/{code}',
   'GET /docs/{file}',
   'GET /healthz',
   'GET /metrics',

@@ -1,8 +1,8 @@
 // Promise: what the documents name exists: files, links, sections, npm scripts and problem codes.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { PROBLEMS } from '#problems';
-import { renderErrorsPage } from '../../scripts/docs-errors.mjs';
+import { ADVICE, PROBLEMS } from '#problems';
+import { findAdviceFaults, renderErrorsPage } from '../../scripts/docs-errors.mjs';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 /** Made by tools or by a running system: a fresh clone does not have them. */
@@ -135,5 +135,14 @@ test('decisions have a number of their own and stay short; the README does, too'
 });
 
 test('docs/errors.md is what the catalogue says (node scripts/docs-errors.mjs writes it)', () => {
-  expect(read('docs/errors.md')).toBe(renderErrorsPage(PROBLEMS));
+  expect(read('docs/errors.md')).toBe(renderErrorsPage(PROBLEMS, ADVICE));
+});
+
+test('a code without advice, advice without a code, and a repeat that cannot succeed are found', () => {
+  const { required, internal } = ADVICE;
+  expect(findAdviceFaults({ required: PROBLEMS.required }, {})).toEqual(['required has no advice']);
+  expect(findAdviceFaults({ required: PROBLEMS.required }, { required: internal })).toEqual([
+    'required is not retryable, and its advice is repeat',
+  ]);
+  expect(findAdviceFaults({}, { required })).toEqual(['required has advice and is no code']);
 });

@@ -116,7 +116,7 @@ function answerItself(outgoing: ServerResponse, fate: Extract<Fate, { kind: 'ref
   }
   const { status, code, retryAfterS } = fate;
   const problem = {
-    ...{ type: `urn:fiscal-gateway:problem:${code}`, title: code, status, detail: 'By the proxy of the test.', code },
+    ...{ type: `/docs/problems/${code}`, title: code, status, detail: 'By the proxy of the test.', code },
     ...{ retryable: true, request_id: 'proxy', errors: [] },
   };
   if (retryAfterS !== undefined) outgoing.setHeader('retry-after', retryAfterS);

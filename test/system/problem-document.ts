@@ -26,7 +26,7 @@ export function expectProblem(answer: RawAnswer, expected: ExpectedProblem): voi
   const kind: { status: number; title: string; retryable: boolean; retryAfterSeconds?: number } =
     PROBLEMS[expected.code];
   expect(document).toMatchObject({
-    type: `urn:fiscal-gateway:problem:${expected.code}`,
+    type: `/docs/problems/${expected.code}`,
     title: kind.title,
     status: answer.status,
     retryable: kind.retryable,

@@ -111,7 +111,7 @@ async function expectProblem(response: Response, status: number, code: string): 
   ]);
   const document = (await response.json()) as ProblemDocument;
   expect(document).toEqual({
-    type: `urn:fiscal-gateway:problem:${code}`,
+    type: `/docs/problems/${code}`,
     title: expect.any(String),
     status,
     detail: expect.any(String),

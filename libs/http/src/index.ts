@@ -3,7 +3,14 @@ export { closePromptly } from './prompt-closing.js';
 export { preferredLanguage } from './language.js';
 export { observeRequests } from './observe-requests.js';
 export { BodyValidationPipe } from './body-validation.pipe.js';
-export { HttpProblem, PROBLEM_MEDIA_TYPE, problemDocument, statusOf, type ProblemDocument } from './problem-answer.js';
+export {
+  HttpProblem,
+  PROBLEM_MEDIA_TYPE,
+  problemDocument,
+  problemKind,
+  statusOf,
+  type ProblemDocument,
+} from './problem-answer.js';
 export { ProblemFilter, sendProblem } from './problem-filter.js';
 export { hasSeveralHosts } from './raw-headers.js';
 export { AcceptsFile, AcceptsForm, addToRouteConfig, BodyLimit, FILE_MEDIA_TYPES } from './route-config.js';

@@ -4,7 +4,7 @@ import { headersOf, HttpProblem, problemDocument, statusOf } from './problem-ans
 
 test('a document has every member of the contract and nothing else', () => {
   expect(problemDocument(new Problem('not_found', 'There is no such receipt.'), 'req_1')).toEqual({
-    type: 'urn:fiscal-gateway:problem:not_found',
+    type: '/docs/problems/not_found',
     title: 'Not found',
     status: 404,
     detail: 'There is no such receipt.',

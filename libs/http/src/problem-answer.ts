@@ -1,4 +1,12 @@
-import { Problem, PROBLEMS, shownError, type Language, type ProblemOptions, type ShownError } from '#problems';
+import {
+  Problem,
+  PROBLEMS,
+  shownError,
+  type Language,
+  type ProblemKind,
+  type ProblemOptions,
+  type ShownError,
+} from '#problems';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -28,6 +36,11 @@ export class HttpProblem extends Problem {
   }
 }
 
+/** For pages about a code; of a problem that happened ask `statusOf`. */
+export function problemKind(code: Problem['code']): ProblemKind {
+  return PROBLEMS[code];
+}
+
 export function statusOf({ code }: Problem): number {
   return PROBLEMS[code].status;
 }
@@ -41,12 +54,20 @@ export function headersOf(problem: Problem): Record<string, string> {
   };
 }
 
+/**
+ * Where the gateway says what the code means and what its caller does. A reference with its full path (RFC 9457 §3.1.1): the same
+ * text at every gateway, whatever its address. Programs compare `code`.
+ */
+export function typeOfProblem(code: Problem['code']): string {
+  return `/docs/problems/${code}`;
+}
+
 /** @param language of the details, where there are words for them; everything else stays English */
 export function problemDocument(problem: Problem, requestId: string, language: Language = 'en'): ProblemDocument {
   const { code } = problem;
   const { title, status, retryable } = PROBLEMS[code];
   return {
-    type: `urn:fiscal-gateway:problem:${code}`,
+    type: typeOfProblem(code),
     title,
     status,
     detail: problem.detailIn(language),

@@ -76,6 +76,8 @@ export const SUMMARIES = /** @type {Readonly<Record<string, string>>} */ ({
   'DELETE /v1/users/{id}': 'Remove a user',
   'GET /docs': 'This description as a page',
   'GET /docs/{file}': 'Parts of the page',
+  'GET /docs/problems': 'Every problem code, with what to do',
+  'GET /docs/problems/{code}': 'What a problem code means, and what to do',
   'GET /healthz': 'Whether the process runs',
   'GET /metrics': 'Metrics for Prometheus',
   'POST /oauth/introspect': 'Ask about an own token',

@@ -75,7 +75,13 @@ export function problemSchemas(codes) {
     Problem: object(
       'A refusal (RFC 9457).',
       {
-        type: { type: 'string', format: 'uri', maxLength: 128 },
+        type: {
+          description: 'The page of this gateway that says what the code means and what to do.',
+          type: 'string',
+          format: 'uri-reference',
+          maxLength: 128,
+          example: '/docs/problems/required',
+        },
         title: sentence,
         status: { type: 'integer', format: 'int32', minimum: 400, maximum: 599 },
         detail: sentence,

@@ -1,3 +1,5 @@
+import { DOCS_LINKS } from './problem-pages.js';
+
 /** The page at /docs: Swagger UI from the pinned package, no script and no style from anywhere else. */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
@@ -6,9 +8,11 @@ export const DOCS_PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Fiscal receipt gateway: API</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/docs.css">
 <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
 </head>
 <body>
+${DOCS_LINKS.text}
 <noscript>The description as OpenAPI: <a href="/openapi.json">/openapi.json</a></noscript>
 <div id="api"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>

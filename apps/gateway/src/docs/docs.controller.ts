@@ -8,6 +8,7 @@ import { Answers } from '#runtime';
 import { projectFolder } from '../http/project-folder.js';
 import { ApiDescription } from './api-description.js';
 import { DOCS_PAGE, DOCS_SCRIPT } from './docs-page.js';
+import { DOCS_STYLE } from './problem-pages.js';
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -26,6 +27,7 @@ const PAGE_POLICY = [
 
 const ASSETS: Readonly<Record<string, { type: string; read: () => Promise<Buffer> }>> = {
   'docs.js': { type: 'text/javascript; charset=utf-8', read: () => Promise.resolve(Buffer.from(DOCS_SCRIPT)) },
+  'docs.css': { type: 'text/css; charset=utf-8', read: () => Promise.resolve(Buffer.from(DOCS_STYLE)) },
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: packaged('swagger-ui.css') },
   'swagger-ui-bundle.js': { type: 'text/javascript; charset=utf-8', read: packaged('swagger-ui-bundle.js') },
   // Written by `npm run openapi` from the description.

@@ -74,7 +74,7 @@ test('the refusal says how: a challenge, and what a signature must cover', async
   expect(headers['www-authenticate']).toBe('Signature realm="fiscal-gateway", error="signature_missing"');
   expect(headers['accept-signature']).toContain('"content-digest"');
   expect(headers['accept-signature']).toContain('tag="fgw-v1"');
-  expect(body).toMatchObject({ type: 'urn:fiscal-gateway:problem:signature_missing', retryable: false, errors: [] });
+  expect(body).toMatchObject({ type: '/docs/problems/signature_missing', retryable: false, errors: [] });
 });
 
 test.each<SignatureAlgorithm>(['ed25519', 'ecdsa-p256-sha256', 'rsa-pss-sha512', 'hmac-sha256'])(
