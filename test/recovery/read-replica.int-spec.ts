@@ -72,7 +72,9 @@ interface Listed {
 }
 
 async function listed(): Promise<Listed> {
-  const response = await fetch(`${fixture.base}/v1/receipts`, { headers: { authorization: `Bearer ${fixture.token}` } });
+  const response = await fetch(`${fixture.base}/v1/receipts`, {
+    headers: { authorization: `Bearer ${fixture.token}` },
+  });
   const body = (await response.json()) as { data?: { id: string }[] };
   return { status: response.status, ids: (body.data ?? []).map(({ id }) => id) };
 }

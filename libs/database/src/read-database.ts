@@ -108,7 +108,11 @@ export function observeReads(
 ): void {
   const watch = replica?.watch;
   metrics.gauge(
-    { name: 'replica_age_seconds', help: 'How much the replica may lack; -1 = nothing is known of it', together: 'max' },
+    {
+      name: 'replica_age_seconds',
+      help: 'How much the replica may lack; -1 = nothing is known of it',
+      together: 'max',
+    },
     (gauge) => gauge.set(watch === undefined ? 0 : ageInSeconds(watch)),
   );
   metrics.gauge(
