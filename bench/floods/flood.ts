@@ -16,13 +16,17 @@ export type Flood = { connections: number } & (
 /** Until its bounds are full. */
 const SETTLE_MS = 1_500;
 
-/** @returns what the work gives while the flood goes on */
-export async function during<T>(flood: Flood, work: () => Promise<T>): Promise<T> {
-  const worker = new Worker(new URL('./flood-worker.js', import.meta.url), { workerData: flood });
+/** @returns what the work gives while the flood goes on, and how many requests a second the flood made meanwhile */
+export async function during<T>(flood: Flood, work: () => Promise<T>): Promise<{ given: T; perSecond: number }> {
+  const made = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(new URL('./flood-worker.js', import.meta.url), { workerData: { flood, made } });
   const failed = new Promise<never>((_resolve, reject) => worker.once('error', reject));
   try {
     await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, SETTLE_MS))]);
-    return await Promise.race([failed, work()]);
+    const [before, begunMs] = [Atomics.load(made, 0), performance.now()];
+    const given = await Promise.race([failed, work()]);
+    const seconds = (performance.now() - begunMs) / 1_000;
+    return { given, perSecond: (Atomics.load(made, 0) - before) / seconds };
   } finally {
     await worker.terminate();
   }

@@ -6,7 +6,7 @@ import { startSystem } from '../../test/system/system.js';
 import { timesOf } from '../calls.js';
 import { fill } from '../receipts.js';
 import type { Figure } from '../report.js';
-import { percentile } from '../statistics.js';
+import { median, percentile } from '../statistics.js';
 import { during, probe } from './flood.js';
 import { Parties } from './parties.js';
 import { rowsOf, type FloodRow } from './rows.js';
@@ -73,14 +73,16 @@ async function figureOf(row: FloodRow, { rounds, calls }: { rounds: number; call
     await call();
     return performance.now() - begun;
   };
-  const [alone, flooded]: [number[], number[]] = [[], []];
+  const [alone, flooded, rates]: [number[], number[], number[]] = [[], [], []];
   const first = flood.kind === 'idle handshakes' ? null : flood.requests[0];
   const status = first && flood.kind !== 'endless uploads' ? await probe(first) : null;
   try {
     await timesOf(calls, paced);
     for (let round = 0; round < rounds; round += 1) {
       alone.push(...(await timesOf(calls, paced)));
-      flooded.push(...(await during(flood, () => timesOf(calls, paced))));
+      const { given, perSecond } = await during(flood, () => timesOf(calls, paced));
+      flooded.push(...given);
+      rates.push(perSecond);
     }
   } catch (error) {
     throw new Error(`${name}: the other merchant's call failed`, { cause: error });
@@ -93,7 +95,7 @@ async function figureOf(row: FloodRow, { rounds, calls }: { rounds: number; call
   return {
     name: `${name}: ${String(flood.connections)} ${flood.kind}${said}`,
     value: after / before,
-    unit: `× p95, ${before.toFixed(1)} → ${after.toFixed(1)} ms (${p50s})`,
+    unit: `× p95, ${before.toFixed(1)} → ${after.toFixed(1)} ms (${p50s}; ${median(rates).toFixed(0)} requests/s)`,
     target: '< 2 ×',
   };
 }

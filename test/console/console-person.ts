@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Locator } from 'playwright-core';
 import type { PrismaService } from '#database';
 import { totpAt } from '../../apps/gateway/src/access/people/credentials/totp.js';
 import { until } from '../system/until.js';
 import type { ConsoleRig, Visitor } from './console-rig.js';
 
 const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');
-const PASSWORD = 'correct horse battery';
+export const PASSWORD = 'correct horse battery';
 
 /** What `npm run cli -- users invite` prints: the link that opens once. */
 export async function inviteByCommand(rig: ConsoleRig, email: string, roles: string): Promise<string> {
@@ -20,6 +21,7 @@ export async function inviteByCommand(rig: ConsoleRig, email: string, roles: str
 
 /** One person before a browser of its own, as the pages know it. */
 export class ConsolePerson {
+  password = PASSWORD;
   private secret = '';
 
   private constructor(
@@ -41,7 +43,7 @@ export class ConsolePerson {
     const { page } = this;
     await page.goto(link);
     await page.getByLabel('Your name').fill(name);
-    await page.getByLabel(/^New password/).fill(PASSWORD);
+    await page.getByLabel(/^New password/).fill(this.password);
     this.secret = await page.locator('.copyable .code').innerText();
     await page.getByLabel('Code of the authenticator app').fill(totpAt(this.secret, Date.now() / 1_000));
     await page.getByRole('button', { name: 'Accept', exact: true }).click();
@@ -58,10 +60,19 @@ export class ConsolePerson {
   async logIn(): Promise<void> {
     const form = this.page.locator('form', { has: this.page.getByLabel('Password') });
     await form.getByLabel('E-mail').fill(this.email);
-    await form.getByLabel('Password').fill(PASSWORD);
+    await form.getByLabel('Password').fill(this.password);
     await form.getByLabel('Code of the authenticator app').fill(await this.code());
     await form.getByRole('button', { name: 'Log in', exact: true }).click();
     await form.waitFor({ state: 'detached' });
+  }
+
+  /** Scans the code that is shown, and confirms it with the new app. */
+  async confirmNewApp(dialog: Locator): Promise<void> {
+    const secret = await dialog.locator('.copyable .code').innerText();
+    await dialog.getByLabel('Code of the authenticator app').fill(totpAt(secret, Date.now() / 1_000));
+    await dialog.getByRole('button', { name: 'Confirm' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    this.secret = secret;
   }
 
   async logOut(name: string): Promise<void> {

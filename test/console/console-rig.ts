@@ -66,7 +66,7 @@ export class ConsoleRig {
       url: this.system.database.ownerUrl,
       poolSize: 2,
       applicationName: 'console-test',
-      lockTimeoutMs: 5_000,
+      lockTimeoutMs: 60_000,
       connectTimeoutMs: 60_000,
     });
   }

@@ -308,35 +308,12 @@ describeInBrowser('the console', () => {
   });
 
   test.each(Object.entries(OFFERED))(
-    '%s: what the role includes is offered, and nothing else',
-    async (role, offered) => {
-      const id = await sell();
-      const device = rig.system.merchant.tills[0]?.deviceId ?? '';
+    '%s: the screens that the role includes are offered, and no other',
+    async (role, screens) => {
       const visitor = await rig.visitor({ scopes: SCOPES_OF_ROLE[role as MerchantRole] });
-      const { page } = visitor;
       await visitor.open('');
-      await page.waitForURL(/\/overview$/);
-      expect(await page.getByRole('navigation').getByRole('link').allInnerTexts()).toEqual(offered.screens);
-      const actions: string[] = [];
-      for (const [path, name] of [
-        [`/receipts/${id}`, 'Refund'],
-        [`/registers/${device}`, 'Register'],
-        ['/registers', 'Add a register'],
-        ['/webhooks', 'Add an endpoint'],
-        ['/goods', 'Import a file'],
-        ['/access?view=users', 'Invite a person'],
-      ] as const) {
-        await visitor.open(path);
-        await page.locator('.page-head, .state strong').first().waitFor();
-        if (
-          (await page
-            .locator('.content')
-            .getByRole('button', { name, exact: path !== `/registers/${device}` })
-            .count()) > 0
-        )
-          actions.push(name);
-      }
-      expect(actions).toEqual(offered.actions);
+      await visitor.page.waitForURL(/\/overview$/);
+      expect(await visitor.page.getByRole('navigation').getByRole('link').allInnerTexts()).toEqual(screens);
       expect(visitor.trouble).toEqual([]);
       await visitor.end();
     },

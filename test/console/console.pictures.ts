@@ -3,17 +3,22 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFaults } from '../system/ground-truth.js';
 import { until } from '../system/until.js';
-import { ConsoleRig, THEMES } from './console-rig.js';
+import { ConsolePerson, inviteByCommand } from './console-person.js';
+import { ConsoleRig, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
 
 const FOLDER = join(process.cwd(), '.artifacts', 'console');
 const WIDTHS = [1440, 360];
 
 let rig: ConsoleRig;
 let paths: Record<string, string>;
+let prisma: ReturnType<ConsoleRig['database']>;
+let owner: ConsolePerson;
+let openLink: string;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  rig = await ConsoleRig.start();
+  rig = await ConsoleRig.start({ PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8', PROVIDER_HOSTS: '127.0.0.1:*' });
+  prisma = rig.database();
   const { client, system } = rig;
   const ids: string[] = [];
   for (let index = 0; index < 40; index += 1) {
@@ -36,6 +41,19 @@ beforeAll(async () => {
     (status) => status === 'unknown',
   );
   await setFaults(system, []);
+  const settings = { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' };
+  await client.post('/v1/provider-accounts', { provider: 'click', settings });
+  const paid = await client.post(
+    '/v1/payments',
+    client.saleOf(0, { payment: { method: 'online', provider: 'click' } }),
+  );
+  const smtp = { provider: 'smtp', settings: { host: 'smtp.example.uz', from: 'shop@example.uz' } };
+  await client.post('/v1/message-accounts', smtp);
+  await client.post('/v1/suppressions', { channel: 'email', address: 'buyer@example.uz' });
+  await client.post('/v1/groups', { code: 'city', name: 'Toshkent' });
+  owner = await ConsolePerson.come(rig, prisma, 'aziza@shop.uz');
+  await owner.accept(await inviteByCommand(rig, 'aziza@shop.uz', 'owner'), 'Aziza');
+  openLink = await inviteByCommand(rig, 'karim@shop.uz', 'operator');
   const hook = (await client.get('/v1/webhooks')).body as unknown as { data: { id: string }[] };
   paths = {
     overview: '/overview',
@@ -46,6 +64,13 @@ beforeAll(async () => {
     registers: '/registers',
     register: `/registers/${system.merchant.tills[0]?.deviceId}`,
     payments: '/payments',
+    payment: `/payments/${String(paid.body.id)}`,
+    differences: '/payments?view=differences',
+    affected: '/goods?view=affected',
+    suppressions: '/messages?view=suppressions',
+    'message-accounts': '/messages?view=accounts',
+    brand: '/messages?view=brand',
+    denied: '/nothing-there',
     webhooks: '/webhooks',
     webhook: `/webhooks/${hook.data[0]?.id}`,
     goods: '/goods',
@@ -62,10 +87,33 @@ beforeAll(async () => {
     access: '/access',
     clients: '/access?view=clients',
     audit: '/access?view=audit',
-    account: '/account',
   };
 });
-afterAll(() => rig?.stop());
+afterAll(async () => {
+  await prisma?.$disconnect();
+  await rig?.stop();
+});
+
+/** The person's own screens, and those before anyone is logged in. */
+async function peoplesScreens(guest: Visitor, name: (screen: string) => string, theme: string): Promise<void> {
+  const language = LANGUAGES[name('').includes('360') ? 1 : 0];
+  const kept = JSON.stringify({ 'console-language': language, 'console-theme': theme });
+  const shoot = async ({ page }: Pick<Visitor, 'page'>, screen: string, path: string, ready: string): Promise<void> => {
+    await page.goto(path);
+    await page.evaluate(`Object.assign(localStorage, ${kept})`);
+    await page.reload();
+    await page.locator(ready).first().waitFor();
+    await page.waitForTimeout(500);
+    await page.screenshot({ path: join(FOLDER, name(screen)), fullPage: true });
+  };
+  await shoot(guest, 'login', `${rig.consoleUrl}/login`, 'form');
+  await shoot(guest, 'invitation', openLink, 'form');
+  const size = guest.page.viewportSize();
+  if (size) await owner.page.setViewportSize(size);
+  await shoot(owner, 'account', `${rig.consoleUrl}/account`, '.card');
+  await shoot(owner, 'approvals', `${rig.consoleUrl}/access?view=approvals`, '.card');
+  await shoot(owner, 'users', `${rig.consoleUrl}/access?view=users`, '.tile');
+}
 
 test.each(THEMES.flatMap((theme) => WIDTHS.map((width) => [theme, width] as const)))(
   '%s, %s px',
@@ -90,5 +138,9 @@ test.each(THEMES.flatMap((theme) => WIDTHS.map((width) => [theme, width] as cons
     await visitor.page.waitForTimeout(300);
     await visitor.page.screenshot({ path: join(FOLDER, `palette-${theme}-${width}.png`) });
     await visitor.end();
+    const guest = await rig.person();
+    await guest.page.setViewportSize({ width, height: width === 360 ? 780 : 900 });
+    await peoplesScreens(guest, (screen) => `${screen}-${theme}-${width}.png`, theme);
+    await guest.end();
   },
 );

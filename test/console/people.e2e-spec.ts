@@ -1,17 +1,19 @@
 // Promise: people come into the console by a link, a password, a passkey or their company, and what they do waits for nothing but their factor and a second person.
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import type { PrismaService } from '#database';
 import {
   CLIENT_ID,
   CLIENT_SECRET,
   TestIdentityProvider,
 } from '../../apps/gateway/src/access/people/testing/identity-provider.js';
+import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/outside-world.js';
 import { until } from '../system/until.js';
-import { ConsolePerson, inviteByCommand } from './console-person.js';
-import { ConsoleRig } from './console-rig.js';
+import { violationsOf } from './axe.js';
+import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
+import { ConsoleRig, LANGUAGES, THEMES } from './console-rig.js';
 
 let rig: ConsoleRig;
 let prisma: PrismaService;
@@ -196,17 +198,101 @@ describeInBrowser('people before the console', () => {
     await first.visitor.end();
   });
 
-  test('a day of a shop: a lost answer, what a second person approves, a refund, a Z-report', playDay);
+  test('a new password and a new authenticator app count at once, and the ones until now no more', changeFactors);
+
+  test('login, invitation and approvals can be read by all, in three languages and both themes', readByAll);
+
+  test(
+    'a day of a shop: a lost answer, what a second person approves, a refund, a Z-report, a webhook recovered',
+    playDay,
+  );
 });
+
+async function changeFactors(): Promise<void> {
+  const person = await ConsolePerson.come(rig, prisma, 'factors@shop.uz');
+  await person.accept(await inviteByCommand(rig, 'factors@shop.uz', 'support'), 'Rustam');
+  const { page } = person;
+  const dialog = page.getByRole('dialog');
+  await person.visitor.open('/account');
+  await page.getByRole('button', { name: 'Change the password' }).click();
+  await dialog.getByLabel('Password until now').fill('not the password');
+  await dialog.getByLabel(/^New password/).fill('another horse battery');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('alert').first().waitFor();
+  await dialog.getByLabel('Password until now').fill(PASSWORD);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  person.password = 'another horse battery';
+
+  await page.getByRole('button', { name: 'Set up another authenticator app' }).click();
+  await dialog.getByRole('button', { name: 'Set up another authenticator app' }).click();
+  await person.confirmNewApp(dialog);
+  await dialog.waitFor({ state: 'detached' });
+  await person.logOut('Rustam');
+  await page.goto(`${rig.consoleUrl}/account`);
+  await page.getByRole('heading', { name: 'Log in' }).waitFor();
+  await person.logIn();
+  await page.getByText('factors@shop.uz').waitFor();
+  expect(person.visitor.trouble).toEqual([]);
+  await person.visitor.end();
+}
+
+/** As the switches of language and theme do. */
+async function keep(page: Page, what: Record<string, string>): Promise<void> {
+  await page.evaluate(`Object.assign(localStorage, ${JSON.stringify(what)})`);
+}
+
+async function readByAll(): Promise<void> {
+  const link = await inviteByCommand(rig, 'reader@shop.uz', 'support');
+  const guest = await rig.person();
+  const wrong: string[] = [];
+  const judge = async ({ page }: Pick<typeof guest, 'page'>, path: string, ready: string): Promise<void> => {
+    for (const language of LANGUAGES) {
+      for (const theme of THEMES) {
+        await keep(page, { 'console-language': language, 'console-theme': theme });
+        await page.setViewportSize({ width: 1440, height: 900 });
+        await page.goto(path);
+        await page.reload();
+        await page.locator(ready).first().waitFor();
+        await page.locator('.state .spinner').first().waitFor({ state: 'detached' });
+        wrong.push(...(await violationsOf(page)).map((violation) => `${path} ${language} ${theme}: ${violation}`));
+        await page.setViewportSize({ width: 360, height: 740 });
+        const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+        if (Number(await page.evaluate(wide)) > 0) wrong.push(`${path} ${language}: too wide`);
+      }
+    }
+    await keep(page, { 'console-language': 'en', 'console-theme': 'light' });
+  };
+  await guest.page.goto(`${rig.consoleUrl}/login`);
+  await judge(guest, `${rig.consoleUrl}/login`, 'form');
+  await judge(guest, link, 'form');
+  await guest.end();
+  for (const path of ['/account', '/access?view=approvals', '/access?view=users'])
+    await judge(owner, `${rig.consoleUrl}${path}`, '.card');
+  await owner.page.setViewportSize({ width: 1440, height: 900 });
+  await owner.page.reload();
+  expect(wrong).toEqual([]);
+}
 
 /** Of the classification sample: a flatbread at 1 000 so'm. */
 const GOODS = ['non', 'Лепёшка', '01905001002000002', '1500003', '12', '100000'];
 
-/** Only the sales come from elsewhere, as in a shop. */
+/** Only the sales come from elsewhere, as in a shop; whatever a person does is done in the console. */
 async function playDay(): Promise<void> {
   const { page } = owner;
   const { client } = rig;
   const dialog = page.getByRole('dialog');
+  const receiver = await Receiver.start();
+  receiver.answer = (_received, response) => void response.writeHead(503).end('not yet');
+  // The shop's own program receives its receipts' events.
+  await owner.visitor.open('/webhooks');
+  await page.getByRole('button', { name: 'Add an endpoint' }).click();
+  await dialog.getByLabel('Address').fill(`${receiver.url}/shop`);
+  await dialog.getByLabel('Events', { exact: true }).fill('receipt.registered');
+  await dialog.getByRole('button', { name: 'Add' }).click();
+  await dialog.getByText(/whsec_/).waitFor();
+  await dialog.locator('.stack').getByRole('button', { name: 'Close' }).click();
+
   // Decisions above one so'm need a second person from now on.
   await owner.visitor.open('/access?view=approvals');
   await page.getByLabel(/^Decisions above/).fill('1');
@@ -258,4 +344,60 @@ async function playDay(): Promise<void> {
   await dialog.getByText('Done.').waitFor();
   await owner.visitor.open('/reports');
   await page.getByText('Shift 1').first().waitFor();
+  await recoverWebhook(receiver);
+}
+
+/** A receiver that failed is left alone for a while: that goes by at once. */
+async function endPause(receiver: Receiver): Promise<void> {
+  await prisma.$executeRaw`
+    UPDATE webhook_endpoints SET due_at = now(), blocked_until = NULL WHERE url = ${`${receiver.url}/shop`}`;
+}
+
+/** Days pass until everything is given up; then the receiver works again, and what it missed is sent. */
+async function recoverWebhook(receiver: Receiver): Promise<void> {
+  const { page } = owner;
+  const dialog = page.getByRole('dialog');
+  const givenUp = await until(
+    'all is given up',
+    async () => {
+      await prisma.$executeRaw`
+        UPDATE webhook_deliveries SET attempt_count = 9, due_at = now()
+         WHERE state = 'pending' AND url = ${`${receiver.url}/shop`}`;
+      await endPause(receiver);
+      const rows = await prisma.webhookDelivery.groupBy({
+        by: ['state'],
+        where: { url: `${receiver.url}/shop` },
+        _count: true,
+      });
+      return rows.map(({ state, _count: count }) => ({ state, count }));
+    },
+    (rows) => rows.length === 1 && rows[0]?.state === 'failed',
+    170_000,
+  );
+  receiver.answer = (_received, response) => void response.writeHead(204).end();
+  const missed = new Set(receiver.received.map(({ event }) => event.id));
+  receiver.received.length = 0;
+  await owner.visitor.open('/webhooks');
+  await page.getByRole('link', { name: `${receiver.url}/shop` }).click();
+  await page.locator('.badge', { hasText: 'Given up' }).first().waitFor();
+  await page.locator('.page-actions').getByRole('button', { name: 'Address' }).click();
+  await page.getByRole('menuitem', { name: 'Recover what was given up' }).click();
+  await dialog.getByRole('button', { name: 'Recover what was given up' }).click();
+  await dialog
+    .getByRole('status')
+    .filter({ hasText: String(givenUp[0]?.count ?? 0) })
+    .waitFor();
+  await dialog.locator('.row-actions').getByRole('button', { name: 'Close' }).click();
+  await until(
+    'the shop has what it missed',
+    async () => {
+      await endPause(receiver);
+      return [...missed].filter((id) => !receiver.received.some(({ event }) => event.id === id));
+    },
+    (left) => left.length === 0,
+    170_000,
+  );
+  // The list reads itself again every ten seconds.
+  await page.locator('.badge', { hasText: 'Delivered' }).first().waitFor();
+  await receiver.stop();
 }

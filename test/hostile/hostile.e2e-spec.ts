@@ -1,5 +1,6 @@
 // Promise: no caller makes a program work longer than the length of its request says, and without a token hardly at all.
 import { costsOf, isTooDear, type Cost } from './cost-of-entries.js';
+import { authEntries } from './auth-entries.js';
 import { openEntries, tokenEntries, type Entry, type HostileTargets } from './entries.js';
 import { startTargets } from './hostile-targets.js';
 import { CAN_MEASURE } from './processor-time.js';
@@ -27,6 +28,14 @@ onLinux(
   'without a token: 20 ms of processor time at most, and no byte dearer than five of a harmless request',
   async () => {
     expect(await tooDear(openEntries(targets), 5)).toEqual([]);
+  },
+  PATIENCE_MS,
+);
+
+onLinux(
+  'where people log in: the same, from pages of the console and from others',
+  async () => {
+    expect(await tooDear(authEntries(targets), 2)).toEqual([]);
   },
   PATIENCE_MS,
 );

@@ -1,5 +1,7 @@
 // Promise: a buyer has the receipt sent within bounds, stops it with one click, and gets others' receipts neither by link nor by bot.
+import { decode, encode } from 'fast-png';
 import type { Browser } from 'playwright-core';
+import { extractText, getDocumentProxy } from 'unpdf';
 import type { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import type { SimulatedProvider } from '../../libs/messages/src/testing/simulated-provider.js';
 import { ACCOUNT } from '../../libs/messages/src/testing/simulated-provider.js';
@@ -34,6 +36,57 @@ function post(url: string, fields: Record<string, string> = {}): Promise<Respons
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'accept-language': 'en' };
   return fetch(url, { method: 'POST', headers, body: new URLSearchParams(fields).toString() });
 }
+
+test('header, footer and logo of the merchant stand on page, PDF, picture, text and in the letter', async () => {
+  const red = [220, 20, 60] as const;
+  const dots = { width: 40, height: 20, data: Uint8Array.from({ length: 40 * 20 * 3 }, (_, at) => red[at % 3] ?? 0) };
+  const logo = Buffer.from(encode({ ...dots, channels: 3, depth: 8 })).toString('base64');
+  const devices = await rig.sales.gateway.createToken(rig.sales.gateway.merchantId, ['devices:admin', 'receipts:read']);
+  const brand = { header: 'Bizda har doim issiq non', footer: 'Qaytarish 10 kun <b>ichida</b>' };
+  const bare = await rig.sold({});
+  const documentOf = async (id: string, format: string): Promise<Buffer> => {
+    const url = `${rig.sales.gateway.base}/v1/receipts/${id}/document?format=${format}`;
+    const response = await fetch(url, { headers: { authorization: `Bearer ${devices}` } });
+    expect([format, response.status]).toEqual([format, 200]);
+    return Buffer.from(await response.arrayBuffer());
+  };
+  const pictures = (pdf: Buffer): number => pdf.toString('latin1').split('/Subtype /Image').length;
+  const reds = (png: Buffer): number => {
+    const { data, channels } = decode(png);
+    let found = 0;
+    for (let at = 0; at < data.length; at += channels)
+      if (channels >= 3 && red.every((value, part) => Math.abs((data[at + part] ?? 0) - value) < 40)) found += 1;
+    return found;
+  };
+  const before = { pictures: pictures(await documentOf(bare, 'pdf')), reds: reds(await documentOf(bare, 'png')) };
+  expect((await rig.ask('PUT', '/v1/merchant/brand', { ...brand, logo }, devices)).status).toBe(200);
+  const address = 'brand@example.uz';
+  const id = await rig.sold({ customer: { email: address }, notify: { channels: ['email'], language: 'uz' } });
+  await rig.until(id, ['sent']);
+
+  const html = await (await fetch(await pageOf(id))).text();
+  expect(html).toContain(brand.header);
+  expect(html).toContain('Qaytarish 10 kun &lt;b&gt;ichida&lt;/b&gt;');
+  expect(html).toMatch(/<img class="logo" src="data:image\/png;base64,/);
+  const pdf = await documentOf(id, 'pdf');
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(pdf)));
+  const words = text.join(' ').replaceAll(/\s+/g, ' ');
+  for (const line of Object.values(brand)) expect(words).toContain(line);
+  expect(pictures(pdf)).toBeGreaterThan(before.pictures);
+  expect(reds(await documentOf(id, 'png'))).toBeGreaterThanOrEqual(before.reds + 40 * 20);
+  for (const format of ['text', 'escpos']) {
+    const paper = (await documentOf(id, format)).toString('latin1').replaceAll(/\s+/g, ' ');
+    for (const line of Object.values(brand)) expect([format, paper]).toEqual([format, expect.stringContaining(line)]);
+  }
+  const letter = mail.letters.find(({ to }) => to.includes(address))?.raw ?? '';
+  const decoded = letter.replaceAll(/=\r\n/g, '').replaceAll('=3D', '=');
+  for (const line of [brand.header, '<b>ichida</b>', '&lt;b&gt;ichida&lt;/b&gt;', 'src="cid:logo"'])
+    expect(decoded).toContain(line);
+  expect(letter).toMatch(/^Content-Id: <logo>/im);
+  expect((await rig.ask('PUT', '/v1/merchant/brand', { header: '', footer: '', logo: null }, devices)).status).toBe(
+    200,
+  );
+});
 
 describe('the page', () => {
   test('sends to the address that its reader enters: three letters a receipt, five a day to one address', async () => {

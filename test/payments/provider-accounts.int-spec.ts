@@ -27,6 +27,10 @@ class ForeignListener {
       request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
       request.on('end', () => {
         received.push({ headers: request.headers, body });
+        if (answerWith !== null) {
+          response.writeHead(answerWith.status, { connection: 'close' }).end(answerWith.body);
+          return;
+        }
         const location = redirectTo === null ? {} : { location: redirectTo };
         response.writeHead(redirectTo === null ? 500 : 307, { connection: 'close', ...location }).end();
       });
@@ -60,6 +64,8 @@ const PROVIDERS = [
 
 /** Where the listeners send a caller; null: nowhere. */
 let redirectTo: string | null = null;
+/** What the listeners answer instead; null: nothing of their own. */
+let answerWith: { status: number; body: string } | null = null;
 let foreign: ForeignListener;
 let unlisted: ForeignListener;
 beforeAll(async () => {
@@ -159,6 +165,65 @@ it('an address that was stored before its host was unlisted is not called', asyn
   );
   expect(unlisted.received).toEqual([]);
   await fixture.gateway.prisma.providerAccount.update({ where, data: { settings } });
+});
+
+describe('POST /v1/provider-accounts/{id}/test', () => {
+  /** Tests of one account have to be seconds apart. */
+  const test = async (provider: string): Promise<Record<string, unknown>> =>
+    until(
+      `${provider} may be tested`,
+      async () => (await fixture.ask('POST', `/v1/provider-accounts/${fixture.accountIds[provider] ?? ''}/test`)).body,
+      ({ code }) => code !== 'too_many_requests',
+    );
+
+  it.each(['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos'])(
+    '%s answers, no payment is made there, and no secret is shown',
+    async (provider) => {
+      const found = await test(provider);
+      expect(found).toMatchObject({ result: 'answered', http_status: expect.any(Number) as number });
+      expect(JSON.stringify(found)).not.toMatch(/payme-key|SECRET123|multi-secret|uzum-key|octo-secret|atmos-key/);
+      // Of earlier tests' payments some are still at work: what is there and none of them was made by this call.
+      const { data } = (await (await fetch(`${fixture.simulatorUrl}/payments`)).json()) as {
+        data: { our_ref: string }[];
+      };
+      const own = new Set((await fixture.gateway.prisma.payment.findMany()).map(({ id }) => id));
+      expect(data.map(({ our_ref: ref }) => ref).filter((ref) => !own.has(ref))).toEqual([]);
+    },
+  );
+
+  it('not_possible for one that only calls; 404 for another merchant; 403 without the scope; 429 at once again', async () => {
+    expect(await test('paynet')).toMatchObject({ result: 'not_possible', http_status: null, answer: null });
+    const path = `/v1/provider-accounts/${fixture.accountIds['payme'] ?? ''}/test`;
+    const statusAs = async (token: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await fetch(`${fixture.gateway.base}${path}`, { method: 'POST', headers });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    const { gateway } = fixture;
+    const other = await gateway.createToken(await gateway.createMerchant(), ['clients:admin']);
+    expect(await statusAs(other)).toBe(404);
+    expect(await statusAs(await gateway.createToken(gateway.merchantId, ['clients:read']))).toBe(403);
+    const two = await Promise.all([fixture.ask('POST', path), fixture.ask('POST', path)]);
+    expect(two.map(({ status }) => status)).toContain(429);
+  });
+
+  it.each([
+    ['refused', 401, JSON.stringify({ error: 'no such key: payme-"key"' })],
+    ['provider_error', 503, 'busy'],
+  ])('%s at HTTP %s, with what was answered and without the key that it repeats', async (result, status, body) => {
+    const before = await rowOf('payme');
+    answerWith = { status, body };
+    expect((await patch('payme', { api_url: `${foreign.url}/x`, key: 'payme-"key"', test_key: 'any' })).status).toBe(
+      200,
+    );
+    const found = await test('payme');
+    answerWith = null;
+    expect(found).toMatchObject({ result, http_status: status });
+    expect(JSON.stringify(found)).not.toContain('payme-');
+    const data = { settings: before.settings as object, credentialsSealed: new Uint8Array(before.credentialsSealed) };
+    await fixture.gateway.prisma.providerAccount.update({ where: { id: before.id }, data });
+  });
 });
 
 describe('PROVIDER_HOSTS', () => {

@@ -23,14 +23,23 @@ export interface StandbyOptions {
   /** As superuser. */
   primaryUrl: string;
   log: string;
+  /** No commit of the primary is answered before this standby has it: it has no line that can be cut. */
+  isSynchronous?: boolean;
 }
 
-/** A streaming, asynchronous standby, over a line that can be cut. */
-export async function startStandby({ clusterDir, primaryUrl, log }: StandbyOptions): Promise<Standby> {
+/** A streaming standby; an asynchronous one over a line that can be cut. */
+export async function startStandby({
+  clusterDir,
+  primaryUrl,
+  log,
+  isSynchronous = false,
+}: StandbyOptions): Promise<Standby> {
   const primary = new URL(primaryUrl);
-  const [linePort, port] = [await freePorts(1), await freePorts(1)];
-  const line = new TcpProxy(linePort, Number(primary.port));
-  await line.listen();
+  const port = await freePorts(1);
+  // A line runs in this process, which may be busy: commits do not wait for it.
+  const linePort = isSynchronous ? Number(primary.port) : await freePorts(1);
+  const line = isSynchronous ? null : new TcpProxy(linePort, Number(primary.port));
+  await line?.listen();
   const account = `user=${primary.username} password=${decodeURIComponent(primary.password)}`;
   appendFileSync(
     join(clusterDir, 'postgresql.auto.conf'),
@@ -60,21 +69,34 @@ export async function startStandby({ clusterDir, primaryUrl, log }: StandbyOptio
       () => false,
     );
   await until('the standby answers', () => isOn('SELECT pg_is_in_recovery() AS is_so'), Boolean);
+  if (isSynchronous) await waitForIt(primaryUrl);
   return {
     adminUrl: own.href,
     loseLine: async () => {
       const [row] = await sql<{ lsn: string }>({ adminUrl: primaryUrl }, 'SELECT pg_current_wal_lsn()::text AS lsn');
       const hasAll = `SELECT pg_last_wal_replay_lsn() >= '${row?.lsn ?? ''}'::pg_lsn AS is_so`;
       await until('the standby has everything', () => isOn(hasAll), Boolean);
-      await line.close();
+      await line?.close();
     },
     promote: async () => {
       await sql(server, 'SELECT pg_promote()');
       await until('the standby is the primary', () => isOn('SELECT NOT pg_is_in_recovery() AS is_so'), Boolean);
     },
     stop: async () => {
-      await line.close();
+      await line?.close();
       if (child.pid !== undefined) await stopServer(child.pid, 10_000);
     },
   };
+}
+
+/** From here on commits of the primary wait for the standby. */
+async function waitForIt(primaryUrl: string): Promise<void> {
+  const primary = { adminUrl: primaryUrl };
+  await sql(primary, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`);
+  await sql(primary, 'SELECT pg_reload_conf()');
+  await until(
+    'the standby is synchronous',
+    () => sql<{ sync_state: string }>(primary, 'SELECT sync_state FROM pg_stat_replication'),
+    (rows) => rows.some(({ sync_state }) => sync_state === 'sync'),
+  );
 }

@@ -121,11 +121,18 @@ export async function byTimeTravel(): Promise<WayBack> {
   };
 }
 
-/**
- * An asynchronous standby that has lost its line to the primary when `keepPoint` was called, and is promoted after the primary
- * has died. It takes over the primary's address.
- */
-export async function byPromotion(): Promise<WayBack> {
+/** An asynchronous standby that has lost its line to the primary when `keepPoint` was called. */
+export function byPromotion(): Promise<WayBack> {
+  return promotable({ isSynchronous: false });
+}
+
+/** A synchronous standby: nothing that was committed is lost. `keepPoint` has no meaning. */
+export function byFailover(): Promise<WayBack> {
+  return promotable({ isSynchronous: true });
+}
+
+/** A standby that is promoted after the primary has died. It takes over the primary's address. */
+async function promotable({ isSynchronous }: { isSynchronous: boolean }): Promise<WayBack> {
   const server = await startOwnServer();
   const folder = mkdtempSync(join(tmpdir(), 'fiscal-standby-'));
   chmodSync(folder, 0o711);
@@ -133,8 +140,12 @@ export async function byPromotion(): Promise<WayBack> {
   const admin = new URL(server.adminUrl);
   admin.pathname = new URL(urls.url).pathname;
   const clusterDir = join(folder, 'data');
+  // It may be behind by as much as a test writes at once.
+  await sql(server, `ALTER SYSTEM SET wal_keep_size = '4GB'`);
+  await sql(server, 'SELECT pg_reload_conf()');
   await takeBaseBackup(server, clusterDir);
-  const standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log: join(folder, 'log') });
+  const log = join(folder, 'log');
+  const standby = await startStandby({ clusterDir, primaryUrl: server.adminUrl, log, isSynchronous });
   return {
     database: { ...urls, adminUrl: admin.href, drop: () => Promise.resolve() },
     keepPoint: () => standby.loseLine(),

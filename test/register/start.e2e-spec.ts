@@ -144,6 +144,16 @@ test('an emulator serves many registers on consecutive ports from one process, e
     }),
   );
   expect(new Set(infos).size).toBe(5);
+  // Faults of one register, then of all of them.
+  const rulesOf = (index: number, rules?: object): Promise<string> =>
+    fetch(`http://127.0.0.1:${port + index}/emulator/faults`, {
+      headers: { 'x-api-key': key.REGISTER_API_KEY, 'content-type': 'application/json' },
+      ...(rules && { method: 'POST', body: JSON.stringify(rules) }),
+    }).then((response) => response.text());
+  await rulesOf(1, { rules: [{ fault: 'memory_full' }] });
+  expect((await rulesOf(4)).includes('memory_full')).toBe(false);
+  await rulesOf(1, { rules: [{ fault: 'ofd_down' }], registers: 'all' });
+  for (const index of [0, 1, 4]) expect(await rulesOf(index)).toMatch(/"rules":\[\{"fault":"ofd_down"/);
   expect(register.lastWords).toContain('Never issue real receipts');
   await register.end();
   rmSync(folder, { recursive: true });

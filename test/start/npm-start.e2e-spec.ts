@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { totpAt } from '../../apps/gateway/src/access/people/credentials/totp.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
 import { destroyEmbeddedPostgres } from '../../scripts/lib/embedded-postgres.mjs';
 import { processesOf, StartedSystem } from './started-system.js';
@@ -13,6 +14,13 @@ const folder = mkdtempSync(join(tmpdir(), 'fiscal-start-'));
 const dataDir = join(folder, 'data');
 let ports: Record<string, string> = {};
 let system: StartedSystem;
+/** Of each start that printed one. */
+const links: string[] = [];
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown> & { totp?: { secret: string } };
+}
 
 beforeAll(async () => {
   const first = await freePorts(5);
@@ -31,6 +39,10 @@ function runPrintedCommands(): { status: number; body: Record<string, unknown> }
   const { stdout } = spawnSync('bash', ['-c', system.printedCommands], { encoding: 'utf8' });
   const [head = '', body = ''] = stdout.slice(stdout.indexOf('HTTP/')).split('\r\n\r\n');
   return { status: Number(/HTTP\/1.1 (\d+)/.exec(head)?.[1]), body: JSON.parse(body) as Record<string, unknown> };
+}
+
+function printedLink(): string {
+  return /http:\/\/\S+\/invitation#fgw_in_\w+/.exec(system.said)?.[0] ?? 'about:blank';
 }
 
 function livingProcesses(): number[] {
@@ -114,6 +126,8 @@ async function askAsPayme(): Promise<unknown> {
 test('the printed commands make a receipt, which survives kill -9 of everything', async () => {
   system = new StartedSystem(dataDir, ports);
   await system.says('2. Make a receipt:', 180_000);
+  await system.says('/invitation#');
+  links.push(printedLink());
   const first = runPrintedCommands();
   expect([first.status, first.body['status']]).toEqual([201, 'registered']);
   expect(first.body['fiscal']).toMatchObject({ fiscal_sign: expect.stringMatching(/^\d{12}$/) });
@@ -142,6 +156,30 @@ test('the printed commands make a receipt, which survives kill -9 of everything'
   expect(runPrintedCommands().status).toBe(201);
 }, 300_000);
 
+test('the link that it prints makes the first administrator, once; the one of the start before opens nothing', async () => {
+  await system.says('/invitation#');
+  links.push(printedLink());
+  const [before, link] = links.map((one) => new URL(one));
+  const ask = async (url: URL | undefined, path: string, more: object = {}): Promise<Answer> => {
+    const { origin = '', port = '', hash = '' } = url ?? {};
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin, 'fgw-console': '1' },
+      body: JSON.stringify({ token: hash.slice(1), ...more }),
+    });
+    return { status: answer.status, body: (await answer.json()) as Answer['body'] };
+  };
+  expect((await ask(before, '/auth/invitation')).status).toBe(404);
+  const shown = await ask(link, '/auth/invitation');
+  expect(shown).toMatchObject({ status: 200, body: { roles: ['owner', 'platform_administrator'] } });
+  const accept = (): Promise<Answer> => {
+    const code = totpAt(shown.body.totp?.secret ?? '', Date.now() / 1_000);
+    return ask(link, '/auth/invitation/accept', { name: 'First', password: 'correct horse battery', code });
+  };
+  expect(await accept()).toMatchObject({ status: 200, body: { platform_roles: ['platform_administrator'] } });
+  expect((await accept()).status).toBe(404);
+});
+
 test('when only the supervisor is killed, no process is left behind and the next start works', async () => {
   const before = livingProcesses();
   for (const each of ['gateway', 'device-relay', 'cash-register', 'ofd-simulator', 'postgres']) {
@@ -152,6 +190,8 @@ test('when only the supervisor is killed, no process is left behind and the next
   system = new StartedSystem(dataDir, ports);
   await system.says('2. Make a receipt:');
   expect(livingProcesses().filter((pid) => before.includes(pid))).toEqual([]);
+  // There is a user now.
+  expect(system.said).not.toContain('/invitation#');
   expect(runPrintedCommands().status).toBe(201);
 });
 

@@ -46,7 +46,10 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
   });
   try {
     const entries = readEntries();
-    await prisma.classifierEntry.createMany({ data: entries.map(classifierRow), skipDuplicates: true });
+    const known = { where: { spic: { in: entries.map(({ spic }) => spic) } } };
+    if ((await prisma.classifierEntry.count(known)) < entries.length) {
+      await prisma.classifierEntry.createMany({ data: entries.map(classifierRow), skipDuplicates: true });
+    }
     const { mode = 'live' } = options;
     const merchantId = newId(mode === 'sandbox' ? 'mer_test' : 'mer');
     const merchant = { id: merchantId, code: merchantId, mode, name: 'Test savdo', tin: '300000000' };
@@ -55,12 +58,7 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
     await prisma.branch.create({ data: { id: branchId, merchantId, code: 'main', name: 'Main' } });
     const goods = entries.filter((entry) => entry.active && !entry.marked && entry.cash_allowed).slice(0, 10);
     await prisma.product.createMany({ data: goods.map((entry, index) => productRow(merchantId, entry, index)) });
-    const tills: Till[] = [];
-    for (const [index, registerUrl] of options.registerUrls.entries()) {
-      tills.push(
-        await createTill(prisma, options, { merchantId, branchId, registerUrl, code: `cashier-${index + 1}` }),
-      );
-    }
+    const tills = await createTills(prisma, options, { merchantId, branchId });
     const clientId = newIdOf('cli', merchantId);
     const clientSecret = newClientSecret(merchantId);
     const secretHash = new Uint8Array(hashClientSecret(clientSecret, parseKeyring(options.secretsKey)));
@@ -72,31 +70,29 @@ export async function createMerchant(databaseUrl: string, options: MerchantOptio
   }
 }
 
-async function createTill(
+async function createTills(
   prisma: PrismaService,
-  { secretsKey, registerApiKey, profile }: MerchantOptions,
-  place: { merchantId: string; branchId: string; registerUrl: string; code: string },
-): Promise<Till> {
-  const { merchantId, branchId, registerUrl, code } = place;
-  const deviceId = newId('dev');
-  const sealed = seal(registerApiKey, apiKeyOwner(deviceId), parseKeyring(secretsKey));
-  await prisma.device.create({
-    data: {
-      id: deviceId,
-      merchantId,
-      branchId,
-      name: code,
-      baseUrl: registerUrl,
-      apiKeySealed: new Uint8Array(sealed),
+  { secretsKey, registerApiKey, registerUrls, profile }: MerchantOptions,
+  { merchantId, branchId }: { merchantId: string; branchId: string },
+): Promise<Till[]> {
+  const keyring = parseKeyring(secretsKey);
+  const tills = registerUrls.map((registerUrl) => ({ deviceId: newId('dev'), cashierId: newId('csh'), registerUrl }));
+  const codeOf = (index: number): string => `cashier-${index + 1}`;
+  await prisma.device.createMany({
+    data: tills.map(({ deviceId, registerUrl }, index) => ({
+      ...{ id: deviceId, merchantId, branchId, name: codeOf(index), baseUrl: registerUrl },
+      apiKeySealed: new Uint8Array(seal(registerApiKey, apiKeyOwner(deviceId), keyring)),
       profile: { pacingMs: 0, sharing: 'exclusive', ...profile },
-    },
+    })),
   });
-  await prisma.lane.create({ data: { deviceId } });
-  const cashierId = newId('csh');
-  await prisma.cashier.create({
-    data: { id: cashierId, merchantId, branchId, code, name: code, defaultDeviceId: deviceId },
+  await prisma.lane.createMany({ data: tills.map(({ deviceId }) => ({ deviceId })) });
+  await prisma.cashier.createMany({
+    data: tills.map(({ deviceId, cashierId }, index) => ({
+      ...{ id: cashierId, merchantId, branchId, code: codeOf(index), name: codeOf(index) },
+      defaultDeviceId: deviceId,
+    })),
   });
-  return { deviceId, cashierId, registerUrl };
+  return tills;
 }
 
 function readEntries(): ClassifierEntry[] {

@@ -22,16 +22,17 @@ export async function documentsAtOfd({ ofdUrl }: Pick<TestSystem, 'ofdUrl'>): Pr
   return documents;
 }
 
-/** POST /emulator/faults on every register. */
+/** POST /emulator/faults on every register; with `isForAll` on every register of their processes. */
 export async function setFaults(
   { registerUrls, registerApiKey }: Pick<TestSystem, 'registerUrls' | 'registerApiKey'>,
   rules: unknown[],
+  isForAll = false,
 ): Promise<void> {
   await inParallel(registerUrls, 16, async (url) => {
     const response = await fetch(`${url}/emulator/faults`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': registerApiKey },
-      body: JSON.stringify({ rules }),
+      body: JSON.stringify({ rules, ...(isForAll && { registers: 'all' }) }),
     });
     if (!response.ok) throw new Error(`POST /emulator/faults: ${response.status} ${await response.text()}`);
     await response.arrayBuffer();

@@ -89,7 +89,7 @@ export class RegisterHost {
     const register = openRegister(
       count === 1 ? { settings, classifier, logger } : { classifier, logger, ...emulatedRegister(settings, index) },
     );
-    const server = localApiServer(register);
+    const server = localApiServer(register, () => this.served.map((one) => one.register));
     observeRequests(server, this.metrics);
     this.served.push({ register, server });
     return server.listen({ port: firstPort === 0 ? 0 : firstPort + index, host });

@@ -16,8 +16,10 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 /**
  * The local fiscal API of one register: a bare Fastify server, so that one process can serve one register or, as an
  * emulator, a thousand by the same code.
+ *
+ * @param all the registers of this process
  */
-export function localApiServer(register: Register): FastifyInstance {
+export function localApiServer(register: Register, all: () => readonly Register[] = () => [register]): FastifyInstance {
   const server = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -57,7 +59,9 @@ export function localApiServer(register: Register): FastifyInstance {
   server.setErrorHandler((error, request, reply) => refuseError(register, { error, request, reply }));
   addRoutes(server, register);
   addScreen(server, register);
-  if (register.faults) addEmulatorRoutes(server, register.faults);
+  if (register.faults) {
+    addEmulatorRoutes(server, register.faults, () => all().flatMap(({ faults }) => faults ?? []));
+  }
   return server;
 }
 

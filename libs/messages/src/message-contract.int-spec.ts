@@ -1,9 +1,18 @@
 // Promise: what a sender says of a message never claims less than what happened, whatever goes wrong on the way, and each call is as its provider's documents have it.
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { newId } from '#runtime';
-import { MESSAGE_DEFINITIONS, type MessageProviderCode, type MessageSender, type OutgoingMessage } from './index.js';
+import {
+  MESSAGE_DEFINITIONS,
+  type MessageProviderCode,
+  type MessageSender,
+  type OutgoingMessage,
+  type SendOutcome,
+} from './index.js';
 import { selfSigned } from './testing/certificates.js';
+import { FOREIGN, ForeignMailServer, HAS_FOREIGN_SERVER } from './testing/foreign-mail-server.js';
 import { MailServer, type MailFault, type MailServerOptions } from './testing/mail-server.js';
 import { HTTP_PROVIDERS, type HttpProvider } from './testing/message-schemas.js';
 import { loopbackReach } from './testing/reach-loopback.js';
@@ -250,3 +259,79 @@ describe('smtp', () => {
     expect((await senderOf('smtp', account).send(letter())).kind).toMatch(/not_now|unclear/);
   });
 });
+
+const withForeignServer = HAS_FOREIGN_SERVER || process.env['CI'] === 'true' ? describe : describe.skip;
+
+withForeignServer('a mail server that knows nothing of us (exim)', () => {
+  const certificate = selfSigned('mail.example.uz');
+
+  async function foreign(
+    values: Record<string, string> = {},
+    presented = certificate,
+  ): Promise<{ there: ForeignMailServer; sender: MessageSender }> {
+    const there = await ForeignMailServer.start(presented);
+    closing.push(() => there.stop());
+    const account = { host: 'mail.example.uz', port: String(there.port), security: 'starttls', ca: presented.cert };
+    const from = { from_address: 'chek@shop.example', from_name: 'Do‘kon' };
+    return { there, sender: senderOf('smtp', { ...account, ...from, ...values }) };
+  }
+
+  test('takes a letter over STARTTLS, puts it off, refuses it for good: each is known by its answer', async () => {
+    const { there, sender } = await foreign();
+    const to = (name: string): OutgoingMessage => letter({ to: `${name}@example.uz` });
+    expect(await answered(sender, to(FOREIGN.missing))).toMatchObject({ kind: 'address_refused', code: '550 5.1.1' });
+    expect(await answered(sender, to(FOREIGN.refused))).toMatchObject({ kind: 'refused', code: '550 5.7.1' });
+    const late = letter({ to: `${FOREIGN.greylisted}@example.uz` });
+    expect(await answered(sender, late)).toMatchObject({ kind: 'not_now', code: '451 4.7.1' });
+    expect(await there.letters()).toEqual([]);
+    await there.stopGreylisting();
+    expect(await answered(sender, late)).toMatchObject({ kind: 'sent' });
+    const kept = await there.letters();
+    expect(kept.length).toBeGreaterThan(0);
+    for (const { protocol, raw } of kept)
+      expect([protocol, raw]).toEqual(['esmtps', expect.stringContaining(`Message-ID: <${late.email!.messageId}>`)]);
+  });
+
+  test('with a certificate of another name gets neither password nor letter', async () => {
+    const { there, sender } = await foreign({ username: 'shop', password: 'right' }, selfSigned('other.example.uz'));
+    expect(await sender.send(letter())).toMatchObject({ kind: 'not_now' });
+    expect(await there.letters()).toEqual([]);
+  });
+
+  test('gets letters whose signature another program finds good (DKIM), and bad when a line was changed', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+    const { there, sender } = await foreign({
+      ...{ dkim_domain: 'shop.example', dkim_selector: 's1' },
+      dkim_private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    });
+    expect(await answered(sender, letter())).toMatchObject({ kind: 'sent' });
+    const raw = (await there.letters())[0]?.raw ?? '';
+    const signed = (/^DKIM-Signature: [^\r]*(?:\r\n[ \t][^\r]*)*/m.exec(raw)?.[0] ?? '').replaceAll(/\s/g, '');
+    for (const name of ['from', 'to', 'subject', 'message-id', 'list-unsubscribe'])
+      expect(signed.toLowerCase()).toMatch(new RegExp(`[;]h=[^;]*\\b${name}\\b`));
+    const key = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
+    const verdicts = [raw, raw.replace('=C2=AB', '=C2=BB'), raw.replace('To: anna', 'To: bob'), `${raw}more\r\n`].map(
+      (one) => verified(one, key),
+    );
+    expect(verdicts).toEqual(['good', 'bad', 'bad', 'bad']);
+  });
+});
+
+/** What the server answered: on a machine that has much to do its process may begin too late for the sender's patience. */
+async function answered(sender: MessageSender, one: OutgoingMessage): Promise<SendOutcome> {
+  for (const deadline = Date.now() + 60_000; ;) {
+    const outcome = await sender.send(one);
+    const isSilence = outcome.kind === 'unclear' || (outcome.kind === 'not_now' && !/^\d/.test(outcome.code));
+    if (!isSilence || Date.now() > deadline) return outcome;
+  }
+}
+
+/** By Debian's python3-dkim, with the key that its record in the DNS would have. */
+function verified(raw: string, key: string): string {
+  const program = [
+    'import sys, dkim',
+    "record = lambda name, timeout=5: ('v=DKIM1; k=rsa; p=' + sys.argv[1]).encode() if name == b's1._domainkey.shop.example.' else None",
+    "print('good' if dkim.verify(sys.stdin.buffer.read(), dnsfunc=record) else 'bad')",
+  ].join('\n');
+  return execFileSync('/usr/bin/python3', ['-c', program, key], { input: raw, encoding: 'utf8' }).trim();
+}

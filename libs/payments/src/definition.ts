@@ -1,7 +1,7 @@
 import type { LineForm } from './fiscal.js';
 import type { HintProtocol, ReadValue, TransactionProtocol } from './inbound.js';
 import type { HttpExchange } from './http-exchange.js';
-import type { NextAction, PaymentProvider, ProviderCapabilities, ProviderCode } from './port.js';
+import type { NextAction, PaymentProvider, PaymentRef, ProviderCapabilities, ProviderCode } from './port.js';
 
 /** One field of a provider account: where it is kept, and what it must look like. */
 export interface AccountField {
@@ -41,6 +41,11 @@ export interface ProviderDefinition {
   /** What of a receipt's lines it can register itself. */
   lineForm(read: ReadValue): LineForm;
   client(read: ReadValue, exchange: HttpExchange): PaymentProvider;
+  /**
+   * Names a payment that the provider does not have, for a test of the connection: asking for it moves nothing. Absent or null: the
+   * account cannot be asked for anything.
+   */
+  absent?(read: ReadValue): Pick<PaymentRef, 'flow' | 'providerRef'> | null;
   /** Its calls to us by which it drives payments. */
   readonly inbound?: TransactionProtocol;
   /** Its calls to us that only say that something changed. */

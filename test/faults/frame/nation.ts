@@ -14,7 +14,9 @@ import { WebhookBooks } from './webhook-books.js';
 
 /** Of 100 registers so many stay healthy when the others fail together. */
 const HEALTHY_PERCENT = 5;
-const REGISTERS_PER_PROCESS = 250;
+const REGISTERS_PER_PROCESS = 1_000;
+/** Processes of registers that start at the same time. */
+const STARTING_AT_ONCE = 3;
 /** A till's software gives up a request and repeats it with the same key. */
 const CLIENT_PATIENCE_MS = 12_000;
 const WAIT_S = 8;
@@ -42,6 +44,7 @@ export class Nation {
   /** The gateways that the load balancer sends to; tills share this list. */
   readonly balancer: string[];
   private readonly parts: (() => Promise<unknown>)[] = [];
+  private healthyProcess: RegisterProcess | null = null;
   private readonly otherProcesses: RegisterProcess[] = [];
   private readonly loads: { healthy: Load[]; others: Load[] } = { healthy: [], others: [] };
 
@@ -114,9 +117,19 @@ export class Nation {
     return loads.flatMap(({ sold }) => sold.filter(({ answeredMs }) => answeredMs >= fromMs && answeredMs < toMs));
   }
 
+  /** Of these the sales whose last try began in the span too. */
+  triedBetween(fromMs: number, toMs: number, whose: 'healthy' | 'others' | 'all' = 'all'): Sold[] {
+    return this.soldBetween(fromMs, toMs, whose).filter(({ answeredMs, tookMs }) => answeredMs - tookMs >= fromMs);
+  }
+
   async closeShops(): Promise<void> {
     for (const load of this.allLoads) load.stop();
     await Promise.all(this.allLoads.map((load) => load.end()));
+  }
+
+  /** One register of each process: what is set there for all reaches every register. */
+  get firstRegisters(): string[] {
+    return [this.healthyProcess, ...this.otherProcesses].flatMap((process) => process?.urls[0] ?? []);
   }
 
   /** The processes of the 95 % stand still: their registers take connections and answer nothing. */
@@ -147,17 +160,14 @@ export class Nation {
     const { devices, merchants } = this.size;
     const healthyCount = Math.ceil((devices * HEALTHY_PERCENT) / 100);
     const healthy = await startRegisters(this.system, { count: healthyCount });
+    this.healthyProcess = healthy;
     this.parts.push(() => healthy.program.end());
-    const otherUrls: string[] = [];
-    for (let left = devices - healthyCount; left > 0; left -= REGISTERS_PER_PROCESS) {
-      const started = await this.startMoreOthers(Math.min(left, REGISTERS_PER_PROCESS));
-      this.otherProcesses.push(started);
-      otherUrls.push(...started.urls);
-    }
     this.parts.push(async () => {
       this.wakeOthers();
       await Promise.all(this.otherProcesses.map(({ program }) => program.end()));
     });
+    await this.startOthers(devices - healthyCount);
+    const otherUrls = this.otherProcesses.flatMap(({ urls }) => urls);
     const numbers = Array.from({ length: merchants }, (_, number) => number);
     const shareOf = (urls: readonly string[], number: number): string[] =>
       urls.filter((_, index) => index % merchants === number);
@@ -178,12 +188,15 @@ export class Nation {
     return { client, healthy: merchant.tills.slice(0, healthy), others: merchant.tills.slice(healthy) };
   }
 
-  /** Each process after the first has a loopback address of its own: one address has not ports enough for a nation. */
-  private startMoreOthers(count: number): Promise<RegisterProcess> {
-    const [first] = this.otherProcesses;
-    if (!first) return startRegisters(this.system, { count });
-    const host = `127.0.0.${this.otherProcesses.length + 1}`;
-    return startRegisters(this.system, { count, host, port: Number(new URL(first.urls[0] ?? '').port) });
+  /** Each process has a loopback address of its own: one address has not ports enough for a nation. */
+  private async startOthers(count: number): Promise<void> {
+    const processes = Math.ceil(count / REGISTERS_PER_PROCESS);
+    const port = await freePorts(Math.min(count, REGISTERS_PER_PROCESS));
+    await inParallel(Array.from({ length: processes }), STARTING_AT_ONCE, async (_, index) => {
+      const own = Math.min(count - index * REGISTERS_PER_PROCESS, REGISTERS_PER_PROCESS);
+      const host = `127.0.0.${index + 1}`;
+      this.otherProcesses.push(await startRegisters(this.system, { count: own, host, port }));
+    });
   }
 }
 

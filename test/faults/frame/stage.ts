@@ -6,6 +6,7 @@ import { freePorts } from '../../../libs/runtime/src/testing/free-ports.js';
 import { createTestDatabase, startOwnServer, type OwnServer } from '../../../libs/database/src/testing/index.js';
 import { OwnRedis } from '../../../libs/queue/src/testing/own-redis.js';
 import { CutProxy } from '../../links/cut-proxy.js';
+import { byFailover } from '../../recovery/ways-back.js';
 import { startPayments, type PaymentsRig } from '../../system/payments-rig.js';
 import { startSystem, type SystemOptions, type TestSystem } from '../../system/system.js';
 import { TcpProxy } from '../../system/tcp-proxy.js';
@@ -15,9 +16,9 @@ import { LossyNetwork } from './lossy-network.js';
  * `fleet`: the queue in the shared test database. `redis`: the queue in a Redis of its own behind a proxy.
  * `database`: a PostgreSQL of its own, on a small disk where we may mount one. `everything`: both. `payments`: the payment
  * providers beside it. `line`: the programs reach the shared database over a line that can be cut without a sign; `lossy`: the
- * same over real networks whose packets are lost.
+ * same over real networks whose packets are lost. `replicated`: a PostgreSQL of its own with a synchronous standby.
  */
-export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy';
+export type StageKind = 'fleet' | 'redis' | 'database' | 'everything' | 'payments' | 'line' | 'lossy' | 'replicated';
 
 /** A running system of two gateways, two relays and five registers, and what it stands on. */
 export interface Stage {
@@ -32,6 +33,8 @@ export interface Stage {
   server: OwnServer | null;
   /** On a stage of the kinds `line` and `lossy`: what is connected to the database falls silent. Returns how many connections. */
   silenceDatabase: (() => number) | null;
+  /** On a stage of kind `replicated`: the primary dies, the standby is promoted and takes over its address. */
+  failOver: (() => Promise<void>) | null;
   /** The payment providers, on a stage of that kind. */
   payments: PaymentsRig | null;
   /** Where the database's disk is mounted; null when it is the machine's own. */
@@ -58,7 +61,7 @@ export async function startStage(kind: StageKind): Promise<Stage> {
   };
   const stage: Stage = {
     ...{ kind, redis: null, redisProxy: null, linkProxy: null, server: null, smallDisk: null },
-    ...{ payments: null, publicPort: null, silenceDatabase: null, stop },
+    ...{ payments: null, publicPort: null, silenceDatabase: null, failOver: null, stop },
     system: undefined as unknown as TestSystem,
   };
   try {
@@ -71,6 +74,12 @@ export async function startStage(kind: StageKind): Promise<Stage> {
         LINK_PUBLIC_URL: `ws://127.0.0.1:${linkPort}/link`,
         PUBLIC_HOSTS: `127.0.0.1:${stage.publicPort}`,
       };
+    }
+    if (kind === 'replicated') {
+      const standby = await byFailover();
+      parts.push(() => standby.stop());
+      stage.failOver = () => standby.goBack();
+      options.database = standby.database;
     }
     if (kind === 'line' || kind === 'lossy') await overLine(stage, options, parts);
     stage.system = kind === 'payments' ? await withProviders(stage, options, parts) : await startSystem(options);

@@ -96,19 +96,21 @@ export class EmulatedClock implements Clock {
 }
 
 export type FaultReading =
-  { readonly kind: 'ok'; readonly rules: FaultRule[] } | { readonly kind: 'invalid'; readonly message: string };
+  | { readonly kind: 'ok'; readonly rules: FaultRule[]; readonly isForAll: boolean }
+  | { readonly kind: 'invalid'; readonly message: string };
 
-/** Reads the body of POST /emulator/faults. */
+/** Reads the body of POST /emulator/faults. `registers: "all"`: those of every register of this process. */
 export function readFaults(body: unknown): FaultReading {
-  const rules = (body as { rules?: unknown } | null | undefined)?.rules;
+  const { rules, registers } = (body ?? {}) as { rules?: unknown; registers?: unknown };
   if (!Array.isArray(rules)) return { kind: 'invalid', message: 'the body must be {rules: [{fault, rate | next, …}]}' };
+  if (registers !== undefined && registers !== 'all') return { kind: 'invalid', message: 'registers can only be all' };
   const read: FaultRule[] = [];
   for (const [index, value] of (rules as unknown[]).entries()) {
     const rule = readRule(value);
     if (typeof rule === 'string') return { kind: 'invalid', message: `rule ${String(index + 1)}: ${rule}` };
     read.push(rule);
   }
-  return { kind: 'ok', rules: read };
+  return { kind: 'ok', rules: read, isForAll: registers === 'all' };
 }
 
 function readRule(value: unknown): FaultRule | string {

@@ -18,7 +18,7 @@ export function AccountScreen(): ReactElement {
         <Facts
           rows={[
             [account.email, me.user?.email],
-            [access.roles, [...new Set([...(me.roles ?? []), ...(me.platform_roles ?? [])])].join(', ')],
+            [access.roles, rolesText([...(me.roles ?? []), ...(me.platform_roles ?? [])], access.role)],
             [account.until, me.session && <Time at={me.session.expires_at} />],
           ]}
         />
@@ -29,13 +29,18 @@ export function AccountScreen(): ReactElement {
   );
 }
 
+/** Each once, in the person's language. */
+function rolesText(roles: readonly string[], names: Record<string, string>): string {
+  return [...new Set(roles)].map((role) => names[role] ?? role).join(' · ');
+}
+
 /** Where this person is logged in; a session that is not theirs can be ended. */
 function Sessions(): ReactElement {
   const { account } = useWords();
   const client = useQueryClient();
   const query = useQuery({
     queryKey: ['sessions'],
-    queryFn: () => api('get', '/v1/sessions', { query: { limit: 100 } }),
+    queryFn: ({ signal }) => api('get', '/v1/sessions', { signal, query: { limit: 100 } }),
   });
   const refresh = (): Promise<void> => client.invalidateQueries({ queryKey: ['sessions'] });
   const end = useMutation({

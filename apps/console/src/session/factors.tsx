@@ -66,7 +66,10 @@ export function Factors(): ReactElement {
 function Passkeys(): ReactElement {
   const { account } = useWords();
   const refresh = useRefresh();
-  const query = useQuery({ queryKey: ['passkeys'], queryFn: () => api('get', '/v1/me/passkeys') });
+  const query = useQuery({
+    queryKey: ['passkeys'],
+    queryFn: ({ signal }) => api('get', '/v1/me/passkeys', { signal }),
+  });
   const remove = useMutation({
     mutationFn: (id: string) => api('delete', '/v1/me/passkeys/{id}', { path: { id } }),
     onSuccess: refresh,

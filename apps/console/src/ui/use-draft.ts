@@ -1,7 +1,10 @@
 import { useCallback, useRef, useState } from 'react';
 
 /** What was typed outlives a reload and a lost session, in this tab alone. Never for passwords and keys. */
-export function useDraft<T extends object>(key: string, initial: T): [T, (change: Partial<T>) => void, () => void] {
+export function useDraft<T extends object>(
+  key: string,
+  initial: T,
+): [T, (change: Partial<T>) => void, (next?: T) => void] {
   const name = `draft:${key}`;
   const [value, setValue] = useState<T>(() => ({ ...initial, ...kept<T>(name) }));
   const newest = useRef(value);
@@ -14,12 +17,16 @@ export function useDraft<T extends object>(key: string, initial: T): [T, (change
     },
     [name],
   );
-  const clear = useCallback(() => {
-    newest.current = initial;
-    sessionStorage.removeItem(name);
-    setValue(initial);
-    // The initial value is that of the first rendering
-  }, [name]);
+  /** Nothing is kept any more; shown is what was saved, or what the form began with. */
+  const clear = useCallback(
+    (next: T = initial) => {
+      newest.current = next;
+      sessionStorage.removeItem(name);
+      setValue(next);
+      // The initial value is that of the first rendering
+    },
+    [name],
+  );
   return [value, change, clear];
 }
 

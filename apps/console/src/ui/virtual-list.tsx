@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, type KeyboardEvent, type ReactElement, type ReactNode } from 'react';
 import { useWords } from '../i18n/i18n.js';
+import { ProblemNote } from './states.js';
 import { NARROW, useMedia } from './use-media.js';
 
 export interface Column<T> {
@@ -19,9 +20,16 @@ interface Props<T> {
   keyOf: (row: T) => string;
   /** The row on a narrow screen, two lines high. */
   compact: (row: T) => ReactNode;
-  hasMore: boolean;
-  isLoadingMore: boolean;
-  loadMore: () => void;
+  list: MorePages;
+}
+
+/** What of an infinite query says how the list goes on. */
+interface MorePages {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  isFetchNextPageError: boolean;
+  error: unknown;
+  fetchNextPage: () => Promise<unknown>;
 }
 
 const ROW = 44;
@@ -31,7 +39,13 @@ const AHEAD = 15;
 
 /** A table of which only the rows in sight exist: a million of them cost as much as thirty. */
 export function VirtualList<T>(props: Props<T>): ReactElement {
-  const { label, rows, columns, keyOf, compact, hasMore, isLoadingMore, loadMore } = props;
+  const { label, rows, columns, keyOf, compact, list } = props;
+  const {
+    hasNextPage: hasMore,
+    isFetchingNextPage: isLoadingMore,
+    isFetchNextPageError: hasFailed,
+    fetchNextPage,
+  } = list;
   const { state } = useWords();
   const isNarrow = useMedia(NARROW);
   const scroller = useRef<HTMLDivElement>(null);
@@ -46,8 +60,9 @@ export function VirtualList<T>(props: Props<T>): ReactElement {
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore && !isLoadingMore && last >= rows.length - AHEAD) loadMore();
-  }, [hasMore, isLoadingMore, last, rows.length, loadMore]);
+    // A page that failed is asked for again by a person only: what fails at once would be asked for without end.
+    if (hasMore && !isLoadingMore && !hasFailed && last >= rows.length - AHEAD) void fetchNextPage();
+  }, [hasMore, isLoadingMore, hasFailed, last, rows.length, fetchNextPage]);
   const template = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') };
   return (
     <div className="grid">
@@ -87,6 +102,7 @@ export function VirtualList<T>(props: Props<T>): ReactElement {
           })}
         </div>
       </div>
+      {hasFailed && <ProblemNote problem={list.error} onRetry={() => void fetchNextPage()} />}
       <p className="grid-foot" role="status">
         {isLoadingMore ? state.loading : hasMore ? '' : state.end}
       </p>

@@ -50,7 +50,7 @@ export function joinLane(
   const outcomes = new RecordOutcome(store, setbacks, resolver, answers, notices, logger);
   const turns = new SendTurns(logger);
   const intents = new NewIntents(clock);
-  const following = new PrepareNext(turns, intents, later);
+  const following = new PrepareNext(turns, intents, clock, later);
   const sending = new SendInTurn(store, setbacks, outcomes, turns, intents, following);
   const sender = new SendReceipt(store, setbacks, baselines, outcomes, notices, sending);
   const ready = new ReadyLane(store, settler, setbacks, clock);

@@ -34,6 +34,8 @@ export interface BegunSend {
   /** Of a repetition under a known key. Null: it is none. */
   areKeysFresh: (() => boolean) | null;
   turn: SendTurn;
+  /** Its connection was taken before the result of the receipt before it was recorded: the register may have closed it since. */
+  isKept: boolean;
 }
 
 /** What the drain does after a step. */

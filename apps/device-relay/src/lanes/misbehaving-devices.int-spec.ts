@@ -14,7 +14,8 @@ import { later } from '../shares/places.js';
 import { joinLane } from './join-lane.js';
 import { answersInMemory } from './testing/answers-in-memory.js';
 import { LaneRows } from './testing/lane-rows.js';
-import { INFO, NO_LINKS, SALE, STATUS } from './testing/register-answers.js';
+import type { LaneRepository } from './lane.repository.js';
+import { INFO, NO_LINKS, RECEIPT, SALE, STATUS } from './testing/register-answers.js';
 
 /** Of calls that a test lets run out; whatever is to be answered in time has far longer. */
 const DEADLINE_MS = 400;
@@ -49,6 +50,8 @@ const KINDS: readonly [name: string, react: Reaction][] = [
   ['answers 500', (socket) => socket.write(answer(500, 'oops'))],
   ['says true and false at once', (socket) => socket.write(answer(500, SALE))],
 ];
+/** However slow the machine is, a connection is waited for. */
+const neverLater = (): (() => void) => () => undefined;
 let rows: LaneRows;
 let locks: AdvisoryLaneLocks;
 let server: MisbehavingServer;
@@ -181,6 +184,50 @@ test.each(KINDS)('a device that %s over the receipt: it stays open, and ends onc
   expect(sent.length).toBeGreaterThan(1);
   expect(new Set(sent.map(({ body }) => body)).size).toBe(1);
   expect(new Set(sent.map(({ head }) => /idempotency-key: (.*)/i.exec(head)?.[1]))).toEqual(new Set([receiptId]));
+});
+
+test('a register that closes its connection without a word between two receipts is not away: both are sold, at once', async () => {
+  let sequence = INFO.currentReceiptSeq;
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/receipts') sequence += 1;
+    const info = { ...INFO, currentReceiptSeq: sequence };
+    const sale = { ...SALE, receipt: { ...RECEIPT, receiptSeq: sequence } };
+    socket.write(answer(200, path === '/status' ? STATUS : path === '/fm/info' ? info : sale));
+  };
+  let together = 0;
+  // The register closes while the result of the one and the intent of the next are written.
+  const store = Object.create(rows.ours, {
+    closeAndOpen: {
+      value: async (...both: Parameters<LaneRepository['closeAndOpen']>) => {
+        together += 1;
+        server.endConnections();
+        await until(() => server.openConnections === 0, 'the connections are closed');
+        return rows.ours.closeAndOpen(...both);
+      },
+    },
+  }) as LaneRepository;
+  const world = {
+    store,
+    locks,
+    registers,
+    notices: { notify: () => undefined },
+    answers: answersInMemory(store, delay),
+  };
+  lane = joinLane(world, { clock: systemClock, logger, random: Math.random, later: neverLater });
+  const ids = [await rows.createReceipt(), await rows.createReceipt(), await rows.createReceipt()];
+  const left = `SELECT count(*)::int AS n FROM receipts WHERE status <> 'registered' AND id = ANY($1)`;
+  await until(
+    async () => {
+      await drain();
+      return (await rows.one<{ n: number }>(left, ids)).n === 0;
+    },
+    'all are sold',
+    90_000,
+  );
+  expect(await rows.one('SELECT state::text FROM devices')).toEqual({ state: 'online' });
+  expect(await rows.lane()).toMatchObject({ failures: 0 });
+  expect(together).toBeGreaterThan(0);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import type { Baseline } from '#fiscal-domain';
-import { withoutTrace } from '#runtime';
+import { withoutTrace, type Clock } from '#runtime';
 import type { Later } from '../shares/places.js';
 import { composeRequest } from './compose-request.js';
 import type { BegunSend, LaneInHand } from './lane-in-hand.js';
@@ -12,6 +12,8 @@ import type { SendTurns } from './send-turns.js';
  * receipt goes its own way.
  */
 const CONNECTED_WITHIN_MS = 100;
+/** For so long nothing is prepared at a register whose connection was not there at once, or was closed meanwhile. */
+const NOT_AGAIN_FOR_MS = 60_000;
 
 /** The next receipt of a lane, as far as it can be without its intent. */
 export interface PreparedNext {
@@ -26,11 +28,20 @@ export interface PreparedNext {
  * what is plain: anything that has to be asked or waited for is left to the receipt's own turn.
  */
 export class PrepareNext {
+  /** By device: nothing is prepared there before. */
+  private readonly notBefore = new Map<string, number>();
+
   constructor(
     private readonly turns: SendTurns,
     private readonly intents: NewIntents,
+    private readonly clock: Pick<Clock, 'monotonicMs'>,
     private readonly later: Later,
   ) {}
+
+  /** This register has no connection at once, or closes kept ones: its receipts go their own way for a while. */
+  avoid(deviceId: string): void {
+    this.notBefore.set(deviceId, this.clock.monotonicMs() + NOT_AGAIN_FOR_MS);
+  }
 
   /** @param baseline after the result in hand. Null: it is not to be sent with it */
   async prepare(lane: LaneInHand, receipt: WaitingReceipt, baseline: Baseline): Promise<PreparedNext | null> {
@@ -43,26 +54,39 @@ export class PrepareNext {
   }
 
   private async tryTo(lane: LaneInHand, receipt: WaitingReceipt, baseline: Baseline): Promise<PreparedNext | null> {
-    if (!isPlain(lane, receipt)) return null;
+    if (!isPlain(lane, receipt) || this.isAvoided(lane.device.id)) return null;
     const composed = composeRequest(receipt, lane.device);
     if (composed.kind === 'refused') return null;
     const { bytes: request } = composed;
-    const call = await this.connect(lane, receipt, request);
-    if (call === null) return null;
-    const turn = lane.isStopping() || !lane.laneLock.isHeld() ? null : this.turns.takeNow();
-    if (turn === null) {
-      call.abandon();
+    // The turn before the connection: where none is free, no connection is opened that would be given up.
+    const turn = this.turns.takeNow();
+    if (turn === null) return null;
+    const call = await this.connect(lane, receipt, request).catch((error: unknown) => {
+      turn.end('unused');
+      throw error;
+    });
+    if (call === null || lane.isStopping() || !lane.laneLock.isHeld()) {
+      call?.abandon();
+      turn.end('unused');
       return null;
     }
     const { intent, attempt, isFresh } = this.intents.begin(lane, receipt, { request, baseline });
     return {
       intent,
-      begun: { attempt, call, isFresh, areKeysFresh: null, turn },
+      begun: { attempt, call, isFresh, areKeysFresh: null, turn, isKept: true },
       abandon: () => {
         call.abandon();
         turn.end('unused');
       },
     };
+  }
+
+  private isAvoided(deviceId: string): boolean {
+    const until = this.notBefore.get(deviceId);
+    if (until === undefined) return false;
+    if (this.clock.monotonicMs() < until) return true;
+    this.notBefore.delete(deviceId);
+    return false;
   }
 
   private async connect(lane: LaneInHand, receipt: WaitingReceipt, request: Buffer): Promise<BegunSend['call'] | null> {
@@ -73,6 +97,7 @@ export class PrepareNext {
     const late = new Promise<null>((resolve) => {
       cancel = this.later(CONNECTED_WITHIN_MS, () => {
         isTooLate = true;
+        this.avoid(lane.device.id);
         resolve(null);
       });
     });

@@ -71,6 +71,15 @@ export class RecordOutcome {
     }
   }
 
+  /**
+   * A kept connection was closed between two receipts, as any server may. That says nothing about the register: the receipt is sent
+   * over a new one.
+   */
+  async recordClosedBefore(sent: Sent, lane: LaneInHand): Promise<Step> {
+    await this.backToAccepted(lane, sent);
+    return { kind: 'reread' };
+  }
+
   private async recordRegistered(
     lane: LaneInHand,
     { attempt, answer, next = null }: Sent,

@@ -55,7 +55,7 @@ export class SendInTurn {
 
   /** The turn ends with the first byte: the register's answer may take long. */
   async sendBegun(lane: LaneInHand, begun: BegunSend, upcoming: WaitingReceipt | null): Promise<Step> {
-    const { attempt, call, isFresh, areKeysFresh, turn } = begun;
+    const { attempt, call, isFresh, areKeysFresh, turn, isKept } = begun;
     const { baseline, document } = attempt;
     try {
       const answer = await call.send(() => {
@@ -64,6 +64,10 @@ export class SendInTurn {
         return isInTime && (areKeysFresh?.() ?? true) && lane.laneLock.isHeld();
       });
       const outcome = decideAnswer({ baseline, isRefund: document.type === 'refund' }, answer);
+      if (isKept && outcome.kind === 'not_sent' && outcome.reason !== 'guard') {
+        this.following.avoid(lane.device.id);
+        return await this.outcomes.recordClosedBefore({ attempt, answer }, lane);
+      }
       const isExpected = outcome.kind === 'registered' && !outcome.foreignSales;
       const next =
         isExpected && upcoming !== null
@@ -86,7 +90,7 @@ export class SendInTurn {
       call.abandon();
       throw error;
     });
-    if (opened === 'opened') return { attempt, call, isFresh, areKeysFresh, turn };
+    if (opened === 'opened') return { attempt, call, isFresh, areKeysFresh, turn, isKept: false };
     call.abandon();
     // The lock session ends by itself, and the next one takes no lane before it has compared the database's identity.
     if (opened === 'lane_not_held') return { kind: 'wait', afterMs: 1_000 };

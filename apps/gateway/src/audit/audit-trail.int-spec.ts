@@ -9,6 +9,7 @@ import { newId } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { AuditTrail, type AuditEntry } from './audit-trail.js';
 import { AuditedChange } from './audited-change.js';
+import { ShowVerification } from './show-verification.js';
 import { VerifyAuditTrail, type AuditVerdict } from './verify-audit-trail.js';
 
 const oldKey = `old:${randomBytes(32).toString('base64')}`;
@@ -191,6 +192,57 @@ test('records outlive a rotation of SECRETS_KEY, and mean nothing to another key
   expect(await both.verifyAuditTrail(merchantId)).toMatchObject({ kind: 'intact', records: 3n });
   const stranger = new VerifyAuditTrail(prisma, { SECRETS_KEY: parseKeyring(newKey) });
   expect(await stranger.verifyAuditTrail(merchantId)).toEqual({ kind: 'broken', sequence: 1n, fault: 'altered' });
+});
+
+describe('the verification of a part', () => {
+  const show = (merchantId: string, query: { limit?: string; cursor?: string } = {}) =>
+    new ShowVerification(verifier).execute(merchantId, query);
+
+  test('goes on where the one before ended, to the end', async () => {
+    const merchantId = newId('mer');
+    expect(await show(merchantId)).toMatchObject({
+      state: 'intact',
+      records: 0,
+      head: { sequence: 0 },
+      has_more: false,
+    });
+    await append(merchantId, 5);
+    const first = await show(merchantId, { limit: '2' });
+    expect(first).toMatchObject({ state: 'intact', records: 2, broken: null, head: { sequence: 2 }, has_more: true });
+    const rest = await show(merchantId, { limit: '3', cursor: first.cursor });
+    expect(rest).toMatchObject({ state: 'intact', records: 3, head: { sequence: 5 }, has_more: false });
+    await append(merchantId, 1);
+    const later = await show(merchantId, { cursor: rest.cursor });
+    expect(later).toMatchObject({ state: 'intact', records: 1, head: { sequence: 6 }, has_more: false });
+    expect((await show(merchantId, { limit: '1000' })).head).toEqual(later.head);
+  });
+
+  test('names the first record that is altered, and an end that was cut off since', async () => {
+    const merchantId = newId('mer');
+    await append(merchantId, 4);
+    const { cursor } = await show(merchantId);
+    const mine = `merchant_id = '${merchantId}'`;
+    await tamper(`UPDATE audit_records SET actor = 'cli_2' WHERE ${mine} AND sequence = 3`);
+    expect(await show(merchantId)).toMatchObject({
+      state: 'broken',
+      records: 2,
+      broken: { sequence: 3, fault: 'altered' },
+      has_more: false,
+    });
+    await tamper(`DELETE FROM audit_records WHERE ${mine} AND sequence > 2`);
+    expect(await show(merchantId)).toMatchObject({ state: 'intact', records: 2 });
+    expect(await show(merchantId, { cursor })).toMatchObject({
+      state: 'broken',
+      broken: { sequence: 4, fault: 'cut' },
+    });
+  });
+
+  test.each(['x', Buffer.alloc(40, 0xff).toString('base64url'), Buffer.alloc(39).toString('base64url')])(
+    '422 for the cursor %s',
+    async (cursor) => {
+      await expect(show(newId('mer'), { cursor })).rejects.toMatchObject({ errors: [{ pointer: '/cursor' }] });
+    },
+  );
 });
 
 test.each(['UPDATE audit_records SET actor = actor', 'DELETE FROM audit_records', 'TRUNCATE audit_records'])(

@@ -42,8 +42,21 @@ interface StoredRow {
 }
 
 const PAGE = 1_000;
+/** Records whose hashes a gateway computes in one go. */
+const TURN = 100;
 
-/** Reads a merchant's whole trail and finds the first record that is altered, missing or out of place. */
+/** Before the first record. */
+export const TRAIL_START: AuditHead = { sequence: 0n, hash: CHAIN_START };
+
+/** A part of a trail, up to its last record that is as it was written. */
+export interface VerifiedPart {
+  head: AuditHead;
+  broken: Omit<Extract<AuditVerdict, { kind: 'broken' }>, 'kind'> | null;
+  /** The trail goes on behind it. */
+  hasMore: boolean;
+}
+
+/** Reads a merchant's trail and finds the first record that is altered, missing or out of place. */
 @Injectable()
 export class VerifyAuditTrail {
   /** One per key of the ring: records outlive a rotation of SECRETS_KEY. */
@@ -60,7 +73,7 @@ export class VerifyAuditTrail {
   async verifyAuditTrail(merchantId: string, seen: readonly AuditHead[] = []): Promise<AuditVerdict> {
     const seenAt = new Map<bigint, Buffer[]>();
     for (const { sequence, hash } of seen) seenAt.set(sequence, [...(seenAt.get(sequence) ?? []), hash]);
-    let head: AuditHead = { sequence: 0n, hash: CHAIN_START };
+    let head = TRAIL_START;
     for (;;) {
       const page = await this.readPage(merchantId, head.sequence);
       for (const row of page) {
@@ -79,6 +92,34 @@ export class VerifyAuditTrail {
     return { kind: 'intact', records: head.sequence, head };
   }
 
+  /**
+   * At most `limit` records behind `from`, which was seen as a head before: where the trail no longer has it, it was cut.
+   * Between records that were read together other requests have their turn.
+   */
+  async verifyPart(merchantId: string, from: AuditHead, limit: number): Promise<VerifiedPart> {
+    const kept = from.sequence === 0n ? from.hash : await this.hashAt(merchantId, from.sequence);
+    if (!kept?.equals(from.hash))
+      return { head: TRAIL_START, broken: { sequence: from.sequence, fault: 'cut' }, hasMore: false };
+    let head = from;
+    for (const end = from.sequence + BigInt(limit); head.sequence < end;) {
+      const wanted = Math.min(TURN, Number(end - head.sequence));
+      const rows = await this.readPage(merchantId, head.sequence, wanted);
+      for (const row of rows) {
+        const fault = this.faultOf(merchantId, row, head);
+        if (fault !== null) return { head, broken: { sequence: head.sequence + 1n, fault }, hasMore: false };
+        head = { sequence: row.sequence, hash: Buffer.from(row.hash) };
+      }
+      if (rows.length < wanted) return { head, broken: null, hasMore: false };
+    }
+    return { head, broken: null, hasMore: (await this.readPage(merchantId, head.sequence, 1)).length > 0 };
+  }
+
+  private async hashAt(merchantId: string, sequence: bigint): Promise<Buffer | null> {
+    const [row] = await this.prisma.$queryRaw<{ hash: Uint8Array }[]>`
+      SELECT hash FROM audit_records WHERE merchant_id = ${merchantId} AND sequence = ${sequence}`;
+    return row ? Buffer.from(row.hash) : null;
+  }
+
   private faultOf(merchantId: string, row: StoredRow, previous: AuditHead): 'missing' | 'altered' | 'unchained' | null {
     if (row.sequence !== previous.sequence + 1n) return 'missing';
     const { at_ms: atMs, target_id: targetId, request_id: requestId, actor, action, before, after, address } = row;
@@ -92,12 +133,12 @@ export class VerifyAuditTrail {
     return previous.hash.equals(Buffer.from(row.previous_hash)) ? null : 'unchained';
   }
 
-  private readPage(merchantId: string, after: bigint): Promise<StoredRow[]> {
+  private readPage(merchantId: string, after: bigint, limit = PAGE): Promise<StoredRow[]> {
     return this.prisma.$queryRaw<StoredRow[]>`
       SELECT sequence, (extract(epoch FROM at) * 1000)::float8 AS at_ms, actor, action, target_id, before, after,
              address, request_id, session_id, previous_hash, hash
         FROM audit_records
        WHERE merchant_id = ${merchantId} AND sequence > ${after}
-       ORDER BY sequence LIMIT ${PAGE}`;
+       ORDER BY sequence LIMIT ${limit}`;
   }
 }

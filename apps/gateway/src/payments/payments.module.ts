@@ -6,6 +6,7 @@ import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
 import { ProviderAccounts } from './accounts/provider-accounts.js';
 import { ProviderAccountsController } from './accounts/provider-accounts.controller.js';
+import { TestConnection } from './accounts/test-connection.js';
 import { AdvancePayment } from './advance-payment.js';
 import { CallProvider } from './call-provider.js';
 import { ChangePayment } from './change-payment.js';
@@ -71,6 +72,7 @@ import { SearchPayments } from './search-payments.js';
     PaymentRepository,
     PaymentRows,
     ProviderAccounts,
+    TestConnection,
     ProviderClients,
     ReceiptMoves,
     RefundSale,

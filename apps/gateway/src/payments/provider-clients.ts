@@ -30,6 +30,12 @@ export function lineFormOf(account: Pick<OpenAccount, 'provider' | 'values'>): L
   return DEFINITIONS[account.provider].lineForm(reader(account));
 }
 
+/** An answer as it came, whether or not it can be read. */
+export interface SeenAnswer {
+  status: number;
+  text: string;
+}
+
 /** The client of an account at its provider; one per account, for the tokens that some of them keep. */
 @Injectable()
 export class ProviderClients {
@@ -55,13 +61,22 @@ export class ProviderClients {
     return client;
   }
 
+  /** A client that shares nothing with the others, a token neither; what comes back of each request is shown to `observe`. */
+  observed({ provider, values }: OpenAccount, observe: (answer: SeenAnswer | null) => void): PaymentProvider {
+    return DEFINITIONS[provider].client(reader({ provider, values }), (request) => this.exchange(request, observe));
+  }
+
   /** Nothing of a sandbox reaches a provider, whatever its rows say: its client has nothing to send with. */
   private make({ merchantId, provider, values }: OpenAccount): PaymentProvider {
     if (isTestId(merchantId)) return new EmulatedProvider(provider, merchantId, this.prisma);
     return DEFINITIONS[provider].client(reader({ provider, values }), (request) => this.exchange(request));
   }
 
-  private async exchange({ method, url, headers, body, form }: HttpRequest): Promise<HttpAnswer> {
+  private async exchange(
+    { method, url, headers, body, form }: HttpRequest,
+    observe?: (answer: SeenAnswer | null) => void,
+  ): Promise<HttpAnswer> {
+    observe?.(null);
     // Also for an address that was stored before its host was taken off the list.
     if (!URL.canParse(url) || !this.hosts.has(new URL(url))) {
       return { kind: 'unsent', detail: 'the host is not in PROVIDER_HOSTS' };
@@ -84,6 +99,7 @@ export class ProviderClients {
         return { kind: 'unknown', detail: answer.reason };
       case 'answered':
         if (answer.truncated) return { kind: 'unknown', detail: 'the answer is too large' };
+        observe?.({ status: answer.status, text: answer.body.toString('utf8') });
         return readAnswer(answer.status, answer.body.toString('utf8'));
     }
   }

@@ -1,5 +1,5 @@
 import { isUniqueViolation, Prisma } from '#database';
-import type { HotStatements } from '../statements.js';
+import { receiptMove, type HotStatements } from '../statements.js';
 import { registeredParts, type CloseRegistered } from './close.js';
 import { intentParts, isHere, type Intent, type Opened } from './open.js';
 
@@ -12,12 +12,14 @@ export interface ClosedAndOpened {
   opened: Opened | null;
 }
 
-const AFTER_CLOSING = Prisma.raw('EXISTS (SELECT FROM moved)');
+const { from: WAITING } = receiptMove('accepted', 'sending', 'relay');
+const AFTER_CLOSING = Prisma.raw('EXISTS (SELECT FROM moved) AND r.id IN (SELECT id FROM free)');
 
 /**
  * The result of one receipt and the intent of the next in one statement and one commit: at a crash both are there or neither. The
  * intent depends on the result, never the other way round: a next receipt that may not be sent leaves the result recorded. An
- * attempt that was closed before opens nothing.
+ * attempt that was closed before opens nothing. A result waits for no lock of the next receipt: one that another transaction
+ * has (a cancellation) is left as it is.
  */
 export async function closeAndOpen(
   database: HotStatements,
@@ -33,7 +35,7 @@ export async function closeAndOpen(
       is_here: boolean;
     }>(
       Prisma.sql`
-      WITH ${registeredParts(close)}, ${intentParts(relayId, next, AFTER_CLOSING)}
+      WITH ${registeredParts(close)}, ${freePart(next)}, ${intentParts(relayId, next, AFTER_CLOSING)}
       SELECT (SELECT seconds FROM moved) AS seconds, EXISTS (SELECT FROM moved) AS closed,
              EXISTS (SELECT FROM opened) AS opened, ${isHere(next)} AS is_here`,
     );
@@ -46,4 +48,12 @@ export async function closeAndOpen(
     if (isUniqueViolation(error)) return { closed: null, opened: null };
     throw error;
   }
+}
+
+/** The next receipt, locked, unless another transaction has it. */
+function freePart({ receiptId }: Intent): Prisma.Sql {
+  return Prisma.sql`
+    free AS MATERIALIZED (
+      SELECT r.id FROM receipts r WHERE r.id = ${receiptId} AND ${WAITING} FOR NO KEY UPDATE SKIP LOCKED
+    )`;
 }

@@ -32,6 +32,7 @@ export const ATMOS: ProviderDefinition = {
   hints: ATMOS_CALLBACKS,
   capabilities: (read) => atmosCapabilities(holdOf(read)),
   lineForm: () => NO_LINES,
+  absent: () => ({ flow: 'charge', providerRef: '1' }),
   client: (read, exchange) =>
     new AtmosClient(
       {

@@ -46,6 +46,7 @@ export const CLICK: ProviderDefinition = {
   sources: [],
   capabilities: (read) => clickCapabilities(enabledFor(read)),
   lineForm: (read) => clickLineForm(amountScaleOf(read)),
+  absent: () => ({ flow: 'charge', providerRef: null }),
   client: (read, exchange) => {
     const who = { serviceId: read('service_id'), merchantUserId: read('merchant_user_id') };
     const sellerTin = read('tin');

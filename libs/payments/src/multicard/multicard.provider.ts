@@ -32,6 +32,7 @@ export const MULTICARD: ProviderDefinition = {
   sources: ['195.158.26.90/32'],
   capabilities: (read) => multicardCapabilities({ refundsParts: read('partial_refunds') === 'on' }),
   lineForm: () => MULTICARD_LINE_FORM,
+  absent: () => ({ flow: 'hold', providerRef: '00000000-0000-4000-8000-000000000000' }),
   client: (read, exchange) => {
     const sellerTin = read('tin');
     return new MulticardClient(

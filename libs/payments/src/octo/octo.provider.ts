@@ -36,6 +36,7 @@ export const OCTO: ProviderDefinition = {
   hints: OCTO_NOTIFICATIONS,
   capabilities: (read) => octoCapabilities(stages(read)),
   lineForm: () => NO_LINES,
+  absent: () => ({ flow: 'hold', providerRef: null }),
   client: (read, exchange) =>
     new OctoClient(
       {

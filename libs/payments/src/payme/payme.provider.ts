@@ -34,6 +34,7 @@ export const PAYME: ProviderDefinition = {
   sources: ['185.234.113.0/28'],
   capabilities: () => PAYME_CAPABILITIES,
   lineForm: () => PAYME_LINE_FORM,
+  absent: () => ({ flow: 'hold', providerRef: '0'.repeat(24) }),
   client: (read, exchange) => {
     const who = { cashboxId: read('cashbox_id'), key: read('key'), accountField: read('account_field') };
     return new PaymeClient({ apiUrl: read('api_url'), ...who }, exchange);

@@ -160,6 +160,10 @@ export const UZUM: ProviderDefinition = {
   hints: UZUM_CALLBACKS,
   capabilities,
   lineForm: (read) => (read('ofd_api_key') === '' ? CART_LINE_FORM : UZUM_OFD_LINE_FORM),
+  absent: (read) => {
+    if (has(read, 'checkout')) return { flow: 'hold', providerRef: '00000000-0000-4000-8000-000000000000' };
+    return has(read, 'fastpay') ? { flow: 'charge', providerRef: '0' } : null;
+  },
   client,
   checkout: (read, { ourRef, amountTiyin, returnUrl }) => {
     const url = new URL(read('open_url'));

@@ -11,7 +11,11 @@ const PLACES = { ...KEPT, archive: 'DELETE {id}', restore: 'DO {id}/restore' } a
 
 /** By the name that each has in `FiscalGateway`; in kebab case it is the resource's path below /v1. */
 export const RESOURCES = {
-  audit: { list: 'LIST' },
+  audit: {
+    list: 'LIST',
+    /** Whether the trail is as it was written, part by part. */
+    verification: 'GET verification',
+  },
 
   branches: PLACES,
 
@@ -189,7 +193,12 @@ export const RESOURCES = {
     changes: 'LIST /catalog/changes',
   },
 
-  providerAccounts: { ...KEPT, disable: 'DELETE {id}' },
+  providerAccounts: {
+    ...KEPT,
+    disable: 'DELETE {id}',
+    /** Asks the provider whether it takes the account's credentials; no money can move. */
+    test: 'POST {id}/test',
+  },
 
   /** What of receipts needs no code of its own. */
   receipts: {

@@ -37,6 +37,13 @@ export const fleet = {
     facts: 'Register',
     countdowns: 'Countdowns',
     attempts: 'Attempts',
+    attempt: {
+      open: 'Sent',
+      registered: 'Registered',
+      rejected: 'Rejected',
+      not_registered: 'Not registered',
+      unknown: 'Unknown',
+    },
     zReports: 'Z-reports',
   },
   groups: {

@@ -82,6 +82,20 @@ export const messageWords = {
     testReceipt: 'Receipt that is sent, marked as a test',
     perMinute: 'Messages a minute',
     quiet: 'Quiet hours',
+    connection: {
+      test: 'Test the connection',
+      text: 'The provider is asked for a payment that it does not have. No money can move.',
+      result: {
+        answered: 'The provider answers.',
+        refused: 'The provider refuses this account.',
+        provider_error: 'The provider answers that it cannot.',
+        unreachable: 'The provider does not answer.',
+        not_possible: 'There is nothing to ask.',
+      },
+      took: 'Time',
+      detail: 'What it means',
+      answer: 'What it answered',
+    },
   },
 };
 

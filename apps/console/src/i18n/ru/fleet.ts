@@ -39,6 +39,13 @@ export const fleet: FleetWords = {
     facts: 'Касса',
     countdowns: 'Сроки',
     attempts: 'Попытки',
+    attempt: {
+      open: 'Отправлено',
+      registered: 'Зарегистрирован',
+      rejected: 'Отклонён',
+      not_registered: 'Не зарегистрирован',
+      unknown: 'Неизвестно',
+    },
     zReports: 'Z-отчёты',
   },
   groups: {

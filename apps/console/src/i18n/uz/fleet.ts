@@ -41,6 +41,13 @@ export const fleet: FleetWords = {
     facts: 'Kassa',
     countdowns: 'Muddatlar',
     attempts: 'Urinishlar',
+    attempt: {
+      open: 'Yuborilgan',
+      registered: 'Ro‘yxatga olingan',
+      rejected: 'Rad etilgan',
+      not_registered: 'Ro‘yxatga olinmagan',
+      unknown: 'Noma’lum',
+    },
     zReports: 'Z-hisobotlar',
   },
   groups: {

@@ -83,5 +83,19 @@ export const messageWords: MessageWords = {
     testReceipt: 'Sinov deb belgilab yuboriladigan chek',
     perMinute: 'Bir daqiqada xabarlar',
     quiet: 'Tinch soatlar',
+    connection: {
+      test: 'Aloqani tekshirish',
+      text: 'Tizimdan unda yo‘q to‘lov so‘raladi. Pul ko‘chmaydi.',
+      result: {
+        answered: 'Tizim javob beradi.',
+        refused: 'Tizim bu hisobni qabul qilmaydi.',
+        provider_error: 'Tizim qila olmasligini aytdi.',
+        unreachable: 'Tizim javob bermayapti.',
+        not_possible: 'So‘raydigan narsa yo‘q.',
+      },
+      took: 'Vaqt',
+      detail: 'Bu nimani anglatadi',
+      answer: 'Nima javob berildi',
+    },
   },
 };

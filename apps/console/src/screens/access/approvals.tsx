@@ -28,8 +28,8 @@ export function Approvals(): ReactElement {
   const [state, setState] = useState<State | ''>('pending');
   const list = useInfiniteQuery({
     queryKey: ['approvals', state],
-    queryFn: ({ pageParam }) =>
-      api('get', '/v1/approvals', { query: { state: state || undefined, limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/approvals', { signal, query: { state: state || undefined, limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 15_000,
@@ -111,7 +111,7 @@ function OneApproval({ approval }: { approval: Approval }): ReactElement {
 
 function FourEyes(): ReactElement {
   const { access } = useWords();
-  const query = useQuery({ queryKey: ['merchant'], queryFn: () => api('get', '/v1/merchant') });
+  const query = useQuery({ queryKey: ['merchant'], queryFn: ({ signal }) => api('get', '/v1/merchant', { signal }) });
   return (
     <Card title={access.fourEyes}>
       <p className="hint">{access.fourEyesText}</p>

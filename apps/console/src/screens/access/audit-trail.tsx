@@ -5,6 +5,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Empty, Loading, ProblemNote } from '../../ui/states.js';
+import { AuditVerification } from './audit-verification.js';
 import { AuditRecords } from './audit-records.js';
 
 /** What was changed and refused, the newest first. */
@@ -14,7 +15,8 @@ export function AuditTrail(): ReactElement {
   const [filter, setFilter] = useState<string | undefined>(undefined);
   const list = useInfiniteQuery({
     queryKey: ['audit', filter],
-    queryFn: ({ pageParam }) => api('get', '/v1/audit', { query: { action: filter, limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/audit', { signal, query: { action: filter, limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
@@ -29,7 +31,7 @@ export function AuditTrail(): ReactElement {
         <TextField label={clients.find} value={typed} maxLength={64} onValue={setTyped} />
         <Button type="submit">{action.apply}</Button>
       </form>
-      <p className="hint">{clients.verify}</p>
+      <AuditVerification />
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
       {list.data && records.length === 0 && <Empty />}

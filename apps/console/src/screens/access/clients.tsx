@@ -7,14 +7,17 @@ import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
 import { Empty, Loaded, ProblemNote } from '../../ui/states.js';
+import { AllowList } from './allow-list.js';
+import { ClientKeys } from './client-keys.js';
 import { ShownSecret } from '../webhooks/shown-secret.js';
 
 type Client = Schema<'ClientView'>;
+type Open = 'switch' | 'secret' | 'list' | 'keys';
 
 export function Clients(): ReactElement {
   const query = useQuery({
     queryKey: ['clients'],
-    queryFn: () => api('get', '/v1/clients', { query: { disabled: true, limit: 100 } }),
+    queryFn: ({ signal }) => api('get', '/v1/clients', { signal, query: { disabled: true, limit: 100 } }),
   });
   return (
     <Loaded query={query}>
@@ -36,9 +39,15 @@ export function Clients(): ReactElement {
 function ClientTile({ client }: { client: Client }): ReactElement {
   const { clients } = useWords();
   const { can } = useSession();
-  const [open, setOpen] = useState<'switch' | 'secret' | null>(null);
+  const [open, setOpen] = useState<Open | null>(null);
   const isDisabled = client.disabled_at !== null;
   const close = (): void => setOpen(null);
+  const titles: Record<Open, string> = {
+    switch: isDisabled ? clients.enable : clients.disable,
+    secret: clients.newSecret,
+    list: clients.list,
+    keys: clients.keys,
+  };
   return (
     <li className="tile">
       <div className="tile-head">
@@ -57,14 +66,15 @@ function ClientTile({ client }: { client: Client }): ReactElement {
         <div className="row-actions">
           <Button onClick={() => setOpen('switch')}>{isDisabled ? clients.enable : clients.disable}</Button>
           {!isDisabled && <Button onClick={() => setOpen('secret')}>{clients.newSecret}</Button>}
+          <Button onClick={() => setOpen('list')}>{clients.list}</Button>
+          <Button onClick={() => setOpen('keys')}>{clients.keys}</Button>
         </div>
       )}
-      <Dialog
-        title={open === 'secret' ? clients.newSecret : isDisabled ? clients.enable : clients.disable}
-        open={open !== null}
-        onClose={close}
-      >
-        {open === 'secret' ? <NewSecret id={client.id} onDone={close} /> : <Switch client={client} onDone={close} />}
+      <Dialog title={open === null ? '' : titles[open]} open={open !== null} onClose={close}>
+        {open === 'switch' && <Switch client={client} onDone={close} />}
+        {open === 'secret' && <NewSecret id={client.id} onDone={close} />}
+        {open === 'list' && <AllowList client={client} onDone={close} />}
+        {open === 'keys' && <ClientKeys id={client.id} />}
       </Dialog>
     </li>
   );

@@ -9,6 +9,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
 import { Card, Copyable, Facts, Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
 
 type User = Schema<'UserView'>;
 type Role = keyof Words['access']['role'];
@@ -23,7 +24,7 @@ export function Users(): ReactElement {
   const [isInviting, setInviting] = useState(false);
   const list = useInfiniteQuery({
     queryKey: ['users'],
-    queryFn: ({ pageParam }) => api('get', '/v1/users', { query: { limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) => api('get', '/v1/users', { signal, query: { limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
@@ -181,14 +182,18 @@ function RemoveUser({ user, onDone }: { user: User; onDone: () => void }): React
   );
 }
 
+const NO_GUEST: { email: string; roles: Role[] } = { email: '', roles: [] };
+
 function Invite({ onDone }: { onDone: () => void }): ReactElement {
   const { access, account, action } = useWords();
   const client = useQueryClient();
-  const [email, setEmail] = useState('');
-  const [roles, setRoles] = useState<Role[]>([]);
+  const [{ email, roles }, change, clear] = useDraft('invite', NO_GUEST);
   const invite = useMutation({
     mutationFn: () => api('post', '/v1/invitations', { body: { email, roles } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['invitations'] }),
+    onSuccess: () => {
+      clear();
+      return client.invalidateQueries({ queryKey: ['invitations'] });
+    },
   });
   if (invite.data) {
     return (
@@ -210,9 +215,9 @@ function Invite({ onDone }: { onDone: () => void }): ReactElement {
         maxLength={254}
         value={email}
         error={faultAt(invite.error, '/email')}
-        onValue={setEmail}
+        onValue={(next) => change({ email: next })}
       />
-      <RoleChoice chosen={roles} onChoose={setRoles} problem={invite.error} />
+      <RoleChoice chosen={roles} onChoose={(next) => change({ roles: next })} problem={invite.error} />
     </CallForm>
   );
 }
@@ -224,7 +229,8 @@ function Invitations(): ReactElement {
   const client = useQueryClient();
   const list = useInfiniteQuery({
     queryKey: ['invitations'],
-    queryFn: ({ pageParam }) => api('get', '/v1/invitations', { query: { limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/invitations', { signal, query: { limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });

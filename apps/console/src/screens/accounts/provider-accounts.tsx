@@ -4,56 +4,47 @@ import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
-import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
-import { SelectField, TextArea, TextField } from '../../ui/field.js';
+import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, NeedsScope, ProblemNote } from '../../ui/states.js';
-import { readSettings, writeSettings } from './settings-text.js';
+import { faultAt, NeedsScope, ProblemNote } from '../../ui/states.js';
+import { AccountForm, AccountList, type GivenAccount } from './account-list.js';
+import { TestConnection } from './test-connection.js';
 
 type Account = Schema<'AccountView'>;
 
 const PROVIDERS = ['payme', 'click', 'uzum', 'multicard', 'octo', 'atmos', 'paynet'] as const;
+type Provider = (typeof PROVIDERS)[number];
 
 /** Accounts at payment providers: who may take money for the merchant. */
 export function ProviderAccounts(): ReactElement {
-  const { providerAccounts: words } = useWords();
-  const { can } = useSession();
-  const [isAdding, setAdding] = useState(false);
-  const query = useQuery({ queryKey: ['provider-accounts'], queryFn: () => api('get', '/v1/provider-accounts') });
   return (
     <NeedsScope scope="clients:read">
-      {can('clients:admin') && (
-        <div className="row-actions">
-          <Button tone="primary" onClick={() => setAdding(true)}>
-            {words.add}
-          </Button>
-        </div>
-      )}
-      <Loaded query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{words.none}</Empty>
-          ) : (
-            <ul className="tiles tiles-wide">
-              {data.map((account) => (
-                <AccountTile key={account.id} account={account} />
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
-        <AccountForm account={null} onDone={() => setAdding(false)} />
-      </Dialog>
+      <Accounts />
     </NeedsScope>
+  );
+}
+
+function Accounts(): ReactElement {
+  const { can } = useSession();
+  const query = useQuery({
+    queryKey: ['provider-accounts'],
+    queryFn: ({ signal }) => api('get', '/v1/provider-accounts', { signal }),
+  });
+  return (
+    <AccountList
+      query={query}
+      mayAdd={can('clients:admin')}
+      tile={(account) => <AccountTile key={account.id} account={account} />}
+      form={(onDone) => <ProviderForm account={null} onDone={onDone} />}
+    />
   );
 }
 
 function AccountTile({ account }: { account: Account }): ReactElement {
   const { providerAccounts: words } = useWords();
   const { can } = useSession();
-  const [open, setOpen] = useState<'change' | 'disable' | null>(null);
+  const [open, setOpen] = useState<'change' | 'test' | 'disable' | null>(null);
   const close = (): void => setOpen(null);
   const isDisabled = account.disabled_at !== null;
   return (
@@ -75,11 +66,15 @@ function AccountTile({ account }: { account: Account }): ReactElement {
       {can('clients:admin') && !isDisabled && (
         <div className="row-actions">
           <Button onClick={() => setOpen('change')}>{words.change}</Button>
+          <Button onClick={() => setOpen('test')}>{words.connection.test}</Button>
           <Button onClick={() => setOpen('disable')}>{words.disable}</Button>
         </div>
       )}
       <Dialog title={words.change} open={open === 'change'} onClose={close}>
-        <AccountForm account={account} onDone={close} />
+        <ProviderForm account={account} onDone={close} />
+      </Dialog>
+      <Dialog title={words.connection.test} open={open === 'test'} onClose={close}>
+        <TestConnection id={account.id} />
       </Dialog>
       <Dialog title={words.disable} open={open === 'disable'} onClose={close}>
         <Disable id={account.id} onDone={close} />
@@ -92,18 +87,13 @@ function networksOf(text: string): string[] {
   return text.split(/[\s,]+/).filter((network) => network !== '');
 }
 
-/** Nothing of it is kept as a draft: there are secrets in it. */
-function AccountForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
-  const { providerAccounts: words, action } = useWords();
+function ProviderForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
+  const { providerAccounts: words } = useWords();
   const client = useQueryClient();
-  const [provider, setProvider] = useState(account?.provider ?? PROVIDERS[0]);
-  const [name, setName] = useState(account?.name ?? '');
-  const [text, setText] = useState(writeSettings(account?.settings ?? {}));
   const [sources, setSources] = useState(account?.sources.join(', ') ?? '');
-  const read = readSettings(text);
   const save = useMutation({
-    mutationFn: (settings: Record<string, string>) => {
-      const body = { ...(name !== '' && { name }), settings, sources: networksOf(sources) };
+    mutationFn: ({ provider, ...given }: GivenAccount<Provider>) => {
+      const body = { ...given, sources: networksOf(sources) };
       return account === null
         ? api('post', '/v1/provider-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/provider-accounts/{id}', { path: { id: account.id }, body });
@@ -114,39 +104,14 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
     },
   });
   return (
-    <CallForm
-      call={save}
-      onSubmit={() => {
-        if (read.kind === 'ok') save.mutate(read.settings);
-      }}
-      label={action.save}
+    <AccountForm
+      providers={PROVIDERS}
+      account={account && { ...account, provider: PROVIDERS.find((one) => one === account.provider) ?? 'payme' }}
+      save={save}
+      onSave={(given) => save.mutate(given)}
     >
-      {account === null && (
-        <SelectField
-          label={words.provider}
-          value={provider}
-          options={PROVIDERS.map((value) => ({ value, label: value }))}
-          error={faultAt(save.error, '/provider')}
-          onValue={setProvider}
-        />
-      )}
-      <TextField
-        label={words.name}
-        maxLength={128}
-        value={name}
-        error={faultAt(save.error, '/name')}
-        onValue={setName}
-      />
-      <TextArea
-        label={words.settings}
-        rows={8}
-        value={text}
-        error={read.kind === 'wrong' ? words.badLine(read.line) : faultAt(save.error, '/settings')}
-        onValue={setText}
-      />
-      <p className="hint">{words.settingsHint}</p>
       <TextField label={words.sources} value={sources} error={faultAt(save.error, '/sources')} onValue={setSources} />
-    </CallForm>
+    </AccountForm>
   );
 }
 

@@ -28,7 +28,8 @@ function Imports(): ReactElement {
   const words = goods.register;
   const list = useInfiniteQuery({
     queryKey: ['classifier-imports'],
-    queryFn: ({ pageParam }) => api('get', '/v1/classifier/imports', { query: { limit: 20, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/classifier/imports', { signal, query: { limit: 20, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 15_000,
@@ -96,7 +97,8 @@ function Entries(): ReactElement {
   const [query, setQuery] = useState('');
   const list = useInfiniteQuery({
     queryKey: ['classifier', query],
-    queryFn: ({ pageParam }) => api('get', '/v1/classifier', { query: { q: query, limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/classifier', { signal, query: { q: query, limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     enabled: query !== '',
@@ -149,7 +151,8 @@ export function Affected(): ReactElement {
   const { goods, state } = useWords();
   const list = useInfiniteQuery({
     queryKey: ['affected'],
-    queryFn: ({ pageParam }) => api('get', '/v1/catalog/affected', { query: { limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/catalog/affected', { signal, query: { limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });

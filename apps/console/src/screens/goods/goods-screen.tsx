@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo, useState, type FormEvent, type ReactElement } from 'react';
+import { useMemo, useState, type FormEvent, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useLanguage, useWords, type Words } from '../../i18n/i18n.js';
 import type { Language } from '../../i18n/plural.js';
@@ -133,10 +133,8 @@ function Found({ filters }: { filters: { q?: string; archived?: string } }): Rea
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
   const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
-  const { fetchNextPage } = list;
-  const loadMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   if (list.isPending) return <Loading />;
-  if (list.error) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
+  if (!list.data) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
   if (rows.length === 0) {
     return <Empty>{Object.keys(filters).length > 0 ? words.state.emptyFiltered : words.state.empty}</Empty>;
   }
@@ -159,9 +157,7 @@ function Found({ filters }: { filters: { q?: string; archived?: string } }): Rea
           </div>
         </div>
       )}
-      hasMore={list.hasNextPage}
-      isLoadingMore={list.isFetchingNextPage}
-      loadMore={loadMore}
+      list={list}
     />
   );
 }

@@ -41,7 +41,7 @@ export function ImportGoods(): ReactElement {
     onSettled: () => client.invalidateQueries({ queryKey: ['goods'] }),
   });
   const take = (file: File | undefined): void => {
-    if (file) start.mutate(file);
+    if (file && !start.isPending) start.mutate(file);
   };
   const drop = (event: DragEvent): void => {
     event.preventDefault();

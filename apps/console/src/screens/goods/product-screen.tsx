@@ -29,7 +29,7 @@ function OneProduct(): ReactElement {
   const { id: sku } = useParams({ from: '/app/goods/$id' });
   const query = useQuery({
     queryKey: ['product', sku],
-    queryFn: () => api('get', '/v1/catalog/products/{sku}', { path: { sku } }),
+    queryFn: ({ signal }) => api('get', '/v1/catalog/products/{sku}', { signal, path: { sku } }),
   });
   return <Loaded query={query}>{(product) => <Detail product={product} />}</Loaded>;
 }
@@ -92,7 +92,7 @@ function History({ sku }: { sku: string }): ReactElement {
   const { goods } = useWords();
   const query = useQuery({
     queryKey: ['audit', 'of', sku],
-    queryFn: () => api('get', '/v1/audit', { query: { subject_id: sku, limit: 50 } }),
+    queryFn: ({ signal }) => api('get', '/v1/audit', { signal, query: { subject_id: sku, limit: 50 } }),
   });
   return (
     <Card title={goods.history}>
@@ -106,7 +106,9 @@ function History({ sku }: { sku: string }): ReactElement {
 }
 
 /** What has changed meanwhile elsewhere is not overwritten: the gateway compares the version that was shown. */
-function EditProduct({ product, onDone }: { product: Product; onDone: () => void }): ReactElement {
+function EditProduct({ product: newest, onDone }: { product: Product; onDone: () => void }): ReactElement {
+  // What is read meanwhile must not lend its version to the values that are typed here.
+  const [product] = useState(newest);
   const { goods, action } = useWords();
   const client = useQueryClient();
   const [draft, change, clear] = useDraft(`product:${product.sku}:${product.etag}`, {
@@ -133,8 +135,8 @@ function EditProduct({ product, onDone }: { product: Product; onDone: () => void
       }),
     onSuccess: async () => {
       clear();
-      await client.invalidateQueries({ queryKey: ['product', product.sku] });
-      await client.invalidateQueries({ queryKey: ['goods'] });
+      for (const key of [['product', product.sku], ['goods'], ['audit', 'of', product.sku]])
+        await client.invalidateQueries({ queryKey: key });
       onDone();
     },
   });

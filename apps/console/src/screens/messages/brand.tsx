@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import type { FormEvent, ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { ApiProblem } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -7,13 +7,17 @@ import { Button } from '../../ui/button.js';
 import { TextArea } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
 import { faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
 
 const MAX_LOGO_BYTES = 200 * 1024;
 
 /** What stands above and below everything on page, picture, PDF and e-mail. */
 export function Brand(): ReactElement {
   const { messages: words } = useWords();
-  const query = useQuery({ queryKey: ['brand'], queryFn: () => api('get', '/v1/merchant/brand') });
+  const query = useQuery({
+    queryKey: ['brand'],
+    queryFn: ({ signal }) => api('get', '/v1/merchant/brand', { signal }),
+  });
   return (
     <Card title={words.views.brand}>
       <Loaded query={query}>{(brand) => <BrandForm brand={brand} />}</Loaded>
@@ -29,12 +33,14 @@ async function base64Of(file: File): Promise<string> {
 function BrandForm({ brand }: { brand: Schema<'BrandView'> }): ReactElement {
   const { messages: words, action } = useWords();
   const client = useQueryClient();
-  const [header, setHeader] = useState(brand.header);
-  const [footer, setFooter] = useState(brand.footer);
+  const [{ header, footer }, change, clear] = useDraft('brand', { header: brand.header, footer: brand.footer });
   const save = useMutation({
     mutationFn: (logo: string | null | undefined) =>
       api('put', '/v1/merchant/brand', { body: { header, footer, ...(logo !== undefined && { logo }) } }),
-    onSuccess: () => client.invalidateQueries({ queryKey: ['brand'] }),
+    onSuccess: async (saved) => {
+      clear({ header: saved.header, footer: saved.footer });
+      await client.invalidateQueries({ queryKey: ['brand'] });
+    },
   });
   const pick = useMutation({
     mutationFn: async (file: File) => {
@@ -49,8 +55,18 @@ function BrandForm({ brand }: { brand: Schema<'BrandView'> }): ReactElement {
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <TextArea label={words.header} value={header} error={faultAt(save.error, '/header')} onValue={setHeader} />
-      <TextArea label={words.footer} value={footer} error={faultAt(save.error, '/footer')} onValue={setFooter} />
+      <TextArea
+        label={words.header}
+        value={header}
+        error={faultAt(save.error, '/header')}
+        onValue={(text) => change({ header: text })}
+      />
+      <TextArea
+        label={words.footer}
+        value={footer}
+        error={faultAt(save.error, '/footer')}
+        onValue={(text) => change({ footer: text })}
+      />
       <label className="drop">
         <span>
           {words.logo}

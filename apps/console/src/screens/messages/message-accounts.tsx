@@ -5,10 +5,10 @@ import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
-import { SelectField, TextArea, TextField } from '../../ui/field.js';
+import { TextField } from '../../ui/field.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
-import { readSettings, writeSettings } from '../accounts/settings-text.js';
+import { faultAt, ProblemNote } from '../../ui/states.js';
+import { AccountForm, AccountList, type GivenAccount } from '../accounts/account-list.js';
 
 type Account = Schema<'MessageAccountView'>;
 
@@ -16,33 +16,17 @@ const PROVIDERS = ['smtp', 'eskiz', 'playmobile', 'telegram'] as const;
 
 /** Through whom messages go: one account for each channel. */
 export function MessageAccounts(): ReactElement {
-  const { providerAccounts: words } = useWords();
-  const [isAdding, setAdding] = useState(false);
-  const query = useQuery({ queryKey: ['message-accounts'], queryFn: () => api('get', '/v1/message-accounts') });
+  const query = useQuery({
+    queryKey: ['message-accounts'],
+    queryFn: ({ signal }) => api('get', '/v1/message-accounts', { signal }),
+  });
   return (
-    <>
-      <div className="row-actions">
-        <Button tone="primary" onClick={() => setAdding(true)}>
-          {words.add}
-        </Button>
-      </div>
-      <Loaded query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty>{words.none}</Empty>
-          ) : (
-            <ul className="tiles tiles-wide">
-              {data.map((account) => (
-                <AccountTile key={account.id} account={account} />
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-      <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
-        <AccountForm account={null} onDone={() => setAdding(false)} />
-      </Dialog>
-    </>
+    <AccountList
+      query={query}
+      mayAdd
+      tile={(account) => <AccountTile key={account.id} account={account} />}
+      form={(onDone) => <MessageForm account={null} onDone={onDone} />}
+    />
   );
 }
 
@@ -94,7 +78,7 @@ function AccountTile({ account }: { account: Account }): ReactElement {
         {!account.enabled && <Button onClick={() => call('remove')}>{words.remove}</Button>}
       </div>
       <Dialog title={words.change} open={open === 'change'} onClose={close}>
-        <AccountForm account={account} onDone={close} />
+        <MessageForm account={account} onDone={close} />
       </Dialog>
       <Dialog title={words.test} open={open === 'test'} onClose={close}>
         <TestMessage id={account.id} />
@@ -103,18 +87,13 @@ function AccountTile({ account }: { account: Account }): ReactElement {
   );
 }
 
-/** Nothing of it is kept as a draft: there are secrets in it. */
-function AccountForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
-  const { providerAccounts: words, action } = useWords();
+function MessageForm({ account, onDone }: { account: Account | null; onDone: () => void }): ReactElement {
+  const { providerAccounts: words } = useWords();
   const client = useQueryClient();
-  const [provider, setProvider] = useState(account?.provider ?? PROVIDERS[0]);
-  const [name, setName] = useState(account?.name ?? '');
-  const [text, setText] = useState(writeSettings(account?.settings ?? {}));
   const [perMinute, setPerMinute] = useState(String(account?.per_minute ?? 60));
-  const read = readSettings(text);
   const save = useMutation({
-    mutationFn: (settings: Record<string, string>) => {
-      const body = { ...(name !== '' && { name }), settings, per_minute: Number(perMinute) };
+    mutationFn: ({ provider, ...given }: GivenAccount<Account['provider']>) => {
+      const body = { ...given, per_minute: Number(perMinute) };
       return account === null
         ? api('post', '/v1/message-accounts', { body: { provider, ...body } })
         : api('patch', '/v1/message-accounts/{id}', { path: { id: account.id }, body });
@@ -125,37 +104,7 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
     },
   });
   return (
-    <CallForm
-      call={save}
-      onSubmit={() => {
-        if (read.kind === 'ok') save.mutate(read.settings);
-      }}
-      label={action.save}
-    >
-      {account === null && (
-        <SelectField
-          label={words.provider}
-          value={provider}
-          options={PROVIDERS.map((value) => ({ value, label: value }))}
-          error={faultAt(save.error, '/provider')}
-          onValue={setProvider}
-        />
-      )}
-      <TextField
-        label={words.name}
-        maxLength={128}
-        value={name}
-        error={faultAt(save.error, '/name')}
-        onValue={setName}
-      />
-      <TextArea
-        label={words.settings}
-        rows={8}
-        value={text}
-        error={read.kind === 'wrong' ? words.badLine(read.line) : faultAt(save.error, '/settings')}
-        onValue={setText}
-      />
-      <p className="hint">{words.settingsHint}</p>
+    <AccountForm providers={PROVIDERS} account={account} save={save} onSave={(given) => save.mutate(given)}>
       <TextField
         label={words.perMinute}
         type="number"
@@ -165,7 +114,7 @@ function AccountForm({ account, onDone }: { account: Account | null; onDone: () 
         error={faultAt(save.error, '/per_minute')}
         onValue={setPerMinute}
       />
-    </CallForm>
+    </AccountForm>
   );
 }
 

@@ -25,8 +25,8 @@ export function SentMessages(): ReactElement {
   const [state, setState] = useState<Message['state'] | ''>('');
   const list = useInfiniteQuery({
     queryKey: ['messages', state],
-    queryFn: ({ pageParam }) =>
-      api('get', '/v1/messages', { query: { state: state || undefined, limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/messages', { signal, query: { state: state || undefined, limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 15_000,
@@ -34,15 +34,17 @@ export function SentMessages(): ReactElement {
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <section className="card">
-      <SelectField
-        label={words.stateLabel}
-        value={state}
-        options={[
-          { value: '', label: words.anyState },
-          ...STATES.map((value) => ({ value, label: words.state[value] })),
-        ]}
-        onValue={(value) => setState(STATES.find((known) => known === value) ?? '')}
-      />
+      <div className="form-row">
+        <SelectField
+          label={words.stateLabel}
+          value={state}
+          options={[
+            { value: '', label: words.anyState },
+            ...STATES.map((value) => ({ value, label: words.state[value] })),
+          ]}
+          onValue={(value) => setState(STATES.find((known) => known === value) ?? '')}
+        />
+      </div>
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
       {list.data && rows.length === 0 && <Empty>{words.none}</Empty>}

@@ -1,11 +1,12 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type FormEvent, type ReactElement } from 'react';
+import type { FormEvent, ReactElement } from 'react';
 import { api } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Time } from '../../ui/shown.js';
 import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
 
 type Channel = 'email' | 'sms';
 
@@ -15,7 +16,8 @@ export function Suppressions(): ReactElement {
   const client = useQueryClient();
   const list = useInfiniteQuery({
     queryKey: ['suppressions'],
-    queryFn: ({ pageParam }) => api('get', '/v1/suppressions', { query: { limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/suppressions', { signal, query: { limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
@@ -54,15 +56,21 @@ export function Suppressions(): ReactElement {
   );
 }
 
+interface Typed {
+  channel: Channel;
+  address: string;
+}
+
+const NONE: Typed = { channel: 'email', address: '' };
+
 function Suppress(): ReactElement {
   const { messages: words } = useWords();
   const client = useQueryClient();
-  const [channel, setChannel] = useState<Channel>('email');
-  const [address, setAddress] = useState('');
+  const [{ channel, address }, change, clear] = useDraft('suppress', NONE);
   const suppress = useMutation({
     mutationFn: () => api('post', '/v1/suppressions', { body: { channel, address } }),
     onSuccess: async () => {
-      setAddress('');
+      clear();
       await client.invalidateQueries({ queryKey: ['suppressions'] });
     },
   });
@@ -77,7 +85,7 @@ function Suppress(): ReactElement {
           label={words.channelLabel}
           value={channel}
           options={(['email', 'sms'] as const).map((value) => ({ value, label: words.channel[value] }))}
-          onValue={(value) => setChannel(value === 'sms' ? 'sms' : 'email')}
+          onValue={(value) => change({ channel: value === 'sms' ? 'sms' : 'email' })}
         />
         <TextField
           label={words.address}
@@ -85,7 +93,7 @@ function Suppress(): ReactElement {
           maxLength={254}
           value={address}
           error={faultAt(suppress.error, '/address')}
-          onValue={setAddress}
+          onValue={(next) => change({ address: next })}
         />
       </div>
       <ProblemNote problem={suppress.error} />

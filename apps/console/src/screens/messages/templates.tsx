@@ -13,7 +13,10 @@ type Template = Schema<'TemplateView'>;
 /** One text for each channel and language; what was not changed is ours. */
 export function Templates(): ReactElement {
   const { messages: words } = useWords();
-  const query = useQuery({ queryKey: ['templates'], queryFn: () => api('get', '/v1/message-templates') });
+  const query = useQuery({
+    queryKey: ['templates'],
+    queryFn: ({ signal }) => api('get', '/v1/message-templates', { signal }),
+  });
   return (
     <>
       <p className="hint">{words.names}</p>

@@ -26,7 +26,7 @@ function Wizard(): ReactElement {
   const [secret, setSecret] = useState<Schema<'ClientWithSecretView'> | null>(null);
   const query = useQuery({
     queryKey: ['onboarding'],
-    queryFn: () => api('get', '/v1/onboarding'),
+    queryFn: ({ signal }) => api('get', '/v1/onboarding', { signal }),
     refetchInterval: 5_000,
   });
   return (

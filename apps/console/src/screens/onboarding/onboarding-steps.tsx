@@ -174,7 +174,7 @@ export function NewClient({ onMade }: { onMade: (client: Schema<'ClientWithSecre
 export function TestReceipt(): ReactElement {
   const goods = useQuery({
     queryKey: ['goods', 'first'],
-    queryFn: () => api('get', '/v1/catalog/products', { query: { limit: 50 } }),
+    queryFn: ({ signal }) => api('get', '/v1/catalog/products', { signal, query: { limit: 50 } }),
   });
   return <Loaded query={goods}>{({ data }) => (data.length === 0 ? <NoGoods /> : <SellOne goods={data} />)}</Loaded>;
 }

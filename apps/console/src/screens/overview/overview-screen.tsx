@@ -27,7 +27,7 @@ function Now(): ReactElement {
   const { nav, overview: words } = useWords();
   const query = useQuery({
     queryKey: ['overview'],
-    queryFn: () => api('get', '/v1/overview'),
+    queryFn: ({ signal }) => api('get', '/v1/overview', { signal }),
     refetchInterval: IDLE_REFRESH_MS,
   });
   const { events, isOpen } = useHappened();

@@ -91,7 +91,7 @@ function Vat({ days }: { days: number }): ReactElement {
   const from = tashkentDay(new Date(Date.now() - (days - 1) * DAY_MS));
   const query = useQuery({
     queryKey: ['overview', 'vat', from, to],
-    queryFn: () => api('get', '/v1/reports/turnover', { query: { by: 'day', from, to } }),
+    queryFn: ({ signal }) => api('get', '/v1/reports/turnover', { signal, query: { by: 'day', from, to } }),
     staleTime: 60_000,
   });
   const vat = query.data?.data.reduce((sum, { net_vat: net }) => sum + net, 0);

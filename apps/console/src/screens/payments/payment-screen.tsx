@@ -22,7 +22,7 @@ function OnePayment(): ReactElement {
   const { id } = useParams({ from: '/app/payments/$id' });
   const query = useQuery({
     queryKey: ['payment', id],
-    queryFn: () => api('get', '/v1/payments/{id}', { path: { id } }),
+    queryFn: ({ signal }) => api('get', '/v1/payments/{id}', { signal, path: { id } }),
     refetchInterval: 5_000,
   });
   return <Loaded query={query}>{(payment) => <Detail payment={payment} />}</Loaded>;

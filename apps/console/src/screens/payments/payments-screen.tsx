@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo, type ReactElement } from 'react';
+import { useMemo, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords, type Words } from '../../i18n/i18n.js';
@@ -78,15 +78,14 @@ function List(): ReactElement {
   const words = useWords();
   const list = useInfiniteQuery({
     queryKey: ['payments'],
-    queryFn: ({ pageParam }) => api('get', '/v1/payments', { query: { limit: 100, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/payments', { signal, query: { limit: 100, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
   const rows = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
-  const { fetchNextPage } = list;
-  const loadMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   if (list.isPending) return <Loading />;
-  if (list.error) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
+  if (!list.data) return <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />;
   if (rows.length === 0) return <Empty />;
   return (
     <VirtualList
@@ -108,9 +107,7 @@ function List(): ReactElement {
           </div>
         </div>
       )}
-      hasMore={list.hasNextPage}
-      isLoadingMore={list.isFetchingNextPage}
-      loadMore={loadMore}
+      list={list}
     />
   );
 }
@@ -120,7 +117,8 @@ function Differences(): ReactElement {
   const { payments, fleet, state } = useWords();
   const list = useInfiniteQuery({
     queryKey: ['payments-differences'],
-    queryFn: ({ pageParam }) => api('get', '/v1/payments/reconciliation', { query: { limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/payments/reconciliation', { signal, query: { limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 30_000,

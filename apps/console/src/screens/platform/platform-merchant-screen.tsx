@@ -32,7 +32,7 @@ function OneMerchant(): ReactElement {
   const { id } = useParams({ from: '/app/platform/$id' });
   const query = useQuery({
     queryKey: ['platform-merchant', id],
-    queryFn: () => api('get', '/v1/platform/merchants/{id}', { path: { id } }),
+    queryFn: ({ signal }) => api('get', '/v1/platform/merchants/{id}', { signal, path: { id } }),
   });
   return <Loaded query={query}>{(merchant) => <Detail merchant={merchant} />}</Loaded>;
 }
@@ -127,7 +127,7 @@ function Usage({ id }: { id: string }): ReactElement {
   const { platform: words } = useWords();
   const query = useQuery({
     queryKey: ['platform-usage', id],
-    queryFn: () => api('get', '/v1/platform/merchants/{id}/usage', { path: { id } }),
+    queryFn: ({ signal }) => api('get', '/v1/platform/merchants/{id}/usage', { signal, path: { id } }),
   });
   return (
     <Card title={words.usage}>

@@ -14,7 +14,7 @@ export function PlatformNumbers(): ReactElement {
   const { overview } = useWords();
   const query = useQuery({
     queryKey: ['platform-overview'],
-    queryFn: () => api('get', '/v1/platform/overview'),
+    queryFn: ({ signal }) => api('get', '/v1/platform/overview', { signal }),
     refetchInterval: 60_000,
   });
   return (

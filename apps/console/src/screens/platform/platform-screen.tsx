@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tansta
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
-import { sendForJson } from '../../api/call.js';
+import { problemOf } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
@@ -40,8 +40,8 @@ function Merchants(): ReactElement {
   };
   const list = useInfiniteQuery({
     queryKey: ['platform-merchants', query],
-    queryFn: ({ pageParam }) =>
-      api('get', '/v1/platform/merchants', { query: { ...query, limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/platform/merchants', { signal, query: { ...query, limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
@@ -121,12 +121,20 @@ function MerchantTile({ merchant }: { merchant: Merchant }): ReactElement {
 
 type Readiness = Schema<'Readiness'>;
 
+/** A gateway that is not ready answers 503, and names there what it lacks. */
+async function readReadiness({ signal }: { signal: AbortSignal }): Promise<Readiness> {
+  const response = await fetch('/readyz', { signal, cache: 'no-store' });
+  const isNamed = response.headers.get('content-type')?.startsWith('application/json') === true;
+  if (!isNamed) throw await problemOf(response);
+  return (await response.json()) as Readiness;
+}
+
 /** What the gateway that answers needs to work, as its orchestrator asks it. */
 function Health(): ReactElement {
   const { platform: words } = useWords();
   const query = useQuery({
     queryKey: ['readiness'],
-    queryFn: () => sendForJson<Readiness>({ method: 'GET', path: '/readyz' }),
+    queryFn: readReadiness,
     refetchInterval: 15_000,
   });
   return (
@@ -136,7 +144,7 @@ function Health(): ReactElement {
         {({ checks }) => (
           <ul className="plain-list">
             {Object.entries(checks).map(([name, { state, took_ms: took }]) => (
-              <li key={name} className="line-item">
+              <li key={name} className="line-item line-columns">
                 <code className="code">{name}</code>
                 <Badge tone={state === 'up' ? 'good' : 'bad'}>{words.checks[state]}</Badge>
                 <span className="hint">{took} ms</span>

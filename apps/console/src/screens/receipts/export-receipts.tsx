@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { send } from '../../api/call.js';
 import { formatCount } from '../../format/money.js';
 import { tashkentDay } from '../../format/time.js';
@@ -22,7 +22,10 @@ export function ExportReceipts({ filters }: { filters: ReceiptFilters }): ReactE
   const { receipts, action } = useWords();
   const [state, setState] = useState<State>({ kind: 'idle' });
   const running = useRef<AbortController | null>(null);
+  // A screen that was left saves no file, and holds no place at the gateway.
+  useEffect(() => () => running.current?.abort(), []);
   const run = async (format: string): Promise<void> => {
+    running.current?.abort();
     const abort = new AbortController();
     running.current = abort;
     setState({ kind: 'running', bytes: 0 });
@@ -36,6 +39,7 @@ export function ExportReceipts({ filters }: { filters: ReceiptFilters }): ReactE
       saveBlob(parts.blob, `receipts-${tashkentDay(new Date())}.${format}`);
       setState({ kind: 'done', bytes: parts.bytes });
     } catch (problem) {
+      if (running.current !== abort) return;
       setState(abort.signal.aborted ? { kind: 'idle' } : { kind: 'failed', problem });
     }
   };

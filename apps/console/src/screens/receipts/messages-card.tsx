@@ -20,7 +20,7 @@ export function MessagesCard({ receipt: { id } }: { receipt: Receipt }): ReactEl
   const [isOpen, setOpen] = useState(false);
   const query = useQuery({
     queryKey: ['receipt-messages', id],
-    queryFn: () => api('get', '/v1/receipts/{id}/messages', { path: { id }, query: { limit: 50 } }),
+    queryFn: ({ signal }) => api('get', '/v1/receipts/{id}/messages', { signal, path: { id }, query: { limit: 50 } }),
     refetchInterval: ({ state }) =>
       state.data?.data.some((one) => one.state === 'pending' || one.state === 'sending') ? 3_000 : false,
   });

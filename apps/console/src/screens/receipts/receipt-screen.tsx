@@ -27,7 +27,7 @@ function OneReceipt(): ReactElement {
   const { id } = useParams({ from: '/app/receipts/$id' });
   const query = useQuery({
     queryKey: ['receipt', id],
-    queryFn: () => api('get', '/v1/receipts/{id}', { path: { id } }),
+    queryFn: ({ signal }) => api('get', '/v1/receipts/{id}', { signal, path: { id } }),
     refetchInterval: ({ state }) => (state.data && isUnderWay(state.data.status) ? 2_000 : false),
   });
   return <Loaded query={query}>{(receipt) => <Detail receipt={receipt} />}</Loaded>;
@@ -83,7 +83,7 @@ function Lines({ receipt }: { receipt: Receipt }): ReactElement {
   return (
     <Card title={receipts.lines}>
       <div className="table-scroll" tabIndex={0} role="region" aria-label={receipts.lines}>
-        <table className="table">
+        <table className="table table-stacked">
           <thead>
             <tr>
               <th scope="col">{title.no}</th>
@@ -112,12 +112,12 @@ function Lines({ receipt }: { receipt: Receipt }): ReactElement {
               <th scope="row" colSpan={4}>
                 {receipts.total}
               </th>
-              <td className="end">
+              <td className="end" data-label={title.total}>
                 <strong>
                   <Money tiyin={receipt.total} />
                 </strong>
               </td>
-              <td className="end">
+              <td className="end" data-label={title.vat}>
                 <Money tiyin={receipt.vat_total} />
               </td>
             </tr>
@@ -141,8 +141,10 @@ function Line({ item }: { item: Receipt['items'][number] }): ReactElement {
           {item.labels.length > 0 && ` · ${title.labels}: ${formatCount(item.labels.length)}`}
         </small>
       </td>
-      <td className="end">{item.qty}</td>
-      <td className="end">
+      <td className="end" data-label={title.qty}>
+        {item.qty}
+      </td>
+      <td className="end" data-label={title.price}>
         <Money tiyin={item.price} />
         {item.discount > 0 && (
           <small className="hint block">
@@ -150,10 +152,10 @@ function Line({ item }: { item: Receipt['items'][number] }): ReactElement {
           </small>
         )}
       </td>
-      <td className="end">
+      <td className="end" data-label={title.total}>
         <Money tiyin={item.total} />
       </td>
-      <td className="end">
+      <td className="end" data-label={title.vat}>
         <Money tiyin={item.vat} />
         <small className="hint block">{item.vat_percent} %</small>
       </td>

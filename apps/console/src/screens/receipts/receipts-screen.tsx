@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useCallback, useMemo, useState, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement } from 'react';
 import { api, type Receipt } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -63,7 +63,9 @@ function Receipts(): ReactElement {
           onApply={apply}
         />
       )}
-      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.error && !list.isFetchNextPageError && (
+        <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />
+      )}
       {list.isPending && <Loading />}
       {list.data && <Found rows={rows} list={list} places={places} isFiltered={isFiltered} />}
     </div>
@@ -72,7 +74,7 @@ function Receipts(): ReactElement {
 
 interface FoundProps {
   rows: Receipt[];
-  list: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => Promise<unknown> };
+  list: Parameters<typeof VirtualList<Receipt>>[0]['list'];
   places: Places;
   isFiltered: boolean;
 }
@@ -82,8 +84,6 @@ function Found({ rows, list, places, isFiltered }: FoundProps): ReactElement {
   const { chosen, toggle } = useChosenColumns();
   const { columns, all } = useReceiptColumns(chosen, places.names);
   const [isChoosing, setChoosing] = useState(false);
-  const { fetchNextPage } = list;
-  const loadMore = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   if (rows.length === 0) return <Empty>{isFiltered ? state.emptyFiltered : state.empty}</Empty>;
   return (
     <>
@@ -101,9 +101,7 @@ function Found({ rows, list, places, isFiltered }: FoundProps): ReactElement {
         columns={columns}
         keyOf={({ id }) => id}
         compact={(receipt) => <CompactReceipt receipt={receipt} />}
-        hasMore={list.hasNextPage}
-        isLoadingMore={list.isFetchingNextPage}
-        loadMore={loadMore}
+        list={list}
       />
       <Dialog title={receipts.columns} open={isChoosing} onClose={() => setChoosing(false)}>
         <div className="stack">

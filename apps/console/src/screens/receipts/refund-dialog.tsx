@@ -19,7 +19,7 @@ export function RefundDialog({ receipt, onDone }: Props): ReactElement {
   const { id } = receipt;
   const query = useQuery({
     queryKey: ['refunds-left', id],
-    queryFn: () => api('get', '/v1/receipts/{id}/refunds', { path: { id }, query: { limit: 1 } }),
+    queryFn: ({ signal }) => api('get', '/v1/receipts/{id}/refunds', { signal, path: { id }, query: { limit: 1 } }),
     staleTime: 0,
     gcTime: 0,
   });

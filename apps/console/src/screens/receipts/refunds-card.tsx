@@ -13,8 +13,8 @@ export function RefundsCard({ receipt }: { receipt: Receipt }): ReactElement {
   const { id } = receipt;
   const query = useInfiniteQuery({
     queryKey: ['refunds', id],
-    queryFn: ({ pageParam }) =>
-      api('get', '/v1/receipts/{id}/refunds', { path: { id }, query: { limit: 20, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/receipts/{id}/refunds', { signal, path: { id }, query: { limit: 20, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: ({ state: { data } }) =>

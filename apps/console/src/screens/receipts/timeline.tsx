@@ -12,7 +12,8 @@ export function Timeline({ receiptId, isMoving }: { receiptId: string; isMoving:
   const { receipts } = useWords();
   const query = useQuery({
     queryKey: ['timeline', receiptId],
-    queryFn: () => api('get', '/v1/receipts/{id}/timeline', { path: { id: receiptId }, query: { limit: 500 } }),
+    queryFn: ({ signal }) =>
+      api('get', '/v1/receipts/{id}/timeline', { signal, path: { id: receiptId }, query: { limit: 500 } }),
     refetchInterval: isMoving ? 2_000 : false,
   });
   return (
@@ -37,7 +38,7 @@ function TimelineEntry({ entry }: { entry: Entry }): ReactElement {
     <li className={`timeline-entry timeline-${entry.kind}`}>
       <Time at={entry.at} />
       <div>
-        <strong>{titleOf(entry, receipts)}</strong> {status !== null && <code className="code">{status}</code>}
+        <strong>{titleOf(entry, receipts)}</strong> {status !== null && <StatusText status={status} />}
         {Object.keys(data).length > 0 && (
           <details>
             <summary>{receipts.timeline.evidence}</summary>
@@ -47,6 +48,14 @@ function TimelineEntry({ entry }: { entry: Entry }): ReactElement {
       </div>
     </li>
   );
+}
+
+/** Of receipts and attempts in the person's language; a state of anything else by its name. */
+function StatusText({ status }: { status: string }): ReactElement {
+  const { receipts, fleet } = useWords();
+  const known: Record<string, string> = { ...fleet.register.attempt, ...receipts.status };
+  const text = known[status];
+  return text === undefined ? <code className="code">{status}</code> : <span className="hint">{text}</span>;
 }
 
 /** A kind that this page does not know yet is shown by its name. */

@@ -193,7 +193,7 @@ function ShownCode({ deviceId, enrolment, onDone }: ShownProps): ReactElement {
   const words = fleet.wizard;
   const query = useQuery({
     queryKey: ['device', deviceId],
-    queryFn: () => api('get', '/v1/devices/{id}', { path: { id: deviceId } }),
+    queryFn: ({ signal }) => api('get', '/v1/devices/{id}', { signal, path: { id: deviceId } }),
     refetchInterval: 2_000,
   });
   const isLinked = query.data !== undefined && ['online', 'degraded'].includes(query.data.state);

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Card } from '../../ui/shown.js';
 import { Empty, faultAt, Loaded, ProblemNote } from '../../ui/states.js';
+import { useDraft } from '../../ui/use-draft.js';
 import { RegisterState } from './register-state.js';
 import { takesOver } from './takeover.js';
 
@@ -142,13 +143,11 @@ function Branches({ devices, branches, circleOf, choose }: BranchesProps): React
 function NewGroup(): ReactElement {
   const { fleet, onboarding } = useWords();
   const client = useQueryClient();
-  const [code, setCode] = useState('');
-  const [name, setName] = useState('');
+  const [{ code, name }, change, clear] = useDraft('new-group', { code: '', name: '' });
   const create = useMutation({
     mutationFn: () => api('post', '/v1/groups', { body: { code, name } }),
     onSuccess: async () => {
-      setCode('');
-      setName('');
+      clear();
       await client.invalidateQueries({ queryKey: ['fleet'] });
     },
   });
@@ -166,7 +165,7 @@ function NewGroup(): ReactElement {
             maxLength={64}
             value={code}
             error={faultAt(create.error, '/code')}
-            onValue={setCode}
+            onValue={(next) => change({ code: next })}
           />
           <TextField
             label={onboarding.name}
@@ -174,7 +173,7 @@ function NewGroup(): ReactElement {
             maxLength={128}
             value={name}
             error={faultAt(create.error, '/name')}
-            onValue={setName}
+            onValue={(next) => change({ name: next })}
           />
         </div>
         <p className="hint">{fleet.groups.addHint}</p>

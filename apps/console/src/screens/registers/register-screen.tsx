@@ -3,8 +3,8 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Device } from '../../api/api.js';
 import { formatCount } from '../../format/money.js';
-import { useWords } from '../../i18n/i18n.js';
-import { Badge, Card, Copyable, Facts, Money, PageHead, Time } from '../../ui/shown.js';
+import { useWords, type Words } from '../../i18n/i18n.js';
+import { Badge, Card, Copyable, Facts, Money, PageHead, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, Loaded, NeedsScope } from '../../ui/states.js';
 import { usePlaces } from '../receipts/use-places.js';
 import { CountdownBars } from './countdown-bars.js';
@@ -23,7 +23,7 @@ function OneRegister(): ReactElement {
   const { id } = useParams({ from: '/app/registers/$id' });
   const query = useQuery({
     queryKey: ['device', id],
-    queryFn: () => api('get', '/v1/devices/{id}', { path: { id } }),
+    queryFn: ({ signal }) => api('get', '/v1/devices/{id}', { signal, path: { id } }),
     refetchInterval: 5_000,
   });
   return <Loaded query={query}>{(device) => <Detail device={device} />}</Loaded>;
@@ -116,7 +116,7 @@ function Attempts({ id }: { id: string }): ReactElement {
   const { fleet } = useWords();
   const query = useQuery({
     queryKey: ['device-attempts', id],
-    queryFn: () => api('get', '/v1/devices/{id}/attempts', { path: { id }, query: { limit: 20 } }),
+    queryFn: ({ signal }) => api('get', '/v1/devices/{id}/attempts', { signal, path: { id }, query: { limit: 20 } }),
     refetchInterval: 10_000,
   });
   return (
@@ -128,11 +128,11 @@ function Attempts({ id }: { id: string }): ReactElement {
           ) : (
             <ul className="plain-list">
               {data.map((attempt) => (
-                <li key={attempt.id} className="line-item">
+                <li key={attempt.id} className="line-item line-columns">
                   <Link to="/receipts/$id" params={{ id: attempt.receipt_id }}>
                     <Time at={attempt.created_at} />
                   </Link>
-                  <code className="code">{attempt.state}</code>
+                  <AttemptState state={attempt.state} />
                   <span className="hint">{attempt.http_status === null ? '—' : `HTTP ${attempt.http_status}`}</span>
                 </li>
               ))}
@@ -144,11 +144,28 @@ function Attempts({ id }: { id: string }): ReactElement {
   );
 }
 
+type Known = keyof Words['fleet']['register']['attempt'];
+
+const ATTEMPT_TONES: Record<Known, BadgeTone> = {
+  open: 'busy',
+  registered: 'good',
+  rejected: 'bad',
+  not_registered: 'neutral',
+  unknown: 'warn',
+};
+
+/** A state that this page does not know yet is shown by its name. */
+function AttemptState({ state }: { state: string }): ReactElement {
+  const { attempt } = useWords().fleet.register;
+  const known = (Object.keys(ATTEMPT_TONES) as Known[]).find((one) => one === state);
+  return known ? <Badge tone={ATTEMPT_TONES[known]}>{attempt[known]}</Badge> : <code className="code">{state}</code>;
+}
+
 function ZReports({ id }: { id: string }): ReactElement {
   const { fleet, receipts } = useWords();
   const query = useQuery({
     queryKey: ['device-z-reports', id],
-    queryFn: () => api('get', '/v1/devices/{id}/z-reports', { path: { id }, query: { limit: 20 } }),
+    queryFn: ({ signal }) => api('get', '/v1/devices/{id}/z-reports', { signal, path: { id }, query: { limit: 20 } }),
   });
   return (
     <Card title={fleet.register.zReports}>

@@ -49,7 +49,8 @@ function Registers(): ReactElement {
   const [isAdding, setAdding] = useState(false);
   const list = useInfiniteQuery({
     queryKey: ['devices', 'list', state],
-    queryFn: ({ pageParam }) => api('get', '/v1/devices', { query: { limit: 50, cursor: pageParam, state } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/devices', { signal, query: { limit: 50, cursor: pageParam, state } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 15_000,

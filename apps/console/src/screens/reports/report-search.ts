@@ -1,6 +1,6 @@
 import type { Schema } from '../../api/api.js';
 
-export const BYS = ['day', 'device', 'branch', 'vat'] as const;
+export const BYS = ['day', 'device', 'branch', 'cashier', 'vat'] as const;
 export type By = (typeof BYS)[number];
 
 export interface ReportSearch {

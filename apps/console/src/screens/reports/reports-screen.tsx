@@ -2,9 +2,10 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
-import { formatCount } from '../../format/money.js';
+import { formatCount, formatTiyin } from '../../format/money.js';
 import { tashkentDay } from '../../format/time.js';
-import { useWords } from '../../i18n/i18n.js';
+import { useLanguage, useWords } from '../../i18n/i18n.js';
+import { Bars } from '../../ui/bars.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { saveBlob } from '../../ui/save-blob.js';
@@ -47,7 +48,7 @@ function Turnover(): ReactElement {
   const by = search.by ?? 'day';
   const query = useQuery({
     queryKey: ['turnover', by, from, to],
-    queryFn: () => api('get', '/v1/reports/turnover', { query: { by, from, to } }),
+    queryFn: ({ signal }) => api('get', '/v1/reports/turnover', { signal, query: { by, from, to } }),
   });
   return (
     <Card
@@ -89,6 +90,7 @@ function Turnover(): ReactElement {
 
 function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverView'> }): ReactElement {
   const { reports } = useWords();
+  const { language } = useLanguage();
   const { names } = usePlaces();
   const titles = [
     reports.count,
@@ -101,6 +103,29 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
   ];
   const named = (key: string): string => names.get(key) ?? (by === 'vat' ? `${key} %` : key);
   if (data.length === 0) return <Empty />;
+  const bars = data.map((row) => ({
+    key: row.key,
+    value: Math.max(0, row.net_total),
+    text: `${named(row.key)}: ${formatTiyin(row.net_total, language)}`,
+  }));
+  return (
+    <>
+      <Bars label={reports.net} bars={bars} />
+      <TurnoverRows rows={data} titles={titles} first={reports.bys[by]} named={named} />
+    </>
+  );
+}
+
+interface RowsProps {
+  rows: Schema<'TurnoverRow'>[];
+  titles: readonly string[];
+  /** Title of what the rows are of. */
+  first: string;
+  named: (key: string) => string;
+}
+
+function TurnoverRows({ rows, titles, first, named }: RowsProps): ReactElement {
+  const { reports } = useWords();
   const cells = (row: Schema<'TurnoverRow'>): ReactElement[] => [
     <>{formatCount(row.sales.count)}</>,
     <Money tiyin={row.sales.total} />,
@@ -112,10 +137,10 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
   ];
   return (
     <div className="table-scroll" tabIndex={0} role="region" aria-label={reports.turnover}>
-      <table className="table">
+      <table className="table table-stacked">
         <thead>
           <tr>
-            <th scope="col">{reports.bys[by]}</th>
+            <th scope="col">{first}</th>
             {titles.map((title) => (
               <th key={title} scope="col" className="end">
                 {title}
@@ -124,18 +149,18 @@ function TurnoverTable({ turnover: { by, data } }: { turnover: Schema<'TurnoverV
           </tr>
         </thead>
         <tbody>
-          {data.map((row) => (
+          {rows.map((row) => (
             <tr key={row.key}>
               <th scope="row">{named(row.key)}</th>
               {cells(row).map((cell, index) => (
-                <td key={index} className="end">
+                <td key={index} className="end" data-label={titles[index]}>
                   {cell}
                 </td>
               ))}
             </tr>
           ))}
         </tbody>
-        <Totals rows={data} />
+        <Totals rows={rows} />
       </table>
     </div>
   );
@@ -148,20 +173,22 @@ function Totals({ rows }: { rows: Schema<'TurnoverRow'>[] }): ReactElement {
     <tfoot>
       <tr>
         <th scope="row">{reports.sum}</th>
-        <td className="end">{formatCount(sum(({ sales }) => sales.count))}</td>
-        <td className="end">
+        <td className="end" data-label={reports.count}>
+          {formatCount(sum(({ sales }) => sales.count))}
+        </td>
+        <td className="end" data-label={reports.sales}>
           <Money tiyin={sum(({ sales }) => sales.total)} />
         </td>
         <td colSpan={2} />
-        <td className="end">
+        <td className="end" data-label={reports.refunds}>
           <Money tiyin={sum(({ refunds }) => refunds.total)} />
         </td>
-        <td className="end">
+        <td className="end" data-label={reports.net}>
           <strong>
             <Money tiyin={sum(({ net_total: net }) => net)} />
           </strong>
         </td>
-        <td className="end">
+        <td className="end" data-label={reports.netVat}>
           <Money tiyin={sum(({ net_vat: vat }) => vat)} />
         </td>
       </tr>
@@ -183,8 +210,8 @@ function Comparison(): ReactElement {
   const show = search.show === 'different' ? 'different' : 'all';
   const list = useInfiniteQuery({
     queryKey: ['reconciliation', from, to, show],
-    queryFn: ({ pageParam }) =>
-      api('get', '/v1/reports/reconciliation', { query: { from, to, show, limit: 50, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/reports/reconciliation', { signal, query: { from, to, show, limit: 50, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
   });

@@ -23,7 +23,8 @@ function Cases(): ReactElement {
   const { nav, fleet, state, action } = useWords();
   const list = useInfiniteQuery({
     queryKey: ['unknown'],
-    queryFn: ({ pageParam }) => api('get', '/v1/operator/unknown', { query: { limit: 20, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/operator/unknown', { signal, query: { limit: 20, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 15_000,

@@ -28,7 +28,7 @@ function OneWebhook(): ReactElement {
   const { id } = useParams({ from: '/app/webhooks/$id' });
   const query = useQuery({
     queryKey: ['webhook', id],
-    queryFn: () => api('get', '/v1/webhooks/{id}', { path: { id } }),
+    queryFn: ({ signal }) => api('get', '/v1/webhooks/{id}', { signal, path: { id } }),
   });
   return (
     <Loaded query={query}>
@@ -70,8 +70,12 @@ function Deliveries({ id }: { id: string }): ReactElement {
   const navigate = useNavigate();
   const list = useInfiniteQuery({
     queryKey: ['deliveries', id, search],
-    queryFn: ({ pageParam }) =>
-      api('get', '/v1/webhooks/{id}/deliveries', { path: { id }, query: { ...search, limit: 30, cursor: pageParam } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/webhooks/{id}/deliveries', {
+        signal,
+        path: { id },
+        query: { ...search, limit: 30, cursor: pageParam },
+      }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     refetchInterval: 10_000,
@@ -162,8 +166,11 @@ function DeliveryDetail({ webhookId, delivery }: { webhookId: string; delivery: 
   const { hooks } = useWords();
   const query = useQuery({
     queryKey: ['delivery', delivery.id, delivery.attempt_count],
-    queryFn: () =>
-      api('get', '/v1/webhooks/{id}/deliveries/{deliveryId}', { path: { id: webhookId, deliveryId: delivery.id } }),
+    queryFn: ({ signal }) =>
+      api('get', '/v1/webhooks/{id}/deliveries/{deliveryId}', {
+        signal,
+        path: { id: webhookId, deliveryId: delivery.id },
+      }),
   });
   return (
     <div className="stack">

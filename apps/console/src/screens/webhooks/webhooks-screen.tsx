@@ -24,7 +24,7 @@ function Webhooks(): ReactElement {
   const [isAdding, setAdding] = useState(false);
   const query = useQuery({
     queryKey: ['webhooks'],
-    queryFn: () => api('get', '/v1/webhooks', { query: { limit: 100 } }),
+    queryFn: ({ signal }) => api('get', '/v1/webhooks', { signal, query: { limit: 100 } }),
   });
   return (
     <div className="page">

@@ -8,6 +8,8 @@ export interface Buckets {
   take(key: string): BucketVerdict | Promise<BucketVerdict>;
   /** What `take` would answer; nothing is taken. */
   peek(key: string): BucketVerdict | Promise<BucketVerdict>;
+  /** Puts back what one `take` has taken. */
+  give(key: string): void | Promise<void>;
 }
 
 /** How often an authenticated client may call, whatever token or address it uses. */

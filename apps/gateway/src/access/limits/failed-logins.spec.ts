@@ -68,6 +68,23 @@ test('spread over addresses each has one guess, and is answered with a wait', as
   expect([verdict.kind, isSpent]).toEqual(['wait', true]);
 });
 
+test('attempts at the same moment are checked as often as one after the other; right ones leave nothing behind', async () => {
+  const { logins } = limited();
+  const begin = (attempt: LoginAttempt): ReturnType<FailedLogins['begin']> => logins.begin(attempt);
+  const kindsOf = (begun: Awaited<ReturnType<typeof begin>>[]): string[] => begun.map(({ verdict }) => verdict.kind);
+  const right = await begin(from('192.0.2.9'));
+  await logins.forgive(right);
+  for (const begun of [await begin(from('192.0.2.9')), await begin(from('192.0.2.9'))]) await logins.forgive(begun);
+  const burst = await Promise.all(Array.from({ length: 20 }, () => begin(from('192.0.2.1'))));
+  expect(kindsOf(burst).filter((kind) => kind === 'open')).toHaveLength(3);
+  // Under attack another address has one guess, however many it makes at once, and a right one gives back no more than it took.
+  const other = await Promise.all([1, 2, 3].map(() => begin(from('192.0.2.2'))));
+  expect(kindsOf(other)).toEqual(['open', 'wait', 'wait']);
+  for (let index = 0; index < 5; index += 1) await logins.forgive(await begin(from('192.0.2.2', 'cli_other')));
+  const third = await Promise.all([1, 2, 3].map(() => begin(from('192.0.2.3'))));
+  expect(kindsOf(third)).toEqual(['open', 'wait', 'wait']);
+});
+
 test('a subscriber of IPv6 is one address', async () => {
   const { logins } = limited();
   const addresses = Array.from({ length: 20 }, (_, at) => from(`2001:db8::${at.toString(16)}`));

@@ -21,6 +21,12 @@ export interface CountedFailure {
   isSpent: boolean;
 }
 
+/** An attempt that counts as wrong until it is forgiven. */
+export interface BegunAttempt extends CountedFailure {
+  /** The buckets that it was counted in. */
+  taken: readonly string[];
+}
+
 const OPEN: LoginVerdict = { kind: 'open' };
 
 /**
@@ -62,6 +68,34 @@ export class FailedLogins {
     const retryInMs = pair.isAllowed ? pair.fullInMs : pair.retryInMs;
     return { verdict: isOver ? waitFor(retryInMs) : OPEN, isSpent };
   }
+
+  /**
+   * Before credentials are checked, in place of `mayTry`: the attempt counts as wrong from now on, until `forgive`. Of attempts that come
+   * at the same moment so only as many are checked as one after the other would be.
+   */
+  async begin(attempt: LoginAttempt): Promise<BegunAttempt> {
+    const before = await this.mayTry(attempt);
+    if (!this.limit || before.kind === 'wait') return { verdict: before, isSpent: false, taken: [] };
+    const { rate, buckets } = this.limit;
+    const keys = keysOf(this.kind, attempt);
+    const verdicts = await Promise.all(keys.map(async (key) => buckets.take(key)));
+    const taken = keys.filter((_key, at) => verdicts[at]?.isAllowed === true);
+    const [pair, client, address] = verdicts;
+    if (!pair || !client || !address) return { verdict: OPEN, isSpent: false, taken };
+    const isSpent = isEmpty(pair) || isEmpty(client);
+    if (!pair.isAllowed) return { verdict: waitFor(pair.retryInMs), isSpent, taken };
+    // What mayTry would have said, had the others that are under way been counted when it was asked.
+    const missedBeforeMs = pair.fullInMs - (rate.seconds * 1_000) / rate.requests;
+    const isFirst = missedBeforeMs <= 1;
+    const isOver = !isFirst && !(client.isAllowed && address.isAllowed);
+    return { verdict: isOver ? waitFor(pair.fullInMs) : OPEN, isSpent, taken };
+  }
+
+  /** The credentials of an attempt that was begun were right, or could not be checked: what it has taken is given back, and no more. */
+  async forgive({ taken }: Pick<BegunAttempt, 'taken'>): Promise<void> {
+    const buckets = this.limit?.buckets;
+    await Promise.all(taken.map(async (key) => buckets?.give(key)));
+  }
 }
 
 /** The same for people: by account, and by user for a second factor within a session. */
@@ -80,7 +114,10 @@ export class CallerLogins extends FailedLogins {
   }
 }
 
-/** How often an address may come with access tokens that are none. A good token is never refused for it. */
+/** What an address comes with that may turn out to be none; each is counted for itself. */
+export type TokenKind = 'token' | 'logout' | 'callback';
+
+/** How often an address may come with access tokens that are none. A good one of them is never refused for it. */
 export class FailedTokens {
   /** @param limit null: no limit */
   constructor(private readonly limit: { rate: Rate; buckets: Buckets } | null) {}
@@ -88,7 +125,21 @@ export class FailedTokens {
   /** After a token turned out to be none. */
   async count(address: string): Promise<LoginVerdict> {
     if (!this.limit) return OPEN;
-    const verdict = await this.limit.buckets.take(`token:${groupOf(address)}`);
+    return this.take(this.limit.buckets, 'token', address);
+  }
+
+  /** Before what costs more than a read of the database is checked: it counts as wrong until `forgive`. */
+  async begin(kind: TokenKind, address: string): Promise<LoginVerdict> {
+    return this.limit ? this.take(this.limit.buckets, kind, address) : OPEN;
+  }
+
+  /** What was begun turned out to be good, or could not be checked. */
+  async forgive(kind: TokenKind, address: string): Promise<void> {
+    await this.limit?.buckets.give(`${kind}:${groupOf(address)}`);
+  }
+
+  private async take(buckets: Buckets, kind: TokenKind, address: string): Promise<LoginVerdict> {
+    const verdict = await buckets.take(`${kind}:${groupOf(address)}`);
     return verdict.isAllowed ? OPEN : waitFor(verdict.retryInMs);
   }
 }

@@ -2,6 +2,10 @@
 import 'reflect-metadata';
 import { OwnRedis, redisIsInstalled } from '../../../../../libs/queue/src/testing/own-redis.js';
 import { gatewaysOfEachTest, type OauthGateway } from '../oauth/testing/oauth-gateway.js';
+import { openRedis, parseQueueUrl } from '#queue';
+import { createLogger } from '#runtime';
+import { RedisBuckets } from './redis-buckets.js';
+import type { MemoryBuckets } from './token-bucket.js';
 
 const start = gatewaysOfEachTest();
 
@@ -43,6 +47,29 @@ test('per client: whatever token and address it uses; others are not concerned',
   expect((await gateway.mine(other.token)).status).toBe(200);
 });
 
+test('a caller that heeds no refusal is answered later, by client and by address', async () => {
+  const gateway = await start({ addressLimit: { requests: 61, seconds: 30_000 }, clientLimit: THREE });
+  const client = await gateway.createClient(await gateway.createMerchant());
+  const refusalsOf = async (ask: () => Promise<{ status: number }>, count: number): Promise<number[]> => {
+    const times = await Promise.all(
+      Array.from({ length: count }, async () => {
+        const begunMs = performance.now();
+        const { status } = await ask();
+        return status === 429 ? performance.now() - begunMs : null;
+      }),
+    );
+    return times.filter((time) => time !== null);
+  };
+  // Three requests are allowed and twenty refusals answered at once, a second one after half of a second.
+  const heldMs = 490;
+  const ofClient = await refusalsOf(() => gateway.mine(client.token), 53);
+  expect(ofClient).toHaveLength(50);
+  expect(ofClient.filter((time) => time >= heldMs).length).toBeGreaterThanOrEqual(25);
+  const ofAddress = await refusalsOf(() => gateway.ask('/v1/mine'), 58);
+  expect(ofAddress).toHaveLength(50);
+  expect(ofAddress.filter((time) => time >= heldMs).length).toBeGreaterThanOrEqual(25);
+});
+
 test('without limits nothing is said of them', async () => {
   const gateway = await start({});
   const { headers } = await gateway.ask('/v1/mine');
@@ -58,6 +85,28 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
     await redis.start();
   });
   afterAll(() => redis.kill());
+
+  test('what was taken is put back, and no more than a bucket holds', async () => {
+    const rate = { requests: 3, seconds: 3_600 };
+    const client = openRedis(parseQueueUrl(redis.url), { connectTimeout: 30_000 });
+    client.on('error', () => undefined);
+    try {
+      const away = { take: fail, peek: fail, give: fail } as unknown as MemoryBuckets;
+      const buckets = new RedisBuckets(
+        client,
+        rate,
+        away,
+        createLogger('gateway', 'error', { write: () => undefined }),
+      );
+      const take = async (): Promise<boolean> => (await buckets.take('key')).isAllowed;
+      for (let index = 0; index < 4; index += 1) await buckets.give('key');
+      expect([await take(), await take(), await take(), await take()]).toEqual([true, true, true, false]);
+      await buckets.give('key');
+      expect([await take(), await take()]).toEqual([true, false]);
+    } finally {
+      client.cut();
+    }
+  });
 
   test('all gateways count together; without Redis each for itself, and no client is locked out', async () => {
     const settings = { clientLimit: THREE, queueUrl: redis.url };
@@ -79,6 +128,10 @@ const mayRun = redisIsInstalled() || process.env['CI'] === 'true';
     expect(await statuses([one, two])).toEqual([200, 200]);
   });
 });
+
+function fail(): never {
+  throw new Error('Redis did not answer');
+}
 
 /** Until Redis, and not the gateway itself, counts: two gateways see what one took. */
 async function connected(...gateways: OauthGateway[]): Promise<void> {

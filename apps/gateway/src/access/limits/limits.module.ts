@@ -8,6 +8,7 @@ import { AddressGate } from './address-gate.js';
 import { AddressLimit } from './address-limit.js';
 import { ClientLimit, type Buckets } from './client-limit.js';
 import { CallerLogins, FailedLogins, FailedTokens, PersonLogins } from './failed-logins.js';
+import { HeldRefusals } from './held-refusals.js';
 import { DEFAULT_CLIENT_LIMIT, type Rate } from '../../http/rate.js';
 import { RedisBuckets } from './redis-buckets.js';
 import { MemoryBuckets } from './token-bucket.js';
@@ -28,6 +29,7 @@ const OPEN_BUCKETS = Symbol('where buckets are kept');
   providers: [
     AddressGate,
     AddressLimit,
+    HeldRefusals,
     { provide: LIMITS_REDIS, inject: [SETTINGS_TOKEN, LOGGER], useFactory: openLimitsRedis },
     { provide: OPEN_BUCKETS, inject: [LIMITS_REDIS, LOGGER], useFactory: bucketsIn },
     {

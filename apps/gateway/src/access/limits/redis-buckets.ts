@@ -9,7 +9,7 @@ export interface ScriptRunner {
 
 /**
  * takeFromBucket of token-bucket.ts, by the clock of Redis, in microseconds. A bucket that is full again is gone.
- * KEYS[1] the bucket; ARGV[1] cost of one request, 0 to take nothing, ARGV[2] capacity, µs. Answers {allowed, missing in µs}.
+ * KEYS[1] the bucket; ARGV[1] cost of one request, 0 to take nothing, less to put it back, ARGV[2] capacity, µs. Answers {allowed, missing in µs}.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -18,7 +18,7 @@ local cost, capacity = tonumber(ARGV[1]), tonumber(ARGV[2])
 local missing = (tonumber(redis.call('GET', KEYS[1])) or now) - now
 if missing < 0 then missing = 0 end
 if missing + cost > capacity then return {0, missing} end
-missing = missing + cost
+missing = math.max(0, missing + cost)
 if cost == 0 then return {1, math.floor(missing)} end
 redis.call('SET', KEYS[1], string.format('%.0f', now + missing), 'PX', math.ceil(missing / 1000) + 1)
 return {1, math.floor(missing)}`;
@@ -37,7 +37,7 @@ export class RedisBuckets {
   ) {}
 
   async take(key: string): Promise<BucketVerdict> {
-    const answer = await this.ask(key, Math.max(1, Math.round(this.capacityUs / this.rate.requests)));
+    const answer = await this.ask(key, this.costUs);
     return answer ? verdictOf(this.rate, answer.isAllowed, answer.missingMs) : this.own.take(key);
   }
 
@@ -46,8 +46,16 @@ export class RedisBuckets {
     return answer ? peekVerdict(this.rate, answer.missingMs) : this.own.peek(key);
   }
 
+  async give(key: string): Promise<void> {
+    if (!(await this.ask(key, -this.costUs))) this.own.give(key);
+  }
+
   private get capacityUs(): number {
     return this.rate.seconds * 1_000_000;
+  }
+
+  private get costUs(): number {
+    return Math.max(1, Math.round(this.capacityUs / this.rate.requests));
   }
 
   /** Null: Redis does not answer. */

@@ -66,4 +66,9 @@ export class MemoryBuckets {
     const now = this.clock.monotonicMs();
     return peekVerdict(this.rate, Math.max(0, (this.fullAt.get(key) ?? now) - now));
   }
+
+  give(key: string): void {
+    const fullAt = this.fullAt.get(key);
+    if (fullAt !== undefined) this.fullAt.set(key, fullAt - (this.rate.seconds * 1_000) / this.rate.requests);
+  }
 }

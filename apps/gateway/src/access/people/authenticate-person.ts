@@ -11,6 +11,7 @@ import { SETTINGS_TOKEN } from '../../tokens.js';
 import { consoleAddress, refuseForeignPages, type ConsoleAddress } from './console-address.js';
 import { cookieName, cookieValues } from './cookies.js';
 import type { LiveSession } from './sessions/live-session.js';
+import { hashSessionToken } from './sessions/session-token.js';
 import { Sessions } from './sessions/sessions.js';
 
 const MERCHANT_HEADER = 'fgw-merchant';
@@ -67,6 +68,11 @@ export class AuthenticatePerson {
     const [token, ...more] = cookieValues(request, this.cookie);
     if (token === undefined || more.length > 0) return null;
     return this.sessions.find(token, request.headers[BACKGROUND_HEADER] === undefined);
+  }
+
+  /** Of the secret that a request with a session has shown. */
+  sessionHashOf(request: FastifyRequest): Buffer {
+    return hashSessionToken(cookieValues(request, this.cookie)[0] ?? '');
   }
 
   /** As it is in the database at this moment: after a change that this very request made. */

@@ -21,6 +21,8 @@ export type LoginTransaction =
       returnTo: string;
       /** The session that steps up; null: a login. */
       stepUpOf: string | null;
+      /** Of that session's secret when it began, in hex. */
+      shownHash: string;
       invitation: string | null;
     };
 

@@ -49,7 +49,8 @@ export class Onboarding {
   async read(merchantId: string): Promise<OnboardingView> {
     const [facts] = await this.prisma.$queryRaw<Facts[]>`
       SELECT m.name, m.suspended_at IS NOT NULL AS suspended,
-             (SELECT user_id FROM memberships WHERE merchant_id = m.id AND role = 'owner' ORDER BY id LIMIT 1) AS owner,
+             (SELECT o.user_id FROM memberships o JOIN users u ON u.id = o.user_id
+               WHERE o.merchant_id = m.id AND o.role = 'owner' AND u.disabled_at IS NULL ORDER BY o.id LIMIT 1) AS owner,
              EXISTS (SELECT FROM invitations WHERE merchant_id = m.id AND used_at IS NULL AND revoked_at IS NULL
                         AND expires_at > now() AND 'owner' = ANY (roles)) AS invited,
              EXISTS (SELECT FROM oauth_clients WHERE merchant_id = m.id AND disabled_at IS NULL) AS has_client,

@@ -64,6 +64,24 @@ test('receipts a day: exactly so many, while counts are written', async () => {
   expect(usage.leftToday(merchantId)).toMatchObject({ limit: 120, left: 0 });
 });
 
+test('of three gateways each further one accepts at most a hundred more, however long the others have been at work', async () => {
+  const merchantId = await merchant({ receipts_per_day: 300 });
+  const gateways = Array.from({ length: 3 }, () => new MerchantUsage(new UsageRepository(prisma), prisma, logger));
+  const accept = async (usage: MerchantUsage): Promise<boolean> => {
+    const place = await usage.admit(merchantId, 10).catch(() => null);
+    place?.keep();
+    return place !== null;
+  };
+  // All have read how the merchant stands before a receipt was written.
+  let kept = 0;
+  for (const usage of gateways) kept += (await accept(usage)) ? 1 : 0;
+  for (const usage of gateways) for (let sales = 0; sales < 400; sales += 1) kept += (await accept(usage)) ? 1 : 0;
+  for (const usage of gateways) await usage.flush();
+  expect(kept).toBeGreaterThanOrEqual(300);
+  expect(kept).toBeLessThanOrEqual(300 + 2 * 100);
+  for (const usage of gateways) expect(await accept(usage)).toBe(false);
+});
+
 test('storage: no byte above it, also of what is on its way to the database', async () => {
   const merchantId = await merchant({ storage_bytes: 1_000 });
   const usage = new MerchantUsage(new UsageRepository(prisma), prisma, logger);

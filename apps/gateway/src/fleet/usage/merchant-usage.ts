@@ -10,6 +10,8 @@ import { UsageRepository, type Standing, type Used } from './usage.repository.js
 const FLUSH_MS = 1_000;
 /** A changed quota, and what other gateways have accepted, is known here within this time. */
 const FRESH_MS = 5_000;
+/** After so many places of a merchant with a quota the database is written and read: what other gateways do not know of is no more. */
+const PLACES_AT_ONCE = 100;
 /** After a midnight everything is read anew. */
 const ENTRIES = 100_000;
 
@@ -17,6 +19,8 @@ interface Known {
   standing: Standing;
   /** `performance.now()`. */
   readAtMs: number;
+  /** Places within a quota that were given since then. */
+  given: number;
 }
 
 /** A place within the quota, until it is known whether the receipt was accepted. */
@@ -28,8 +32,8 @@ export interface Place {
 
 /**
  * How much a merchant uses, and whether it may use more. Receipts are counted in memory, and added to the database once a second in
- * one statement for all merchants: no receipt waits for it, and no row is written per receipt. A gateway that is killed forgets the last
- * second; several gateways together may accept more than a quota by what they accept within one.
+ * one statement for all merchants: no row is written per receipt, and only each hundredth one of a merchant with a quota waits for it. A
+ * gateway that is killed forgets the last second; each further gateway may accept a hundred receipts more than a quota.
  */
 @Injectable()
 export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -41,6 +45,8 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
   private flushing: ReadonlyMap<string, Used> = new Map();
   /** Places that were given and are not decided. */
   private readonly undecided = new Map<string, Used>();
+  private readonly renewing = new Map<string, Promise<boolean>>();
+  private lastFlush: Promise<unknown> = Promise.resolve();
   private readonly flushes: Periodic;
 
   constructor(
@@ -62,9 +68,16 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
 
   /** @param bytes of the receipt's document @throws Problem 429 quota_exceeded, 422 storage_limit_reached */
   async admit(merchantId: string, bytes: number): Promise<Place> {
-    const known = await this.standingOf(merchantId);
+    let known = await this.standingOf(merchantId);
+    while (known && hasQuota(known.standing) && known.given >= PLACES_AT_ONCE) {
+      if (!(await this.renew(merchantId))) break;
+      known = this.known.get(merchantId) ?? null;
+    }
     // From here to the place nothing waits: receipts that come together see one another.
-    if (known) this.refuseBeyond(known.standing, bytes);
+    if (known) {
+      this.refuseBeyond(known.standing, bytes);
+      known.given += 1;
+    }
     add(this.undecided, merchantId, { receipts: 1, bytes });
     let isOpen = true;
     const close = (): boolean => {
@@ -95,8 +108,14 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     return { limit, left, resetMs: standing.dayEndsInMs };
   }
 
-  /** Adds what is counted here to the database. @returns false: there is no more */
-  async flush(): Promise<boolean> {
+  /** Adds what is counted here to the database, one time after another. @returns false: there is no more */
+  flush(): Promise<boolean> {
+    const flushed = this.lastFlush.then(() => this.flushOnce());
+    this.lastFlush = flushed.catch(() => undefined);
+    return flushed;
+  }
+
+  private async flushOnce(): Promise<boolean> {
     if (this.pending.size === 0) return false;
     const taken = this.pending;
     this.pending = new Map();
@@ -104,7 +123,7 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     try {
       const standings = await this.repository.add(taken);
       const readAtMs = performance.now();
-      for (const standing of standings) this.known.set(standing.merchantId, { standing, readAtMs });
+      for (const standing of standings) this.known.set(standing.merchantId, { standing, readAtMs, given: 0 });
       this.flushing = new Map();
       await announceQuotas(this.prisma, standings.flatMap(usesOf));
       return false;
@@ -117,7 +136,7 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
 
   private refuseBeyond(standing: Standing, bytes: number): void {
     const { quotas, merchantId, dayEndsInMs, receiptsToday, storageBytes } = standing;
-    if (quotas.receipts_per_day === null && quotas.storage_bytes === null) return;
+    if (!hasQuota(standing)) return;
     const here = this.usedHere(merchantId);
     if (quotas.receipts_per_day !== null && receiptsToday + here.receipts >= quotas.receipts_per_day) {
       const detail = `The quota of ${quotas.receipts_per_day} receipts a day is used up; it is new at midnight in Tashkent.`;
@@ -144,6 +163,22 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     return known;
   }
 
+  /** Writes what is counted here and reads how the merchant stands. @returns false: it did not answer */
+  private renew(merchantId: string): Promise<boolean> {
+    const under = this.renewing.get(merchantId);
+    if (under) return under;
+    const before = this.known.get(merchantId);
+    const renewal = this.flush()
+      .then(async () => this.known.get(merchantId) !== before || (await this.read(merchantId)) !== null)
+      .catch((error: unknown) => {
+        this.logger.warn({ err: error, merchant_id: merchantId }, 'the quota of a merchant could not be read');
+        return false;
+      })
+      .finally(() => this.renewing.delete(merchantId));
+    this.renewing.set(merchantId, renewal);
+    return renewal;
+  }
+
   /** Reads how the merchant stands, once for all that ask at the same moment. */
   async refresh(merchantId: string): Promise<void> {
     await this.read(merchantId);
@@ -160,7 +195,9 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
         // A flush has ended meanwhile, or is under way: what was read may lack it, or have it twice with what is counted here.
         const newer = this.known.get(merchantId);
         if (newer && (newer.readAtMs > begunAtMs || this.flushing.has(merchantId))) return newer;
-        const known = { standing, readAtMs: performance.now() };
+        // What is not written yet stays among those that others do not know of.
+        const given = this.pending.get(merchantId)?.receipts ?? 0;
+        const known = { standing, readAtMs: performance.now(), given };
         this.known.set(merchantId, known);
         return known;
       })
@@ -173,6 +210,10 @@ export class MerchantUsage implements OnApplicationBootstrap, BeforeApplicationS
     this.reading.set(merchantId, reading);
     return reading;
   }
+}
+
+function hasQuota({ quotas }: Standing): boolean {
+  return quotas.receipts_per_day !== null || quotas.storage_bytes !== null;
 }
 
 const NOTHING: Used = { receipts: 0, bytes: 0 };

@@ -118,7 +118,7 @@ export interface PlatformLatency {
 
 /** Of all live merchants; sandboxes are counted as merchants and nowhere else. */
 export interface PlatformOverview {
-  /** When today was read; a minute old at most. Days that are over may be an hour older. */
+  /** When the last hour was read; a minute old at most. The rest of today may be ten minutes older, days that are over an hour. */
   generated_at: string;
   merchants: MerchantCounts;
   today: OverviewSums;

@@ -31,6 +31,7 @@ import { shared } from './shared-reading.js';
 
 /** Days that are over change only when an unknown receipt is decided. */
 const BEFORE_TODAY_MS = 60 * 60_000;
+const EARLIER_TODAY_MS = 10 * 60_000;
 const NOW_MS = 60_000;
 const MAX_MERCHANTS = 500;
 /** Merchants of one day that have sums of their own; of more only those that sold most. */
@@ -46,7 +47,8 @@ interface DayOfAll {
 /** What is true at this moment. */
 interface Present {
   at: Date;
-  today: DayOfAll;
+  /** The last hour of today and what came of the one before. */
+  latest: DayOfAll;
   merchants: MerchantCounts;
   latency: PlatformLatency;
   countdowns: PlatformCountdown[];
@@ -54,11 +56,12 @@ interface Present {
 
 /**
  * GET /v1/platform/overview. A day is read by itself and kept: no statement reads more than a day of all merchants, and a first reading
- * that is refused for lack of a place has made progress.
+ * that is refused for lack of a place has made progress. Of today each hour is read by itself: what is read once a minute is two hours.
  */
 @Injectable()
 export class ReadPlatformOverview {
   private readonly days = new LRUCache<string, Promise<DayOfAll>>({ max: DAYS, ttl: BEFORE_TODAY_MS });
+  private readonly hours = new LRUCache<string, Promise<DayOfAll>>({ max: 24, ttl: EARLIER_TODAY_MS });
   private readonly present = new LRUCache<string, Promise<Present>>({ max: 1, ttl: NOW_MS });
 
   constructor(
@@ -77,7 +80,13 @@ export class ReadPlatformOverview {
       before.push(await shared(this.days, dayName(from), () => run(() => this.day(from, to))));
     }
     const key = dayName(dayStart(now, 0));
-    const { today, at, ...present } = await shared(this.present, key, () => run(() => this.read(now)));
+    const { latest, at, ...present } = await shared(this.present, key, () => run(() => this.read(now)));
+    const earlier: DayOfAll[] = [];
+    for (const from of hoursUntil(at)) {
+      const to = new Date(from.getTime() + HOUR_MS);
+      earlier.push(await shared(this.hours, from.toISOString(), () => run(() => this.day(from, to))));
+    }
+    const today = joined([...earlier, latest]);
     const rows = [...before, today].flatMap((day) => day.rows);
     const older = addedUp(before.map(({ merchants }) => merchants));
     return {
@@ -107,7 +116,7 @@ export class ReadPlatformOverview {
   private async read(at: Date): Promise<Present> {
     return {
       at,
-      today: await this.day(dayStart(at, 0), dayStart(at, -1)),
+      latest: await this.day(latestStart(at), dayStart(at, -1)),
       merchants: await this.counts(),
       latency: await this.latency(at),
       countdowns: await this.countdowns(),
@@ -143,6 +152,22 @@ export class ReadPlatformOverview {
     const names = new Map(rows.map(({ id, name }) => [id, name]));
     return [...places].map(([id, sums]) => ({ merchant_id: id, name: names.get(id) ?? '', ...sums }));
   }
+}
+
+/** Where the hour before the present one begins, or today. Days of Tashkent begin on a full hour. */
+function latestStart(at: Date): Date {
+  const hourBefore = (Math.floor(at.getTime() / HOUR_MS) - 1) * HOUR_MS;
+  return new Date(Math.max(hourBefore, dayStart(at, 0).getTime()));
+}
+
+/** The hours of today before those. */
+function hoursUntil(at: Date): Date[] {
+  const [first, end] = [dayStart(at, 0).getTime(), latestStart(at).getTime()];
+  return Array.from({ length: (end - first) / HOUR_MS }, (_, hour) => new Date(first + hour * HOUR_MS));
+}
+
+function joined(parts: readonly DayOfAll[]): DayOfAll {
+  return { rows: parts.flatMap(({ rows }) => rows), merchants: addedUp(parts.map(({ merchants }) => merchants)) };
 }
 
 function addedUp(days: readonly ReadonlyMap<string, CountAndTotal>[]): Map<string, CountAndTotal> {

@@ -6,6 +6,7 @@ import { ownId } from '../../http/own-id.js';
 import type { Page } from '../../http/paging.js';
 import { FourEyes, Scopes, StepUp } from '../../http/scopes.js';
 import { ProviderAccounts, type AccountView } from './provider-accounts.js';
+import { TestConnection, type AccountTestView } from './test-connection.js';
 
 class AccountChangeBody {
   @IsOptional()
@@ -35,7 +36,10 @@ class NewAccountBody extends AccountChangeBody {
 @Controller('v1/provider-accounts')
 @Scopes('clients:admin')
 export class ProviderAccountsController {
-  constructor(private readonly accounts: ProviderAccounts) {}
+  constructor(
+    private readonly accounts: ProviderAccounts,
+    private readonly connection: TestConnection,
+  ) {}
 
   @Post()
   @StepUp()
@@ -73,5 +77,11 @@ export class ProviderAccountsController {
   @HttpCode(204)
   disable(@CurrentCaller() caller: Caller, @Param('id') id: string): Promise<void> {
     return this.accounts.disable(caller, ownId('pac', id, 'provider account'));
+  }
+
+  @Post(':id/test')
+  @HttpCode(200)
+  test(@CurrentCaller() { merchantId }: Caller, @Param('id') id: string): Promise<AccountTestView> {
+    return this.connection.execute(merchantId, ownId('pac', id, 'provider account'));
   }
 }

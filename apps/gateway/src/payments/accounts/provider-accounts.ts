@@ -74,6 +74,11 @@ export class ProviderAccounts {
     return this.opened.get(id) ?? (await this.opened.fetch(id));
   }
 
+  /** As its row is now, whatever was changed elsewhere a moment ago. */
+  reopen(id: string): Promise<OpenAccount | undefined> {
+    return this.opened.fetch(id, { forceRefresh: true });
+  }
+
   /** As it was opened a moment ago; for what must not wait. */
   cached(id: string): OpenAccount | undefined {
     return this.opened.get(id);

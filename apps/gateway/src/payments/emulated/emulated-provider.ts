@@ -1,5 +1,5 @@
 import { Prisma, type PrismaService } from '#database';
-import { sandboxOutcomeOf, type SandboxOutcome } from '#fiscal-domain';
+import { prefixOf, sandboxOutcomeOf, type SandboxOutcome } from '#fiscal-domain';
 import {
   statusOf,
   type CallOutcome,
@@ -13,6 +13,7 @@ import {
   type ProviderCode,
   type RefundOrder,
 } from '#payments';
+import { idAt } from '../../http/id-times.js';
 import { EMULATED_CAPABILITIES } from './emulated-capabilities.js';
 
 interface EmulatedRow {
@@ -24,6 +25,9 @@ interface EmulatedRow {
 
 /** After this a customer who was asked pays, or is declined. */
 const CUSTOMER_SECONDS = 2;
+/** So long a simulated provider knows a payment, and takes refunds of it. */
+const KEPT_DAYS = 90;
+const SWEPT_AT_ONCE = 20;
 const DECLINED = { kind: 'refused', code: 'sandbox', detail: 'declined as the sandbox was asked' } as const;
 
 /** As the row is at this moment: a customer who was asked has paid meanwhile. */
@@ -59,8 +63,11 @@ export class EmulatedProvider implements PaymentProvider {
       VALUES (${ref.ourRef}, ${this.merchantId}, ${asksCustomer ? 'pending' : status}, ${asksCustomer ? status : null},
               ${asksCustomer ? Prisma.sql`now() + make_interval(secs => ${CUSTOMER_SECONDS}::int4)` : null}, ${order.amountTiyin}::int8,
               ${isHold ? Prisma.sql`now() + make_interval(secs => ${seconds}::int4)` : null})
+      ON CONFLICT (payment_id) DO NOTHING
       RETURNING ${COLUMNS}`;
-    if (!row) throw new Error(`payment ${ref.ourRef} was not written`);
+    // Another gateway has asked at the same moment: its answer is that of both.
+    if (!row) return this.fetchStatus(ref);
+    await this.sweep();
     if (isDeclined && !asksCustomer) return DECLINED;
     return outcomeOf(row, ref, asksCustomer ? askedBy(instrument, ref) : null);
   }
@@ -97,6 +104,15 @@ export class EmulatedProvider implements PaymentProvider {
   async fetchStatus(ref: PaymentRef): Promise<CallOutcome> {
     const row = await this.read(ref);
     return row ? outcomeOf(row, ref, null) : statusOf('not_found');
+  }
+
+  /** With each new payment a few that are too old: as many rows stay as a sandbox makes in that time. */
+  private async sweep(): Promise<void> {
+    const before = idAt(prefixOf('pay', this.merchantId), new Date(Date.now() - KEPT_DAYS * 86_400_000), -1);
+    await this.prisma.$executeRaw`
+      DELETE FROM emulated_payments WHERE payment_id IN (
+        SELECT payment_id FROM emulated_payments
+         WHERE merchant_id = ${this.merchantId} AND payment_id < ${before} ORDER BY payment_id LIMIT ${SWEPT_AT_ONCE})`;
   }
 
   private async read({ ourRef }: PaymentRef): Promise<EmulatedRow | null> {

@@ -3,7 +3,7 @@ import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsDay, IsPlainText } from '../../http/query-rules.js';
 
-export const TURNOVER_GROUPS = ['day', 'device', 'branch', 'vat'] as const;
+export const TURNOVER_GROUPS = ['day', 'device', 'branch', 'cashier', 'vat'] as const;
 export type TurnoverGroup = (typeof TURNOVER_GROUPS)[number];
 
 export class TurnoverQuery {

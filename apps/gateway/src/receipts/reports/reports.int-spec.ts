@@ -66,10 +66,10 @@ test('turnover by day: Tashkent’s midnight divides, refunds go off, other stat
   });
 });
 
-test('turnover by device, branch and VAT rate; no other merchant’s', async () => {
+test('turnover by device, branch, cashier and VAT rate; no other merchant’s', async () => {
   const { write, token } = await merchant();
   const at = { registeredAt: '2026-03-01T10:00:00Z' };
-  await write({ ...at, deviceId: 'dev_a', branchId: 'brn_a', totalTiyin: 1_000 });
+  await write({ ...at, deviceId: 'dev_a', branchId: 'brn_a', cashierId: 'csh_b', totalTiyin: 1_000 });
   await write({ ...at, deviceId: 'dev_b', branchId: 'brn_a', totalTiyin: 2_000, vatPercent: 0, vatTiyin: 0 });
   const report = async (by: string): Promise<unknown[]> =>
     (await ask(`turnover?by=${by}&from=2026-03-01&to=2026-03-01`, token)).body.data.map((row) => [
@@ -81,6 +81,10 @@ test('turnover by device, branch and VAT rate; no other merchant’s', async () 
     ['dev_b', 2_000],
   ]);
   expect(await report('branch')).toEqual([['brn_a', 3_000]]);
+  expect(await report('cashier')).toEqual([
+    ['csh_1', 2_000],
+    ['csh_b', 1_000],
+  ]);
   expect(await report('vat')).toEqual([
     ['0', 2_000],
     ['12', 1_000],

@@ -14,7 +14,7 @@ interface Sums {
 }
 
 export interface TurnoverRow {
-  /** Day of Tashkent, device id, branch id or VAT percent. */
+  /** Day of Tashkent, id of the device, branch or cashier, or VAT percent. Empty: the receipt names none. */
   key: string;
   sales: Sums;
   refunds: Sums;
@@ -65,6 +65,7 @@ function statementOf(by: TurnoverGroup, merchantId: string, { fromMs, endMs }: P
     day: Prisma.sql`to_char(registered_at AT TIME ZONE 'UTC' + interval '5 hours', 'YYYY-MM-DD')`,
     device: Prisma.sql`device_id`,
     branch: Prisma.sql`branch_id`,
+    cashier: Prisma.sql`cashier_id`,
   }[by];
   const cash = Prisma.sql`(document -> 'payment' ->> 'cashTiyin')::bigint`;
   const card = Prisma.sql`(document -> 'payment' ->> 'cardTiyin')::bigint`;

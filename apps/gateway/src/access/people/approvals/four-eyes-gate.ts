@@ -53,7 +53,7 @@ export class FourEyesGate implements OnModuleInit {
         'The merchant wants two users for this: a client of the API cannot ask for it.',
       );
     const hash = sha256(
-      canonicalJson([request.method, request.routeOptions.url, request.params, request.body ?? null]),
+      canonicalJson([request.method, request.routeOptions.url, request.params, request.query, request.body ?? null]),
     );
     const approved = await this.take(client.merchantId, hash, client.person);
     if (approved === null) throw approvalNeeded(await this.ask(request, { hash, rule, client, person: client.person }));

@@ -73,7 +73,7 @@ export class AcceptInvitation {
     const userId = invitation.userId ?? newId('usr');
     try {
       await this.changes.execute({ ...caller, actor: userId }, async (tx) => {
-        await this.invitations.use(tx, invitation.id);
+        await this.invitations.use(tx, invitation);
         if (isRecovery) await this.clear(tx, userId);
         else await tx.user.create({ data: { id: userId, email: invitation.email, name: body.name } });
         await this.store(tx, userId, credentials, invitation);
@@ -93,7 +93,7 @@ export class AcceptInvitation {
     const invitation = await this.invitations.find(token);
     if (invitation.userId !== null || invitation.email !== email) throw invitationInvalid();
     await this.changes.execute({ ...caller, merchantId: invitation.merchantId ?? PLATFORM }, async (tx) => {
-      await this.invitations.use(tx, invitation.id);
+      await this.invitations.use(tx, invitation);
       await this.invitations.giveRoles(tx, caller.actor, invitation);
       const after = { invitation_id: invitation.id, roles: invitation.roles };
       return { result: null, action: 'user.accept_invitation', targetId: caller.actor, before: null, after };

@@ -1,11 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService, type Prisma } from '#database';
+import { isId } from '#fiscal-domain';
 import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Caller } from '../../../audit/caller.js';
-import { isMerchantRole, isPlatformRole, PLATFORM, SCOPES_OF_ROLE, type Role } from '../../../http/roles.js';
-import { holdsScope } from '../../../http/scopes.js';
+import {
+  isMerchantRole,
+  isPlatformRole,
+  PLATFORM,
+  SCOPES_OF_ROLE,
+  scopesOfRoles,
+  type Role,
+} from '../../../http/roles.js';
+import { holdsScope, type Scope } from '../../../http/scopes.js';
 import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
 import type { GatewaySettings } from '../../../settings.js';
@@ -136,15 +144,20 @@ export class Invitations {
     const hash = hashInvitationToken(token);
     const row = hash && (await this.prisma.invitation.findUnique({ where: { tokenHash: new Uint8Array(hash) } }));
     if (!row || row.usedAt || row.revokedAt || row.expiresAt <= new Date()) throw invitationInvalid();
+    if (!(await mayStillInvite(this.prisma, row))) throw invitationInvalid();
     return row;
   }
 
-  /** Opens it, once. @throws Problem 404 invitation_invalid */
-  async use(tx: Prisma.TransactionClient, id: string): Promise<void> {
+  /** Opens it, once; links to the same account that were not opened end with a recovery. @throws Problem 404 invitation_invalid */
+  async use(tx: Prisma.TransactionClient, row: InvitationRow): Promise<void> {
     const used = await tx.$executeRaw`
       UPDATE invitations SET used_at = now()
-       WHERE id = ${id} AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now()`;
-    if (used !== 1) throw invitationInvalid();
+       WHERE id = ${row.id} AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now()`;
+    if (used !== 1 || !(await mayStillInvite(tx, row))) throw invitationInvalid();
+    if (row.userId === null) return;
+    await tx.$executeRaw`
+      UPDATE invitations SET revoked_at = now()
+       WHERE user_id = ${row.userId} AND id <> ${row.id} AND used_at IS NULL AND revoked_at IS NULL`;
   }
 
   /** Gives what the invitation says. What the user has already stays. */
@@ -176,6 +189,30 @@ export function refuseForeignRoles({ scopes, roles: own, merchantId }: RoleGiver
     const detail = fits ? `You lack scopes of the role ${role}.` : `${role} is no role that can be given here.`;
     throw Problem.fromErrors([{ pointer: '/roles', code: fits ? 'scope_not_held' : 'invalid_value', detail }]);
   }
+}
+
+/**
+ * A user that could no longer make the invitation has lost it too: one who is removed leaves no way in behind. What the command line or a
+ * client of the API has made stays until it is withdrawn.
+ */
+async function mayStillInvite(
+  prisma: Pick<Prisma.TransactionClient, 'user'>,
+  { invitedBy, merchantId, roles, userId }: InvitationRow,
+): Promise<boolean> {
+  if (userId !== null) {
+    const recovered = await prisma.user.findUnique({ where: { id: userId }, select: { disabledAt: true } });
+    if (recovered?.disabledAt !== null) return false;
+  }
+  if (!isId('usr', invitedBy)) return true;
+  const select = { disabledAt: true, memberships: { where: { OR: [{ merchantId }, { merchantId: null }] } } };
+  const user = await prisma.user.findUnique({ where: { id: invitedBy }, select });
+  if (user?.disabledAt !== null) return false;
+  const held = user.memberships;
+  if (held.some((own) => own.merchantId === null && own.role === 'platform_administrator')) return true;
+  const own = held.filter((one) => one.merchantId === merchantId).map(({ role }) => role);
+  const scopes = scopesOfRoles(own.filter(isMerchantRole));
+  const needed = roles.filter(isMerchantRole).flatMap((role) => SCOPES_OF_ROLE[role]);
+  return roles.every(isMerchantRole) && ['users:admin', ...needed].every((scope) => holdsScope(scopes, scope as Scope));
 }
 
 export function placeOf(merchantId: string): { merchantId: string | null } {

@@ -7,6 +7,8 @@ import { Passwords } from '../credentials/passwords.js';
 import { SecondFactors } from '../credentials/second-factors.js';
 import { PersonRefusals } from './person-refusals.js';
 
+const ACTION = 'user.refuse_login';
+
 export interface PasswordLogin {
   email: string;
   password: string;
@@ -27,26 +29,36 @@ export class LogIn {
   /** @returns the user's id @throws Problem 401 login_failed, 429 too_many_requests */
   async withPassword({ email, password, code }: PasswordLogin, origin: Origin): Promise<string> {
     const account = email.toLowerCase();
-    await this.refusals.refuseTooMany({ account }, origin);
-    const user = await this.prisma.user.findUnique({ where: { email: account } });
-    const fits = await this.passwords.matches(user?.passwordHash ?? null, password, origin.address);
-    const step = this.factors.stepOf(user, code);
-    const isProven = user !== null && fits && step !== null && user.disabledAt === null;
-    if (isProven && (await this.factors.take(user.id, step))) return user.id;
-    await this.refusals.count({ account, userId: user?.id ?? null }, origin, 'user.refuse_login');
-    throw loginFailed();
+    const userId = await this.refusals.judge({ claim: { account }, origin, action: ACTION }, async () => {
+      const user = await this.prisma.user.findUnique({ where: { email: account } });
+      const fits = await this.passwords.matches(user?.passwordHash ?? null, password, origin.address);
+      const step = this.factors.stepOf(user, code);
+      const isProven = user !== null && fits && step !== null && user.disabledAt === null;
+      const proven = isProven && (await this.factors.take(user.id, step)) ? user.id : null;
+      return { proven, userId: user?.id ?? null };
+    });
+    if (userId === null) throw loginFailed();
+    return userId;
   }
 
-  /** @returns the user's id @throws Problem 401 login_failed, 429 too_many_requests */
-  async withPasskey(credential: Record<string, unknown>, challenge: string | null, origin: Origin): Promise<string> {
+  /**
+   * @param take the challenge that was begun, which is used up by it; null: there is none
+   * @returns the user's id @throws Problem 401 login_failed, 429 too_many_requests
+   */
+  async withPasskey(
+    credential: Record<string, unknown>,
+    take: () => Promise<string | null>,
+    origin: Origin,
+  ): Promise<string> {
     // The account is only known when the passkey has proven it: the address alone is counted.
-    const account = 'passkey';
-    await this.refusals.refuseTooMany({ account }, origin);
-    const proof = challenge === null ? null : await this.passkeys.prove(credential, challenge);
-    const user = proof && (await this.prisma.user.findUnique({ where: { id: proof.userId } }));
-    if (user?.disabledAt === null) return user.id;
-    await this.refusals.count({ account, userId: user?.id ?? null }, origin, 'user.refuse_login');
-    throw loginFailed();
+    const userId = await this.refusals.judge({ claim: { account: 'passkey' }, origin, action: ACTION }, async () => {
+      const challenge = await take();
+      const proof = challenge === null ? null : await this.passkeys.prove(credential, challenge);
+      const user = proof && (await this.prisma.user.findUnique({ where: { id: proof.userId } }));
+      return { proven: user?.disabledAt === null ? user.id : null, userId: user?.id ?? null };
+    });
+    if (userId === null) throw loginFailed();
+    return userId;
   }
 }
 

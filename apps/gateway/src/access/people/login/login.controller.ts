@@ -90,8 +90,9 @@ export class LoginController {
   ): Promise<MeView> {
     this.refuseUnlessEmbedded();
     const begun = this.cookie.read(request, 'passkey_login');
-    const challenge = begun && (await this.cookie.take(begun.challenge)) ? begun.challenge : null;
-    const userId = await this.logIn.withPasskey(credential, challenge, originOf(request));
+    const take = async (): Promise<string | null> =>
+      begun && (await this.cookie.take(begun.challenge)) ? begun.challenge : null;
+    const userId = await this.logIn.withPasskey(credential, take, originOf(request));
     this.cookie.clear(reply);
     return this.begin(request, reply, { userId, way: 'passkey' });
   }

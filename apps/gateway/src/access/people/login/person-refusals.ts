@@ -10,10 +10,16 @@ import { secondsToWait } from '../../limits/limit-headers.js';
 export interface Claim {
   /** What the attempts are counted for: an account as it was written, or a user whose session steps up. */
   account: string;
-  /** Null: there is no such user. */
-  userId: string | null;
   /** It is within a session: attempts from all addresses count together. */
   isWithinSession?: boolean;
+}
+
+/** What a check of a claim has found. */
+export interface Checked<T> {
+  /** Null: nothing. */
+  proven: T | null;
+  /** Whose trail a refusal stands on; null: there is no such user. */
+  userId: string | null;
 }
 
 /** How often a login and a second factor may be wrong, and what is left of it on the trail. */
@@ -24,23 +30,39 @@ export class PersonRefusals {
     private readonly refusals: Refusals,
   ) {}
 
-  /** @throws Problem 429 too_many_requests */
-  async refuseTooMany(claim: Omit<Claim, 'userId'>, origin: Origin): Promise<void> {
-    const verdict = await this.logins.mayTry(attemptOf(claim, origin));
+  /**
+   * The claim counts as wrong before it is checked, so that a burst of guesses is no larger than the limit.
+   * @param action of the record on the trail when it is wrong
+   * @returns what was proven; null: nothing was
+   * @throws Problem 429 too_many_requests
+   */
+  async judge<T>(
+    { claim, origin, action }: { claim: Claim; origin: Origin; action: string },
+    check: () => Promise<Checked<T>>,
+  ): Promise<T | null> {
+    const begun = await this.logins.begin(attemptOf(claim, origin));
+    const { verdict, isSpent } = begun;
     if (verdict.kind === 'wait') throw tooMany(verdict.retryInMs);
+    const { proven, userId } = await check().catch(async (error: unknown) => {
+      await this.logins.forgive(begun);
+      throw error;
+    });
+    if (proven !== null) await this.logins.forgive(begun);
+    else if (userId !== null) this.record({ userId, action, isSpent }, origin);
+    return proven;
   }
 
-  /** The record is written behind the answer: how long an answer takes does not show whether there is such an account. */
-  async count(claim: Claim, origin: Origin, action: string): Promise<void> {
-    const { isSpent } = await this.logins.count(attemptOf(claim, origin));
-    const { userId } = claim;
-    if (userId === null) return;
+  /** Behind the answer: how long an answer takes does not show whether there is such an account. */
+  private record(
+    { userId, action, isSpent }: { userId: string; action: string; isSpent: boolean },
+    origin: Origin,
+  ): void {
     const reason = isSpent ? 'too_many_failed_logins' : 'wrong_credentials';
     void this.refusals.record({ clientId: userId, merchantId: PLATFORM, action, reason, ...origin }, 'addresses');
   }
 }
 
-function attemptOf({ account, isWithinSession = false }: Omit<Claim, 'userId'>, { address }: Origin): LoginAttempt {
+function attemptOf({ account, isWithinSession = false }: Claim, { address }: Origin): LoginAttempt {
   return { clientId: account, address: isWithinSession ? null : address };
 }
 

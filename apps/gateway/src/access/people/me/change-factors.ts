@@ -45,13 +45,13 @@ export class ChangeFactors {
   ): Promise<void> {
     const userId = caller.actor;
     // Only one who holds a session of the user can use this up; it is no place to try passwords at.
-    const claim = { account: `password ${userId}`, userId, isWithinSession: true };
-    await this.refusals.refuseTooMany(claim, origin);
-    const user = await this.prisma.user.findUniqueOrThrow({ where: { id: userId } });
-    if (!(await this.passwords.matches(user.passwordHash, current, origin.address))) {
-      await this.refusals.count(claim, origin, 'user.refuse_password');
-      throw new Problem('second_factor_refused', 'The present password is not right.');
-    }
+    const claim = { account: `password ${userId}`, isWithinSession: true };
+    const user = await this.refusals.judge({ claim, origin, action: 'user.refuse_password' }, async () => {
+      const found = await this.prisma.user.findUniqueOrThrow({ where: { id: userId } });
+      const fits = await this.passwords.matches(found.passwordHash, current, origin.address);
+      return { proven: fits ? found : null, userId };
+    });
+    if (user === null) throw new Problem('second_factor_refused', 'The present password is not right.');
     const passwordHash = await this.passwords.hashNew(next, user);
     await this.change(caller, 'user.set_password', async (tx) => {
       await tx.user.update({ where: { id: userId }, data: { passwordHash } });

@@ -22,21 +22,27 @@ export class BackChannelLogout {
   ) {}
 
   /**
-   * A person who has no session here any more is logged out already.
+   * A person who has no session here any more is logged out already. The address is counted first: a stranger's tokens cost no more
+   * checks of signatures than it may be wrong.
    * @throws OauthError 400 for a token that does not count; Problem 404 without a provider, 503
    */
   async execute(token: string, origin: Origin): Promise<void> {
-    const read = await readLogoutToken(token, await this.provider.keys()).catch((error: unknown) => {
-      throw new Problem('service_unavailable', 'The keys of the identity provider cannot be read.', { cause: error });
+    const verdict = await this.failures.begin('logout', origin.address);
+    if (verdict.kind === 'wait') throw slowDown(verdict.retryInMs, 'Too many tokens from this address were invalid.');
+    const read = await this.read(token).catch(async (error: unknown) => {
+      await this.failures.forgive('logout', origin.address);
+      throw error;
     });
-    if (!read) await this.refuse(origin);
-    else await this.end(read, origin);
+    if (!read) throw new OauthError('invalid_request', 'The logout token is not valid.');
+    await this.failures.forgive('logout', origin.address);
+    await this.end(read, origin);
   }
 
-  private async refuse({ address }: Origin): Promise<never> {
-    const verdict = await this.failures.count(address);
-    if (verdict.kind === 'open') throw new OauthError('invalid_request', 'The logout token is not valid.');
-    throw slowDown(verdict.retryInMs, 'Too many tokens from this address were invalid.');
+  private async read(token: string): Promise<LogoutToken | null> {
+    const keys = await this.provider.keys();
+    return readLogoutToken(token, keys).catch((error: unknown) => {
+      throw new Problem('service_unavailable', 'The keys of the identity provider cannot be read.', { cause: error });
+    });
   }
 
   private async end(token: LogoutToken, { address, requestId }: Origin): Promise<void> {

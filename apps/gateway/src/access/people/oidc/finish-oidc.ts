@@ -12,6 +12,9 @@ import { OidcUsers, type LoginError } from './oidc-users.js';
 /** Where a callback ends. */
 export type CallbackOutcome = { kind: 'done'; returnTo: string } | { kind: 'refused'; error: LoginError };
 
+/** Nothing was proven. */
+export const FAILED: CallbackOutcome = { kind: 'refused', error: 'login_failed' };
+
 type Begun = Extract<LoginTransaction, { kind: 'oidc' }>;
 
 /** A second factor that was shown at the identity provider. */
@@ -27,22 +30,25 @@ export class StepUpByOidc {
   async execute(
     request: FastifyRequest,
     reply: FastifyReply,
-    { begun: { stepUpOf, returnTo }, identity }: { begun: Begun; identity: Identity },
+    { begun: { stepUpOf, shownHash, returnTo }, identity }: { begun: Begun; identity: Identity },
   ): Promise<CallbackOutcome> {
     const userId = await this.users.known(identity);
     const where = { id: stepUpOf ?? '', userId: userId ?? '', revokedAt: null, expiresAt: { gt: new Date() } };
     const session = await this.prisma.userSession.findFirst({ where, select: { id: true } });
     if (userId === null || !session) return { kind: 'refused', error: 'login_refused' };
     const caller = { ...userCaller(request, userId), sessionId: session.id };
-    const shown = { how: 'identity provider', sid: identity.sid };
-    const renewed = await this.renewal
-      .execute({ caller, sessionId: session.id, reply }, shown)
-      .catch((error: unknown) => {
-        // Nothing was done in it for too long, meanwhile.
-        if (error instanceof Problem && error.code === 'session_invalid') return null;
-        throw error;
-      });
-    return renewed ? { kind: 'done', returnTo } : { kind: 'refused', error: 'login_refused' };
+    const shown = { how: 'identity provider', atProvider: identity };
+    const renewing = { caller, sessionId: session.id, shownHash: Buffer.from(shownHash, 'hex'), reply };
+    try {
+      // One whose secret has changed meanwhile was stepped up elsewhere: the browser that has the new one goes on with it.
+      await this.renewal.execute(renewing, shown);
+      return { kind: 'done', returnTo };
+    } catch (error) {
+      // Nothing was done in it for too long, meanwhile.
+      if (error instanceof Problem && error.code === 'session_invalid')
+        return { kind: 'refused', error: 'login_refused' };
+      throw error;
+    }
   }
 }
 
@@ -61,12 +67,13 @@ export class FinishOidc {
   async execute(request: FastifyRequest, reply: FastifyReply): Promise<CallbackOutcome> {
     const begun = this.cookie.read(request, 'oidc');
     this.cookie.clear(reply);
-    if (!begun || !(await this.cookie.take(begun.state))) return { kind: 'refused', error: 'login_failed' };
+    if (!begun) return FAILED;
+    if (!(await this.cookie.take(begun.state))) return FAILED;
     const at = request.url.indexOf('?');
     const query = at < 0 ? '' : request.url.slice(at + 1);
     const isStepUp = begun.stepUpOf !== null;
     const identity = await this.provider.finish(query, { ...begun, isStepUp });
-    if (!identity) return { kind: 'refused', error: 'login_failed' };
+    if (!identity) return FAILED;
     return isStepUp
       ? this.stepUp.execute(request, reply, { begun, identity })
       : this.logIn(request, reply, { begun, identity });

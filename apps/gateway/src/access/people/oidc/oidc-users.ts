@@ -66,7 +66,7 @@ export class OidcUsers {
         }
         const changed = await setRuleRoles(tx, userId, roles);
         if (invitation && invitation.userId === null && invitation.email === email) {
-          await this.invitations.use(tx, invitation.id);
+          await this.invitations.use(tx, invitation);
           await this.invitations.giveRoles(tx, userId, invitation);
         }
         const held = await tx.membership.count({ where: { userId } });

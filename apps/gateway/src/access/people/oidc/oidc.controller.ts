@@ -6,6 +6,7 @@ import { Answers } from '#runtime';
 import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
 import { originOf } from '../../limits/address-gate.js';
+import { FailedTokens } from '../../limits/failed-logins.js';
 import { readFormParameters } from '../../oauth/form-parameters.js';
 import { OauthError, OauthErrorFilter } from '../../oauth/oauth-error.js';
 import { consoleAddress, type ConsoleAddress } from '../console-address.js';
@@ -13,7 +14,7 @@ import { ConsolePagesOnly } from '../login/console-pages-only.js';
 import { OidcStartBody } from '../login/login-bodies.js';
 import { LOGIN_BODY_BYTES } from '../login/login.controller.js';
 import { BackChannelLogout } from './back-channel-logout.js';
-import { FinishOidc } from './finish-oidc.js';
+import { FAILED, FinishOidc, type CallbackOutcome } from './finish-oidc.js';
 import { returnPath } from './return-path.js';
 import { StartOidc } from './start-oidc.js';
 
@@ -31,6 +32,7 @@ export class OidcController {
     private readonly startOidc: StartOidc,
     private readonly finishOidc: FinishOidc,
     private readonly backChannelLogout: BackChannelLogout,
+    private readonly failures: FailedTokens,
     @Inject(SETTINGS_TOKEN) settings: Pick<GatewaySettings, 'CONSOLE_URL' | 'PUBLIC_URL'>,
   ) {
     this.address = consoleAddress(settings);
@@ -61,10 +63,18 @@ export class OidcController {
   @Header('cache-control', 'no-store')
   @Answers({ statuses: [303], mediaTypes: ['text/plain'] })
   async callback(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const outcome = await this.finishOidc.execute(request, reply);
+    const outcome = await this.counted(request, () => this.finishOidc.execute(request, reply));
     const { origin, url } = this.address;
     const location = outcome.kind === 'done' ? `${origin}${outcome.returnTo}` : `${url}/login?error=${outcome.error}`;
     await reply.status(303).header('location', location).type('text/plain').send('');
+  }
+
+  /** Strangers make us write a row and ask the provider only as often as their address may be wrong. */
+  private async counted(request: FastifyRequest, finish: () => Promise<CallbackOutcome>): Promise<CallbackOutcome> {
+    if ((await this.failures.begin('callback', request.ip)).kind === 'wait') return FAILED;
+    const outcome = await finish();
+    if (outcome !== FAILED) await this.failures.forgive('callback', request.ip);
+    return outcome;
   }
 
   /** The identity provider says that a person has logged out there (OpenID Connect Back-Channel Logout 1.0). */

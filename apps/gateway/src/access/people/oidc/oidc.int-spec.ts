@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { freePorts } from '../../../../../../libs/runtime/src/testing/free-ports.js';
 import { parseRoleRules } from '../../../http/role-rules.js';
+import { testGatewaySettings } from '../../../testing/gateway-settings.js';
 import { ORIGIN, PeopleRig, type Browser, type RigAnswer } from '../testing/people-rig.js';
 import { CLIENT_ID, CLIENT_SECRET, TestIdentityProvider } from '../testing/identity-provider.js';
 
@@ -215,6 +216,80 @@ test('a second factor is a fresh login of the same person; then logging out at t
   expect(out.searchParams.get('post_logout_redirect_uri')).toBe(`${ORIGIN}/console/login`);
   expect((await fetch(out, { redirect: 'manual' })).status).toBe(200);
   expect((await browser.get('/v1/me')).code).toBe('unauthenticated');
+});
+
+describe('a login at the provider', () => {
+  const body = { name: 'C', scopes: ['receipts:read'], ip_policy: 'any' };
+  const through = async (browser: Browser, more: Record<string, unknown>, cookies?: Map<string, string>) =>
+    throughProvider((await begin(browser, more)).href, cookies);
+
+  test('is no second factor: the provider may answer for one who logged in there hours ago', async () => {
+    account('silent', { groups: ['owners'] });
+    const cookies = new Map<string, string>();
+    const browser = rig.browser();
+    await callBack(browser, await through(browser, {}, cookies));
+    expect((await browser.get('/v1/me')).body?.session.step_up_until).toBe(null);
+    expect((await browser.post('/v1/clients', body)).code).toBe('step_up_needed');
+    await callBack(browser, await through(browser, { step_up: true }, cookies));
+    expect((await browser.post('/v1/clients', body)).status).toBe(201);
+  });
+
+  test('of two step-ups at once one renews the session; its ID token is the one to log out with', async () => {
+    account('twice', { groups: ['owners'] });
+    const browser = rig.browser();
+    await callBack(browser, await through(browser, {}));
+    const other = rig.browser();
+    for (const [name, value] of browser.cookies) other.cookies.set(name, value);
+    const tokenOf = async (): Promise<Uint8Array | null> =>
+      (await rig.prisma.userSession.findFirstOrThrow({ where: { user: { email: 'twice@shop.uz' } } })).idTokenSealed;
+    const atLogin = await tokenOf();
+    const [first, second] = [await through(browser, { step_up: true }), await through(other, { step_up: true })];
+    expect(whereTo(await callBack(browser, first))).toEqual([303, `${ORIGIN}/console`]);
+    expect(await tokenOf()).not.toEqual(atLogin);
+    const answer = await callBack(other, second);
+    expect(whereTo(answer)).toEqual([303, `${ORIGIN}/console`]);
+    expect(answer.headers.getSetCookie().filter((line) => line.includes('fgw_session'))).toEqual([]);
+    // The cookie of the first one is the session's, and has the factor.
+    expect((await browser.post('/v1/clients', body)).status).toBe(201);
+  });
+});
+
+test('strangers make us check and ask only as often as their address may be wrong', async () => {
+  const limit = { requests: 3, seconds: 36_000 };
+  const settings = {
+    ...{ OIDC_ISSUER: provider.issuer, OIDC_CLIENT_ID: CLIENT_ID, OIDC_CLIENT_SECRET: CLIENT_SECRET },
+    ...{
+      CONSOLE_URL: `${ORIGIN}/console`,
+      FAILED_TOKEN_LIMIT: limit,
+      OIDC_ROLES: parseRoleRules(`groups=owners->${code}/owner`),
+    },
+  };
+  await rig.add(testGatewaySettings({ url: rig.database.url }, settings));
+  const at = rig.bases.length - 1;
+  const seconds = Math.floor(Date.now() / 1_000);
+  const good = (jti: string): Promise<string> =>
+    provider.sign({
+      ...{ iss: provider.issuer, aud: CLIENT_ID, iat: seconds, exp: seconds + 240, jti, sub: 'no-one' },
+      events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+    });
+  const notify = async (token: string): Promise<number> => {
+    const body = new URLSearchParams({ logout_token: token });
+    return (await fetch(`${rig.bases[at]}/auth/oidc/backchannel-logout`, { method: 'POST', body })).status;
+  };
+  for (let index = 0; index < 6; index += 1) expect(await notify(await good(`good ${index}`))).toBe(200);
+  const forged = await Promise.all(Array.from({ length: 20 }, () => notify('x.y.z')));
+  expect(forged.filter((status) => status === 400)).toHaveLength(3);
+  // Not even checked: a good one would pass.
+  expect(await notify(await good('late'))).toBe(429);
+  const before = await rig.prisma.usedChallenge.count({ where: { expiresAt: { gt: new Date() } } });
+  for (let index = 0; index < 6; index += 1) {
+    const stranger = rig.browser();
+    const url = new URL((await stranger.post('/auth/oidc/start', {}, { at })).body?.redirect_url ?? 'about:blank');
+    const cookie = [...stranger.cookies].map((pair) => pair.join('=')).join('; ');
+    const path = `/auth/oidc/callback?code=x&state=${url.searchParams.get('state')}&iss=${provider.issuer}`;
+    expect(whereTo(await stranger.get(path, { at, page: { cookie } }))).toEqual(failed('login_failed'));
+  }
+  expect((await rig.prisma.usedChallenge.count({ where: { expiresAt: { gt: new Date() } } })) - before).toBe(3);
 });
 
 describe('logging out at the provider', () => {

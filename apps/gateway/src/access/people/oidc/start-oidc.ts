@@ -31,6 +31,7 @@ export class StartOidc {
     this.cookie.set(reply, {
       ...{ kind: 'oidc', state, nonce, verifier, returnTo },
       stepUpOf: session?.sessionId ?? null,
+      shownHash: session ? this.people.sessionHashOf(request).toString('hex') : '',
       invitation: body.invitation ?? null,
     });
     return url.href;

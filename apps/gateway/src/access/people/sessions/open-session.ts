@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Problem } from '#problems';
 import { AuditedChange } from '../../../audit/audited-change.js';
 import type { Caller } from '../../../audit/caller.js';
 import { PLATFORM } from '../../../http/roles.js';
@@ -61,9 +62,10 @@ export class OpenSession {
         after: { session_id: id, login: way },
       };
     });
-    this.cookie.set(reply, token, this.settings.SESSION_MAX_SECONDS);
     const found = await this.repository.findLive(hash);
-    if (!found) throw new Error(`the session of ${userId} was not written`);
+    // Disabled, or all its sessions ended, at this moment.
+    if (!found) throw new Problem('session_invalid', 'The session has ended. Log in again.');
+    this.cookie.set(reply, token, this.settings.SESSION_MAX_SECONDS);
     return found.value;
   }
 

@@ -6,12 +6,14 @@ import type { Caller } from '../../../audit/caller.js';
 import type { LiveSession } from './live-session.js';
 import { SessionCookie } from './session-cookie.js';
 import { hashSessionToken, newSessionToken } from './session-token.js';
-import { SessionRepository } from './session.repository.js';
+import { SessionRepository, type Renewal } from './session.repository.js';
 
 /** Whose session is renewed. */
 export interface Renewing {
   caller: Caller;
   sessionId: string;
+  /** Of the secret with which the second factor was begun. */
+  shownHash: Buffer;
   /** Takes the session's new cookie. */
   reply: FastifyReply;
 }
@@ -19,7 +21,7 @@ export interface Renewing {
 /** A second factor was shown: where, and the provider's session where it is new. */
 interface Shown {
   how: string;
-  sid?: string | null;
+  atProvider?: Renewal['atProvider'];
 }
 
 /** A second factor counts for the session under a new secret: what was copied of it before gains nothing by it. */
@@ -31,15 +33,24 @@ export class RenewSession {
     private readonly cookie: SessionCookie,
   ) {}
 
-  /** @throws Problem 401 session_invalid */
-  async execute({ caller, sessionId, reply }: Renewing, { how, sid = null }: Shown): Promise<LiveSession> {
+  /**
+   * Of two at the same moment one renews the session. The other sets no cookie: the browser has the one of the first, which a second new
+   * secret would end.
+   * @returns null: it was renewed meanwhile by another one
+   * @throws Problem 401 session_invalid
+   */
+  async execute({ caller, sessionId, shownHash, reply }: Renewing, shown: Shown): Promise<LiveSession | null> {
     const token = newSessionToken();
     const hash = hashSessionToken(token);
-    const { remainingSeconds } = await this.changes.execute(caller, async (tx) => {
-      const renewed = await this.repository.renew(tx, sessionId, { hash, sid });
+    const renewal = { shownHash, hash, atProvider: shown.atProvider ?? null };
+    const remainingSeconds = await this.changes.execute<number | null>(caller, async (tx) => {
+      const renewed = await this.repository.renew(tx, sessionId, renewal);
       if (renewed?.userId !== caller.actor) throw sessionEnded();
-      return { result: renewed, action: 'user.step_up', targetId: caller.actor, before: null, after: { how } };
+      if (renewed.kind === 'superseded') return { result: null, action: null };
+      const after = { how: shown.how };
+      return { result: renewed.remainingSeconds, action: 'user.step_up', targetId: caller.actor, before: null, after };
     });
+    if (remainingSeconds === null) return null;
     const found = await this.repository.findLive(hash);
     if (!found) throw sessionEnded();
     this.cookie.set(reply, token, remainingSeconds);
@@ -47,6 +58,6 @@ export class RenewSession {
   }
 }
 
-function sessionEnded(): Problem {
+export function sessionEnded(): Problem {
   return new Problem('session_invalid', 'The session has ended. Log in again.');
 }

@@ -6,12 +6,14 @@ import { callerOfRequest } from '../../../audit/caller.js';
 import { clientOf, CurrentPerson, type Person } from '../../../http/current-client.js';
 import { ForPeople, SignedIn } from '../../../http/scopes.js';
 import { originOf } from '../../limits/address-gate.js';
+import { AuthenticatePerson } from '../authenticate-person.js';
 import { Passkeys } from '../credentials/passkeys.js';
 import { CodeBody, CredentialBody } from '../login/login-bodies.js';
 import { LOGIN_BODY_BYTES, type PasskeyOptionsView } from '../login/login.controller.js';
 import { LoginCookie } from '../login-cookie.js';
 import { DescribeMe, type MeView } from '../me/me-view.js';
 import type { LiveSession } from './live-session.js';
+import { sessionEnded } from './renew-session.js';
 import { aboutUser } from './sessions.controller.js';
 import { StepUpSession, type SteppingUp } from './step-up.js';
 
@@ -25,6 +27,7 @@ export class StepUpController {
     private readonly passkeys: Passkeys,
     private readonly cookie: LoginCookie,
     private readonly describeMe: DescribeMe,
+    private readonly people: AuthenticatePerson,
   ) {}
 
   @Post()
@@ -35,7 +38,7 @@ export class StepUpController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Body() { code }: CodeBody,
   ): Promise<MeView> {
-    return this.me(request, await this.stepUp.withCode(steppingUp(request, reply), code));
+    return this.me(request, await this.stepUp.withCode(this.steppingUp(request, reply), code));
   }
 
   @Post('options')
@@ -58,20 +61,24 @@ export class StepUpController {
     @Res({ passthrough: true }) reply: FastifyReply,
     @Body() { credential }: CredentialBody,
   ): Promise<MeView> {
-    const who = steppingUp(request, reply);
+    const who = this.steppingUp(request, reply);
     const begun = this.cookie.read(request, 'passkey_step_up');
-    const isOwn = begun?.subject === who.sessionId && (await this.cookie.take(begun.challenge));
-    return this.me(request, await this.stepUp.withPasskey(who, credential, isOwn ? begun.challenge : null));
+    const take = async (): Promise<string | null> =>
+      begun?.subject === who.sessionId && (await this.cookie.take(begun.challenge)) ? begun.challenge : null;
+    return this.me(request, await this.stepUp.withPasskey(who, credential, take));
   }
 
-  private async me(request: FastifyRequest, session: LiveSession): Promise<MeView> {
+  private async me(request: FastifyRequest, renewed: LiveSession | null): Promise<MeView> {
     const client = clientOf(request);
     if (!client?.person) throw new Error('only a session steps up');
+    const session = renewed ?? (await this.people.freshSessionOf(request));
+    if (!session) throw sessionEnded();
     return this.describeMe.execute(session, { ...client, roles: client.person.roles });
   }
-}
 
-function steppingUp(request: FastifyRequest, reply: FastifyReply): SteppingUp {
-  const caller = aboutUser(callerOfRequest(request));
-  return { caller, sessionId: caller.sessionId ?? '', origin: originOf(request), reply };
+  private steppingUp(request: FastifyRequest, reply: FastifyReply): SteppingUp {
+    const caller = aboutUser(callerOfRequest(request));
+    const shownHash = this.people.sessionHashOf(request);
+    return { caller, sessionId: caller.sessionId ?? '', shownHash, origin: originOf(request), reply };
+  }
 }

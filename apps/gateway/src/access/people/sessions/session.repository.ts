@@ -38,8 +38,25 @@ export interface NewSession {
 
 /** A session under its new secret. */
 export interface Renewed {
+  kind: 'renewed';
   userId: string;
   remainingSeconds: number;
+}
+
+/** What was shown is the secret of the session no more: another step-up at the same moment has renewed it. */
+export interface Superseded {
+  kind: 'superseded';
+  userId: string;
+}
+
+/** What a renewed session gets. */
+export interface Renewal {
+  /** Of the secret that came with the request. */
+  shownHash: Buffer;
+  /** Of the new secret. */
+  hash: Buffer;
+  /** Of a new login at the identity provider; null: there was none. */
+  atProvider: { idToken: string; sid: string | null } | null;
 }
 
 /** Far more than one person works for; who works for all has a role of the platform. */
@@ -83,7 +100,10 @@ export class SessionRepository {
     return row ? { value: liveSession(row, stepUp * 1_000), remainingMs: row.remaining_ms } : null;
   }
 
-  /** @returns its id */
+  /**
+   * A login at an identity provider is no second factor: it may answer for a person who logged in there hours ago.
+   * @returns its id
+   */
   async insert(tx: Prisma.TransactionClient, session: NewSession): Promise<string> {
     const id = newId('ses');
     const { hash, userId, login, address, userAgent, idToken, sid } = session;
@@ -91,7 +111,8 @@ export class SessionRepository {
     await tx.$executeRaw`
       INSERT INTO user_sessions (id, token_hash, user_id, login, address, user_agent, id_token_sealed, oidc_sid,
                                  stepped_up_at, created_at, last_seen_at, expires_at)
-      VALUES (${id}, ${hash}, ${userId}, ${login}, ${address}, ${userAgent}, ${sealed}, ${sid}, now(), now(), now(),
+      VALUES (${id}, ${hash}, ${userId}, ${login}, ${address}, ${userAgent}, ${sealed}, ${sid},
+              CASE WHEN ${login} <> 'oidc' THEN now() END, now(), now(),
               now() + make_interval(secs => ${this.settings.SESSION_MAX_SECONDS}::int4))`;
     return id;
   }
@@ -103,22 +124,27 @@ export class SessionRepository {
 
   /**
    * A second factor was shown: it counts for the holder of the new secret alone.
-   * @param sid of a new login at the identity provider
    * @returns null: the session has ended meanwhile
    */
   async renew(
     tx: Prisma.TransactionClient,
     sessionId: string,
-    { hash, sid }: { hash: Buffer; sid: string | null },
-  ): Promise<Renewed | null> {
+    { shownHash, hash, atProvider }: Renewal,
+  ): Promise<Renewed | Superseded | null> {
+    const { SESSION_IDLE_SECONDS: idle, SECRETS_KEY: key } = this.settings;
+    const sealed = atProvider && seal(atProvider.idToken, idTokenOwner(sessionId), key);
+    const isLive = Prisma.sql`
+      id = ${sessionId} AND revoked_at IS NULL AND expires_at > now() AND last_seen_at > now() - make_interval(secs => ${idle}::int4)`;
     const [row] = await tx.$queryRaw<{ user_id: string; remaining: number }[]>`
       UPDATE user_sessions
          SET previous_token_hash = token_hash, token_hash = ${hash}, renewed_at = now(), stepped_up_at = now(),
-             last_seen_at = now(), oidc_sid = coalesce(${sid}, oidc_sid)
-       WHERE id = ${sessionId} AND revoked_at IS NULL AND expires_at > now()
-         AND last_seen_at > now() - make_interval(secs => ${this.settings.SESSION_IDLE_SECONDS}::int4)
+             last_seen_at = now(), oidc_sid = coalesce(${atProvider?.sid ?? null}, oidc_sid),
+             id_token_sealed = coalesce(${sealed}, id_token_sealed)
+       WHERE ${isLive} AND token_hash = ${shownHash}
       RETURNING user_id, extract(epoch FROM expires_at - now())::float8 AS remaining`;
-    return row ? { userId: row.user_id, remainingSeconds: Math.ceil(row.remaining) } : null;
+    if (row) return { kind: 'renewed', userId: row.user_id, remainingSeconds: Math.ceil(row.remaining) };
+    const [live] = await tx.$queryRaw<{ user_id: string }[]>`SELECT user_id FROM user_sessions WHERE ${isLive}`;
+    return live ? { kind: 'superseded', userId: live.user_id } : null;
   }
 
   /**

@@ -84,6 +84,41 @@ test('the present password cannot be tried out within a session; a new one ends 
   expect(tries.at(-1)?.status).toBe(429);
 });
 
+describe('guesses at the same moment', () => {
+  // As many as the limit says (10 in 600 s), and what is forgiven while they are checked.
+  const most = (begun: number): number => 10 + Math.ceil((performance.now() - begun) / 60_000);
+  const checked = (answers: RigAnswer[], code: string): number => answers.filter((one) => one.code === code).length;
+  const burst = (ask: (index: number) => Promise<RigAnswer>): Promise<RigAnswer[]> =>
+    Promise.all(Array.from({ length: 60 }, (_, index) => ask(index)));
+
+  test('are checked as often as one after the other, and right ones do not count', async () => {
+    const person = await rig.join('burst', ['owner'], merchantId);
+    for (let index = 0; index < 12; index += 1) expect((await person.stepUp()).status).toBe(200);
+    const begun = performance.now();
+    const codes = await burst(() => person.post('/v1/session/step-up', { code: '000000' }));
+    expect(checked(codes, 'second_factor_refused')).toBeLessThanOrEqual(most(begun));
+    expect(codes.map(({ code }) => code)).toContain('too_many_requests');
+    const passwords = await burst(() => person.post('/v1/me/password', { current: 'not it', new: `${PASSWORD} 2` }));
+    expect(checked(passwords, 'second_factor_refused')).toBeLessThanOrEqual(most(begun));
+    const logins = await burst(() =>
+      rig.browser().post('/auth/login', { email: person.email, password: PASSWORD, code: '000000' }),
+    );
+    expect(checked(logins, 'login_failed')).toBeLessThanOrEqual(most(begun));
+  });
+
+  test('fill no table of challenges', async () => {
+    const before = await rig.prisma.usedChallenge.count();
+    const begun = performance.now();
+    const answers = await burst(async () => {
+      const stranger = rig.browser();
+      await stranger.post('/auth/passkey/options');
+      return stranger.post('/auth/passkey', { credential: { id: 'x' } });
+    });
+    expect(checked(answers, 'login_failed')).toBeLessThanOrEqual(most(begun));
+    expect((await rig.prisma.usedChallenge.count()) - before).toBeLessThanOrEqual(most(begun));
+  });
+});
+
 test('a user has at most twenty sessions: one more ends the oldest', async () => {
   const person = await rig.join('many', ['support'], merchantId);
   const browsers = [person];

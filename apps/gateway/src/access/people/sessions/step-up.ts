@@ -24,8 +24,8 @@ export class StepUpSession {
     private readonly renewal: RenewSession,
   ) {}
 
-  /** @throws Problem 403 second_factor_refused, 429 too_many_requests */
-  async withCode(who: SteppingUp, code: string): Promise<LiveSession> {
+  /** @returns null: another step-up has renewed the session meanwhile @throws Problem 403 second_factor_refused, 429 too_many_requests */
+  async withCode(who: SteppingUp, code: string): Promise<LiveSession | null> {
     const userId = who.caller.actor;
     return this.prove(who, async () => {
       const user = await this.prisma.user.findUnique({ where: { id: userId } });
@@ -34,27 +34,26 @@ export class StepUpSession {
     });
   }
 
-  /** @param challenge null: none was begun, or it was used. @throws Problem 403 second_factor_refused, 429 */
+  /** @param take uses up the challenge that was begun; null: there is none. @throws Problem 403 second_factor_refused, 429 */
   async withPasskey(
     who: SteppingUp,
     credential: Record<string, unknown>,
-    challenge: string | null,
-  ): Promise<LiveSession> {
+    take: () => Promise<string | null>,
+  ): Promise<LiveSession | null> {
     return this.prove(who, async () => {
+      const challenge = await take();
       const proof = challenge === null ? null : await this.passkeys.prove(credential, challenge);
       return proof?.userId === who.caller.actor;
     });
   }
 
-  private async prove(who: SteppingUp, isProven: () => Promise<boolean>): Promise<LiveSession> {
+  private async prove(who: SteppingUp, isProven: () => Promise<boolean>): Promise<LiveSession | null> {
     const { actor: userId } = who.caller;
     // Only one who holds a session of the user can use this up.
-    const claim = { account: `step-up ${userId}`, userId, isWithinSession: true };
-    await this.refusals.refuseTooMany(claim, who.origin);
-    if (!(await isProven())) {
-      await this.refusals.count(claim, who.origin, 'user.refuse_step_up');
-      throw factorRefused();
-    }
+    const claim = { account: `step-up ${userId}`, isWithinSession: true };
+    const trial = { claim, origin: who.origin, action: 'user.refuse_step_up' };
+    const proven = await this.refusals.judge(trial, async () => ({ proven: (await isProven()) ? true : null, userId }));
+    if (proven === null) throw factorRefused();
     return this.renewal.execute(who, { how: 'second factor' });
   }
 }

@@ -4,6 +4,7 @@ import { sampleDocument } from '#database/testing';
 import { newId } from '#runtime';
 import { totpAt } from '../credentials/totp.js';
 import { Invitations } from '../invitations/invitations.js';
+import { Users } from './users.js';
 import { PASSWORD, PeopleRig, type Browser, type RigAnswer } from '../testing/people-rig.js';
 
 let rig: PeopleRig;
@@ -144,6 +145,58 @@ describe('users', () => {
       ({ code }) => code === 'session_invalid',
     );
     expect((await person.logIn()).code).toBe('login_failed');
+  });
+
+  test('a recovery ends the other links to the account, and none leads to a disabled one', async () => {
+    const person = await rig.join('twice', ['support'], merchantId);
+    const caller = { merchantId: 'platform', actor: 'test', address: null, requestId: 'r' };
+    const recovery = { email: person.email, roles: [], merchantId: null, userId: person.userId };
+    const make = async (): Promise<string> =>
+      (await rig.app.get(Invitations).create(caller, recovery)).url.split('#')[1] ?? '';
+    const [first, second] = [await make(), await make()];
+    const again = rig.browser();
+    const secret = (await again.post('/auth/invitation', { token: first })).body?.totp.secret ?? '';
+    const body = { token: first, name: 'T', password: `${PASSWORD} 2`, code: totpAt(secret, now()) };
+    expect((await again.post('/auth/invitation/accept', body)).status).toBe(200);
+    expect((await again.post('/auth/invitation', { token: second })).code).toBe('invitation_invalid');
+    const third = await make();
+    const late = rig.browser();
+    const shown = (await late.post('/auth/invitation', { token: third })).body?.totp.secret ?? '';
+    await rig.prisma.user.update({ where: { id: person.userId }, data: { disabledAt: new Date() } });
+    const recovered = { ...body, token: third, code: totpAt(shown, now()) };
+    expect(codesOf([await late.post('/auth/invitation/accept', recovered)])).toEqual([[404, 'invitation_invalid']]);
+  });
+});
+
+describe('one who is removed', () => {
+  test('leaves no invitation behind, and ends what it has asked for', async () => {
+    const own = await rig.createMerchant();
+    const [boss, other] = [await rig.join('boss', ['owner'], own), await rig.join('rival', ['owner'], own)];
+    const made = await other.post('/v1/invitations', { email: `second.self.${own}@shop.uz`, roles: ['owner'] });
+    const token = made.body?.url.split('#')[1] ?? '';
+    expect((await rig.browser().post('/auth/invitation', { token })).status).toBe(200);
+    expect((await boss.ask('DELETE', `/v1/users/${other.userId}`)).status).toBe(204);
+    const self = rig.browser();
+    expect((await self.post('/auth/invitation', { token })).code).toBe('invitation_invalid');
+    expect((await self.post('/auth/oidc/start', { invitation: token })).code).toBe('invitation_invalid');
+    // Let in before it was removed, and at work only now.
+    const giver = {
+      ...{ merchantId: own, actor: other.userId, address: null, requestId: 'r' },
+      ...{ scopes: ['users:admin'], roles: ['owner'] },
+    };
+    await expect(rig.app.get(Users).remove(giver, boss.userId)).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect((await boss.get('/v1/users')).body?.data).toHaveLength(1);
+  });
+
+  test('an owner that was disabled counts as none on the way to the first receipt', async () => {
+    const own = await rig.createMerchant();
+    const person = await rig.join('gone', ['owner'], own);
+    const admin = await rig.join('asker', ['platform_administrator'], null);
+    const next = async (): Promise<unknown> =>
+      ((await admin.get('/v1/onboarding', { merchant: own })).body as { next?: unknown } | null)?.next;
+    expect(await next()).toBe('branch');
+    await rig.prisma.user.update({ where: { id: person.userId }, data: { disabledAt: new Date() } });
+    expect(await next()).toBe('owner');
   });
 });
 

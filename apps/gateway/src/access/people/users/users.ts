@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { acrossMerchants, Prisma, PrismaService } from '#database';
+import { isId } from '#fiscal-domain';
 import { Problem } from '#problems';
 import { newId } from '#runtime';
 import { AuditedChange } from '../../../audit/audited-change.js';
@@ -91,6 +92,7 @@ export class Users {
     const place = caller.merchantId;
     return this.changes.execute<UserView>(caller satisfies Caller, async (tx) => {
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`memberships ${place}`}, 0))`;
+      await refuseWhoLostRights(tx, this.prisma, giver);
       const [row] = await this.read(tx, Prisma.sql`${at(place)} AND m.user_id = ${id}`, 1);
       if (!row) throw notFound('user');
       const before = userView(row);
@@ -125,6 +127,27 @@ async function refuseWithoutOwner(tx: Prisma.TransactionClient, place: string): 
     SELECT EXISTS (SELECT FROM memberships m JOIN users u ON u.id = m.user_id
                     WHERE ${at(place)} AND m.role = ${role} AND u.disabled_at IS NULL) AS found`;
   if (found?.found !== true) throw new Problem('last_owner', `At least one ${role.replace('_', ' ')} has to stay.`);
+}
+
+/** What a user held when its request came may be gone by the time that it has the lock. @throws Problem 403 insufficient_scope */
+async function refuseWhoLostRights(
+  tx: Prisma.TransactionClient,
+  prisma: PrismaService,
+  { actor, merchantId, roles }: RoleGiver,
+): Promise<void> {
+  if (!isId('usr', actor)) return;
+  const where = { userId: actor, user: { disabledAt: null } };
+  const here = merchantId === PLATFORM ? null : merchantId;
+  const held = await tx.membership.findMany({ where: { ...where, merchantId: here }, select: { role: true } });
+  // Roles of the platform are no rows of the merchant.
+  if (here !== null && roles.some(isPlatformRole))
+    held.push(
+      ...(await acrossMerchants(async () =>
+        prisma.membership.findMany({ where: { ...where, merchantId: null }, select: { role: true } }),
+      )),
+    );
+  if (roles.every((role) => held.some((one) => one.role === role))) return;
+  throw new Problem('insufficient_scope', 'Your roles have changed meanwhile. Ask again.');
 }
 
 function userView(row: UserRow): UserView {

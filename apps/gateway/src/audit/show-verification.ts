@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { Problem } from '#problems';
+import type { AuditVerificationQuery } from './audit-query.js';
+import { TRAIL_START, VerifyAuditTrail, type AuditHead, type AuditVerdict } from './verify-audit-trail.js';
+
+/** What was found in one part of the trail. */
+export interface AuditVerificationView {
+  /** `intact`: every record of this part is as it was written. */
+  state: 'intact' | 'broken';
+  /** So many records were read and found intact. */
+  records: number;
+  /** The first record that is not as it was written; null: none. */
+  broken: AuditBreakView | null;
+  /** The last record that is intact, and its hash, hex: an auditor compares them with the heads that were published. */
+  head: AuditHeadView;
+  /** Names this place: given again, the next part, now or on another day. It shows then that the end was not cut off. */
+  cursor: string;
+  /** Whether records stand behind it. */
+  has_more: boolean;
+}
+
+export interface AuditBreakView {
+  sequence: number;
+  /** `missing`: no such record. `altered`: not what was hashed. `unchained`: genuine, but not in this place. `cut`: gone since `cursor`. */
+  fault: Extract<AuditVerdict, { kind: 'broken' }>['fault'];
+}
+
+export interface AuditHeadView {
+  /** 0: before the first record. */
+  sequence: number;
+  hash: string;
+}
+
+const DEFAULT_LIMIT = 1_000;
+const SEQUENCE_BYTES = 8;
+const HASH_BYTES = 32;
+
+/** GET /v1/audit/verification: the merchant's own trail, part by part, so that no call costs more than its limit. */
+@Injectable()
+export class ShowVerification {
+  constructor(private readonly verifier: VerifyAuditTrail) {}
+
+  /** @throws Problem 422 for a cursor that is none of this call */
+  async execute(merchantId: string, { limit, cursor }: AuditVerificationQuery): Promise<AuditVerificationView> {
+    const from = cursor === undefined ? TRAIL_START : readCursor(cursor);
+    const size = limit === undefined ? DEFAULT_LIMIT : Number(limit);
+    const { head, broken, hasMore } = await this.verifier.verifyPart(merchantId, from, size);
+    return {
+      state: broken === null ? 'intact' : 'broken',
+      records: Math.max(0, Number(head.sequence - from.sequence)),
+      broken: broken && { sequence: Number(broken.sequence), fault: broken.fault },
+      head: { sequence: Number(head.sequence), hash: head.hash.toString('hex') },
+      cursor: cursorOf(head),
+      has_more: hasMore,
+    };
+  }
+}
+
+function cursorOf({ sequence, hash }: AuditHead): string {
+  const place = Buffer.alloc(SEQUENCE_BYTES);
+  place.writeBigInt64BE(sequence);
+  return Buffer.concat([place, hash]).toString('base64url');
+}
+
+function readCursor(cursor: string): AuditHead {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const sequence = bytes.length === SEQUENCE_BYTES + HASH_BYTES ? bytes.readBigInt64BE() : -1n;
+  if (sequence === 0n) return TRAIL_START;
+  if (sequence > 0n) return { sequence, hash: bytes.subarray(SEQUENCE_BYTES) };
+  const detail = 'cursor must be a cursor of this call';
+  throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+}

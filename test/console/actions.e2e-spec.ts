@@ -1,0 +1,234 @@
+// Promise: what is set up and kept in order in the console works there: accounts and their tests, groups, clients, the audit trail.
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { generateKeyPairSync } from 'node:crypto';
+import type { Locator } from 'playwright-core';
+import pg from 'pg';
+import { MERCHANT_ROLES, SCOPES_OF_ROLE } from '../../apps/gateway/src/http/roles.js';
+import { holdsScope, SCOPES } from '../../apps/gateway/src/http/scopes.js';
+import { describeInBrowser } from '../screen/browser.js';
+import { until } from '../system/until.js';
+import { violationsOf } from './axe.js';
+import { ConsoleRig, HOSTILE, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
+import { ACTIONS, READ_ONLY, screensOf } from './offered.js';
+
+let rig: ConsoleRig;
+let provider: Server;
+let receipt: string;
+/** What the payment provider answers to everything. */
+let answerWith = { status: 200, body: '{"error":{"code":-31003,"message":"no such receipt"}}' };
+
+const addressOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+async function visit(path: string): Promise<{ visitor: Visitor; dialog: Locator }> {
+  const visitor = await rig.visitor();
+  await visitor.open(path);
+  return { visitor, dialog: visitor.page.getByRole('dialog') };
+}
+
+async function leave(visitor: Visitor): Promise<void> {
+  expect([await visitor.hasRun(), ...visitor.trouble]).toEqual([false]);
+  await visitor.end();
+}
+
+describeInBrowser('what is set up in the console', () => {
+  beforeAll(async () => {
+    provider = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(answerWith.status).end(answerWith.body));
+    });
+    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+    rig = await ConsoleRig.start({
+      ...{ PROVIDER_ALLOWED_CIDRS: '127.0.0.0/8', PROVIDER_HOSTS: '127.0.0.1:*' },
+    });
+    const sold = await rig.client.post('/v1/receipts', rig.client.saleOf(0));
+    receipt = String(sold.body.id);
+  });
+  afterAll(async () => {
+    await rig?.stop();
+    provider?.closeAllConnections();
+    await new Promise((resolve) => provider?.close(resolve));
+  });
+
+  test('an account at a payment provider is added, tested, changed and disabled', async () => {
+    const { visitor, dialog } = await visit('/payments?view=accounts');
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Add an account' }).click();
+    await dialog.getByLabel('Provider', { exact: true }).selectOption('payme');
+    await dialog.getByLabel('Name', { exact: true }).fill(HOSTILE.slice(0, 100));
+    const settings = dialog.getByLabel(/^Settings/);
+    await settings.fill('nonsense');
+    await dialog.getByText('This is no “name = value”: nonsense').waitFor();
+    await settings.fill(`cashbox_id = box\nkey = right-key\napi_url = ${addressOf(provider)}`);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+
+    const tile = page.locator('.tile');
+    const test = async (result: string): Promise<void> => {
+      await tile.getByRole('button', { name: 'Test the connection' }).click();
+      // Tests of one merchant have to be seconds apart: one that comes too early is refused.
+      await until(
+        'it may be tested',
+        async () => {
+          const answered = page.waitForResponse((response) => response.url().endsWith('/test'));
+          await dialog.getByRole('button', { name: 'Test the connection' }).click();
+          return (await answered).status();
+        },
+        (status) => status === 200,
+      );
+      await dialog.getByText(result).waitFor();
+    };
+    await test('The provider answers.');
+    await dialog.getByText('no such receipt').first().waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    answerWith = { status: 401, body: 'who are you' };
+    await test('The provider refuses this account.');
+    await dialog.getByRole('button', { name: 'Close' }).click();
+
+    await tile.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('The shop at Payme');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await tile.getByText('payme · The shop at Payme').waitFor();
+    await tile.getByRole('button', { name: 'Disable' }).click();
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await tile.getByText('Disabled').first().waitFor();
+    await leave(visitor);
+  });
+
+  test('a group of branches is made', async () => {
+    const { visitor } = await visit('/registers?view=groups');
+    const { page } = visitor;
+    await page.getByLabel('Your code').fill('south');
+    await page.getByLabel('Name').fill(`South ${HOSTILE}`.slice(0, 100));
+    await page.getByRole('button', { name: 'Make a group' }).click();
+    await page.getByRole('heading', { name: /Group: South/ }).waitFor();
+    await leave(visitor);
+  });
+
+  test('a client: its allow list and its keys', async () => {
+    const made = await rig.client.post('/v1/clients', { name: 'erp-2', scopes: ['receipts:read'], ip_policy: 'any' });
+    expect(made.status).toBe(201);
+    const { visitor, dialog } = await visit('/access?view=clients');
+    const { page } = visitor;
+    const tile = page.locator('.tile', { hasText: 'erp-2' });
+    await tile.getByRole('button', { name: 'Allow list' }).click();
+    await dialog.getByLabel('Only from these addresses').check();
+    await dialog.getByLabel('Addresses', { exact: true }).fill('not a network');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('alert').first().waitFor();
+    await dialog.getByLabel('Addresses', { exact: true }).fill('203.0.113.0/24\n198.51.100.7');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await tile.getByText('203.0.113.0/24').waitFor();
+
+    const { publicKey } = generateKeyPairSync('ed25519', {
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    });
+    await tile.getByRole('button', { name: 'Keys' }).click();
+    await dialog.getByLabel('Name of the key').fill('erp key');
+    await dialog.getByLabel('Public key (PEM)').fill(publicKey);
+    await dialog.getByRole('button', { name: 'Add a key' }).click();
+    await dialog
+      .getByText(/signs requests/)
+      .nth(0)
+      .waitFor();
+    await dialog.getByRole('button', { name: 'End the key' }).click();
+    await dialog.getByText('Disabled').waitFor();
+    await leave(visitor);
+  });
+
+  test('a screen reader and a phone can use what needs a record: payment, product history, every part of access', async () => {
+    const account = {
+      provider: 'click',
+      settings: { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' },
+    };
+    expect((await rig.client.post('/v1/provider-accounts', account)).status).toBe(201);
+    const sale = rig.client.saleOf(0, { payment: { method: 'online', provider: 'click' } });
+    const paid = await rig.client.post('/v1/payments', sale);
+    const payment = String((paid.body as { id?: string }).id);
+    expect(payment).toMatch(/^pay_/);
+    const { visitor: changer, dialog } = await visit('/goods/sku-0');
+    await changer.page.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('Name, Russian').fill(HOSTILE.slice(0, 60));
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await changer.page.getByText('product.change').first().waitFor();
+    await leave(changer);
+    const wrong: string[] = [];
+    for (const language of LANGUAGES) {
+      for (const theme of THEMES) {
+        const visitor = await rig.visitor({ language, theme });
+        for (const path of [
+          `/payments/${payment}`,
+          '/payments',
+          '/goods/sku-0',
+          '/access?view=audit',
+          '/reports?by=cashier',
+        ]) {
+          await visitor.page.setViewportSize({ width: 1440, height: 900 });
+          await visitor.open(path);
+          wrong.push(
+            ...(await violationsOf(visitor.page)).map((violation) => `${path} ${language} ${theme}: ${violation}`),
+          );
+          await visitor.page.setViewportSize({ width: 360, height: 740 });
+          await visitor.settled();
+          if ((await visitor.overflow()) > 0) wrong.push(`${path} ${language}: too wide`);
+        }
+        await leave(visitor);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(MERCHANT_ROLES)('%s: every action that its scopes include is offered, and no other', async (role) => {
+    const held = SCOPES_OF_ROLE[role];
+    const visitor = await rig.visitor({ scopes: held });
+    const device = rig.system.merchant.tills[0]?.deviceId ?? '';
+    const wrong: string[] = [];
+    for (const { path, name, scope } of ACTIONS) {
+      await visitor.open(path.replace('{receipt}', receipt).replace('{device}', device));
+      await visitor.page.locator('.page-head, .state strong').first().waitFor();
+      const button = visitor.page.locator('.content').getByRole('button', { name, exact: true }).first();
+      if (holdsScope(held, scope)) await button.waitFor();
+      else if ((await button.count()) > 0) wrong.push(`${path} ${name}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(visitor.trouble).toEqual([]);
+    await visitor.end();
+  });
+
+  test('one that only reads is offered nothing on any screen that changes something', async () => {
+    const visitor = await rig.visitor({ scopes: SCOPES.filter((scope) => scope.endsWith(':read')) });
+    const device = rig.system.merchant.tills[0]?.deviceId ?? '';
+    const found = new Set<string>();
+    for (const path of screensOf({ receipt, device, merchant: rig.system.merchant.merchantId })) {
+      await visitor.open(path);
+      for (const text of await visitor.page.locator('.content').getByRole('button').allInnerTexts())
+        found.add(text.replace(/\s+/g, ' ').trim());
+    }
+    expect([...found].filter((text) => !READ_ONLY.some((allowed) => allowed.test(text)))).toEqual([]);
+    await visitor.end();
+  });
+
+  test('the audit trail is verified, and an altered record is named', async () => {
+    const { visitor } = await visit('/access?view=audit');
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Verify the trail' }).click();
+    await page.getByText(/^Intact: \d/).waitFor();
+    // As one who has the database's superuser.
+    const intruder = new pg.Client({ connectionString: rig.system.database.adminUrl });
+    await intruder.connect();
+    try {
+      await intruder.query('SET session_replication_role = replica');
+      await intruder.query('UPDATE audit_records SET actor = $1 WHERE merchant_id = $2 AND sequence = 2', [
+        'cli_innocent',
+        rig.system.merchant.merchantId,
+      ]);
+    } finally {
+      await intruder.end();
+    }
+    await page.getByRole('button', { name: 'Verify the trail' }).click();
+    await page.getByText('Not as it was written, from record 2 on').waitFor();
+    await page.getByText('a record was altered').waitFor();
+    await leave(visitor);
+  });
+});
