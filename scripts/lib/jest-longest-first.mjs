@@ -41,6 +41,7 @@ const LONG = [
   'test/system/silent-registers.e2e-spec.ts',
   'test/cli/listen.e2e-spec.ts',
   'test/system/replay.e2e-spec.ts',
+  'test/recovery/read-replica.int-spec.ts',
   'test/payments/provider-contract.int-spec.ts',
   'test/payments/every-way.int-spec.ts',
   'test/payments/refunds.int-spec.ts',

@@ -9,6 +9,8 @@ import { TcpProxy } from '../system/tcp-proxy.js';
 import { until } from '../system/until.js';
 
 export interface Standby {
+  /** As superuser. */
+  readonly adminUrl: string;
   /** It has everything up to now, and nothing of what comes after. */
   loseLine(): Promise<void>;
   promote(): Promise<void>;
@@ -69,6 +71,7 @@ export async function startStandby({
   await until('the standby answers', () => isOn('SELECT pg_is_in_recovery() AS is_so'), Boolean);
   if (isSynchronous) await waitForIt(primaryUrl);
   return {
+    adminUrl: own.href,
     loseLine: async () => {
       const [row] = await sql<{ lsn: string }>({ adminUrl: primaryUrl }, 'SELECT pg_current_wal_lsn()::text AS lsn');
       const hasAll = `SELECT pg_last_wal_replay_lsn() >= '${row?.lsn ?? ''}'::pg_lsn AS is_so`;

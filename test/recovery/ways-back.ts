@@ -166,7 +166,7 @@ async function promotable({ isSynchronous }: { isSynchronous: boolean }): Promis
 }
 
 /** What pg_basebackup does, which does not come with the embedded server. */
-async function takeBaseBackup(
+export async function takeBaseBackup(
   { adminUrl, clusterDir }: { adminUrl: string; clusterDir: string },
   base: string,
 ): Promise<void> {

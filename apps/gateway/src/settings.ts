@@ -25,6 +25,8 @@ import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
 /** Every setting of this program; .env.example says what each is for. */
 export const SETTINGS = {
   DATABASE_URL: url(['postgres', 'postgresql']),
+  READ_DATABASE_URL: url(['postgres', 'postgresql']).optional(),
+  READ_MAX_AGE_MS: integer({ min: 1_000, max: 3_600_000 }).default(5_000),
   SALES_POOL_SIZE: integer({ min: 3, max: 1_000 }).default(10),
   API_POOL_SIZE: integer({ min: 2, max: 1_000 }).default(6),
   REPORT_POOL_SIZE: integer({ min: 1, max: 1_000 }).default(2),

@@ -32,6 +32,8 @@ export { NotSent, PrismaService, type DatabaseSettings } from './prisma.service.
 export { Prisma } from './generated/client.js';
 export { observePools } from './pool-metrics.js';
 export { PageReader, type PageReaderOptions, type PageStatement } from './page-reader.js';
+export { ListReads, observeReads, ReadDatabase, Replica, ReportReads, type ReplicaSettings } from './read-database.js';
+export { ReplicaWatch, type ReplicaWatchOptions } from './replica-watch.js';
 export { sessionConfig, type SessionSettings } from './session.js';
 export { watchedSession, type WatchedSession } from './watched-client.js';
 export { WatchedPool } from './watched-pool.js';

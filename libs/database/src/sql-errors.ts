@@ -24,7 +24,7 @@ function isKnown(error: unknown): error is Prisma.PrismaClientKnownRequestError 
 }
 
 /** The server's own code; through Prisma it stands in what the driver adapter was answered. */
-function sqlStateOf(error: unknown): string | undefined {
+export function sqlStateOf(error: unknown): string | undefined {
   if (error instanceof pg.DatabaseError) return error.code;
   if (!isKnown(error)) return undefined;
   const { driverAdapterError } = (error.meta ?? {}) as { driverAdapterError?: { cause?: { originalCode?: string } } };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
-import { Prisma, PrismaService } from '#database';
+import { ListReads, Prisma, type PrismaService } from '#database';
 import { prefixOf } from '#fiscal-domain';
 import { PAYMENT_STATES, PROVIDERS, type PaymentState, type ProviderCode } from '#payments';
 import { idAt } from '../http/id-times.js';
@@ -77,7 +77,7 @@ const STATE_IS: ReadonlyMap<PaymentState, Prisma.Sql> = new Map(
 @Injectable()
 export class SearchPayments {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly reads: ListReads,
     private readonly rows: PaymentRows,
   ) {}
 
@@ -89,19 +89,27 @@ export class SearchPayments {
   /** @throws Problem 422 for a cursor that is none of this list */
   async page(merchantId: string, query: PaymentsQuery): Promise<Page<PaymentSummary>> {
     const request = pageRequest(query, 'pay');
-    const [found] = await this.prisma.queryPlanned<Found>(paymentSearch(merchantId, query, request));
-    const { ids = [], walked = 0, walked_to: walkedTo = null } = found ?? {};
-    const page = pageOf(await this.read(merchantId, ids), request.limit, summaryOf);
-    if (page.next_cursor !== null || !isWalked(query) || walked < WALKED || walkedTo === null) return page;
-    return { ...page, next_cursor: Buffer.from(walkedTo).toString('base64url') };
+    return this.reads.read((database) => readPage(database, merchantId, { query, request }));
   }
+}
 
-  private read(merchantId: string, ids: readonly string[]): Promise<PaymentRow[]> {
-    if (ids.length === 0) return Promise.resolve([]);
-    return this.prisma.queryHot<PaymentRow>(Prisma.sql`
-      SELECT ${PAYMENT_COLUMNS} FROM payments
-       WHERE id = ANY(${[...ids]}::text[]) AND merchant_id = ${merchantId} ORDER BY id DESC`);
-  }
+async function readPage(
+  database: PrismaService,
+  merchantId: string,
+  { query, request }: { query: PaymentsQuery; request: PageRequest },
+): Promise<Page<PaymentSummary>> {
+  const [found] = await database.queryPlanned<Found>(paymentSearch(merchantId, query, request));
+  const { ids = [], walked = 0, walked_to: walkedTo = null } = found ?? {};
+  const page = pageOf(await readRows(database, merchantId, ids), request.limit, summaryOf);
+  if (page.next_cursor !== null || !isWalked(query) || walked < WALKED || walkedTo === null) return page;
+  return { ...page, next_cursor: Buffer.from(walkedTo).toString('base64url') };
+}
+
+function readRows(database: PrismaService, merchantId: string, ids: readonly string[]): Promise<PaymentRow[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  return database.queryHot<PaymentRow>(Prisma.sql`
+    SELECT ${PAYMENT_COLUMNS} FROM payments
+     WHERE id = ANY(${[...ids]}::text[]) AND merchant_id = ${merchantId} ORDER BY id DESC`);
 }
 
 /** The ids of one page: what indexes answer first, the rest over no more than {@link WALKED} of those. */

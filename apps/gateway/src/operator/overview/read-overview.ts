@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService, ReportDatabase } from '#database';
+import { PrismaService, ReportReads } from '#database';
 import { systemClock } from '#runtime';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 import { ReportGate } from '../../receipts/reports/report-gate.js';
@@ -33,7 +33,7 @@ export class ReadOverview {
 
   constructor(
     private readonly prisma: PrismaService,
-    private readonly reports: ReportDatabase,
+    private readonly reports: ReportReads,
     private readonly gate: ReportGate,
   ) {}
 
@@ -71,7 +71,9 @@ export class ReadOverview {
   }
 
   private async sums(merchantId: string, from: Date, to: Date): Promise<DaySums> {
-    return daySums(await this.reports.queryPlanned<SumRow>(sumsBetween(merchantId, from, to)));
+    return daySums(
+      await this.reports.read((database) => database.queryPlanned<SumRow>(sumsBetween(merchantId, from, to))),
+    );
   }
 
   private async named(merchantId: string, places: ReadonlyMap<string, SumsOfPlace>): Promise<OverviewBranch[]> {

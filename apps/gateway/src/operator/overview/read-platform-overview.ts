@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { ReportDatabase } from '#database';
+import { ReportDatabase, ReportReads } from '#database';
 import { systemClock } from '#runtime';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 import { PLATFORM } from '../../http/roles.js';
@@ -66,6 +66,7 @@ export class ReadPlatformOverview {
 
   constructor(
     private readonly reports: ReportDatabase,
+    private readonly reads: ReportReads,
     private readonly gate: ReportGate,
   ) {}
 
@@ -101,7 +102,7 @@ export class ReadPlatformOverview {
   }
 
   private async day(from: Date, to: Date): Promise<DayOfAll> {
-    const rows = await this.reports.queryPlanned<MerchantSumRow>(sumsOfAll(from, to));
+    const rows = await this.reads.read((database) => database.queryPlanned<MerchantSumRow>(sumsOfAll(from, to)));
     const merchants = rows.flatMap((row): [string, CountAndTotal][] =>
       row.merchant_id === null || row.count === 0 ? [] : [[row.merchant_id, countAndTotal(row)]],
     );

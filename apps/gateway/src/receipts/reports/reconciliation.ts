@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, ReportDatabase } from '#database';
+import { Prisma, ReportReads, type PrismaService } from '#database';
 import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } from '#fiscal-domain';
 import { systemClock } from '#runtime';
 import { snakeCased } from '../../fleet/devices/snake-cased.js';
@@ -49,19 +49,33 @@ const MAX_READS = 10;
  */
 @Injectable()
 export class Reconciliation {
-  constructor(private readonly prisma: ReportDatabase) {}
+  constructor(private readonly reads: ReportReads) {}
 
   /** Newest first. With `show=different` a page may hold fewer than asked for, and more follow: the cursor shows it. */
-  async report(merchantId: string, query: ReconciliationQuery): Promise<Page<ReconciliationView>> {
+  report(merchantId: string, query: ReconciliationQuery): Promise<Page<ReconciliationView>> {
+    return this.reads.read((database) => new ShiftPages(database, merchantId, query).page());
+  }
+}
+
+/** The pages of one report, all read at one place. */
+class ShiftPages {
+  constructor(
+    private readonly database: PrismaService,
+    private readonly merchantId: string,
+    private readonly query: ReconciliationQuery,
+  ) {}
+
+  async page(): Promise<Page<ReconciliationView>> {
+    const { query } = this;
     const { limit, afterId } = pageRequest(query, 'sht');
     if (query.show !== 'different') {
-      const rows = await this.read(merchantId, query, { afterId, limit: limit + 1 });
+      const rows = await this.read({ afterId, limit: limit + 1 });
       return pageOf(rows.map(viewOf), limit, (view) => view);
     }
     const found: ReconciliationView[] = [];
     let after = afterId;
     for (let reads = 0; reads < MAX_READS && found.length <= limit; reads += 1) {
-      const rows = await this.read(merchantId, query, { afterId: after, limit: READ_AT_ONCE });
+      const rows = await this.read({ afterId: after, limit: READ_AT_ONCE });
       found.push(...rows.map(viewOf).filter(({ result }) => result === 'different' || result === 'no_z_report'));
       after = rows.at(-1)?.id ?? null;
       if (rows.length < READ_AT_ONCE) return pageOf(found, limit, (view) => view);
@@ -70,14 +84,11 @@ export class Reconciliation {
     return { data: found, next_cursor: after === null ? null : Buffer.from(after).toString('base64url') };
   }
 
-  private read(
-    merchantId: string,
-    query: ReconciliationQuery,
-    page: { afterId: string | null; limit: number },
-  ): Promise<Row[]> {
+  private read(page: { afterId: string | null; limit: number }): Promise<Row[]> {
+    const { merchantId, query } = this;
     const { fromMs, endMs } = periodOf(query, systemClock.now());
     const device = query.device_id === undefined ? Prisma.sql`true` : Prisma.sql`d.id = ${query.device_id}`;
-    return this.prisma.$queryRaw<Row[]>`
+    return this.database.$queryRaw<Row[]>`
       WITH page AS MATERIALIZED (
         SELECT s.id, s.device_id, s.terminal_id, s.number, s.opened_at, s.closed_at, z.totals,
                coalesce(d.profile ->> 'sharing', 'shared') <> 'exclusive' AS is_shared

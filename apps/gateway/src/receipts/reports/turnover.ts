@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, ReportDatabase } from '#database';
+import { Prisma, ReportReads } from '#database';
 import { Problem } from '#problems';
 import { systemClock } from '#runtime';
 import { periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
@@ -43,12 +43,14 @@ interface Row {
  */
 @Injectable()
 export class Turnover {
-  constructor(private readonly prisma: ReportDatabase) {}
+  constructor(private readonly reads: ReportReads) {}
 
   /** @throws Problem 422 for a period that cannot be, or whose sums JSON cannot carry */
   async report(merchantId: string, query: TurnoverQuery): Promise<TurnoverView> {
     const period = periodOf(query, systemClock.now());
-    const rows = await this.prisma.$queryRaw<Row[]>(statementOf(query.by, merchantId, period));
+    const rows = await this.reads.read((database) =>
+      database.$queryRaw<Row[]>(statementOf(query.by, merchantId, period)),
+    );
     const data = rows.map((row) => rowView(row, query.by === 'vat'));
     return { by: query.by, from: period.from, to: period.to, data, next_cursor: null };
   }

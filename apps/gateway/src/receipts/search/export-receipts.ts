@@ -1,16 +1,15 @@
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { PageReader, PrismaService, type PageReaderOptions } from '#database';
+import { ListReads, PageReader, type PageReaderOptions, type PrismaService } from '#database';
 import type { ReceiptRow } from '#ledger';
 import { Problem } from '#problems';
 import { FairSlots, type Logger } from '#runtime';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import type { GatewaySettings } from '../../settings.js';
 import { csvLine } from '../../goods/sheets/csv.js';
 import { TextBuffers, textStream } from '../../goods/sheets/text-buffers.js';
 import { SheetText, xlsxWorkbook, type Cell, type SheetPiece } from '../../goods/sheets/xlsx-writer.js';
-import { LOGGER, SETTINGS_TOKEN } from '../../tokens.js';
+import { LOGGER } from '../../tokens.js';
 import type { ReceiptFilter } from './receipt-filter.js';
 import type { ExportFormat } from './receipt-query.js';
 import { ascendingPageStatement, pageStatement, type PageEnd } from './search-receipts.js';
@@ -40,9 +39,8 @@ export class ExportReceipts implements OnModuleDestroy {
   private readonly slots = new FairSlots(EXPORTS);
 
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly reads: ListReads,
     private readonly urls: ReceiptUrls,
-    @Inject(SETTINGS_TOKEN) private readonly settings: Pick<GatewaySettings, 'DATABASE_URL'>,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -74,14 +72,10 @@ export class ExportReceipts implements OnModuleDestroy {
   }
 
   private async begin(filter: ReceiptFilter, format: ExportFormat): Promise<Readable> {
-    const reader = await this.openReader(filter);
-    let stream: Readable;
-    try {
-      stream = await this.streamOf(reader, format);
-    } catch (error) {
-      await reader.close();
-      throw error;
-    }
+    // All pages come from where the first one came from.
+    const { reader, stream } = await this.reads.read((database, url) =>
+      this.openStream({ database, url }, filter, format),
+    );
     this.running.add(stream);
     // Also while nothing asks for the next page: a reader that has stopped must not keep its place.
     reader.onLost((error) => stream.destroy(error));
@@ -93,20 +87,21 @@ export class ExportReceipts implements OnModuleDestroy {
     return stream;
   }
 
-  private async openReader(filter: ReceiptFilter): Promise<PageReader<ReceiptRow>> {
-    const options: PageReaderOptions = {
-      ...{ databaseUrl: this.settings.DATABASE_URL, applicationName: 'gateway-export', pageSize: PAGE_SIZE },
-      ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
-    };
-    const [newest] = await this.prisma.queryPlanned<ReceiptRow>(pageStatement(filter, null, 1));
-    // Nothing is found; what comes in the meantime is newer than the beginning.
-    const last: PageEnd = newest ? endOf(newest) : { id: '', registeredAt: new Date(0) };
-    return PageReader.open<ReceiptRow>(options, (after, limit) =>
-      ascendingPageStatement(filter, { after: after && endOf(after), last }, limit),
-    );
+  /** Resolves when the first page is there. */
+  private async openStream(
+    from: { database: PrismaService; url: string },
+    filter: ReceiptFilter,
+    format: ExportFormat,
+  ): Promise<{ reader: PageReader<ReceiptRow>; stream: Readable }> {
+    const reader = await openReader(from, filter);
+    try {
+      return { reader, stream: await this.streamOf(reader, format) };
+    } catch (error) {
+      await reader.close();
+      throw error;
+    }
   }
 
-  /** Resolves when the first page is there. */
   private async streamOf(reader: PageReader<ReceiptRow>, format: ExportFormat): Promise<Readable> {
     const viewOf = (row: ReceiptRow): ReceiptView => receiptView(row, this.urls.urlOf(row.id));
     const cells = (row: ReceiptRow): Cell[] => cellsOf(row, this.urls.urlOf(row.id));
@@ -119,6 +114,22 @@ export class ExportReceipts implements OnModuleDestroy {
         return xlsxWorkbook(await opened(reader, () => sheetOf(cells)), { head: HEAD });
     }
   }
+}
+
+async function openReader(
+  { database, url }: { database: PrismaService; url: string },
+  filter: ReceiptFilter,
+): Promise<PageReader<ReceiptRow>> {
+  const options: PageReaderOptions = {
+    ...{ databaseUrl: url, applicationName: 'gateway-export', pageSize: PAGE_SIZE },
+    ...{ idleTimeoutMs: IDLE_TIMEOUT_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+  };
+  const [newest] = await database.queryPlanned<ReceiptRow>(pageStatement(filter, null, 1));
+  // Nothing is found; what comes in the meantime is newer than the beginning.
+  const last: PageEnd = newest ? endOf(newest) : { id: '', registeredAt: new Date(0) };
+  return PageReader.open<ReceiptRow>(options, (after, limit) =>
+    ascendingPageStatement(filter, { after: after && endOf(after), last }, limit),
+  );
 }
 
 /** Takes rows one by one, each bytes at once; what it has made of them so far is handed out once. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { ListReads, Prisma, type PrismaService } from '#database';
 import { isId, normaliseText } from '#fiscal-domain';
 import { RECEIPT_COLUMNS, type ReceiptRow } from '#ledger';
 import { Problem } from '#problems';
@@ -20,16 +20,25 @@ export interface PageEnd {
 @Injectable()
 export class SearchReceipts {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly reads: ListReads,
     private readonly urls: ReceiptUrls,
   ) {}
 
   /** @throws Problem 422 for a cursor that is none of this list */
   async page(merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
-    const filter = await this.filterOf(merchantId, query);
+    return this.reads.read((database) => this.readPage(database, merchantId, query));
+  }
+
+  /** Codes become ids. What is not the merchant's own simply finds nothing. */
+  filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
+    return this.reads.read((database) => filterOf(database, merchantId, query));
+  }
+
+  private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
+    const filter = await filterOf(database, merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
-    const rows = await this.prisma.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
+    const rows = await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {
@@ -37,35 +46,44 @@ export class SearchReceipts {
       next_cursor: last ? cursorOf(last, isByRegistration(filter)) : null,
     };
   }
+}
 
-  /** Codes become ids. What is not the merchant's own simply finds nothing. */
-  async filterOf(merchantId: string, query: ReceiptFilterQuery): Promise<ReceiptFilter> {
-    const { branch_id: branch, cashier_id: cashier } = query;
-    const timeOf = (text: string | undefined): Date | null => (text === undefined ? null : readTimestamp(text));
-    const sumOf = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text));
-    return {
-      merchantId,
-      externalId: query.external_id === undefined ? null : normaliseText(query.external_id),
-      status: query.status ?? null,
-      type: query.type ?? null,
-      deviceId: query.device_id ?? null,
-      branchId: branch === undefined ? null : await this.placeId(Prisma.sql`branches`, merchantId, branch),
-      cashierId: cashier === undefined ? null : await this.placeId(Prisma.sql`cashiers`, merchantId, cashier),
-      totalMin: sumOf(query.total_min),
-      totalMax: sumOf(query.total_max),
-      createdFrom: timeOf(query.created_from),
-      createdTo: timeOf(query.created_to),
-      registeredFrom: timeOf(query.registered_from),
-      registeredTo: timeOf(query.registered_to),
-    };
-  }
+async function filterOf(
+  database: PrismaService,
+  merchantId: string,
+  query: ReceiptFilterQuery,
+): Promise<ReceiptFilter> {
+  const { branch_id: branch, cashier_id: cashier } = query;
+  const timeOf = (text: string | undefined): Date | null => (text === undefined ? null : readTimestamp(text));
+  const sumOf = (text: string | undefined): bigint | null => (text === undefined ? null : BigInt(text));
+  return {
+    merchantId,
+    externalId: query.external_id === undefined ? null : normaliseText(query.external_id),
+    status: query.status ?? null,
+    type: query.type ?? null,
+    deviceId: query.device_id ?? null,
+    branchId:
+      branch === undefined ? null : await placeId(database, Prisma.sql`branches`, { merchantId, named: branch }),
+    cashierId:
+      cashier === undefined ? null : await placeId(database, Prisma.sql`cashiers`, { merchantId, named: cashier }),
+    totalMin: sumOf(query.total_min),
+    totalMax: sumOf(query.total_max),
+    createdFrom: timeOf(query.created_from),
+    createdTo: timeOf(query.created_to),
+    registeredFrom: timeOf(query.registered_from),
+    registeredTo: timeOf(query.registered_to),
+  };
+}
 
-  /** Archived ones too: their receipts are still there. */
-  private async placeId(table: Prisma.Sql, merchantId: string, named: string): Promise<string> {
-    const [row] = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT id FROM ${table} WHERE merchant_id = ${merchantId} AND ${named} IN (id, code) LIMIT 1`;
-    return row?.id ?? named;
-  }
+/** Archived ones too: their receipts are still there. */
+async function placeId(
+  database: PrismaService,
+  table: Prisma.Sql,
+  { merchantId, named }: { merchantId: string; named: string },
+): Promise<string> {
+  const [row] = await database.$queryRaw<{ id: string }[]>`
+    SELECT id FROM ${table} WHERE merchant_id = ${merchantId} AND ${named} IN (id, code) LIMIT 1`;
+  return row?.id ?? named;
 }
 
 /** One page, newest first; the ids first, from the indexes, then the few rows. */
