@@ -77,7 +77,10 @@ export class ConsolePerson {
 
   async logOut(name: string): Promise<void> {
     await this.page.getByRole('button', { name, exact: true }).click();
+    // The page itself goes to the login, and may show it before: it must have arrived, or it takes the page from where it is sent next.
+    const arrived = this.page.waitForEvent('load', { timeout: 60_000 });
     await this.page.getByRole('menuitem', { name: 'Log out' }).click();
+    await arrived;
     await this.page.getByRole('heading', { name: 'Log in' }).waitFor();
   }
 

@@ -10,6 +10,9 @@ export interface NoticeSenderOptions {
   onLost: (error: unknown, words: number) => void;
 }
 
+/** While the database does not answer; notices are hints, and lost ones are healed by their readers. */
+const MOST_WAITING = 20_000;
+
 /** NOTIFY outside of the transaction that it is about, after its commit. One statement at a time takes all that wait. */
 export class NoticeSender {
   private readonly waiting: string[] = [];
@@ -22,6 +25,8 @@ export class NoticeSender {
 
   /** Never throws, never waits. */
   send(...words: readonly string[]): void {
+    if (this.waiting.length >= MOST_WAITING)
+      return this.options.onLost(new Error('Too many notices wait'), words.length);
     this.waiting.push(...words);
     if (!this.sending) void this.sendWaiting();
   }

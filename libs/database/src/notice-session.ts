@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type pg from 'pg';
-import type { Logger } from '#runtime';
+import { endsWithin, type Logger } from '#runtime';
 import { sessionConfig } from './session.js';
-import { watchedSession } from './watched-client.js';
+import { watchedSession, type WatchedSession } from './watched-client.js';
 
 /** Pauses between tries to get the connection back, milliseconds. */
 const RECONNECT_PAUSES_MS = [100, 250, 500, 1_000, 2_000];
 /** The server ends a heartbeat that takes longer; soon after it the connection counts as silent (watched-client.ts). */
 const HEARTBEAT_TIMEOUT_MS = 2_000;
+/** The first question after connecting; sooner when all have caught up. */
+const FIRST_HEARTBEAT_MS = 1_000;
+const END_WITHIN_MS = 1_000;
 
 /** One reader of one channel. */
 export interface Subscriber {
@@ -37,7 +39,7 @@ export class NoticeSession {
   /** Of these, those that have read what was published before. */
   private readonly caughtUp = new Set<Subscriber>();
   private readonly abort = new AbortController();
-  private client: pg.Client | null = null;
+  private client: WatchedSession | null = null;
   private beat: NodeJS.Timeout | null = null;
   private failures = 0;
   private readonly running: Promise<void>;
@@ -73,7 +75,7 @@ export class NoticeSession {
   private async close(): Promise<void> {
     if (sessions.get(this.key) === this) sessions.delete(this.key);
     this.abort.abort();
-    await this.client?.end().catch((error: unknown) => this.logger.debug({ err: error }, 'closing LISTEN failed'));
+    if (this.client) await this.end(this.client);
     await this.running;
   }
 
@@ -114,7 +116,9 @@ export class NoticeSession {
       await client.connect();
       if (this.abort.signal.aborted) return;
       this.client = client;
-      await this.begin(client, [...this.subscribers]);
+      this.keepBeating(client, FIRST_HEARTBEAT_MS);
+      // A connection that is lost is not kept by a reader that still catches up.
+      await Promise.race([lost, this.begin(client, [...this.subscribers])]);
       this.failures = 0;
       await lost;
     } finally {
@@ -123,13 +127,19 @@ export class NoticeSession {
       for (const subscriber of this.listening) subscriber.onLost();
       this.listening.clear();
       this.caughtUp.clear();
-      await client
-        .end()
-        .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+      await this.end(client);
     }
   }
 
-  private async begin(client: pg.Client, subscribers: readonly Subscriber[]): Promise<void> {
+  /** What a vanished host does not close is thrown away. */
+  private async end(client: WatchedSession): Promise<void> {
+    const ended = client
+      .end()
+      .catch((error: unknown) => this.logger.debug({ err: error }, 'the lost session was gone already'));
+    if (!(await endsWithin(ended, END_WITHIN_MS))) client.discard();
+  }
+
+  private async begin(client: WatchedSession, subscribers: readonly Subscriber[]): Promise<void> {
     for (const channel of new Set(subscribers.map((each) => each.channel))) await client.query(`LISTEN ${channel}`);
     const present = subscribers.filter((each) => this.client === client && this.subscribers.has(each));
     for (const subscriber of present) this.listening.add(subscriber);
@@ -140,11 +150,11 @@ export class NoticeSession {
   }
 
   /** The loop begins anew, for all: what one of them could not read was published for nothing. */
-  private giveUp(client: pg.Client, error: unknown): void {
+  private giveUp(client: WatchedSession, error: unknown): void {
     if (this.client !== client) return;
     this.failures += 1;
     this.logger.warn({ err: error }, 'LISTEN failed');
-    void client.end().catch((failure: unknown) => this.logger.debug({ err: failure }, 'closing LISTEN failed'));
+    void this.end(client);
   }
 
   private deliver(channel: string, payload: string): void {
@@ -152,12 +162,12 @@ export class NoticeSession {
   }
 
   /** Answers come behind all notices of what was committed before the question. */
-  private keepBeating(client: pg.Client, afterMs: number): void {
+  private keepBeating(client: WatchedSession, afterMs: number): void {
     if (this.beat) clearTimeout(this.beat);
     this.beat = setTimeout(() => void this.ask(client), afterMs).unref();
   }
 
-  private async ask(client: pg.Client): Promise<void> {
+  private async ask(client: WatchedSession): Promise<void> {
     const askedMs = performance.now();
     const asked = [...this.caughtUp];
     try {

@@ -143,13 +143,17 @@ test('a connection that is cut under a statement is lost, one that is not free i
   const line = new TcpProxy(port, Number(url.port));
   await line.listen();
   url.port = String(port);
-  const cut = new PrismaService({ url: url.href, applicationName: 'cut', ...SETTINGS });
+  const cut = new PrismaService({ url: url.href, applicationName: 'cut', ...SETTINGS, statementTimeoutMs: 60_000 });
   const asked = [
-    cut.queryHot(Prisma.sql`SELECT pg_sleep(0.8)`),
-    cut.$queryRaw`SELECT pg_sleep(0.8)::text`,
-    cut.$transaction((tx) => tx.$queryRaw`SELECT pg_sleep(0.8)::text`),
+    cut.queryHot(Prisma.sql`SELECT pg_sleep(50)`),
+    cut.$queryRaw`SELECT pg_sleep(50)::text`,
+    cut.$transaction((tx) => tx.$queryRaw`SELECT pg_sleep(50)::text`, { maxWait: 30_000, timeout: 60_000 }),
   ].map(judged);
-  await delay(300);
+  const underWay = (): Promise<{ n: number }[]> =>
+    prisma.$queryRaw`
+      SELECT count(*)::int AS n FROM pg_stat_activity
+       WHERE application_name = 'cut' AND datname = current_database() AND wait_event = 'PgSleep'`;
+  while ((await underWay())[0]?.n !== asked.length) await delay(50);
   await line.close();
   expect(await Promise.all(asked)).toEqual(asked.map(() => ({ unavailable: true, notSent: false })));
   await cut.$disconnect();

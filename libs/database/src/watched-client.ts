@@ -148,6 +148,11 @@ export class WatchedClient extends pg.Client {
     this.schedule();
   }
 
+  /** Ends it without a word to the server, which may not be there any more. */
+  discard(): void {
+    this.reset();
+  }
+
   private schedule(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
@@ -191,7 +196,7 @@ export class WatchedClient extends pg.Client {
 }
 
 /** What a session has beside the driver's own. */
-export type WatchedSession = pg.Client & Pick<WatchedClient, 'isBusy' | 'limitStatements'>;
+export type WatchedSession = pg.Client & Pick<WatchedClient, 'isBusy' | 'limitStatements' | 'discard'>;
 
 /** One session, not connected yet. */
 export function watchedSession(config: WatchedConfig): WatchedSession {

@@ -26,7 +26,7 @@ export class WakeNotices {
   ) {
     const options = {
       ...{ databaseUrl, applicationName: 'device-relay-listen', channel: LANE_WAKE_CHANNEL, heartbeatMs: HEARTBEAT_MS },
-      onNotice: (deviceIds: string) => deviceIds.split(',').forEach((deviceId) => this.take(deviceId)),
+      onNotice: (deviceIds: string) => this.takeThose(deviceIds.split(',')),
       onListening: () => undefined,
     };
     this.listener = new ChannelListener(options, logger);
@@ -48,11 +48,15 @@ export class WakeNotices {
     if (this.wake !== null) this.answers.notifyTaken(deviceId);
   }
 
-  private take(deviceId: string): void {
-    if (this.wake === null || !this.recent.has(deviceId)) return;
-    if (this.runner.freePlaces <= 0 && !this.runner.isInHand(deviceId)) return;
-    this.woken += 1;
-    void this.wake(deviceId);
-    this.answers.notifyTaken(deviceId);
+  /** As many as there is room for; the others are left to the queue, and so to any relay. */
+  private takeThose(deviceIds: readonly string[]): void {
+    let room = this.runner.freePlaces;
+    for (const deviceId of deviceIds) {
+      if (this.wake === null || !this.recent.has(deviceId)) continue;
+      if (!this.runner.isInHand(deviceId) && room-- <= 0) continue;
+      this.woken += 1;
+      void this.wake(deviceId);
+      this.answers.notifyTaken(deviceId);
+    }
   }
 }

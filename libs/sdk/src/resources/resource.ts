@@ -4,9 +4,11 @@ import type { PagedList } from '../pages.js';
 import type { CallOptions } from '../transport.js';
 import { RESOURCES } from './tables.js';
 
-/** What the first word of a line calls. `LIST` and `FILE` take filters, `POST`, `PUT` and `PATCH` a body. */
+/** What the first word of a line calls. `READ`, `LIST` and `FILE` take filters, `POST`, `PUT` and `PATCH` a body. */
 interface Kinds {
   GET: 'GET';
+  /** What it reads depends on its filters. */
+  READ: 'GET';
   /** All entries, over all pages. */
   LIST: 'GET';
   /** The answer itself, its body still to be read. */
@@ -112,8 +114,9 @@ export function operationOf(name: string, line: string): [kind: string, path: st
 function call(api: AnyApi, kind: string, path: string, given: unknown[]): unknown {
   const names = path.match(/(?<=\{)\w+/g) ?? [];
   const place = { path: Object.fromEntries(names.map((name) => [name, given.shift()])) };
-  const query = kind === 'LIST' || kind === 'FILE' ? given.shift() : undefined;
+  const query = kind === 'READ' || kind === 'LIST' || kind === 'FILE' ? given.shift() : undefined;
   if (kind === 'LIST') return api.list(path, { ...place, query }, given[0]);
+  if (kind === 'READ') return api.request('GET', path, { ...place, query }, given[0]);
   if (kind === 'FILE') return api.download(path, { ...place, query }, given[0]);
   if (kind === 'DO') return api.request('POST', path, place, given[0]);
   const body = kind === 'GET' || kind === 'DELETE' ? undefined : (given.shift() ?? {});

@@ -24,7 +24,7 @@ const sources = readdirSync(folder)
   .map((file) => readFileSync(join(folder, file), 'utf8'))
   .join('\n');
 
-const KINDS: Record<string, string> = { LIST: 'GET', FILE: 'GET', DO: 'POST' };
+const KINDS: Record<string, string> = { READ: 'GET', LIST: 'GET', FILE: 'GET', DO: 'POST' };
 const CALLS: Record<string, string> = { list: 'LIST', download: 'FILE', upload: 'POST', repeat: 'POST' };
 
 /** As `kind path`: from the tables, and from the methods that are written out. */
@@ -110,9 +110,10 @@ test('a line calls its operation with its names, its input and its options', asy
   await fgw.branches.create({ code: 'north', name: 'North' });
   await fgw.reports.turnover({ by: 'day' }).first();
   await fgw.catalog.export({ format: 'csv' });
+  await fgw.audit.verification({ limit: 5 });
   await fgw.catalog.import({ content: 'sku\n', contentType: 'text/csv' }, 'full');
   await expect(fgw.devices.get('dev_1', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
-  expect(sent.slice(0, 8)).toEqual([
+  expect(sent.slice(0, 9)).toEqual([
     'GET /v1/clients/cli%2F1/keys?limit=2',
     'GET /v1/devices/dev_1/tasks/tsk_1',
     'POST /v1/devices/dev_1/drain',
@@ -120,6 +121,7 @@ test('a line calls its operation with its names, its input and its options', asy
     'POST /v1/branches {"code":"north","name":"North"}',
     'GET /v1/reports/turnover?by=day',
     'GET /v1/catalog/export?format=csv',
+    'GET /v1/audit/verification?limit=5',
     'POST /v1/catalog/imports?mode=full sku',
   ]);
 });

@@ -14,7 +14,7 @@ export const RESOURCES = {
   audit: {
     list: 'LIST',
     /** Whether the trail is as it was written, part by part. */
-    verification: 'GET verification',
+    verification: 'READ verification',
   },
 
   branches: PLACES,
