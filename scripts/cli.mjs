@@ -5,6 +5,7 @@ import { openDataFolder } from './lib/data-folder.mjs';
 import { programEnvironment, sharedEnvironment } from './lib/environment.mjs';
 import { dataDirOf, ROOT } from './lib/paths.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
+import { reportOnStandardError } from './lib/progress.mjs';
 import { PROGRAMS } from './lib/programs.mjs';
 import { ensureSecrets } from './lib/secrets.mjs';
 import { runProgram } from './lib/user-error.mjs';
@@ -13,6 +14,7 @@ const MAIN = path.join(ROOT, 'dist', 'apps', 'gateway', 'src', 'programs', 'cli'
 
 /** npm run cli -- merchant create …: the gateway's command line, on the database that the programs of this folder use. */
 await runProgram(async () => {
+  reportOnStandardError();
   await prepareWorkspace();
   const dataDir = dataDirOf(process.env);
   openDataFolder(dataDir);

@@ -3,12 +3,14 @@ import path from 'node:path';
 
 import { ROOT } from './lib/paths.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
+import { reportOnStandardError } from './lib/progress.mjs';
 import { runProgram } from './lib/user-error.mjs';
 
 const MAIN = path.join(ROOT, 'dist', 'apps', 'cli', 'src', 'main.js');
 
 /** npm run fgw -- receipts list …: the command line, without installing it. */
 await runProgram(async () => {
+  reportOnStandardError();
   await prepareWorkspace();
   const child = spawn(process.execPath, ['--enable-source-maps', MAIN, ...process.argv.slice(2)], { stdio: 'inherit' });
   // Ctrl-C reaches it as well; it decides when this ends.

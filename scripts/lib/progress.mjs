@@ -1,3 +1,11 @@
+/** @type {(line: string) => void} */
+let say = (line) => console.log(line);
+
+/** For commands whose answer alone goes to standard output: it may be read by a program. */
+export function reportOnStandardError() {
+  say = (line) => console.error(line);
+}
+
 /**
  * Runs one step of a longer job and says so: at once, every few seconds while it lasts, and when it is done.
  * @template T
@@ -8,11 +16,11 @@
 export async function step(title, work) {
   const begin = performance.now();
   const seconds = () => `${((performance.now() - begin) / 1000).toFixed(1)} s`;
-  console.log(`▸ ${title} …`);
-  const timer = setInterval(() => console.log(`  … ${title}: still working, ${seconds()}`), 5_000);
+  say(`▸ ${title} …`);
+  const timer = setInterval(() => say(`  … ${title}: still working, ${seconds()}`), 5_000);
   try {
     const result = await work();
-    console.log(`✔ ${title} (${seconds()})`);
+    say(`✔ ${title} (${seconds()})`);
     return result;
   } finally {
     clearInterval(timer);

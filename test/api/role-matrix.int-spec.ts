@@ -136,6 +136,7 @@ const STEP_UP = [
   'POST /v1/platform/merchants/{id}/invitations',
   'POST /v1/provider-accounts',
   'POST /v1/receipts/{id}/fiscal',
+  'POST /v1/session/terminal',
   'POST /v1/webhooks/callbacks/rotate-secret',
   'POST /v1/webhooks/{id}/rotate-secret',
 ];

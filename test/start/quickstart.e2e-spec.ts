@@ -1,4 +1,4 @@
-// Promise: the commands of docs/quickstart.md work as they stand, from `npm start` to a sale that is refunded, paid online and confirmed.
+// Promise: the commands of docs/quickstart.md and examples/README.md work as they stand, from `npm start` to a sale that is refunded, paid and confirmed.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,6 @@ import { destroyEmbeddedPostgres } from '../../scripts/lib/embedded-postgres.mjs
 import { until } from '../system/until.js';
 import { StartedSystem } from './started-system.js';
 
-const PAGE = readFileSync(join(process.cwd(), 'docs', 'quickstart.md'), 'utf8');
 const PORTS = ['GATEWAY_PORT', 'RELAY_PORT', 'REGISTER_PORT', 'OFD_PORT', 'POSTGRES_PORT', 'PAYMENTS_SIM_PORT'];
 
 interface Step {
@@ -20,9 +19,25 @@ interface Step {
   code: string;
 }
 
-const steps: Step[] = [
-  ...PAGE.matchAll(/^<!-- terminal: (\w+)(?:, ready: (\w+))?(?:, exit: (\d+))? -->\n```sh\n([\s\S]*?)^```$/gm),
-].map(([, terminal = '', ready = null, exit = '0', code = '']) => ({ terminal, ready, exitCode: Number(exit), code }));
+interface Walk {
+  steps: Step[];
+  /** All blocks of commands, with those that have no place. */
+  blocks: number;
+}
+
+const quickstart = walkOf('docs', 'quickstart.md');
+const examples = walkOf('examples', 'README.md');
+
+function walkOf(...path: string[]): Walk {
+  const page = readFileSync(join(process.cwd(), ...path), 'utf8');
+  const steps = [
+    ...page.matchAll(/^<!-- terminal: (\w+)(?:, ready: (\w+))?(?:, exit: (\d+))? -->\n```sh\n([\s\S]*?)^```$/gm),
+  ].map(([, terminal = '', ready = null, exit = '0', code = '']) => ({
+    ...{ terminal, ready, code },
+    exitCode: Number(exit),
+  }));
+  return { steps, blocks: [...page.matchAll(/^```sh$/gm)].length };
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'fiscal-quickstart-'));
 const dataDir = join(folder, 'data');
@@ -55,8 +70,14 @@ class Terminal {
 beforeAll(async () => {
   const first = await freePorts(PORTS.length);
   const ports = Object.fromEntries(PORTS.map((name, at) => [name, String(first + at)]));
-  receiverPort = await freePorts(1);
-  env = { FGW_CONFIG: join(folder, 'fgw.json'), NODE_OPTIONS: '', npm_config_offline: 'true' };
+  receiverPort = await freePorts(3);
+  env = {
+    ...ports,
+    DATA_DIR: dataDir,
+    FGW_CONFIG: join(folder, 'fgw.json'),
+    NODE_OPTIONS: '',
+    npm_config_offline: 'true',
+  };
   system = new StartedSystem(dataDir, ports);
   await system.says('Running.', 180_000);
 });
@@ -69,7 +90,9 @@ afterAll(async () => {
 
 /** In the folder and on the ports of this test; everything else as it stands. */
 function here(code: string): string {
-  return code.replace(/(?:\.\/)?\.data\b/g, dataDir).replace(/\b3000\b/g, String(receiverPort));
+  return code
+    .replace(/(?:\.\/)?\.data\b/g, dataDir)
+    .replace(/\b300(\d)\b/g, (_port, at: string) => String(receiverPort + Number(at)));
 }
 
 /** The main terminal's steps are one shell: its variables and functions stay. */
@@ -81,44 +104,66 @@ function mainScript(part: readonly Step[]): string {
     .join('\n');
 }
 
-test('every command of the page has its place', () => {
-  const blocks = [...PAGE.matchAll(/^```sh$/gm)].length;
-  // `npm start` itself is what this test begins with.
-  expect(steps.length).toBe(blocks - 1);
-  expect(new Set(steps.map(({ terminal }) => terminal))).toEqual(new Set(['main', 'receiver', 'listener']));
-});
-
-test('from a login to a refund, a payment and its webhook', async () => {
+/** Runs the main terminal to the other ones, starts those, and goes on in the main one. What they print. */
+async function walk({ steps }: Walk): Promise<{ before: string; after: string; others: Map<string, Terminal> }> {
   const at = steps.findIndex(({ terminal }) => terminal !== 'main');
-  const before = new Terminal(`set -e\n${mainScript(steps.slice(0, at))}`);
-  const [code] = (await once(before.child, 'close')) as [number | null];
-  expect({ code, output: before.output }).toMatchObject({ code: 0 });
-  expect(before.output).toMatch(/✔ registers .*online/);
-  expect(before.output).toContain('HTTP/1.1 201 Created');
-  expect(before.output.match(/^status +registered$/gm)?.length).toBeGreaterThanOrEqual(2);
-
-  const staying = new Map<string, Terminal>();
+  const setUp = mainScript(steps.slice(0, at));
+  const before = await outputOf(`set -e\n${setUp}`);
+  const others = new Map<string, Terminal>();
   for (const step of steps.filter(({ terminal }) => terminal !== 'main')) {
     const terminal = new Terminal(`set -e\n${here(step.code)}`);
-    staying.set(step.terminal, terminal);
+    others.set(step.terminal, terminal);
     await until(
       `${step.terminal} is ready`,
       () => terminal.output,
       (text) => text.includes(step.ready ?? ''),
     );
   }
-
-  const setUp = mainScript(steps.slice(0, at));
   const rest = mainScript(steps.slice(at).filter(({ terminal }) => terminal === 'main'));
   // The same terminal: what came before is done again, and changes nothing.
-  const after = new Terminal(`set -e\n{ ${setUp} } >/dev/null\n${rest}`);
-  const [last] = (await once(after.child, 'close')) as [number | null];
-  expect({ code: last, output: after.output }).toMatchObject({ code: 0 });
-  expect(after.output).toMatch(/^type +refund$/m);
-  expect(after.output).toMatch(/^refunded +15 000\.00$/m);
-  expect(after.output).toMatch(/\/items\/0\/price /);
-  const received = () => staying.get('receiver')?.output ?? '';
+  const after = await outputOf(`set -e\n{ ${setUp} } >/dev/null\n${rest}`);
+  return { before, after, others };
+}
+
+async function outputOf(script: string): Promise<string> {
+  const terminal = new Terminal(script);
+  const [code] = (await once(terminal.child, 'close')) as [number | null];
+  expect({ code, output: terminal.output }).toMatchObject({ code: 0 });
+  return terminal.output;
+}
+
+test('every command of the pages has its place', () => {
+  // `npm start` itself is what this test begins with.
+  expect(quickstart.steps.length).toBe(quickstart.blocks - 1);
+  expect(new Set(quickstart.steps.map(({ terminal }) => terminal))).toEqual(new Set(['main', 'receiver', 'listener']));
+  expect(examples.steps.length).toBe(examples.blocks);
+  expect(new Set(examples.steps.map(({ terminal }) => terminal))).toEqual(new Set(['main', 'python', 'php', 'node']));
+});
+
+test('from a login to a refund, a payment and its webhook', async () => {
+  const { before, after, others } = await walk(quickstart);
+  expect(before).toMatch(/✔ registers .*online/);
+  expect(before).toContain('HTTP/1.1 201 Created');
+  expect(before.match(/^status +registered$/gm)?.length).toBeGreaterThanOrEqual(2);
+  expect(after).toMatch(/^type +refund$/m);
+  expect(after).toMatch(/^refunded +15 000\.00$/m);
+  expect(after).toMatch(/\/items\/0\/price /);
+  const received = () => others.get('receiver')?.output ?? '';
   for (const type of ['refund.registered', 'payment.', 'receipt.registered'])
     await until(`the receiver has ${type}`, received, (text) => text.includes(`event ${type}`));
   expect(received()).not.toContain('refused');
+  // Their ports are those of the next page.
+  for (const terminal of others.values()) await terminal.end();
+}, 300_000);
+
+test('the examples, in every language: a signed sale, its refund, what is refused, and a receiver that verifies', async () => {
+  const { after, others } = await walk(examples);
+  for (const words of [/^sale rcp_\w+ registered: /gm, /^refund rcp_\w+ registered$/gm, /^refused: 422 /gm])
+    expect(after.match(words)).toHaveLength(6);
+  for (const [name, terminal] of others)
+    await until(
+      `${name} has the last refund`,
+      () => terminal.output,
+      (text) => (text.match(/event refund\.registered/g)?.length ?? 0) >= 6,
+    );
 }, 300_000);

@@ -44,6 +44,7 @@ function problemFailure(error: ProblemError): Failure {
   const facts = { code, status, request_id: requestId, receipt_id: receiptId, errors: faults, problem };
   const lines = faults.map(({ pointer, code: fault, detail }) => plain(`  ${pointer} ${fault}: ${detail}`));
   if (receiptId !== null) lines.push(`  The receipt is stored as rejected: ${receiptId}`);
+  if (code === 'session_invalid') lines.push('  Run `fgw login --browser`.');
   if (requestId !== null) lines.push(`  Request ${plain(requestId)}`);
   return failure(exitCodeOf(status, receiptId, isRetryable), error, facts, lines);
 }

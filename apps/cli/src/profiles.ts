@@ -4,15 +4,27 @@ import { isReadableOnTheWay, isSameOrigin } from './addresses.js';
 import { readJsonFile, writePrivateJson } from './private-file.js';
 import type { Environment } from './settings.js';
 
-/** One gateway and one client of it. */
+/** One gateway, and one client of it or one person's session there. */
 export interface Profile {
   url: string;
+  /** Of a session the id of its user. */
   client_id: string;
-  client_secret: string;
+  /** Left out: a session. */
+  client_secret?: string;
+  session?: PersonSession;
   key_id?: string;
   /** The private key stays where it is. */
   signing_key_file?: string;
   key_secret?: string;
+}
+
+/** What a person has confirmed in a browser. */
+export interface PersonSession {
+  token: string;
+  expires_at: string;
+  scopes: string[];
+  /** For which of its merchants it acts; left out: for the platform, or none is chosen. */
+  merchant_id?: string;
 }
 
 interface ConfigFile {
@@ -65,6 +77,7 @@ export function effectiveProfile(kept: Profile | null, environment: Environment,
     // Another gateway: neither the client nor the key of the profile is known there.
     return effectiveProfile(null, environment, url);
   }
+  if (kept?.session !== undefined && environment.clientId === null) return { ...kept, url: address ?? kept.url };
   const merged = {
     url: address ?? kept?.url,
     client_id: environment.clientId ?? kept?.client_id,
@@ -99,17 +112,42 @@ export async function clientOptionsOf(
   profile: Profile,
   { isInsecure }: { isInsecure: boolean },
 ): Promise<ClientOptions> {
-  if (!isInsecure && isReadableOnTheWay(profile.url)) {
-    throw new UsageError(
-      `${profile.url} is http to another machine: secret and token can be read on the way. Use https, or --insecure.`,
-    );
-  }
+  refuseReadable(profile.url, isInsecure);
+  const { session } = profile;
+  if (session !== undefined) return sessionOptions(profile.url, session);
   const signing = await signingOf(profile);
   return {
     baseUrl: profile.url,
-    credentials: { clientId: profile.client_id, clientSecret: profile.client_secret },
+    credentials: { clientId: profile.client_id, clientSecret: profile.client_secret ?? '' },
     ...(signing !== null && { signing }),
   };
+}
+
+/** @throws UsageError for http to another machine, unless that is allowed */
+export function refuseReadable(url: string, isInsecure: boolean): void {
+  if (isInsecure || !isReadableOnTheWay(url)) return;
+  throw new UsageError(
+    `${url} is http to another machine: secret and token can be read on the way. Use https, or --insecure.`,
+  );
+}
+
+/** A person signs nothing, and names its merchant with each request. */
+function sessionOptions(
+  baseUrl: string,
+  { token, expires_at: until, scopes, merchant_id: merchant }: PersonSession,
+): ClientOptions {
+  const expiresIn = Math.max(0, Math.floor((Date.parse(until) - Date.now()) / 1_000));
+  return {
+    baseUrl,
+    credentials: () => Promise.resolve({ accessToken: token, expiresIn, scopes }),
+    ...(merchant !== undefined && { fetch: (input, init) => globalThis.fetch(input, withMerchant(init, merchant)) }),
+  };
+}
+
+function withMerchant(init: RequestInit | undefined, merchant: string): RequestInit {
+  const headers = new Headers(init?.headers);
+  headers.set('fgw-merchant', merchant);
+  return { ...init, headers };
 }
 
 async function signingOf({

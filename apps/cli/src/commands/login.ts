@@ -7,9 +7,11 @@ import { EXIT, type ExitCode } from '../exit-codes.js';
 import { isSameOrigin } from '../addresses.js';
 import { clientOptionsOf, foreignOrigin, type Profile } from '../profiles.js';
 import { readInput, readJsonInput } from '../read-input.js';
+import { loginInBrowser, endSession, type BrowserLoginOptions } from '../browser/login-in-browser.js';
 import { inSession, type Session, type World } from '../session.js';
 
-interface LoginOptions {
+interface LoginOptions extends BrowserLoginOptions {
+  browser?: boolean;
   clientId?: string;
   secretStdin?: boolean;
   from?: string;
@@ -20,7 +22,10 @@ interface LoginOptions {
 export function addLogin(program: Command, world: World): void {
   program
     .command('login')
-    .description('keep the address of a gateway and the credentials of a client (OAuth 2.0 client credentials)')
+    .description('keep the address of a gateway, and the credentials of a client or the session of a person')
+    .option('--browser', 'a person logs in: the console asks in a browser on this machine')
+    .option('--merchant <code>', 'with --browser: the merchant to act for, where the person has several')
+    .option('--no-open', 'with --browser: print the link, open no browser')
     .option('--client-id <id>', 'cli_…')
     .option('--secret-stdin', 'read the secret from standard input; otherwise it is asked for')
     .option('--from <file>', 'take address and client from a file as `npm start` writes it: .data/demo.json')
@@ -28,7 +33,7 @@ export function addLogin(program: Command, world: World): void {
     .option('--signing-key-file <path>', 'its private key, PKCS #8 in PEM; it stays where it is')
     .addHelpText(
       'after',
-      '\nSessions of the console are for its pages alone: make a client for the command line there (Access).',
+      '\nWithout --browser a client logs in (OAuth 2.0 client credentials). For programs make one in the console (Access).',
     )
     .action(inSession<[LoginOptions]>(world, login));
   program
@@ -38,6 +43,7 @@ export function addLogin(program: Command, world: World): void {
 }
 
 async function login(session: Session, options: LoginOptions): Promise<ExitCode> {
+  if (options.browser === true) return loginInBrowser(session, await gatewayOf(session), options);
   const profile = { ...(await given(session, options)), ...keyOf(options) };
   // Nothing is kept that does not work.
   const { scopes = [] } = await new FiscalGateway(await clientOptionsOf(profile, session)).accessToken();
@@ -54,9 +60,17 @@ async function login(session: Session, options: LoginOptions): Promise<ExitCode>
 }
 
 async function logout(session: Session): Promise<ExitCode> {
+  const kept = await session.profiles.find(session.profileName);
+  if (kept?.session !== undefined && !(await endSession(kept, session)))
+    session.output.note('The gateway did not answer: end the session in the console (My account).');
   const wasThere = await session.profiles.remove(session.profileName);
   session.output.note(wasThere ? `Forgot ${session.profileName}.` : `There is no profile ${session.profileName}.`);
   return EXIT.done;
+}
+
+function gatewayOf({ globals, world }: Session): Promise<string> {
+  const url = globals.url ?? world.environment.url;
+  return url === null ? ask(world, 'Gateway: ') : Promise.resolve(url);
 }
 
 /** From the file, the command line, the environment, or the person at the terminal. */

@@ -186,6 +186,17 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('../session/account-screen.js'), 'AccountScreen'),
 });
 
+const terminal = createRoute({
+  getParentRoute: () => app,
+  path: '/terminal',
+  validateSearch: (given: Record<string, unknown>): { challenge?: string; state?: string; port?: string } => ({
+    ...textOf(given, 'challenge'),
+    ...textOf(given, 'state'),
+    ...textOf(given, 'port'),
+  }),
+  component: lazyRouteComponent(() => import('../session/terminal-page.js'), 'TerminalPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
@@ -211,6 +222,7 @@ export const router = createRouter({
       reports,
       access,
       account,
+      terminal,
     ]),
   ]),
   basepath: '/console',

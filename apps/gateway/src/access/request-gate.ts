@@ -72,11 +72,15 @@ function refuseWithout(needed: readonly Scope[], client: KnownClient, access: Ro
   if (access.forPeople === true && !person) {
     throw new Problem('session_needed', 'Only a person who has logged in may do this, no client.');
   }
+  if (access.forPeople === true && person?.isAtTerminal === true && access.atTerminal !== true) {
+    throw new Problem('session_needed', 'This is done in the console, not at a command line.');
+  }
   if (!needed.every((scope) => holdsScope(scopes, scope))) {
     const isNowhere = person !== undefined && merchantId === PLATFORM && access.overMerchants !== true;
     throw isNowhere && person.roles.length > 0 ? merchantNeeded() : insufficientScope(needed);
   }
   if (access.stepUp === true && person && (person.stepUpUntilMs ?? 0) <= Date.now()) {
-    throw new Problem('step_up_needed', 'Show a second factor (POST /v1/session/step-up), then ask again.');
+    const how = person.isAtTerminal ? 'log in again: fgw login --browser' : 'POST /v1/session/step-up';
+    throw new Problem('step_up_needed', `Show a second factor (${how}), then ask again.`);
   }
 }

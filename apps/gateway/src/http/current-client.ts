@@ -19,6 +19,8 @@ export interface Person {
   roles: readonly string[];
   /** Until when a second factor that was shown counts, ms since 1970; null: none was. */
   stepUpUntilMs: number | null;
+  /** By a token, at the command line; a browser has a cookie. */
+  isAtTerminal: boolean;
 }
 
 /** What the guard itself must know of the caller. */

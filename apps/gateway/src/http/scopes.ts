@@ -91,9 +91,12 @@ export function SignedIn({ ofMerchant = false }: { ofMerchant?: boolean } = {}):
   return onHandlers({ scopes: [], merchantOptional: !ofMerchant });
 }
 
-/** On a handler or controller: only a person's session, no client of the API. Beside `@Scopes` or `@SignedIn`. */
-export function ForPeople(): MethodDecorator & ClassDecorator {
-  return onHandlers({ forPeople: true });
+/**
+ * On a handler or controller: only a person's session, no client of the API. Beside `@Scopes` or `@SignedIn`.
+ * @param atTerminal also the session of a command line, which else reaches what a client may reach: factors and approvals are for browsers
+ */
+export function ForPeople({ atTerminal = false }: { atTerminal?: boolean } = {}): MethodDecorator & ClassDecorator {
+  return onHandlers({ forPeople: true, atTerminal });
 }
 
 /** On a handler: a session needs a second factor that was shown within the last minutes. A token passes: it has no factors. */
@@ -143,6 +146,7 @@ export interface RouteAccess {
   ownAuthentication?: boolean;
   alsoWhenSuspended?: boolean;
   forPeople?: boolean;
+  atTerminal?: boolean;
   stepUp?: boolean;
   /** A session may leave open for which of its merchants it calls. */
   merchantOptional?: boolean;

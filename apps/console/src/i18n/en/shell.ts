@@ -104,6 +104,15 @@ export const shell = {
     oidc: 'Confirm with your company’s login',
     wrong: 'The code was not accepted.',
   },
+  terminal: {
+    title: 'Command line',
+    ask: 'A command line on this computer wants to act for you: with your roles, until you log it out or end it under “My account”.',
+    check: 'Allow it only if you have just run fgw login, and the terminal shows this code:',
+    merchant: 'Merchant',
+    allow: 'Allow',
+    refuse: 'Refuse',
+    invalid: 'This link is incomplete. Run fgw login --browser again.',
+  },
   invitation: {
     title: 'Invitation',
     invalid: 'This invitation is unknown, used or expired. Ask for a new one.',

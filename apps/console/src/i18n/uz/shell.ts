@@ -104,6 +104,16 @@ export const shell: ShellWords = {
     oidc: 'Kompaniya kirishi orqali tasdiqlash',
     wrong: 'Kod qabul qilinmadi.',
   },
+  terminal: {
+    title: 'Buyruqlar qatori',
+    ask: 'Shu kompyuterdagi buyruqlar qatori sizning nomingizdan ishlamoqchi: rollaringiz bilan, undan chiqmaguningizcha yoki seansini profilingizda tugatmaguningizcha.',
+    check:
+      'Faqat fgw login buyrug‘ini hozir o‘zingiz ishga tushirgan bo‘lsangiz va terminalda shu kod ko‘rinsa, ruxsat bering:',
+    merchant: 'Savdo tashkiloti',
+    allow: 'Ruxsat berish',
+    refuse: 'Rad etish',
+    invalid: 'Havola to‘liq emas. fgw login --browser buyrug‘ini qayta ishga tushiring.',
+  },
   invitation: {
     title: 'Taklif',
     invalid: 'Taklif noma’lum, ishlatilgan yoki muddati o‘tgan. Yangisini so‘rang.',

@@ -139,7 +139,7 @@ export class CallerLogins extends FailedLogins {
 }
 
 /** What an address comes with that may turn out to be none; each is counted for itself. */
-export type TokenKind = 'token' | 'logout' | 'callback';
+export type TokenKind = 'token' | 'logout' | 'callback' | 'terminal';
 
 /** How often an address may come with access tokens that are none. A good one of them is never refused for it. */
 export class FailedTokens {

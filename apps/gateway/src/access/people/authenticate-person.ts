@@ -4,6 +4,7 @@ import { PrismaService } from '#database';
 import { isId } from '#fiscal-domain';
 import { Problem } from '#problems';
 import type { KnownClient } from '../../http/current-client.js';
+import { readBearerCredentials } from '../../http/bearer-credentials.js';
 import { PLATFORM, platformScopesOf, scopesOfRoles, type Role } from '../../http/roles.js';
 import type { RouteAccess, Scope } from '../../http/scopes.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -11,7 +12,7 @@ import { SETTINGS_TOKEN } from '../../tokens.js';
 import { consoleAddress, refuseForeignPages, type ConsoleAddress } from './console-address.js';
 import { cookieName, cookieValues } from './cookies.js';
 import type { LiveSession } from './sessions/live-session.js';
-import { hashSessionToken } from './sessions/session-token.js';
+import { hashSessionToken, isCookieToken, isTerminalToken } from './sessions/session-token.js';
 import { Sessions } from './sessions/sessions.js';
 
 const MERCHANT_HEADER = 'fgw-merchant';
@@ -42,9 +43,10 @@ export class AuthenticatePerson {
     this.cookie = cookieName('fgw_session', this.address);
   }
 
-  /** Whether the request comes with a session. One that has an Authorization header is a client's. */
+  /** Whether the request comes with a session. One that has an Authorization header is a client's, or that of a person's command line. */
   applies(request: FastifyRequest): boolean {
-    return request.headers.authorization === undefined && cookieValues(request, this.cookie).length > 0;
+    if (request.headers.authorization !== undefined) return terminalTokenOf(request) !== null;
+    return cookieValues(request, this.cookie).length > 0;
   }
 
   /**
@@ -52,33 +54,41 @@ export class AuthenticatePerson {
    *   400 merchant_needed
    */
   async execute(request: FastifyRequest): Promise<KnownClient> {
-    refuseForeignPages(request, this.address);
+    const isAtTerminal = terminalTokenOf(request) !== null;
+    // What no browser sends by itself, no foreign page can make it send.
+    if (!isAtTerminal) refuseForeignPages(request, this.address);
     const session = await this.sessionOf(request);
     if (!session) throw new Problem('session_invalid', 'The session has ended. Log in again.');
     const { merchantId, roles, scopes } = await this.placeOf(session, request);
     const { userId, sessionId, stepUpUntilMs } = session;
     return {
       ...{ clientId: userId, merchantId, scopes, requireIdempotencyKey: false, allowedCidrs: null },
-      person: { userId, sessionId, roles, stepUpUntilMs },
+      person: { userId, sessionId, roles, stepUpUntilMs, isAtTerminal },
     };
   }
 
   /** The session of a request, wherever it acts; null: it comes with none that is in force. */
   async sessionOf(request: FastifyRequest): Promise<LiveSession | null> {
-    const [token, ...more] = cookieValues(request, this.cookie);
+    const [token, ...more] = this.tokensOf(request);
     if (token === undefined || more.length > 0) return null;
     return this.sessions.find(token, request.headers[BACKGROUND_HEADER] === undefined);
   }
 
   /** Of the secret that a request with a session has shown. */
   sessionHashOf(request: FastifyRequest): Buffer {
-    return hashSessionToken(cookieValues(request, this.cookie)[0] ?? '');
+    return hashSessionToken(this.tokensOf(request)[0] ?? '');
   }
 
   /** As it is in the database at this moment: after a change that this very request made. */
   async freshSessionOf(request: FastifyRequest): Promise<LiveSession | null> {
-    for (const token of cookieValues(request, this.cookie)) this.sessions.forget(token);
+    for (const token of this.tokensOf(request)) this.sessions.forget(token);
     return this.sessionOf(request);
+  }
+
+  private tokensOf(request: FastifyRequest): string[] {
+    if (request.headers.authorization === undefined) return cookieValues(request, this.cookie).filter(isCookieToken);
+    const token = terminalTokenOf(request);
+    return token === null ? [] : [token];
   }
 
   private async placeOf(session: LiveSession, request: FastifyRequest): Promise<Place> {
@@ -111,6 +121,12 @@ export class AuthenticatePerson {
 
 export function merchantNeeded(): Problem {
   return new Problem('merchant_needed', 'Send the header Fgw-Merchant with the id of one of your merchants.');
+}
+
+/** Of a person's command line; null: the header is a client's, or there is none. */
+function terminalTokenOf({ raw, query }: FastifyRequest): string | null {
+  const credentials = readBearerCredentials(raw.rawHeaders, query);
+  return credentials.kind === 'token' && isTerminalToken(credentials.token) ? credentials.token : null;
 }
 
 function placeAt(merchantId: string, roles: readonly Role[]): Place {

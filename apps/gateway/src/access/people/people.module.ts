@@ -36,6 +36,8 @@ import { SessionCookie } from './sessions/session-cookie.js';
 import { SessionRepository } from './sessions/session.repository.js';
 import { Sessions } from './sessions/sessions.js';
 import { SessionsController } from './sessions/sessions.controller.js';
+import { TerminalLoginController, TerminalSessionController } from './terminal/terminal.controller.js';
+import { TerminalSessions } from './terminal/terminal-sessions.js';
 import { StepUpSession } from './sessions/step-up.js';
 import { InvitationsController } from './users/invitations.controller.js';
 import { Users } from './users/users.js';
@@ -51,6 +53,8 @@ import { UsersController } from './users/users.controller.js';
     LogoutController,
     StepUpController,
     SessionsController,
+    TerminalLoginController,
+    TerminalSessionController,
     MeController,
     PasskeysController,
     UsersController,
@@ -66,6 +70,7 @@ import { UsersController } from './users/users.controller.js';
     OpenSession,
     OwnSessions,
     StepUpSession,
+    TerminalSessions,
     LoginCookie,
     ConsolePagesOnly,
     Passwords,

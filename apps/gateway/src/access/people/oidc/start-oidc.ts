@@ -24,7 +24,9 @@ export class StartOidc {
     { returnTo, body }: { returnTo: string; body: OidcStartBody },
   ): Promise<string> {
     const isStepUp = body.step_up === true;
-    const session = isStepUp ? await this.people.sessionOf(request) : null;
+    // A command line has no cookie that a step-up could renew.
+    const isBrowser = request.headers.authorization === undefined;
+    const session = isStepUp && isBrowser ? await this.people.sessionOf(request) : null;
     if (isStepUp && !session) throw new Problem('session_invalid', 'Only a session can step up. Log in.');
     if (body.invitation !== undefined) await this.invitations.find(body.invitation);
     const { url, state, nonce, verifier } = await this.provider.begin(isStepUp);

@@ -18,7 +18,7 @@ export interface LogoutView {
 /** The end of a session by its user. */
 @Controller('v1/session')
 @SignedIn()
-@ForPeople()
+@ForPeople({ atTerminal: true })
 export class LogoutController {
   constructor(
     private readonly prisma: PrismaService,

@@ -13,8 +13,8 @@ import { SessionCookie } from './session-cookie.js';
 import { hashSessionToken, newSessionToken } from './session-token.js';
 import { SessionRepository } from './session.repository.js';
 
-/** Browsers in which one user is logged in at the same time; the oldest is logged out for one more. */
-const MAX_SESSIONS = 20;
+/** Browsers and command lines in which one user is logged in at the same time; the oldest is logged out for one more. */
+export const MAX_SESSIONS = 20;
 const MAX_USER_AGENT = 200;
 
 export interface Login {
@@ -43,17 +43,14 @@ export class OpenSession {
     const token = newSessionToken();
     const hash = hashSessionToken(token);
     const { userId, way, idToken = null, sid = null } = login;
-    const userAgent = cleaned(request.headers['user-agent']);
+    const userAgent = cleanedAgent(request.headers['user-agent']);
     const caller = userCaller(request, userId);
     await this.changes.execute(caller, async (tx) => {
       if (before) await this.repository.revoke(tx, before.userId, before.sessionId);
       const row = { hash, userId, login: way, address: caller.address, userAgent, idToken, sid };
       const id = await this.repository.insert(tx, row);
       await tx.$executeRaw`UPDATE users SET last_login_at = now() WHERE id = ${userId}`;
-      await tx.$executeRaw`
-        UPDATE user_sessions SET revoked_at = now() WHERE id IN (
-          SELECT id FROM user_sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now()
-           ORDER BY created_at DESC, id DESC OFFSET ${MAX_SESSIONS})`;
+      await this.repository.endBeyond(tx, userId, MAX_SESSIONS);
       return {
         result: id,
         action: 'user.login',
@@ -90,6 +87,7 @@ export function userCaller(request: FastifyRequest, userId: string): Caller {
   return { merchantId: PLATFORM, actor: userId, address, requestId: request.id };
 }
 
-function cleaned(text: string | undefined): string | null {
+/** What a caller says of itself, as it may be kept and shown. */
+export function cleanedAgent(text: string | undefined): string | null {
   return text === undefined ? null : text.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_USER_AGENT);
 }

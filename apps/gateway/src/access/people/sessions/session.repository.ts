@@ -36,6 +36,8 @@ export interface NewSession {
   sid: string | null;
 }
 
+export type NewTerminalSession = Pick<NewSession, 'hash' | 'userId' | 'address' | 'userAgent'>;
+
 /** A session under its new secret. */
 export interface Renewed {
   kind: 'renewed';
@@ -115,6 +117,34 @@ export class SessionRepository {
               CASE WHEN ${login} <> 'oidc' THEN now() END, now(), now(),
               now() + make_interval(secs => ${this.settings.SESSION_MAX_SECONDS}::int4))`;
     return id;
+  }
+
+  /**
+   * A person's command line gets a session of its own from the browser's: the same login, the same second factor and no later, and
+   * ended at the identity provider together with it.
+   * @returns its id; null: the browser's has ended meanwhile
+   */
+  async insertOf(tx: Prisma.TransactionClient, parentId: string, terminal: NewTerminalSession): Promise<string | null> {
+    const id = newId('ses');
+    const { hash, userId, address, userAgent } = terminal;
+    const { SESSION_IDLE_SECONDS: idle, SESSION_MAX_SECONDS: max } = this.settings;
+    const inserted = await tx.$executeRaw`
+      INSERT INTO user_sessions (id, token_hash, user_id, login, address, user_agent, oidc_sid, stepped_up_at, created_at, last_seen_at, expires_at)
+      SELECT ${id}, ${hash}, s.user_id, s.login, ${address}, ${userAgent}, s.oidc_sid, s.stepped_up_at, now(), now(),
+             now() + make_interval(secs => ${max}::int4)
+        FROM user_sessions s JOIN users u ON u.id = s.user_id
+       WHERE s.id = ${parentId} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > now()
+         AND s.last_seen_at > now() - make_interval(secs => ${idle}::int4) AND u.disabled_at IS NULL
+         FOR UPDATE OF s`;
+    return inserted === 1 ? id : null;
+  }
+
+  /** Beyond so many sessions of a user the oldest end. */
+  async endBeyond(tx: Prisma.TransactionClient, userId: string, most: number): Promise<void> {
+    await tx.$executeRaw`
+      UPDATE user_sessions SET revoked_at = now() WHERE id IN (
+        SELECT id FROM user_sessions WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now()
+         ORDER BY created_at DESC, id DESC OFFSET ${most})`;
   }
 
   /** The session was used; its rest begins anew. */

@@ -14,7 +14,7 @@ export interface RevokedSessionsView {
 /** The own sessions of a user. */
 @Controller('v1/sessions')
 @SignedIn()
-@ForPeople()
+@ForPeople({ atTerminal: true })
 export class SessionsController {
   constructor(private readonly sessions: OwnSessions) {}
 

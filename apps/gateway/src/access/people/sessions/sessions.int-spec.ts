@@ -1,6 +1,7 @@
 // Promise: a session's secret changes with what it may do, what was copied of it gains nothing, and a user's sessions are bounded and end together.
 import 'reflect-metadata';
-import { msUntil, PASSWORD, PeopleRig, type RigAnswer } from '../testing/people-rig.js';
+import { createHash, randomBytes } from 'node:crypto';
+import { msUntil, PASSWORD, PeopleRig, type Browser, type RigAnswer } from '../testing/people-rig.js';
 
 const SESSION = '__Host-fgw_session';
 
@@ -135,4 +136,139 @@ test('a user has at most twenty sessions: one more ends the oldest', async () =>
   const last = browsers.at(-1);
   expect((await last?.get('/v1/sessions'))?.body?.data).toHaveLength(20);
   expect((await browsers[1]?.get('/v1/me'))?.status).toBe(200);
+});
+
+describe('a command line', () => {
+  let person: Browser;
+  let verifier: string;
+
+  beforeAll(async () => {
+    person = await rig.join('terminal', ['owner'], merchantId);
+  });
+  beforeEach(() => (verifier = randomBytes(32).toString('base64url')));
+
+  const challengeOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+  const allow = (body = { code_challenge: challengeOf(verifier) }): Promise<RigAnswer> =>
+    person.post('/v1/session/terminal', body);
+  const codeOf = async (): Promise<string> => ((await allow()).body as unknown as { code: string }).code;
+  /** As a program sends it: no page, no cookie. */
+  const exchange = (code: string, code_verifier = verifier, at = 0): Promise<RigAnswer> =>
+    rig.browser().post('/auth/terminal/token', { code, code_verifier }, { page: {}, at });
+  const asTerminal = (method: string, path: string, token: string, more: object = {}): Promise<RigAnswer> =>
+    rig.browser().ask(method, path, { page: {}, headers: { authorization: `Bearer ${token}` }, ...more });
+  const tokenOf = ({ body }: RigAnswer): string => (body as unknown as { access_token: string }).access_token;
+  const terminal = async (): Promise<string> => tokenOf(await exchange(await codeOf()));
+
+  test('gets a session of its own from one that has shown its factor: the roles, on every gateway, until either ends it', async () => {
+    const answer = await exchange(await codeOf(), verifier, 1);
+    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    const token = tokenOf(answer);
+    expect(token).toMatch(/^fgw_ut_\w{49}$/);
+    for (const at of [0, 1]) {
+      const me = await asTerminal('GET', '/v1/me', token, { at });
+      expect(me.body).toMatchObject({
+        kind: 'user',
+        user: { id: person.userId },
+        roles: ['owner'],
+        merchant: { id: merchantId },
+      });
+    }
+    const { data = [] } = (await person.get('/v1/sessions')).body ?? {};
+    expect(data).toHaveLength(2);
+    const own = data.find(({ current }) => current !== true);
+    expect((await person.ask('DELETE', `/v1/sessions/${String(own?.['id'])}`)).status).toBe(204);
+    for (const at of [0, 1])
+      await msUntil(
+        () => asTerminal('GET', '/v1/me', token, { at }),
+        ({ code }) => code === 'session_invalid',
+      );
+    const other = await terminal();
+    expect((await asTerminal('POST', '/v1/session/logout', other, { body: {} })).status).toBe(200);
+    await msUntil(
+      () => asTerminal('GET', '/v1/me', other),
+      ({ code }) => code === 'session_invalid',
+    );
+    expect((await person.get('/v1/me')).status).toBe(200);
+  });
+
+  test('a code counts once, for a minute, for its verifier, and while the session that gave it lasts', async () => {
+    const code = await codeOf();
+    const foreign = await exchange(code, randomBytes(32).toString('base64url'));
+    const both = await Promise.all([exchange(code), exchange(code, verifier, 1)]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
+    const again = await exchange(code);
+    const forged = await exchange(`${code.slice(0, -4)}AAAA`);
+    const login = rig.browser();
+    Object.assign(login, { email: person.email, secret: person.secret });
+    expect((await login.logIn()).status).toBe(200);
+    const late = (await login.post('/v1/session/terminal', { code_challenge: challengeOf(verifier) }))
+      .body as unknown as { code: string };
+    expect((await login.post('/v1/session/logout')).status).toBe(200);
+    const ended = await exchange(late.code);
+    for (const { status, code: problem } of [foreign, again, forged, ended])
+      expect([status, problem]).toEqual([401, 'login_failed']);
+    for (const body of [{}, { code: 7, code_verifier: 'x' }, { code: 'x'.repeat(1_025), code_verifier: '\u0000' }, []])
+      expect([400, 422]).toContain((await rig.browser().post('/auth/terminal/token', body, { page: {} })).status);
+  });
+
+  test('a browser allows it only with a fresh factor, and a terminal gains none, begets none, and touches no factor', async () => {
+    const token = await terminal();
+    const body = { name: 'C', scopes: ['receipts:read'], ip_policy: 'any' };
+    expect((await asTerminal('POST', '/v1/clients', token, { body })).status).toBe(201);
+    const refused = [
+      '/v1/session/terminal',
+      '/v1/session/step-up',
+      '/v1/session/step-up/options',
+      '/v1/me/totp/begin',
+      '/v1/me/passkeys/options',
+    ];
+    for (const path of refused)
+      expect((await asTerminal('POST', path, token, { body: {} })).code).toBe('session_needed');
+    const step = { headers: { authorization: `Bearer ${token}` }, body: { step_up: true } };
+    expect((await rig.browser().ask('POST', '/auth/oidc/start', step)).status).toBeGreaterThanOrEqual(400);
+    await rig.makeStale(person.userId);
+    await msUntil(
+      () => asTerminal('POST', '/v1/clients', token, { body }),
+      ({ code }) => code === 'step_up_needed',
+    );
+    await msUntil(allow, ({ code }) => code === 'step_up_needed');
+    expect((await asTerminal('GET', '/v1/clients', token)).status).toBe(200);
+    await person.stepUp();
+    // The factor was the browser's: what was copied of the terminal before gains nothing by it.
+    expect((await asTerminal('POST', '/v1/clients', token, { body })).code).toBe('step_up_needed');
+  });
+
+  test('its token is no cookie and a cookie no token; a page elsewhere cannot allow it', async () => {
+    const [token, cookie] = [await terminal(), person.cookies.get(SESSION) ?? ''];
+    const browser = rig.browser();
+    browser.cookies.set(SESSION, token);
+    expect((await browser.get('/v1/me')).code).toBe('session_invalid');
+    expect((await asTerminal('GET', '/v1/me', cookie)).code).toBe('invalid_token');
+    const page = { origin: 'https://shop.test', 'fgw-console': '1' };
+    expect((await person.post('/v1/session/terminal', { code_challenge: challengeOf(verifier) }, { page })).code).toBe(
+      'origin_refused',
+    );
+    expect((await allow({ code_challenge: 'x' })).status).toBe(422);
+  });
+
+  test('the way there leads to the console alone, whatever the link says', async () => {
+    const good = { code_challenge: challengeOf(verifier), state: 'abcdefghijklmnop', port: '41000' };
+    const begin = (query: object): Promise<Response> =>
+      fetch(`${rig.bases[0] ?? ''}/auth/terminal?${new URLSearchParams({ ...query }).toString()}`, {
+        redirect: 'manual',
+      });
+    const led = await begin({ ...good, redirect_uri: 'https://shop.test' });
+    expect([led.status, led.headers.get('location')]).toEqual([
+      303,
+      `https://console.test/console/terminal?challenge=${good.code_challenge}&state=${good.state}&port=41000`,
+    ]);
+    for (const bad of [
+      { port: '80' },
+      { port: '70000' },
+      { port: '41000@shop.test' },
+      { state: 'short' },
+      { code_challenge: '//shop.test' },
+    ])
+      expect((await begin({ ...good, ...bad })).status).toBe(422);
+  });
 });
