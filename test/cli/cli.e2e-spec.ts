@@ -354,6 +354,8 @@ describe('the terminal', () => {
     expect(await complete('receipts', 're')).toEqual(['refund']);
     expect(await complete('listen', '--f')).toEqual(['--forward-to', '--from-now', '--from-start']);
     expect(await complete('completion', '')).toEqual(['bash', 'zsh']);
+    expect(await complete('operator', 'cl')).toEqual(['client', 'classifier']);
+    expect(await complete('operator', 'client', 'rotate-secret', '--o')).toEqual(['--overlap-seconds']);
   });
 
   test('the script for zsh is one', async () => {
@@ -370,7 +372,19 @@ test("the operator's commands are part of it, on the gateway's machine", async (
   const { code, stdout } = await fgw.run(['operator', 'merchant', 'list'], { env });
   expect(code).toBe(0);
   expect(stdout).toContain(system.merchant.merchantId);
-  expect(await fgw.run(['operator', 'merchant', 'destroy'], { env })).toMatchObject({ code: 2 });
+  const line = await fgw.run(['operator', 'merchant', 'list', '--json'], { env });
+  expect(JSON.parse(line.stdout)).toEqual(JSON.parse(stdout));
+  expect(line.stdout.trim()).not.toContain('\n');
+  // What is wrong with the words is said before anything is started; what the rules refuse, by the operator's own program.
+  const wrong = ['merchant destroy', 'merchant list --name x', 'client create --merchant', 'merchant set'];
+  for (const words of wrong) {
+    const { code: own, stderr } = await fgw.run(['operator', ...words.split(' ')]);
+    expect([words, own, stderr]).toEqual([words, 2, expect.stringContaining('error: ')]);
+  }
+  const tin = ['operator', 'merchant', 'create', '--code', 'x', '--name', 'X', '--tin', '1', '--as', 'test'];
+  expect(await fgw.run(tin, { env })).toMatchObject({ code: 2, stderr: expect.stringContaining('tin') });
+  expect((await fgw.run(['operator', '--help'])).stdout).toContain('restore');
+  expect((await fgw.run(['operator', 'client', 'set', '--help'])).stdout).toContain('--signing <policy>');
 });
 
 test('the package is one file that runs in a clean folder', async () => {

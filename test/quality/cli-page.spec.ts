@@ -1,4 +1,4 @@
-// Promise: every command of fgw that a page shows is one that the program has, with its options; the exit codes are those of the code.
+// Promise: every command of fgw and of the operator that a page shows is one that the program has, with its options; the exit codes are those of the code.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -28,6 +28,7 @@ function commandsOf(page: string): string[] {
     .split('\n');
   return lines
     .map((line) => line.replace(/\s#.*$/, '').trim())
+    .map((line) => line.replace(/npm run (?:--silent )?cli --(?= )/, 'fgw operator'))
     .map((line) => /(?:^|[\s(|])(?:npm run (?:--silent )?fgw --|fgw) ([^|)>]*)/.exec(line)?.[1]?.trim() ?? '')
     .filter((line) => line !== '' && !line.startsWith('"$@"'));
 }
@@ -39,7 +40,6 @@ const shown = ['README.md', ...pagesBelow('docs'), ...pagesBelow('examples')].fl
 /** What is wrong with it; null when nothing is. */
 function faultOf(line: string): string | null {
   const words: string[] = line.match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
-  if (words[0] === 'operator') return null;
   let command: Command = program;
   let rest = words;
   for (;;) {
@@ -51,7 +51,9 @@ function faultOf(line: string): string | null {
   if (command === program && !line.startsWith('--')) return `no such command: ${line}`;
   if (command.commands.length > 0 && command !== program)
     return `${command.name()} needs a command of its own: ${line}`;
-  const known = [...command.options, ...program.options].map(({ long }) => long);
+  const known = [command, command.parent, command.parent?.parent, program]
+    .flatMap((one) => one?.options ?? [])
+    .map(({ long }) => long);
   const foreign = rest.filter(
     (word) => word.startsWith('--') && word !== '--help' && !known.includes(word.split('=')[0]),
   );

@@ -36,7 +36,7 @@ export function createProgram(world: World): Command {
   addDevices(program, world);
   addImport(program, world);
   addDoctor(program, world);
-  addOperator(program);
+  addOperator(program, world);
   addCompletion(program, world);
   return program;
 }

@@ -2,14 +2,11 @@ import { CommanderError } from 'commander';
 import { failureOf } from './errors.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
 import { CANDIDATES, candidatesOf } from './commands/completion.js';
-import { runOperator } from './commands/operator.js';
 import { createProgram } from './program.js';
 import { outputOf, type World } from './session.js';
 
 /** @returns the exit code */
 export async function run(args: readonly string[], world: World): Promise<ExitCode> {
-  // The operator's program reads its arguments itself.
-  if (args[0] === 'operator') return runOperator(args.slice(1), world);
   if (args[0] === CANDIDATES) {
     for (const candidate of candidatesOf(createProgram(world), args.slice(1)))
       world.streams.stdout.write(`${candidate}\n`);

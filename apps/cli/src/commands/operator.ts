@@ -2,38 +2,46 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
+import { addOperatorCommands, type OperatorCommand } from '#operator-commands';
 import { CommandError } from '../errors.js';
 import { EXIT, type ExitCode } from '../exit-codes.js';
 import type { World } from '../session.js';
 
 const PROGRAM = join('scripts', 'cli.mjs');
+const KNOWN: readonly number[] = Object.values(EXIT);
 
-/** Only for the help and the completion: `run` calls `runOperator` before anything is parsed. */
-export function addOperator(program: Command): void {
-  program
+/** The operator's commands as they are; each is carried out by the operator's own program. */
+export function addOperator(program: Command, world: World): void {
+  const operator = program
     .command('operator')
-    .argument('[args...]', 'merchant, client, catalog, classifier, restore, terminal …')
-    .description("the operator's commands, on the gateway's own machine: the same as `npm run cli --`");
+    .description("the operator's commands, on the gateway's own machine: the same as `npm run cli --`")
+    .option('--as <name>', 'who is acting; it stands on the trail');
+  addOperatorCommands(operator, async (command) => {
+    const { as, json } = operator.optsWithGlobals<{ as?: string; json?: boolean }>();
+    const more = [...(as === undefined ? [] : [`--as=${as}`]), ...(json === true ? ['--json'] : [])];
+    world.exitCode = await runOperator([...argumentsOf(command), ...more]);
+  });
 }
 
-/** The operator's program works on the database, without a token; so it runs as a process of its own, beside the gateway. */
-export async function runOperator(args: readonly string[], { streams }: World): Promise<ExitCode> {
+function argumentsOf({ name, target, values }: OperatorCommand): string[] {
+  const options = Object.entries(values).map(([option, value]) =>
+    value === true ? `--${option}` : `--${option}=${value}`,
+  );
+  return [...name.split(' '), ...(target === null ? [] : [target]), ...options];
+}
+
+/** It works on the database, without a token; so it runs as a process of its own, beside the gateway. */
+async function runOperator(args: readonly string[]): Promise<ExitCode> {
   const script = findProgram(import.meta.dirname);
-  if (script === null) {
-    const { message } = new CommandError(
-      "This fgw is not the one of the gateway's folder. Run `npm run fgw -- operator …` there.",
-    );
-    streams.stderr.write(`${message}\n`);
-    return EXIT.usage;
-  }
+  if (script === null)
+    throw new CommandError("This fgw is not the one of the gateway's folder. Run `npm run fgw -- operator …` there.");
   const child = spawn(process.execPath, [script, ...args], { stdio: 'inherit' });
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  // Of its own it knows 0, 1 and 2, with the meaning that they have here.
-  if (code === 0) return EXIT.done;
-  return code === 2 ? EXIT.usage : EXIT.failed;
+  // What it knows means the same here.
+  return KNOWN.includes(code ?? -1) ? (code as ExitCode) : EXIT.failed;
 }
 
 function findProgram(folder: string): string | null {

@@ -70,7 +70,8 @@ export class AuthenticatePerson {
   /** The session of a request, wherever it acts; null: it comes with none that is in force. */
   async sessionOf(request: FastifyRequest): Promise<LiveSession | null> {
     const [token, ...more] = this.tokensOf(request);
-    if (token === undefined || more.length > 0) return null;
+    const isItsKind = request.headers.authorization === undefined ? isCookieToken : isTerminalToken;
+    if (token === undefined || more.length > 0 || !isItsKind(token)) return null;
     return this.sessions.find(token, request.headers[BACKGROUND_HEADER] === undefined);
   }
 
@@ -86,7 +87,7 @@ export class AuthenticatePerson {
   }
 
   private tokensOf(request: FastifyRequest): string[] {
-    if (request.headers.authorization === undefined) return cookieValues(request, this.cookie).filter(isCookieToken);
+    if (request.headers.authorization === undefined) return cookieValues(request, this.cookie);
     const token = terminalTokenOf(request);
     return token === null ? [] : [token];
   }

@@ -10,26 +10,8 @@ import { Merchants } from '../../fleet/merchants/merchants.js';
 import { UnreadableFile } from '../../goods/sheets/sheet-row.js';
 import type { Program } from './actor.js';
 import { ProgressLine } from './progress-line.js';
-import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
+import { mustExist, type Given, type ReadCommand } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
-
-export const CATALOG_USAGE = `  catalog import --merchant CODE_OR_ID --file FILE [--format csv|xlsx|jsonl] [--full] [--rejected FILE]
-  catalog export --merchant CODE_OR_ID --file FILE [--format csv|xlsx|jsonl]`;
-
-const OPTIONS = {
-  merchant: { type: 'string' },
-  file: { type: 'string' },
-  format: { type: 'string' },
-  full: { type: 'boolean' },
-  rejected: { type: 'string' },
-} as const;
-
-const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  'catalog import': ['merchant', 'file', 'format', 'full', 'rejected'],
-  'catalog export': ['merchant', 'file', 'format'],
-};
-
-type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 /** Files of products, without a limit of time or size. */
 @Injectable()
@@ -40,34 +22,27 @@ export class CatalogCommands {
     private readonly exports: ExportProducts,
   ) {}
 
-  /** Whether it is one of these commands. */
-  static knows([noun = '']: readonly string[]): boolean {
-    return noun === 'catalog';
-  }
-
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[], program: Program): Promise<unknown> {
-    const { values, positionals } = readArguments(args, OPTIONS, CATALOG_USAGE);
-    const [noun = '', verb = '', ...targets] = positionals;
-    const known = COMMANDS[`${noun} ${verb}`];
-    if (!known) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
-    refuseForeignOptions(`${noun} ${verb}`, { values, known, usage: CATALOG_USAGE });
+  async run({ verb, values, flags }: ReadCommand, program: Program): Promise<unknown> {
     try {
-      if (targets.length > 0) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
-      return verb === 'import' ? await this.import(values, program) : await this.export(values);
+      return verb === 'import' ? await this.import(values, flags.has('full'), program) : await this.export(values);
     } catch (error) {
       if (error instanceof UnreadableFile) throw new UsageError(error.message);
       throw error;
     }
   }
 
-  private async import(given: Given, program: Program): Promise<ImportCounts & { rejected_file: string | null }> {
+  private async import(
+    given: Given,
+    isFull: boolean,
+    program: Program,
+  ): Promise<ImportCounts & { rejected_file: string | null }> {
     const { file, format, merchantId } = await this.target(given);
     await mustExist(file);
     const line = new ProgressLine(process.stderr, format === 'xlsx' ? null : await countLines(file));
-    const rejected = rejectsTo(given.rejected ?? null, format);
+    const rejected = rejectsTo(given['rejected'] ?? null, format);
     const caller = { ...program, merchantId };
-    const mode = given.full === true ? 'full' : 'upsert';
+    const mode = isFull ? 'full' : 'upsert';
     try {
       const counts = await this.imports.execute(
         caller,
@@ -78,7 +53,7 @@ export class CatalogCommands {
           progress: ({ rows, rejected: refused }, share) => line.draw(rows, { share, rest: `${refused} rejected` }),
         },
       );
-      return { ...counts, rejected_file: counts.rejected > 0 ? (given.rejected ?? null) : null };
+      return { ...counts, rejected_file: counts.rejected > 0 ? (given['rejected'] ?? null) : null };
     } finally {
       line.end();
       await rejected.end();
@@ -99,8 +74,8 @@ export class CatalogCommands {
 
   private async target(given: Given): Promise<{ file: string; format: FileFormat; merchantId: string }> {
     const { merchant, file } = given;
-    if (merchant === undefined || file === undefined) throw new UsageError(`Usage:\n${CATALOG_USAGE}`);
-    const named = given.format ?? extname(file).slice(1).toLowerCase();
+    if (merchant === undefined || file === undefined) throw new UsageError('--merchant and --file are needed');
+    const named = given['format'] ?? extname(file).slice(1).toLowerCase();
     const format = FILE_FORMATS.find((each) => each === named);
     if (!format) throw new UsageError(`--format must be one of ${FILE_FORMATS.join(', ')}`);
     const found = await this.merchants.find(merchant);

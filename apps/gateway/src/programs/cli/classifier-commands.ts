@@ -8,32 +8,11 @@ import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import type { Program } from './actor.js';
 import { ProgressLine } from './progress-line.js';
-import { mustExist, readArguments, refuseForeignOptions } from './read-arguments.js';
+import { mustExist, type Given, type ReadCommand } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
-
-export const CLASSIFIER_USAGE = `  classifier load full|inactive|changes|lines [--source URL_OR_FILE] [--allow-fewer]
-  classifier versions
-  classifier back --reason TEXT [--to VERSION]
-  classifier resume --reason TEXT`;
-
-const OPTIONS = {
-  source: { type: 'string' },
-  'allow-fewer': { type: 'boolean' },
-  to: { type: 'string' },
-  reason: { type: 'string' },
-} as const;
-
-const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  load: ['source', 'allow-fewer'],
-  versions: [],
-  back: ['to', 'reason'],
-  resume: ['reason'],
-};
 
 const MAX_REASON_LENGTH = 500;
 const BUSY = 'A load goes on, or died less than half a minute ago; try again later.';
-
-type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 /** The classification register: one for all merchants, so only who sits at the machine may change it. */
 @Injectable()
@@ -45,21 +24,11 @@ export class ClassifierCommands {
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}
 
-  /** Whether it is one of these commands. */
-  static knows([noun = '']: readonly string[]): boolean {
-    return noun === 'classifier';
-  }
-
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[], program: Program): Promise<unknown> {
-    const { values, positionals } = readArguments(args, OPTIONS, CLASSIFIER_USAGE);
-    const [, verb = '', ...targets] = positionals;
-    const known = Object.hasOwn(COMMANDS, verb) ? COMMANDS[verb] : undefined;
-    if (!known || targets.length !== (verb === 'load' ? 1 : 0)) throw usage();
-    refuseForeignOptions(`classifier ${verb}`, { values, known, usage: CLASSIFIER_USAGE });
+  async run({ verb, target, values, flags }: ReadCommand, program: Program): Promise<unknown> {
     switch (verb) {
       case 'load':
-        return this.loadFrom(targets[0] ?? '', values);
+        return this.loadFrom(target, values['source'], flags.has('allow-fewer'));
       case 'versions':
         return classifierStatus(this.prisma);
       case 'back':
@@ -69,22 +38,22 @@ export class ClassifierCommands {
     }
   }
 
-  private async loadFrom(kind: string, given: Given): Promise<LoadOutcome> {
+  private async loadFrom(kind: string, from: string | undefined, allowsFewer: boolean): Promise<LoadOutcome> {
     const sources: Record<ImportKind, string | undefined> = {
       full: this.settings.CLASSIFIER_FULL_URL,
       inactive: this.settings.CLASSIFIER_INACTIVE_URL,
       changes: this.settings.CLASSIFIER_CHANGES_URL,
       lines: undefined,
     };
-    if (!Object.hasOwn(sources, kind)) throw usage();
-    const source = given.source ?? sources[kind as ImportKind];
+    if (!Object.hasOwn(sources, kind)) throw new UsageError(`load takes ${Object.keys(sources).join(', ')}`);
+    const source = from ?? sources[kind as ImportKind];
     if (source === undefined)
       throw new UsageError(`Where from? Give --source or set CLASSIFIER_${kind.toUpperCase()}_URL.`);
     if (!/^https?:/.test(source)) await mustExist(source);
     const line = new ProgressLine(process.stderr, null);
     try {
       const outcome = await this.load.execute(kind as ImportKind, source, {
-        allowsFewer: given['allow-fewer'] === true,
+        allowsFewer,
         onProgress: ({ rows, rejected, share }) => line.draw(rows, { share, rest: `${rejected} rejected` }),
       });
       if (outcome.kind === 'busy') throw new UsageError(BUSY);
@@ -114,8 +83,4 @@ function reasonOf({ reason }: Given): string {
   if (text === '' || text.length > MAX_REASON_LENGTH)
     throw new UsageError(`--reason must say why, in at most ${MAX_REASON_LENGTH} characters`);
   return text;
-}
-
-function usage(): UsageError {
-  return new UsageError(`Usage:\n${CLASSIFIER_USAGE}`);
 }

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { MerchantPatch } from '../../fleet/merchants/merchant-bodies.js';
 import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js';
 import { CLI_ACTOR, programOf } from './actor.js';
-import { readCommand, USAGE, WITH_TARGET, type Given } from './arguments.js';
 import { checked } from './checked.js';
 import { ClientCommands } from './client-commands.js';
 import { CommandFamilies } from './command-families.js';
 import { NewMerchantInput } from './new-merchant-input.js';
+import { readCommand, type Given, type ReadCommand } from './read-arguments.js';
 import { TerminalCommands } from './terminal-commands.js';
 import { UsageError } from './usage-error.js';
 
@@ -23,13 +23,17 @@ export class Cli {
 
   /** @returns what is printed @throws UsageError, Problem */
   async run(args: readonly string[]): Promise<unknown> {
-    const family = this.families.of(args);
-    if (family) return family.run(args, programOf(this.actor));
-    const { command, values, positionals } = readCommand(args);
-    const [, verb = '', ...targets] = positionals;
-    if (targets.length !== (WITH_TARGET.has(command) ? 1 : 0)) throw new UsageError(USAGE);
-    const [target = ''] = targets;
-    switch (command) {
+    const command = readCommand(args);
+    return 'help' in command ? command : this.carryOut(command);
+  }
+
+  /** @returns what is printed @throws UsageError, Problem */
+  async carryOut(command: ReadCommand): Promise<unknown> {
+    const program = programOf(this.actor);
+    const { name, target, values } = command;
+    const family = this.families.of(command);
+    if (family) return family.run(command, program);
+    switch (name) {
       case 'merchant create':
         return this.createMerchant(values);
       case 'merchant list':
@@ -37,18 +41,15 @@ export class Cli {
       case 'merchant set':
         return this.setMerchant(target, values);
       case 'client create':
-        return this.clients.create(await this.merchantOf(values), values, programOf(this.actor));
+        return this.clients.create(await this.merchantOf(values), command, program);
       case 'client list':
         return this.clients.list(await this.merchantOf(values));
       case 'terminal show':
         return this.terminals.show(target);
       case 'terminal give':
-        return this.terminals.give(target, await this.merchantOf(values), {
-          given: values,
-          program: programOf(this.actor),
-        });
+        return this.terminals.give(target, await this.merchantOf(values), { given: values, program });
       default:
-        return this.clients.run(verb, target, values, programOf(this.actor));
+        return this.clients.run(command, program);
     }
   }
 
@@ -63,7 +64,7 @@ export class Cli {
   }
 
   private merchantOf({ merchant }: Given): Promise<MerchantView> {
-    if (merchant === undefined) throw new UsageError(USAGE);
+    if (merchant === undefined) throw new UsageError('--merchant is missing');
     return this.merchantNamed(merchant);
   }
 

@@ -11,7 +11,7 @@ import { SwitchClient } from '../../access/clients/switch-client.js';
 import { MERCHANT_SCOPES, SCOPES } from '../../http/scopes.js';
 import type { MerchantView } from '../../fleet/merchants/merchants.js';
 import { AUTH_METHODS } from '../../access/oauth/auth-methods.js';
-import type { Given } from './arguments.js';
+import type { Given, ReadCommand } from './read-arguments.js';
 import { checked } from './checked.js';
 import { UsageError } from './usage-error.js';
 
@@ -28,11 +28,16 @@ export class ClientCommands {
     private readonly switchClient: SwitchClient,
   ) {}
 
-  async create(merchant: MerchantView, given: Given, program: Program): Promise<unknown> {
-    const { name, ip, scopes, 'require-idempotency-key': requireKey = false } = given;
+  async create(merchant: MerchantView, { values, flags }: ReadCommand, program: Program): Promise<unknown> {
+    const { name, ip, scopes } = values;
     if (name === undefined) throw new UsageError('--name is missing');
     if (ip === undefined) throw new UsageError('--ip is missing: any, or the networks from which the client may call');
-    const body = { name, scopes: readScopes(scopes), ...readIp(ip), require_idempotency_key: requireKey };
+    const body = {
+      name,
+      scopes: readScopes(scopes),
+      ...readIp(ip),
+      require_idempotency_key: flags.has('require-idempotency-key'),
+    };
     const administrator = administratorOf(program, merchant.id);
     const { id, ...view } = await this.createClient.execute(administrator, checked(ClientBody, body));
     return { merchant: merchant.code, client_id: id, ...view };
@@ -50,15 +55,15 @@ export class ClientCommands {
   }
 
   /** A command about one client. @throws UsageError when there is no such client */
-  async run(verb: string, id: string, given: Given, program: Program): Promise<unknown> {
+  async run({ verb, target: id, values, flags }: ReadCommand, program: Program): Promise<unknown> {
     const merchantId = await this.clients.merchantOf(id);
     if (merchantId === null) throw new UsageError(`There is no client ${JSON.stringify(id)}.`);
     const administrator = administratorOf(program, merchantId);
     switch (verb) {
       case 'set':
-        return this.changeClient.execute(administrator, id, checked(ClientPatch, patchOf(given)));
+        return this.changeClient.execute(administrator, id, checked(ClientPatch, patchOf(values)));
       case 'rotate-secret':
-        return this.rotateSecret.execute(administrator, id, checked(RotateSecretBody, rotationOf(given)));
+        return this.rotateSecret.execute(administrator, id, checked(RotateSecretBody, rotationOf(values, flags)));
       case 'disable':
         return this.switchClient.disable(administrator, id);
       default:
@@ -82,10 +87,10 @@ function patchOf({ name, ip, scopes, signing, auth }: Given): Record<string, unk
   };
 }
 
-function rotationOf({ 'overlap-seconds': overlap, 'revoke-tokens': revokeTokens }: Given): Record<string, unknown> {
+function rotationOf({ 'overlap-seconds': overlap }: Given, flags: ReadonlySet<string>): Record<string, unknown> {
   return {
     ...(overlap !== undefined && { overlap_seconds: Number(overlap) }),
-    ...(revokeTokens !== undefined && { revoke_tokens: revokeTokens }),
+    ...(flags.has('revoke-tokens') && { revoke_tokens: true }),
   };
 }
 

@@ -2,16 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { Program } from './actor.js';
 import { CatalogCommands } from './catalog-commands.js';
 import { ClassifierCommands } from './classifier-commands.js';
+import type { ReadCommand } from './read-arguments.js';
 import { RestoreCommands } from './restore-commands.js';
 import { UserCommands } from './user-commands.js';
 
-/** Commands about one thing, with options of their own. */
+/** Commands about one thing. */
 interface CommandFamily {
   /** @returns what is printed @throws UsageError, Problem */
-  run(args: readonly string[], program: Program): Promise<unknown>;
+  run(command: ReadCommand, program: Program): Promise<unknown>;
 }
 
-/** Which commands read their arguments themselves. */
+/** Which commands are carried out by whom. */
 @Injectable()
 export class CommandFamilies {
   constructor(
@@ -22,10 +23,9 @@ export class CommandFamilies {
   ) {}
 
   /** Null: none of them. */
-  of(args: readonly string[]): CommandFamily | null {
-    if (CatalogCommands.knows(args)) return this.catalog;
-    if (ClassifierCommands.knows(args)) return this.classifier;
-    if (RestoreCommands.knows(args)) return this.restore;
-    return UserCommands.knows(args) ? this.users : null;
+  of({ name }: ReadCommand): CommandFamily | null {
+    const families = { catalog: this.catalog, classifier: this.classifier, restore: this.restore, users: this.users };
+    const [noun = ''] = name.split(' ');
+    return Object.hasOwn(families, noun) ? families[noun as keyof typeof families] : null;
   }
 }

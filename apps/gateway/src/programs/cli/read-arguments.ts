@@ -1,32 +1,41 @@
 import { access } from 'node:fs/promises';
-import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { CommanderError } from 'commander';
+import { readOperatorCommand, type OperatorCommand } from '#operator-commands';
 import { UsageError } from './usage-error.js';
 
-type Options = NonNullable<ParseArgsConfig['options']>;
-type Read<Known extends Options> = ReturnType<
-  typeof parseArgs<{ args: string[]; options: Known; allowPositionals: true; strict: true }>
->;
+/** What a command was given, by the names of its options: texts, and `true` for those without a value. */
+export type Given = Readonly<Partial<Record<string, string>>>;
 
-/** @throws UsageError for an option that is in no command, or lacks its value */
-export function readArguments<const Known extends Options>(
-  args: readonly string[],
-  options: Known,
-  usage: string,
-): Read<Known> {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-  }
+export interface ReadCommand {
+  name: string;
+  /** The noun's own word: `create` of `merchant create`. */
+  verb: string;
+  /** Empty: the command names nothing. */
+  target: string;
+  values: Given;
+  flags: ReadonlySet<string>;
 }
 
-/** @throws UsageError for an option of another command than this one */
-export function refuseForeignOptions(
-  command: string,
-  { values, known, usage }: { values: object; known: readonly string[]; usage: string },
-): void {
-  const foreign = Object.keys(values).filter((option) => !known.includes(option));
-  if (foreign.length > 0) throw new UsageError(`${command} has no --${foreign.join(', --')}\n\n${usage}`);
+/** @returns the help where that was asked for @throws UsageError for what is no command */
+export function readCommand(args: readonly string[]): ReadCommand | { help: string } {
+  const read = readOrRefuse(args);
+  if ('help' in read) return read;
+  const { name, target, values } = read;
+  const given = Object.entries(values);
+  return {
+    ...{ name, verb: name.split(' ')[1] ?? '', target: target ?? '' },
+    values: Object.fromEntries(given.filter((one): one is [string, string] => typeof one[1] === 'string')),
+    flags: new Set(given.filter(([, value]) => value === true).map(([option]) => option)),
+  };
+}
+
+function readOrRefuse(args: readonly string[]): OperatorCommand | { help: string } {
+  try {
+    return readOperatorCommand(args);
+  } catch (error) {
+    if (error instanceof CommanderError) throw new UsageError(error.message.replace(/^error: /, ''));
+    throw error;
+  }
 }
 
 /** @throws UsageError */

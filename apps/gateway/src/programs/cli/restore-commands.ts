@@ -14,38 +14,10 @@ import { HoldLanes, type Program } from '../../operator/restore/hold-lanes.js';
 import { NothingLost } from '../../operator/restore/nothing-lost.js';
 import { checked } from './checked.js';
 import { evidenceOf, readDecisions } from './decision-file.js';
-import { readArguments, refuseForeignOptions } from './read-arguments.js';
+import type { Given, ReadCommand } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
 
-export const RESTORE_USAGE = `  restore begin --reason TEXT                                (holds all lanes: nothing goes to any register)
-  restore status
-  restore list [--merchant CODE_OR_ID] [--file FILE]         (held receipts, one JSON object a line)
-  restore resolve --file FILE --reason TEXT --evidence FILE  (decisions as JSON lines or CSV)
-  restore adopt [--merchant CODE_OR_ID | --devices ID,ID] --reason TEXT --evidence FILE
-  restore nothing-lost --reason TEXT --evidence FILE         (everything held goes back to where it was)
-  restore end --reason TEXT                                  (lanes go on)`;
-
-const OPTIONS = {
-  reason: { type: 'string' },
-  merchant: { type: 'string' },
-  file: { type: 'string' },
-  devices: { type: 'string' },
-  evidence: { type: 'string' },
-} as const;
-
-const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  begin: ['reason'],
-  status: [],
-  list: ['merchant', 'file'],
-  resolve: ['file', 'reason', 'evidence'],
-  adopt: ['merchant', 'devices', 'reason', 'evidence'],
-  'nothing-lost': ['reason', 'evidence'],
-  end: ['reason'],
-};
-
 const REASON_LENGTH = { min: 5, max: 500 };
-
-type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 interface Refused {
   id: string;
@@ -71,18 +43,8 @@ export class RestoreCommands {
     private readonly nothingLost: NothingLost,
   ) {}
 
-  /** Whether it is one of these commands. */
-  static knows([noun = '']: readonly string[]): boolean {
-    return noun === 'restore';
-  }
-
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[], program: Program): Promise<unknown> {
-    const { values, positionals } = readArguments(args, OPTIONS, RESTORE_USAGE);
-    const [, verb = '', ...targets] = positionals;
-    const known = COMMANDS[verb];
-    if (!known || targets.length > 0) throw new UsageError(`Usage:\n${RESTORE_USAGE}`);
-    refuseForeignOptions(`restore ${verb}`, { values, known, usage: RESTORE_USAGE });
+  async run({ verb, values }: ReadCommand, program: Program): Promise<unknown> {
     switch (verb) {
       case 'begin':
         return { ...(await this.lanes.begin(program, reasonOf(values))), ...(await this.lanes.status()) };
@@ -95,7 +57,7 @@ export class RestoreCommands {
       case 'adopt':
         return this.adopt(values, program);
       case 'nothing-lost': {
-        const grounds = { reason: reasonOf(values), evidence: await evidenceOf(values.evidence) };
+        const grounds = { reason: reasonOf(values), evidence: await evidenceOf(values['evidence']) };
         return { data: await this.nothingLost.execute(program, grounds) };
       }
       default:
@@ -106,7 +68,7 @@ export class RestoreCommands {
   private async list(given: Given): Promise<unknown> {
     const merchantId = await this.merchantOf(given);
     const receipts = this.held.list(merchantId);
-    if (given.file === undefined) {
+    if (given['file'] === undefined) {
       const data: HeldReceipt[] = [];
       for await (const receipt of receipts) data.push(receipt);
       return { data };
@@ -118,15 +80,15 @@ export class RestoreCommands {
         yield `${JSON.stringify(receipt)}\n`;
       }
     };
-    await pipeline(Readable.from(lines()), createWriteStream(given.file));
-    return { file: given.file, receipts: count };
+    await pipeline(Readable.from(lines()), createWriteStream(given['file']));
+    return { file: given['file'], receipts: count };
   }
 
   /** Each decision is a transaction of its own: one that is refused stops no other. */
   private async resolve(given: Given, program: Program): Promise<BulkAnswer> {
     const { file } = given;
     if (file === undefined) throw new UsageError('--file is missing: the decisions');
-    const [reason, evidence] = [reasonOf(given), await evidenceOf(given.evidence)];
+    const [reason, evidence] = [reasonOf(given), await evidenceOf(given['evidence'])];
     return inBulk(readDecisions(file), async ({ id: attemptId, fields }) => {
       const merchantId = await this.held.merchantOfAttempt(attemptId);
       if (merchantId === null) throw new Problem('not_found', 'There is no attempt with this id.');
@@ -140,7 +102,7 @@ export class RestoreCommands {
   }
 
   private async adopt(given: Given, program: Program): Promise<BulkAnswer> {
-    const [reason, evidence] = [reasonOf(given), await evidenceOf(given.evidence)];
+    const [reason, evidence] = [reasonOf(given), await evidenceOf(given['evidence'])];
     const devices = await this.devicesOf(given);
     return inBulk(devices, async ({ id: deviceId }) => {
       const merchantId = await this.held.merchantOfDevice(deviceId);
@@ -151,9 +113,9 @@ export class RestoreCommands {
 
   /** Those that are named, or all that stand still because of the restore. */
   private async devicesOf(given: Given): Promise<{ id: string }[]> {
-    if (given.devices !== undefined) {
-      if (given.merchant !== undefined) throw new UsageError('Give --devices or --merchant, not both.');
-      return given.devices.split(',').map((id) => ({ id: id.trim() }));
+    if (given['devices'] !== undefined) {
+      if (given['merchant'] !== undefined) throw new UsageError('Give --devices or --merchant, not both.');
+      return given['devices'].split(',').map((id) => ({ id: id.trim() }));
     }
     const stopped = await this.held.stoppedDevices(await this.merchantOf(given), RESTORED);
     return stopped.map(({ id }) => ({ id }));

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../audit/caller.js';
 import type { MerchantView } from '../../fleet/merchants/merchants.js';
 import { GiveTerminal, type TerminalView } from '../../fleet/terminals/give-terminal.js';
-import type { Given } from './arguments.js';
+import type { Given } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
 
 const MAX_REASON = 500;
@@ -22,7 +22,7 @@ export class TerminalCommands {
     merchant: MerchantView,
     { given, program }: { given: Given; program: Omit<Caller, 'merchantId'> },
   ): Promise<TerminalView> {
-    const reason = given.reason?.trim() ?? '';
+    const reason = given['reason']?.trim() ?? '';
     if (reason === '' || reason.length > MAX_REASON)
       throw new UsageError('--reason is missing: it stands on both trails');
     if (!/^[A-Za-z0-9]{4,32}$/.test(terminalId)) throw new UsageError(`${JSON.stringify(terminalId)} is no terminal`);

@@ -7,31 +7,8 @@ import { Merchants, type MerchantView } from '../../fleet/merchants/merchants.js
 import { isPlatformRole, PLATFORM } from '../../http/roles.js';
 import type { Program } from './actor.js';
 import { checked } from './checked.js';
-import { readArguments, refuseForeignOptions } from './read-arguments.js';
+import type { Given, ReadCommand } from './read-arguments.js';
 import { UsageError } from './usage-error.js';
-
-export const USERS_USAGE = `  users invite --email ADDRESS --roles ROLE,ROLE [--merchant CODE_OR_ID]   (owner, operator, accountant, support, developer
-               of the merchant; platform_administrator, platform_reader)
-  users list [--merchant CODE_OR_ID]
-  users recover ADDRESS    (a link that sets new credentials; sessions end when it is opened)
-  users disable ADDRESS
-  users enable ADDRESS`;
-
-const OPTIONS = {
-  email: { type: 'string' },
-  roles: { type: 'string' },
-  merchant: { type: 'string' },
-} as const;
-
-const COMMANDS: Readonly<Record<string, readonly (keyof typeof OPTIONS)[]>> = {
-  'users invite': ['email', 'roles', 'merchant'],
-  'users list': ['merchant'],
-  'users recover': [],
-  'users disable': [],
-  'users enable': [],
-};
-
-type Given = ReturnType<typeof readArguments<typeof OPTIONS>>['values'];
 
 interface ListedUser {
   id: string;
@@ -54,21 +31,10 @@ export class UserCommands {
     private readonly changes: AuditedChange,
   ) {}
 
-  /** Whether it is one of these commands. */
-  static knows([noun = '']: readonly string[]): boolean {
-    return noun === 'users';
-  }
-
   /** @returns what is printed @throws UsageError */
-  async run(args: readonly string[], program: Program): Promise<unknown> {
-    const { values, positionals } = readArguments(args, OPTIONS, USERS_USAGE);
-    const [noun = '', verb = '', ...targets] = positionals;
-    const known = COMMANDS[`${noun} ${verb}`];
-    const hasTarget = ['recover', 'disable', 'enable'].includes(verb);
-    if (!known || targets.length !== (hasTarget ? 1 : 0)) throw new UsageError(`Usage:\n${USERS_USAGE}`);
-    refuseForeignOptions(`${noun} ${verb}`, { values, known, usage: USERS_USAGE });
-    const merchant = values.merchant === undefined ? null : await this.merchantNamed(values.merchant);
-    const [target = ''] = targets;
+  async run({ verb, target, values }: ReadCommand, program: Program): Promise<unknown> {
+    const named = values['merchant'];
+    const merchant = named === undefined ? null : await this.merchantNamed(named);
     switch (verb) {
       case 'invite':
         return this.invite(values, merchant, program);

@@ -8,9 +8,6 @@ import { checkTables } from './check-tables.js';
 import { checkWork } from './check-work.js';
 import { findingsOf, type Finding, type FindingState } from './finding.js';
 
-export const DOCTOR_USAGE =
-  '  doctor                              (examines clock, database, queue, registers, disks; says what to do)';
-
 export interface Diagnosis {
   state: FindingState;
   findings: Finding[];
@@ -23,11 +20,6 @@ export class OperatorDoctor {
     private readonly database: PrismaService,
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
   ) {}
-
-  /** Whether it is this command. */
-  static knows(args: readonly string[]): boolean {
-    return args.length === 1 && args[0] === 'doctor';
-  }
 
   /** What is wrong comes first. */
   async run(): Promise<Diagnosis> {

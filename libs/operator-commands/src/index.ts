@@ -1,0 +1,1 @@
+export { addOperatorCommands, readOperatorCommand, type OperatorCommand } from './operator-commands.js';
