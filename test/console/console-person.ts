@@ -34,14 +34,6 @@ export class ConsolePerson {
     return new ConsolePerson(await rig.person(), email, prisma);
   }
 
-  /** The same person before another browser. */
-  before(visitor: Visitor): ConsolePerson {
-    const there = new ConsolePerson(visitor, this.email, this.prisma);
-    there.password = this.password;
-    there.secret = this.secret;
-    return there;
-  }
-
   get page(): Visitor['page'] {
     return this.visitor.page;
   }

@@ -1,6 +1,4 @@
 // Promise: people come into the console by a link, a password, a passkey or their company, and what they do waits for nothing but their factor and a second person.
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import type { PrismaService } from '#database';
 import {
@@ -10,11 +8,11 @@ import {
 } from '../../apps/gateway/src/access/people/testing/identity-provider.js';
 import { Receiver } from '../../apps/gateway/src/notify/webhooks/testing/receiver.js';
 import { freePorts } from '../../libs/runtime/src/testing/free-ports.js';
-import { Fgw } from '../cli/fgw.js';
 import { describeInBrowser } from '../screen/browser.js';
 import { setFaults } from '../system/outside-world.js';
 import { until } from '../system/until.js';
 import { violationsOf } from './axe.js';
+import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
 import { ConsoleRig, LANGUAGES, THEMES } from './console-rig.js';
 
@@ -201,49 +199,8 @@ describeInBrowser('people before the console', () => {
     await first.visitor.end();
   });
 
-  test('a person lets a command line act for it: what the terminal shows is on the screen, and both ends can end it', async () => {
-    const fgw = new Fgw();
-    try {
-      const origin = rig.url;
-      const login = fgw.start(['login', '--browser', '--no-open', '--url', origin]);
-      const printed = await until('the link is printed', login.stderr, (text) => text.includes('/auth/terminal?'));
-      const [, shown = ''] = /that it shows (\S+):/.exec(printed) ?? [];
-      const visitor = await rig.person(['http://127.0.0.1:']);
-      const person = owner.before(visitor);
-      await person.page.goto(/http\S+/.exec(printed.slice(printed.indexOf('shows')))?.[0] ?? '');
-      await person.logIn();
-      await person.page.getByText(shown, { exact: true }).waitFor();
-      await person.letFactorGrowOld();
-      await person.page.getByRole('button', { name: 'Allow' }).click();
-      await person.stepUp();
-      await person.page.getByText('Done. You may close this window.').waitFor();
-      await until(
-        'the login is kept',
-        () => login.child.exitCode,
-        (code) => code !== null,
-      );
-      expect({ code: login.child.exitCode, said: login.stdout() }).toMatchObject({
-        code: 0,
-        said: expect.stringContaining('aziza@shop.uz'),
-      });
-      const file = join(fgw.folder, '.config', 'fgw', 'config.json');
-      expect(statSync(file).mode & 0o777).toBe(0o600);
-      const { token } = (
-        JSON.parse(readFileSync(file, 'utf8')) as { profiles: { default: { session: { token: string } } } }
-      ).profiles.default.session;
-      expect(login.stdout() + login.stderr()).not.toContain(token);
-      expect(await fgw.run(['receipts', 'list'])).toMatchObject({ code: 0 });
-      expect((await fgw.run(['doctor'])).stdout).toMatch(/✔ access/);
-      expect(await fgw.run(['logout'])).toMatchObject({ code: 0 });
-      const me = await fetch(`${origin}/v1/me`, { headers: { authorization: `Bearer ${token}` } });
-      expect(me.status).toBe(401);
-      expect(await fgw.run(['receipts', 'list'])).toMatchObject({ code: 4 });
-      expect(visitor.trouble).toEqual([]);
-      await visitor.end();
-    } finally {
-      await fgw.stop();
-    }
-  });
+  test('a person lets a command line act for it: what the terminal shows is on the screen, and both ends can end it', () =>
+    letCommandLineIn(rig, prisma));
 
   test('a new password and a new authenticator app count at once, and the ones until now no more', changeFactors);
 
