@@ -20,9 +20,9 @@ const PROGRAMS = [
 /** Found beside their own files: native parts, scripts for PostgreSQL and Redis, threads; and what these packages share with us. */
 const EXTERNAL = [
   ...['@node-rs/argon2', '@resvg/resvg-js', 'libsql', 'bullmq', 'ioredis', 'pg', 'swagger-ui-dist'],
-  ...['@prisma/client', '@prisma/adapter-pg', '@prisma/driver-adapter-utils', 'pdfkit', 'fontkit', 'pino', 'undici', 'typescript'],
+  ...['@prisma/client', '@prisma/adapter-pg', '@prisma/driver-adapter-utils', 'pino', 'undici', 'typescript'],
   ...['@opentelemetry/api', '@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources'],
-  '@opentelemetry/sdk-trace-base',
+  ...['@opentelemetry/sdk-trace-base', 'pdfkit', 'fontkit'],
 ];
 
 /** The end of what the compiler wrote where the bundle has taken the name, and the beginning of what a program loads later. */
