@@ -100,6 +100,12 @@ const WRITTEN = {
   oidc_start: { return_to: '/console/' },
   stepUp_code: { code: '492039' },
   stepUp_passkey: { credential: { id: 'what navigator.credentials.get() answered, as JSON' } },
+  // The verifier and its challenge of RFC 7636, appendix B.
+  terminalSession_allow: { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM' },
+  terminalLogin_token: {
+    code: 'what-the-browser-has-brought',
+    code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+  },
   me_password: { current: 'correct horse battery staple', new: 'another horse battery staple' },
   me_confirmTotp: { code: '492039' },
   me_join: { token: 'what stands behind the # of the link' },
