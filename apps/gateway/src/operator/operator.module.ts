@@ -4,6 +4,8 @@ import { ReceiptsModule } from '../receipts/receipts.module.js';
 import { ReportsModule } from '../receipts/reports/reports.module.js';
 import { AdoptDevice } from './adopt-device.js';
 import { CompleteFiscal } from './complete-fiscal.js';
+import { PlatformHealthController } from './health/platform-health.controller.js';
+import { ReadPlatformHealth } from './health/read-platform-health.js';
 import { ListUnknown } from './list-unknown.js';
 import { OperatorDevicesController } from './operator-devices.controller.js';
 import { OperatorController } from './operator.controller.js';
@@ -24,6 +26,7 @@ import { UnblockDevice } from './unblock-device.js';
     ReceiptFiscalController,
     OverviewController,
     PlatformOverviewController,
+    PlatformHealthController,
   ],
   providers: [
     OperatorRepository,
@@ -35,6 +38,7 @@ import { UnblockDevice } from './unblock-device.js';
     UnblockDevice,
     ReadOverview,
     ReadPlatformOverview,
+    ReadPlatformHealth,
   ],
 })
 export class OperatorModule {}
