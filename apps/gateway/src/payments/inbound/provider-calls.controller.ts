@@ -154,12 +154,10 @@ export class ProviderCallsController {
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      const isHeldBack =
-        isKnown && this.protocols.hasPassword(call) && (await this.logins.isHeldBack(account.id, request.ip));
+      const isHeldBack = isKnown && this.protocols.hasPassword(call) && (await this.isHeldBack(account, call));
       // Whatever its password, it is answered as one that is wrong.
       const answer = await this.protocols.answer(account, call, isKnown && !isHeldBack);
       const outcome = isHeldBack ? 'held_back' : inboundOutcomeOf(code, isKnown, answer);
-      if (outcome === 'wrong_key' && this.protocols.hasPassword(call)) await this.logins.count(account.id, request.ip);
       this.metrics.wasCalled(code, outcome);
       return answer;
     } catch (error) {
@@ -168,6 +166,11 @@ export class ProviderCallsController {
       this.logger.error({ account_id: accountId, err: error }, 'payment: a call of a provider failed');
       return this.protocols.failure(call, isId('pac', accountId) ? this.accounts.cached(accountId) : undefined);
     }
+  }
+
+  private isHeldBack(account: OpenAccount, call: ProviderCall): Promise<boolean> {
+    const isRight = this.protocols.isCaller(account, call);
+    return this.logins.isHeldBack({ accountId: account.id, address: call.request.ip, isRight });
   }
 
   private async find(provider: ProviderCode, id: string): Promise<OpenAccount> {

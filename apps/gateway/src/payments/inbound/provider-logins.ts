@@ -8,6 +8,13 @@ import { LOGGER } from '../../tokens.js';
 const KEPT_MS = 15 * 60_000;
 const MAX_ACCOUNTS = 10_000;
 
+export interface ProviderLogin {
+  accountId: string;
+  address: string;
+  /** It came with the account's password. */
+  isRight: boolean;
+}
+
 /**
  * Wrong passwords of callers that claim to be a provider. They are counted by account and address as failed logins of clients are
  * (docs/adr/0033-failed-logins.md): a caller that was never wrong is always checked, whatever strangers do.
@@ -22,17 +29,17 @@ export class ProviderLogins {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Before the password is checked. */
-  async isHeldBack(accountId: string, address: string): Promise<boolean> {
-    if (!this.failing.has(accountId)) return false;
-    return (await this.logins.mayTry({ clientId: accountId, address })).kind === 'wait';
-  }
-
-  /** After it turned out wrong. */
-  async count(accountId: string, address: string): Promise<void> {
-    this.failing.set(accountId, true);
-    const { isSpent } = await this.logins.count({ clientId: accountId, address });
-    if (isSpent)
+  /**
+   * Before a call is answered, so that of calls that come at the same moment no more passwords are answered for than one after the other.
+   * One that is held back is answered as a wrong one, also with the right password.
+   */
+  async isHeldBack({ accountId, address, isRight }: ProviderLogin): Promise<boolean> {
+    if (isRight && !this.failing.has(accountId)) return false;
+    if (!isRight) this.failing.set(accountId, true);
+    const check = (): Promise<true | null> => Promise.resolve(isRight ? true : null);
+    const judged = await this.logins.judge({ clientId: accountId, address }, check);
+    if (judged.kind === 'wrong' && judged.isSpent)
       this.logger.warn({ account_id: accountId, address }, 'payment: too many calls with a wrong password, held back');
+    return judged.kind === 'wait';
   }
 }
