@@ -5,6 +5,7 @@ import { ReportsModule } from '../receipts/reports/reports.module.js';
 import { AdoptDevice } from './adopt-device.js';
 import { CompleteFiscal } from './complete-fiscal.js';
 import { PlatformHealthController } from './health/platform-health.controller.js';
+import { PlatformHealthRepository } from './health/platform-health.repository.js';
 import { ReadPlatformHealth } from './health/read-platform-health.js';
 import { ListUnknown } from './list-unknown.js';
 import { OperatorDevicesController } from './operator-devices.controller.js';
@@ -40,6 +41,7 @@ import { UnblockDevice } from './unblock-device.js';
     ReadOverview,
     ReceiptSpans,
     ReadPlatformOverview,
+    PlatformHealthRepository,
     ReadPlatformHealth,
   ],
 })
