@@ -50,7 +50,8 @@ function saleOf(rig: ConsoleRig, till: number, more: Record<string, unknown> = {
 async function payByClick(rig: ConsoleRig): Promise<string> {
   const sale = saleOf(rig, 0, { payment: { method: 'online', provider: 'click' } });
   const { status, body } = await rig.client.post('/v1/payments', sale);
-  expect([status, body.id]).toEqual([201, expect.stringMatching(/^pay_/)]);
+  expect([200, 201, 202]).toContain(status);
+  expect(body.id).toMatch(/^pay_/);
   return String(body.id);
 }
 
