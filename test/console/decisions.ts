@@ -87,12 +87,14 @@ export async function decideAboutMoney(rig: ConsoleRig, accountId: string): Prom
   await send(shown, 'End this charge');
   await charged.getByText('Was not kept').waitFor();
   const trail = (await rig.client.get('/v1/audit?limit=100')).body as {
-    data?: { action: string; target_id: string }[];
+    data?: { action: string; subject_id: string }[];
   };
-  const actions = (trail.data ?? []).filter(({ target_id: target }) => target === unclear).map(({ action }) => action);
+  const actions = (trail.data ?? [])
+    .filter(({ subject_id: subject }) => subject === unclear)
+    .map(({ action }) => action);
   expect(actions.sort()).toEqual(['payment.extra_charge', 'payment.resolve', 'payment.retry']);
 
-  const settings = { fiscal_mode: 'provider', refund_documents: 'operator' };
+  const settings = { fiscal_mode: 'provider', refund_documents: 'operator', tin: '300000001' };
   const account = await rig.client.call('PATCH', `/v1/provider-accounts/${accountId}`, {
     body: JSON.stringify({ settings }),
     headers: { 'content-type': 'application/json' },
