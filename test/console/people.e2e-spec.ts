@@ -15,6 +15,7 @@ import { violationsOf } from './axe.js';
 import { letCommandLineIn } from './command-line.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
 import { ConsoleRig, LANGUAGES, THEMES } from './console-rig.js';
+import { addClientWithFreshFactor } from './decisions.js';
 
 let rig: ConsoleRig;
 let prisma: PrismaService;
@@ -201,6 +202,8 @@ describeInBrowser('people before the console', () => {
 
   test('a person lets a command line act for it: what the terminal shows is on the screen, and both ends can end it', () =>
     letCommandLineIn(rig, prisma));
+
+  test('a client is added behind a second factor that is asked for meanwhile', () => addClientWithFreshFactor(owner));
 
   test('a new password and a new authenticator app count at once, and the ones until now no more', changeFactors);
 
