@@ -114,9 +114,9 @@ class StripeBook {
     else capture(payment);
     const rule = intent.isManual ? this.parts.faults.draw(['expire_hold']) : null;
     if (rule)
-      setTimeout(() => {
+      this.parts.faults.later(() => {
         if (payment.status === 'held') payment.status = 'voided';
-      }, rule.delay_ms ?? 0).unref();
+      }, rule.delay_ms ?? 0);
     const type = intent.isManual ? 'payment_intent.amount_capturable_updated' : 'payment_intent.succeeded';
     void this.notifyAll(intent, ['payment_intent.created', type]);
   }
@@ -154,7 +154,7 @@ class StripeBook {
       return invalid('charge_already_refunded', 'Refund amount is greater than unrefunded amount on charge');
     const isLate = this.parts.faults.draw(['late']);
     const act = (): void => void giveBackPart(payment, amount);
-    if (isLate) setTimeout(act, isLate.delay_ms ?? LATE_MS).unref();
+    if (isLate) this.parts.faults.later(act, isLate.delay_ms ?? LATE_MS);
     else act();
     void this.notify(intent, 'charge.refunded');
     const named = { id: newId('re'), object: 'refund', payment_intent: payment.id, charge: `ch_${payment.id}` };
@@ -187,7 +187,7 @@ class StripeBook {
 
   private later(act: () => void): void {
     const rule = this.parts.faults.draw(['late']);
-    if (rule) setTimeout(act, rule.delay_ms ?? LATE_MS).unref();
+    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
     else act();
   }
 
@@ -251,7 +251,8 @@ class StripeBook {
 
 function chargeOf({ payment, currency }: Intent): Body {
   return {
-    ...{ id: `ch_${payment.id}`, object: 'charge', amount: payment.amountTiyin, currency, disputed: false },
+    ...{ id: `ch_${payment.id}`, object: 'charge', amount: payment.amountTiyin, currency },
+    disputed: payment.isDisputed === true,
     ...{ amount_refunded: payment.refundedTiyin, captured: payment.captures > 0, payment_intent: payment.id },
     refunded: payment.status === 'refunded',
   };

@@ -150,7 +150,8 @@ export interface PaymentEvidence {
 export type CallOutcome =
   | StatusFacts
   | { kind: 'refused'; code: string; detail: string }
-  | { kind: 'unsent'; detail: string }
+  /** `isTooOften`: refused for their number, not for who asks. */
+  | { kind: 'unsent'; detail: string; isTooOften?: true }
   | { kind: 'unknown'; detail: string };
 
 /** A call of which no status is known. */

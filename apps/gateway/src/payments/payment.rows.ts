@@ -43,6 +43,8 @@ export interface PaymentFacts {
   news: number;
   created_at: Date;
   state_since: Date;
+  /** When a hint of its provider has its status read, or had; null: none has come. */
+  hinted_at: Date | null;
   now: Date;
   receipt_status: ReceiptStatus;
   trace_parent: string | null;

@@ -8,6 +8,7 @@ import type { ReceiptStatus } from '#fiscal-domain';
 import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
+import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 import { finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
 
 /** `part_refunded`: the part that was being given back is back, the rest is still taken. */
@@ -20,14 +21,13 @@ interface Locked {
   awaits_operator: boolean;
   /** It has been so for longer than the saga needs to find out. */
   is_old: boolean;
+  /** Our capture, release or refund has been tried for as long, and the provider takes none: a key that was revoked. */
+  is_in_vain: boolean;
   flow: PaymentFlow;
   receipt_status: ReceiptStatus;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
 }
-
-/** An unanswered call is the saga's to find out about at first: its readings come every few seconds. */
-const UNKNOWN_MINUTES = 10;
 
 /** What a person found out at the provider about a payment that no machine can bring on. The saga goes on from there. */
 @Injectable()
@@ -43,7 +43,8 @@ export class ResolvePayment {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
         SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator,
-               p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old
+               p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
+               ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');
@@ -127,7 +128,7 @@ export class ResolvePayment {
 
 function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
   const { state } = row;
-  const isWaiting = state === 'captured' && row.awaits_operator;
+  const isWaiting = (state === 'captured' && row.awaits_operator) || row.is_in_vain;
   if (state.endsWith('_unknown') && !row.is_old)
     throw new Problem(
       'payment_not_manual',
@@ -141,9 +142,9 @@ function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
   throw Problem.fromErrors([{ pointer: '/outcome', code: 'invalid_value', detail }]);
 }
 
-/** Parts are back only where some were being given back. */
+/** Parts are back only where some were to be given back. */
 function isPossible(state: PaymentState, outcome: PaymentOutcome): boolean {
-  if (outcome === 'part_refunded') return state === 'manual' || state === 'refund_unknown';
+  if (outcome === 'part_refunded') return state === 'manual' || state === 'refund_unknown' || state === 'captured';
   return canMovePayment(state, outcome, 'operator');
 }
 

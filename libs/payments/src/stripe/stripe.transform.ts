@@ -66,7 +66,7 @@ export function stripeAnswer(answer: HttpAnswer): StripeAnswer {
   const type = textAt(error, 'type') ?? 'no type';
   const code = textAt(error, 'decline_code') ?? textAt(error, 'code') ?? type;
   const detail = `HTTP ${String(status)}, ${type}: ${textAt(error, 'message') ?? 'no message'}`;
-  if (UNEXAMINED.has(status)) return { kind: 'unsent', detail };
+  if (UNEXAMINED.has(status)) return { kind: 'unsent', detail, ...(status === 429 && { isTooOften: true }) };
   // The same key with other fields: what the first call did is not known.
   if (!DEFINITIVE.has(status) || type === 'idempotency_error' || type === 'api_error')
     return { kind: 'unknown', detail };
