@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { apiKeyOwner, PrismaService } from '#database';
-import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
+import { apiKeyOwner, type PrismaService } from '#database';
+import { createTestDatabase, sampleDocument, type TestDatabase, testClient } from '#database/testing';
 import { DEFAULT_PROFILE, type DeviceProfile } from '#fiscal-domain';
 import { hashEnrolmentCode, LinkAgent, newEnrolmentCode, readLinkUrl } from '#link';
 import type { LocalApiClient } from '#local-api';
@@ -72,7 +72,7 @@ export class LinkRig {
   static async start(relays: number, trustedProxies: Cidr[] = []): Promise<LinkRig> {
     const database = await createTestDatabase();
     const { url } = database;
-    const prisma = new PrismaService({ url, poolSize: 3, applicationName: 'test', lockTimeoutMs: 5_000 });
+    const prisma = testClient(url, 3);
     const rig = new LinkRig(database, prisma, mkdtempSync(join(tmpdir(), 'links-')));
     rig.merchantId = await rig.createMerchant();
     for (let index = 0; index < relays; index += 1) rig.relays.push(await rig.startRelay(trustedProxies));

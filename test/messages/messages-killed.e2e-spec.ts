@@ -1,6 +1,6 @@
 // Promise: of 2 000 messages through providers that fail in every way, while gateways are killed, no SMS is sent twice and every letter arrives under one Message-ID.
-import { PrismaService } from '#database';
-import { sampleDocument } from '#database/testing';
+import type { PrismaService } from '#database';
+import { sampleDocument, testClient } from '#database/testing';
 import { newId } from '#runtime';
 import { MailServer } from '../../libs/messages/src/testing/mail-server.js';
 import { ACCOUNT, SimulatedProvider, type SendFault } from '../../libs/messages/src/testing/simulated-provider.js';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     env: { MESSAGE_ALLOWED_CIDRS: '127.0.0.0/8', MESSAGE_CALL_TIMEOUT_MS: '700' },
     scopes: ['clients:admin', 'messages:write', 'receipts:read'],
   });
-  prisma = new PrismaService({ url: system.database.url, poolSize: 3, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(system.database.url, 3);
 });
 afterAll(async () => {
   await prisma?.$disconnect();

@@ -160,13 +160,19 @@ test('the link that it prints makes the first administrator, once; the one of th
   await system.says('/invitation#');
   links.push(printedLink());
   const [before, link] = links.map((one) => new URL(one));
+  let cookie = '';
   const ask = async (url: URL | undefined, path: string, more: object = {}): Promise<Answer> => {
     const { origin = '', port = '', hash = '' } = url ?? {};
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', origin, 'fgw-console': '1' },
+      headers: { 'content-type': 'application/json', origin, 'fgw-console': '1', cookie },
       body: JSON.stringify({ token: hash.slice(1), ...more }),
     });
+    cookie =
+      answer.headers
+        .getSetCookie()
+        .find((line) => line.startsWith('fgw_login='))
+        ?.split(';')[0] ?? cookie;
     return { status: answer.status, body: (await answer.json()) as Answer['body'] };
   };
   expect((await ask(before, '/auth/invitation')).status).toBe(404);

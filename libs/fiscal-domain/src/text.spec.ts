@@ -1,6 +1,16 @@
 // Promise: no text reaches the database or a receipt that would break it, and a product is found however its name was typed.
 import fc from 'fast-check';
-import { isStreamSafe, labelProblem, nameKey, normaliseText, textProblem, truncateUtf8, utf8Length } from './text.js';
+import {
+  isStreamSafe,
+  labelProblem,
+  nameKey,
+  normaliseText,
+  storableJson,
+  textProblem,
+  truncateText,
+  truncateUtf8,
+  utf8Length,
+} from './text.js';
 
 describe('textProblem', () => {
   test.each([
@@ -138,5 +148,26 @@ describe('truncateUtf8', () => {
       expect(utf8Length(border)).toBe(Buffer.byteLength(border));
     }
     expect(utf8Length('\ud800')).toBe(Buffer.byteLength('\ud800'));
+  });
+});
+
+describe('foreign texts', () => {
+  test('are cut between characters', () => {
+    expect(truncateText('a\u{1f600}b', 2)).toBe('a');
+    expect(truncateText('a\u{1f600}b', 3)).toBe('a\u{1f600}');
+    expect(truncateText('ab', 3)).toBe('ab');
+  });
+
+  test('in JSON become what can be stored, and nothing else of them changes', () => {
+    const storable = (text: string): string => Buffer.from(text.replaceAll('\0', '\ufffd')).toString();
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(JSON.parse(storableJson(JSON.stringify([text])))).toEqual([storable(text)]);
+      }),
+    );
+    // However the escapes are written, also of a name.
+    expect(JSON.parse(storableJson('{"\\u0000":"\\\\u0000 \\ud83d\\ude00 \\uD83D! \\udE00"}'))).toEqual({
+      '\ufffd': '\\u0000 \u{1f600} \ufffd! \ufffd',
+    });
   });
 });

@@ -119,3 +119,24 @@ export function truncateUtf8(text: string, maxBytes: number): string {
   }
   return text;
 }
+
+/** A beginning of at most so many UTF-16 code units that ends with a whole character: half of one fails in PostgreSQL's JSON. */
+export function truncateText(text: string, maxLength: number): string {
+  const cut = text.slice(0, maxLength);
+  return cut.length < text.length && /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
+}
+
+const UNSTORABLE_ESCAPE = /\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
+const ESCAPE = /\\(?:u(d[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}|u[0-9a-f]{4}|[^u])/gi;
+
+/**
+ * A foreign JSON text as it can be stored: NUL and halves of characters, which well-formed UTF-8 holds as escapes only, become
+ * U+FFFD. Otherwise one word of a register or provider keeps the statement that records its answer from ever succeeding, and with it
+ * those of all others in its group.
+ */
+export function storableJson(json: string): string {
+  if (!UNSTORABLE_ESCAPE.test(json)) return json;
+  return json.replaceAll(ESCAPE, (escape, pair?: string) =>
+    pair === undefined && UNSTORABLE_ESCAPE.test(escape) ? '\\ufffd' : escape,
+  );
+}

@@ -78,6 +78,7 @@ export {
   findBuyers,
   findDocument,
   findMadeBy,
+  findNotices,
   findOwner,
   findReceipt,
   findReceipts,
@@ -85,6 +86,7 @@ export {
   isRegistered,
   refundsOf,
   type Buyer,
+  type NoticeRow,
 } from './reading/receipts.js';
 export { cancelReceipt, cancelUnpaid, cancelUnpaidWithin } from './receipts/cancel.js';
 export { changeLanes, type LaneChange } from './receipts/fail-over.js';

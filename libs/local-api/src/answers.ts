@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { SaleResponse } from '#fiscal-domain';
+import { storableJson, type SaleResponse } from '#fiscal-domain';
 import type { RawAnswer } from './exchange.js';
 import { asObject, asText, parseSaleResponse } from './shapes.js';
 
@@ -116,7 +116,8 @@ function unclear(reason: UnclearReason, raw: Exclude<RawAnswer, { kind: 'not_sen
 function parseJson(body: Buffer): { kind: 'json'; value: unknown } | { kind: 'other' } {
   try {
     // Broken UTF-8 is refused instead of repaired; a byte order mark is skipped.
-    return { kind: 'json', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) as unknown };
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return { kind: 'json', value: JSON.parse(storableJson(text)) as unknown };
   } catch {
     // Not JSON is an expected outcome, reported by the return value.
     return { kind: 'other' };

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { storableJson, truncateText } from '#fiscal-domain';
 
 export interface WireRequest {
   method: 'GET' | 'POST';
@@ -32,7 +33,7 @@ export interface Reach {
 /** JSON of an answer; undefined for what is none. */
 export function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(storableJson(text)) as unknown;
   } catch {
     // What cannot be read is an outcome of its own, not an error of ours.
     return undefined;
@@ -61,8 +62,5 @@ const MAX_DETAIL = 200;
 
 /** The beginning of what came back, in one line. */
 export function briefly(text: string): string {
-  return text
-    .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')
-    .trim()
-    .slice(0, MAX_DETAIL);
+  return truncateText(text.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ').trim(), MAX_DETAIL);
 }

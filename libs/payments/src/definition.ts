@@ -34,8 +34,11 @@ export interface ProviderDefinition {
   readonly hosts: readonly string[];
   /** Networks from which it calls, as its documents name them. */
   readonly sources: readonly string[];
-  /** What its driving calls prove themselves by. A password can be guessed: wrong ones are counted and held back. */
-  readonly callerProof: 'password' | 'signature';
+  /**
+   * Whether its driving calls have the account's password; absent: they are signed. A password can be guessed, so this is asked before
+   * anything else of a call: wrong ones are counted and held back.
+   */
+  isCaller?(authorization: string | undefined, read: ReadValue): boolean;
   /** Some of what is possible has to be enabled for an account. */
   capabilities(read: ReadValue): ProviderCapabilities;
   /** What of a receipt's lines it can register itself. */

@@ -1,3 +1,5 @@
+import { storableJson } from '#fiscal-domain';
+
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: string;
@@ -22,7 +24,7 @@ export type HttpExchange = (request: HttpRequest) => Promise<HttpAnswer>;
 export function readAnswer(status: number, text: string): HttpAnswer {
   if (text === '') return { kind: 'answered', status, body: null };
   try {
-    return { kind: 'answered', status, body: JSON.parse(text) as unknown };
+    return { kind: 'answered', status, body: JSON.parse(storableJson(text)) as unknown };
   } catch {
     // What cannot be read is an outcome of its own, not an error of ours.
     return { kind: 'unknown', detail: `HTTP ${String(status)} with a body that is no JSON` };

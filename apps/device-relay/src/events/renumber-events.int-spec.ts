@@ -1,8 +1,8 @@
 // Promise: after a restore no lane waits for the events' numbers, and readers of the log still see each event once, in order.
 import pg from 'pg';
-import { PrismaService } from '#database';
+import type { PrismaService } from '#database';
 import { createLogger } from '#runtime';
-import { createTestDatabase, earlierTransactionsEnded, type TestDatabase } from '#database/testing';
+import { createTestDatabase, earlierTransactionsEnded, type TestDatabase, testClient } from '#database/testing';
 import { holdAfterRestore } from '../copies/hold-after-restore.js';
 import { RenumberEvents } from './renumber-events.js';
 
@@ -14,7 +14,7 @@ let session: pg.Client;
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 4);
   session = new pg.Client({ connectionString: database.url });
   await session.connect();
   // As a dump brings them: numbers of a cluster that has seen far more transactions, some of them the other way round.

@@ -1,5 +1,5 @@
 import { Prisma, type DeviceBusiness, type DeviceReading, type PrismaService } from '#database';
-import { OFD_FUSE_MS, type Baseline } from '#fiscal-domain';
+import { OFD_FUSE_MS, storableJson, type Baseline } from '#fiscal-domain';
 import { firstOfdDeadline, insertEvents, wakeLanes } from '#ledger';
 import { newId } from '#runtime';
 import { databaseNow, type SqlNow } from '../database-now.js';
@@ -139,7 +139,7 @@ export class HealthRepository {
       { id: string; state: DeviceStateName; state_reason: string | null; is_back: boolean }[]
     >`
       WITH seen AS (
-        SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes.map(seenOf))}::jsonb) AS r(
+        SELECT * FROM jsonb_to_recordset(${storableJson(JSON.stringify(outcomes.map(seenOf)))}::jsonb) AS r(
           id text, was text, was_since text, terminal_was text, journal_was text, state text, reason text, has_answered boolean,
           reading jsonb, business jsonb, capabilities text[], subscription_expires_at timestamptz, close_due_at timestamptz, owes boolean,
           failures int, next_ms float8, event_id text, classifier_event_id text)

@@ -1,7 +1,7 @@
 // Promise: a register says who it is before it may work, and whatever keeps it from working is named; nothing is changed.
 import { randomBytes } from 'node:crypto';
-import { apiKeyOwner, PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { apiKeyOwner, type PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { OutgoingGuard, parseCidr } from '#outgoing';
 import { createLogger, newId } from '#runtime';
 import { parseKeyring, seal } from '#secrets';
@@ -47,7 +47,7 @@ let merchantId: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 3, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 3);
   server = new MisbehavingServer((socket, { head }) => {
     const path = /^GET (\S+)/.exec(head)?.[1] ?? '';
     const text = /x-api-key: right/i.test(head)

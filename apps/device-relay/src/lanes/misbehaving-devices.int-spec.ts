@@ -230,6 +230,22 @@ test('a register that closes its connection without a word between two receipts 
   expect(together).toBeGreaterThan(0);
 });
 
+test('a refusal in words that no database can keep is recorded all the same', async () => {
+  const error = { code: 'E-013', message: 'no \0 and half a \ud83d', details: { 'a\0': ['\udc00'] } };
+  react = (socket, request) => {
+    const path = request.head.split(' ')[1];
+    if (path === '/status') socket.write(answer(200, STATUS));
+    else if (path === '/fm/info') socket.write(answer(200, INFO));
+    else socket.write(answer(400, { success: false, error }));
+  };
+  const receiptId = await rows.createReceipt();
+  await drain();
+  expect(await rows.receipt(receiptId)).toMatchObject({ status: 'rejected' });
+  expect(await rows.one('SELECT rejection FROM receipts WHERE id = $1', receiptId)).toMatchObject({
+    rejection: { detail: 'no \ufffd and half a \ufffd' },
+  });
+});
+
 test.each([
   ['with our extensions', ['idempotency', 'journal'], true],
   ['that knows only the specification', [], false],

@@ -1,4 +1,4 @@
-import type { ResendResult } from '#fiscal-domain';
+import { truncateText, type ResendResult } from '#fiscal-domain';
 import type { Logger } from '#runtime';
 import { pollRegister } from '../devices/poll-register.js';
 import type { HeldLane, HoldLane } from '../lanes/hold-lane.js';
@@ -97,6 +97,6 @@ function errorsOf(answer: CallAnswer<ResendResult> | null, stillUnsent: number):
   const { errors, failed } = answer.value;
   const named = new Map<number, string>();
   for (const { receiptSeq, code, message } of errors)
-    if (receiptSeq !== undefined) named.set(receiptSeq, `${code}: ${message}`.slice(0, 500));
+    if (receiptSeq !== undefined) named.set(receiptSeq, truncateText(`${code}: ${message}`, 500));
   return named.size === failed && named.size >= stillUnsent ? named : null;
 }

@@ -1,7 +1,7 @@
 // Promise: what a register of one merchant says of its shifts changes none of another one's, even where both say they are the same terminal.
 import pg from 'pg';
-import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import type { CurrentZReport } from '#fiscal-domain';
 import { ShiftRepository } from './shift.repository.js';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   sql = new pg.Client({ connectionString: database.ownerUrl });
   await sql.connect();
-  prisma = new PrismaService({ url: database.url, poolSize: 2, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 2);
   shifts = new ShiftRepository(prisma);
   for (const n of [1, 2])
     await sql.query(`

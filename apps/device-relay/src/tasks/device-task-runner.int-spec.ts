@@ -1,6 +1,6 @@
 // Promise: what a gateway asks of a register is done by one relay, also when the first one dies, and always answered.
-import { DEVICE_TASK_DONE_CHANNEL, ChannelListener, PrismaService, type DeviceTaskResult } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import { DEVICE_TASK_DONE_CHANNEL, ChannelListener, type PrismaService, type DeviceTaskResult } from '#database';
+import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { until } from '../../../../libs/queue/src/testing/until.js';
 import { DeviceTaskHandlers } from './device-task-handlers.js';
@@ -16,7 +16,7 @@ const runners: DeviceTaskRunner[] = [];
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 6, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 6);
   deviceId = await createDevice();
 });
 

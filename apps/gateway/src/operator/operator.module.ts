@@ -9,6 +9,7 @@ import { OperatorDevicesController } from './operator-devices.controller.js';
 import { OperatorController } from './operator.controller.js';
 import { OperatorRepository } from './operator.repository.js';
 import { OverviewController, PlatformOverviewController } from './overview/overview.controller.js';
+import { ReceiptSpans } from './overview/receipt-spans.js';
 import { ReadOverview } from './overview/read-overview.js';
 import { ReadPlatformOverview } from './overview/read-platform-overview.js';
 import { ParkAttempt } from './park-attempt.js';
@@ -34,6 +35,7 @@ import { UnblockDevice } from './unblock-device.js';
     AdoptDevice,
     UnblockDevice,
     ReadOverview,
+    ReceiptSpans,
     ReadPlatformOverview,
   ],
 })

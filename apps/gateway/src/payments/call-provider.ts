@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { instrumentOwner } from '#database';
-import { compactToIsoBasic, parseVerificationLink } from '#fiscal-domain';
+import { compactToIsoBasic, parseVerificationLink, truncateText } from '#fiscal-domain';
 import {
   afterCall,
   isWithoutMoney,
@@ -337,7 +337,7 @@ function reasonAfter(
 ): PaymentChange {
   const isGivenUp = call === 'attach_link' && (outcome.kind === 'refused' || failures > MAX_FAILURES);
   const reason = outcome.kind === 'refused' ? `${outcome.code}: ${outcome.detail}` : outcome.detail;
-  return { reason: reason.slice(0, 500), ...(isGivenUp && { link: 'refused' as const }) };
+  return { reason: truncateText(reason, 500), ...(isGivenUp && { link: 'refused' as const }) };
 }
 
 function linkOf(facts: PaymentFacts): FiscalLink {

@@ -1,7 +1,7 @@
 // Promise: a merchant whose provider does not answer holds up its own payments, not those of others.
 import pg from 'pg';
-import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { newId } from '#runtime';
 import { DuePayments } from './due-payments.js';
 import { PaymentRepository } from './repository/payment.repository.js';
@@ -17,7 +17,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 2, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 2);
   client = new pg.Client({ connectionString: database.ownerUrl });
   await client.connect();
 });

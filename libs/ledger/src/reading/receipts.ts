@@ -86,3 +86,20 @@ export function findBuyers(database: Reading, ids: readonly string[]): Promise<B
   return database.$queryRaw<Buyer[]>`
       SELECT id, merchant_id, document -> 'customer' AS customer FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
 }
+
+/** What a short message says of a receipt. */
+export interface NoticeRow extends Pick<
+  ReceiptRow,
+  'id' | 'status' | 'type' | 'receipt_seq' | 'created_at' | 'registered_at'
+> {
+  merchant_id: string;
+  device_id: string | null;
+  total_tiyin: bigint;
+}
+
+/** Of any merchant, in no order; those that are not there are left out. */
+export function findNotices(database: Reading, ids: readonly string[]): Promise<NoticeRow[]> {
+  return database.$queryRaw<NoticeRow[]>`
+      SELECT id, merchant_id, device_id, status, type, receipt_seq, created_at, registered_at, total_tiyin
+        FROM receipts WHERE id = ANY(${[...ids]}::text[])`;
+}

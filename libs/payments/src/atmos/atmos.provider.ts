@@ -27,7 +27,6 @@ export const ATMOS: ProviderDefinition = {
     card_code: choice('fixed', 'customer'),
   },
   hosts: ['apigw.atmos.uz', 'partner.atmos.uz'],
-  callerProof: 'signature',
   sources: [],
   hints: ATMOS_CALLBACKS,
   capabilities: (read) => atmosCapabilities(holdOf(read)),

@@ -42,7 +42,6 @@ export const CLICK: ProviderDefinition = {
       ? [{ field: 'tin', detail: 'click needs the tin of what it registers' }]
       : [],
   hosts: ['api.click.uz', 'my.click.uz'],
-  callerProof: 'signature',
   sources: [],
   capabilities: (read) => clickCapabilities(enabledFor(read)),
   lineForm: (read) => clickLineForm(amountScaleOf(read)),

@@ -28,7 +28,6 @@ export const MULTICARD: ProviderDefinition = {
     tin: SELLER_TIN,
   },
   hosts: ['mesh.multicard.uz', 'dev-mesh.multicard.uz'],
-  callerProof: 'signature',
   sources: ['195.158.26.90/32'],
   capabilities: (read) => multicardCapabilities({ refundsParts: read('partial_refunds') === 'on' }),
   lineForm: () => MULTICARD_LINE_FORM,

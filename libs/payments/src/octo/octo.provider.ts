@@ -31,7 +31,6 @@ export const OCTO: ProviderDefinition = {
       ? [{ field: 'unique_key', detail: 'octo signs flat with a unique_key' }]
       : [],
   hosts: ['secure.octo.uz'],
-  callerProof: 'signature',
   sources: [],
   hints: OCTO_NOTIFICATIONS,
   capabilities: (read) => octoCapabilities(stages(read)),

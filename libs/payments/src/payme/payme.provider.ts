@@ -11,6 +11,7 @@ import {
 import { paymeCheckoutLink } from './payme-checkout-link.js';
 import { PAYME_LINE_FORM } from './payme-detail.js';
 import { PaymeClient, PAYME_CAPABILITIES } from './payme.client.js';
+import { isPaymeCaller } from './payme.signature.js';
 
 export const PAYME: ProviderDefinition = {
   code: 'payme',
@@ -30,7 +31,10 @@ export const PAYME: ProviderDefinition = {
     fiscal_mode: FISCAL_MODE,
   },
   hosts: ['checkout.paycom.uz', 'checkout.test.paycom.uz', 'test.paycom.uz'],
-  callerProof: 'password',
+  isCaller: (authorization, read) => {
+    const keys = [read('key'), read('test_key')].filter((key) => key !== '');
+    return isPaymeCaller(authorization, read('login'), keys);
+  },
   sources: ['185.234.113.0/28'],
   capabilities: () => PAYME_CAPABILITIES,
   lineForm: () => PAYME_LINE_FORM,

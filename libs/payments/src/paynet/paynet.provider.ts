@@ -2,6 +2,7 @@ import { field, optional, PASSWORD, type ProviderDefinition } from '../definitio
 import type { LineForm } from '../fiscal.js';
 import type { PaymentProvider, ProviderCapabilities } from '../port.js';
 import { PAYNET_PROTOCOL } from './paynet.decision.js';
+import { isPaynetCaller } from './paynet.wire.js';
 
 const NO_LINES: LineForm = { fractions: false, discounts: false, commission: [] };
 
@@ -33,7 +34,7 @@ export const PAYNET: ProviderDefinition = {
     account_field: optional({ pattern: /^[A-Za-z][A-Za-z0-9_]{0,31}$/, fallback: 'order_id' }),
   },
   hosts: [],
-  callerProof: 'password',
+  isCaller: isPaynetCaller,
   sources: [],
   inbound: PAYNET_PROTOCOL,
   capabilities: () => PAYNET_CAPABILITIES,

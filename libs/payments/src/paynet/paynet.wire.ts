@@ -49,10 +49,13 @@ export function paynetNumber(transactionId: string): number {
   return Number.parseInt(operationId('paynet', transactionId).replaceAll('-', '').slice(0, 12), 16);
 }
 
+export function isPaynetCaller(authorization: string | undefined, read: ReadValue): boolean {
+  return isBasicCaller(authorization, read('login'), [read('password')]);
+}
+
 export function readPaynetCall(request: InboundRequest, read: ReadValue): InboundReading {
   const refused = (fault: PaynetFault): InboundReading => ({ kind: 'answered', answer: paynetError(request, fault) });
-  const isCaller = isBasicCaller(request.authorization, read('login'), [read('password')]);
-  if (!isCaller || !request.isKnownSource) return refused('login');
+  if (!isPaynetCaller(request.authorization, read) || !request.isKnownSource) return refused('login');
   const body = parseWithLongNumbers(request.body);
   if (!isObject(body)) return refused('parse');
   const { method } = body;

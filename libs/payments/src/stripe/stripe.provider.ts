@@ -32,7 +32,6 @@ export const STRIPE: ProviderDefinition = {
   },
   hosts: ['api.stripe.com'],
   sources: [],
-  callerProof: 'signature',
   hints: STRIPE_EVENTS,
   capabilities: (read) => stripeCapabilities(ways(read)),
   lineForm: () => NO_LINES,

@@ -59,6 +59,12 @@ export function uzumMerchantAuth(login: string, password: string): string {
   return basicAuthorization(login, password);
 }
 
+/** False for an account that is not set up for the Merchant API. */
+export function isUzumMerchantCaller(authorization: string | undefined, read: ReadValue): boolean {
+  const password = read('merchant_password');
+  return isBasicCaller(authorization, read('merchant_login'), [password]) && password !== '';
+}
+
 export function readUzumCall(request: InboundRequest, read: ReadValue): InboundReading {
   const body = objectBody(request.body);
   const about = aboutCall(request, read);
@@ -66,9 +72,8 @@ export function readUzumCall(request: InboundRequest, read: ReadValue): InboundR
     kind: 'answered',
     answer: { ...uzumFailed(fault, about), status },
   });
-  const isCaller = isBasicCaller(request.authorization, read('merchant_login'), [read('merchant_password')]);
-  const isSetUp = read('merchant_password') !== '';
-  if (!isSetUp || !isCaller || !request.isKnownSource) return failed('access', Number(read('auth_status')));
+  const isCaller = isUzumMerchantCaller(request.authorization, read);
+  if (!isCaller || !request.isKnownSource) return failed('access', Number(read('auth_status')));
   const operation = UZUM_OPERATIONS.find((name) => name === request.operation);
   if (request.method !== 'POST' || !operation) return failed('operation');
   if (!body) return failed('json');

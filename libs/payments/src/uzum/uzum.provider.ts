@@ -18,6 +18,7 @@ import { UZUM_CALLBACKS } from './uzum-checkout.callback.js';
 import { UzumClient } from './uzum.client.js';
 import { UzumFastPayClient } from './uzum-fastpay.client.js';
 import { UZUM_MERCHANT } from './uzum-merchant.decision.js';
+import { isUzumMerchantCaller } from './uzum-merchant.wire.js';
 import { UzumOfdClient, UZUM_OFD_LINE_FORM } from './uzum-ofd.client.js';
 
 /** Each product has credentials of its own; one that has none is not used. */
@@ -154,7 +155,7 @@ export const UZUM: ProviderDefinition = {
     ...['www.uzumbank.uz', 'checkout-key.inplat-tech.com', 'test-chk-api.uzumcheckout.uz'],
     ...['mobile.apelsin.uz', 'ofd-key.inplat-tech.com', 'test-ofd.ipt-merch.com'],
   ],
-  callerProof: 'password',
+  isCaller: isUzumMerchantCaller,
   sources: [],
   inbound: UZUM_MERCHANT,
   hints: UZUM_CALLBACKS,

@@ -66,6 +66,16 @@ test('wrong secrets: 401 as often as the limit says, then 429 in the form of RFC
   ]);
 });
 
+test('a burst of wrong secrets is no larger than the limit', async () => {
+  const gateway = await start({ failedLoginLimit: THREE });
+  const client = await gateway.createClient(await gateway.createMerchant());
+  const wrong = { ...client, secret: newClientSecret() };
+  const answers = await Promise.all(Array.from({ length: 12 }, () => login(gateway, wrong)));
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(3);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(9);
+  expect((await login(gateway, { ...client, from: '127.0.0.9' })).status).toBe(200);
+});
+
 test('strangers lock out neither the client that is guessed at, nor a neighbour of the guesser', async () => {
   const gateway = await start({ failedLoginLimit: THREE });
   const merchantId = await gateway.createMerchant();

@@ -1,5 +1,6 @@
 // Promise: guessing is slowed down wherever it comes from, and no client waits for the failures of another.
-import { FailedLogins, FailedTokens, type LoginAttempt } from './failed-logins.js';
+import { FailedLogins, FailedTokens, type JudgedAttempt, type LoginAttempt } from './failed-logins.js';
+import { LoginTurns } from './login-turns.js';
 import { MemoryBuckets } from './token-bucket.js';
 
 const RATE = { requests: 3, seconds: 30 };
@@ -8,7 +9,11 @@ const VICTIM = 'cli_victim';
 function limited(): { logins: FailedLogins; pass: (ms: number) => void } {
   const at = { ms: 1_000 };
   const clock = { now: () => new Date(at.ms), monotonicMs: () => at.ms };
-  const logins = new FailedLogins({ rate: RATE, buckets: new MemoryBuckets(RATE, clock) });
+  const logins = new FailedLogins(
+    { rate: RATE, buckets: new MemoryBuckets(RATE, clock) },
+    'login',
+    new LoginTurns(60_000),
+  );
   return { logins, pass: (ms) => void (at.ms += ms) };
 }
 
@@ -18,9 +23,10 @@ const from = (address: string, clientId = VICTIM): LoginAttempt => ({ clientId, 
 async function guess(logins: FailedLogins, attempts: readonly LoginAttempt[]): Promise<number> {
   let checked = 0;
   for (const attempt of attempts) {
-    if ((await logins.mayTry(attempt)).kind === 'wait') continue;
-    checked += 1;
-    await logins.count(attempt);
+    await logins.judge(attempt, () => {
+      checked += 1;
+      return Promise.resolve(null);
+    });
   }
   return checked;
 }
@@ -56,7 +62,7 @@ test('a client that was never wrong here is always checked: by strangers from el
   expect(await logins.mayTry(from('192.0.2.2'))).toEqual({ kind: 'open' });
   expect(await logins.mayTry(from('192.0.2.1', 'cli_honest'))).toEqual({ kind: 'open' });
   // One slip of one's own, in the middle of it: a wait of one failure, however many others there were.
-  await logins.count(from('192.0.2.2'));
+  await guess(logins, [from('192.0.2.2')]);
   expect(await logins.mayTry(from('192.0.2.2'))).toEqual({ kind: 'wait', retryInMs: 10_000 });
 });
 
@@ -64,8 +70,8 @@ test('spread over addresses each has one guess, and is answered with a wait', as
   const { logins } = limited();
   const many = Array.from({ length: 60 }, (_, at) => from(`198.51.100.${at % 20}`));
   expect(await guess(logins, many)).toBeLessThanOrEqual(20 + RATE.requests);
-  const { verdict, isSpent } = await logins.count(from('203.0.113.1'));
-  expect([verdict.kind, isSpent]).toEqual(['wait', true]);
+  const judged = await logins.judge(from('203.0.113.1'), () => Promise.resolve(null));
+  expect(judged).toMatchObject({ kind: 'wrong', answer: { kind: 'wait' }, isSpent: true });
 });
 
 test('attempts at the same moment are checked as often as one after the other; right ones leave nothing behind', async () => {
@@ -83,6 +89,28 @@ test('attempts at the same moment are checked as often as one after the other; r
   for (let index = 0; index < 5; index += 1) await logins.forgive(await begin(from('192.0.2.2', 'cli_other')));
   const third = await Promise.all([1, 2, 3].map(() => begin(from('192.0.2.3'))));
   expect(kindsOf(third)).toEqual(['open', 'wait', 'wait']);
+});
+
+test('of a program’s burst as many wrong ones are checked, and every right one, also under attack', async () => {
+  const { logins } = limited();
+  const burst = (address: string, size: number, isRight: boolean): Promise<JudgedAttempt<true>[]> => {
+    const check = async (): Promise<true | null> => {
+      await new Promise((resolve) => void setImmediate(resolve));
+      return isRight ? true : null;
+    };
+    return Promise.all(Array.from({ length: size }, () => logins.judge(from(address), check)));
+  };
+  const kindsOf = (judged: JudgedAttempt<true>[]): string[] => [...new Set(judged.map(({ kind }) => kind))];
+  expect(kindsOf(await burst('192.0.2.9', 50, true))).toEqual(['proven']);
+  const wrong = await burst('192.0.2.1', 50, false);
+  expect(wrong.filter(({ kind }) => kind === 'wrong')).toHaveLength(3);
+  expect(wrong.filter(({ kind }) => kind === 'wait')).toHaveLength(47);
+  // Nothing is left for strangers; the caller that was never wrong is checked one at a time.
+  expect(kindsOf(await burst('192.0.2.9', 50, true))).toEqual(['proven']);
+  // What cannot be checked does not count.
+  const broken = logins.judge(from('192.0.2.9'), () => Promise.reject(new Error('no database')));
+  await expect(broken).rejects.toThrow('no database');
+  expect(kindsOf(await burst('192.0.2.9', 5, true))).toEqual(['proven']);
 });
 
 test('a subscriber of IPv6 is one address', async () => {

@@ -2,6 +2,7 @@ import { addressGroup } from '#outgoing';
 import { sha256 } from '#runtime';
 import type { Buckets } from './client-limit.js';
 import type { Rate } from '../../http/rate.js';
+import { LoginTurns } from './login-turns.js';
 import type { BucketVerdict } from './token-bucket.js';
 
 /** Who tries to authenticate as which client. Both are the caller's claims; neither is verified. */
@@ -14,18 +15,23 @@ export interface LoginAttempt {
 
 export type LoginVerdict = { kind: 'open' } | { kind: 'wait'; retryInMs: number };
 
-/** What a wrong attempt led to. */
-export interface CountedFailure {
+/** An attempt that counts as wrong until it is forgiven. */
+export interface BegunAttempt {
+  /** Whether its credentials are checked. */
   verdict: LoginVerdict;
+  /** What it is answered if they are wrong. */
+  ifWrong: LoginVerdict;
   /** Nothing is left for this client, here or altogether: worth a word on its trail. */
   isSpent: boolean;
-}
-
-/** An attempt that counts as wrong until it is forgiven. */
-export interface BegunAttempt extends CountedFailure {
   /** The buckets that it was counted in. */
   taken: readonly string[];
 }
+
+/** What became of an attempt. `wait`: it was not checked. */
+export type JudgedAttempt<T> =
+  | { kind: 'proven'; value: T }
+  | { kind: 'wrong'; answer: LoginVerdict; isSpent: boolean }
+  | { kind: 'wait'; retryInMs: number };
 
 const OPEN: LoginVerdict = { kind: 'open' };
 
@@ -44,6 +50,7 @@ export class FailedLogins {
   constructor(
     private readonly limit: { rate: Rate; buckets: Buckets } | null,
     private readonly kind = 'login',
+    private readonly turns = new LoginTurns(),
   ) {}
 
   /** Before credentials are checked. */
@@ -57,38 +64,55 @@ export class FailedLogins {
     return pair.fullInMs > 0 && !(client.isAllowed && address.isAllowed) ? waitFor(pair.fullInMs) : OPEN;
   }
 
-  /** After credentials turned out wrong. */
-  async count(attempt: LoginAttempt): Promise<CountedFailure> {
-    if (!this.limit) return { verdict: OPEN, isSpent: false };
-    const { buckets } = this.limit;
-    const [pair, client, address] = await Promise.all(keysOf(this.kind, attempt).map(async (key) => buckets.take(key)));
-    if (!pair || !client || !address) return { verdict: OPEN, isSpent: false };
-    const isSpent = isEmpty(pair) || isEmpty(client);
-    const isOver = !(pair.isAllowed && client.isAllowed && address.isAllowed);
-    const retryInMs = pair.isAllowed ? pair.fullInMs : pair.retryInMs;
-    return { verdict: isOver ? waitFor(retryInMs) : OPEN, isSpent };
-  }
-
   /**
-   * Before credentials are checked, in place of `mayTry`: the attempt counts as wrong from now on, until `forgive`. Of attempts that come
-   * at the same moment so only as many are checked as one after the other would be.
+   * Before credentials are checked: the attempt counts as wrong from now on, until `forgive`. Of attempts that come at the same moment so
+   * only as many are checked as one after the other would be.
    */
   async begin(attempt: LoginAttempt): Promise<BegunAttempt> {
     const before = await this.mayTry(attempt);
-    if (!this.limit || before.kind === 'wait') return { verdict: before, isSpent: false, taken: [] };
+    if (!this.limit || before.kind === 'wait') return { verdict: before, ifWrong: before, isSpent: false, taken: [] };
     const { rate, buckets } = this.limit;
     const keys = keysOf(this.kind, attempt);
     const verdicts = await Promise.all(keys.map(async (key) => buckets.take(key)));
     const taken = keys.filter((_key, at) => verdicts[at]?.isAllowed === true);
     const [pair, client, address] = verdicts;
-    if (!pair || !client || !address) return { verdict: OPEN, isSpent: false, taken };
+    if (!pair || !client || !address) return { verdict: OPEN, ifWrong: OPEN, isSpent: false, taken };
     const isSpent = isEmpty(pair) || isEmpty(client);
-    if (!pair.isAllowed) return { verdict: waitFor(pair.retryInMs), isSpent, taken };
+    if (!pair.isAllowed) return { ...refused(pair.retryInMs), isSpent, taken };
     // What mayTry would have said, had the others that are under way been counted when it was asked.
     const missedBeforeMs = pair.fullInMs - (rate.seconds * 1_000) / rate.requests;
     const isFirst = missedBeforeMs <= 1;
-    const isOver = !isFirst && !(client.isAllowed && address.isAllowed);
-    return { verdict: isOver ? waitFor(pair.fullInMs) : OPEN, isSpent, taken };
+    const isUnderAttack = !(client.isAllowed && address.isAllowed);
+    if (isUnderAttack && !isFirst) return { ...refused(pair.fullInMs), isSpent, taken };
+    return { verdict: OPEN, ifWrong: isUnderAttack ? waitFor(pair.fullInMs) : OPEN, isSpent, taken };
+  }
+
+  /**
+   * Begins an attempt, checks it and ends it. For programs, which log in with many requests at once: an attempt that is kept from being
+   * checked by others of the same caller, which may all be right, waits for them a little instead of being refused.
+   * @param check null: the credentials are wrong; what it throws says nothing about them
+   */
+  async judge<T>(attempt: LoginAttempt, check: () => Promise<T | null>): Promise<JudgedAttempt<T>> {
+    const [pair] = keysOf(this.kind, attempt);
+    return this.turns.run(pair, async (hasFreed) => {
+      const begun = await this.begin(attempt);
+      const { verdict, ifWrong, isSpent } = begun;
+      const forgive = async (): Promise<void> => {
+        await this.forgive(begun);
+        if (begun.taken.length > 0) hasFreed();
+      };
+      if (verdict.kind === 'wait') {
+        await forgive();
+        return { kind: 'wait', retryInMs: verdict.retryInMs };
+      }
+      const value = await check().catch(async (error: unknown) => {
+        await forgive();
+        throw error;
+      });
+      if (value === null) return { kind: 'wrong', answer: ifWrong, isSpent };
+      await forgive();
+      return { kind: 'proven', value };
+    });
   }
 
   /** The credentials of an attempt that was begun were right, or could not be checked: what it has taken is given back, and no more. */
@@ -157,6 +181,10 @@ function groupOf(address: string): string {
 
 function isEmpty({ isAllowed, remaining }: BucketVerdict): boolean {
   return !isAllowed || remaining === 0;
+}
+
+function refused(retryInMs: number): Pick<BegunAttempt, 'verdict' | 'ifWrong'> {
+  return { verdict: waitFor(retryInMs), ifWrong: waitFor(retryInMs) };
 }
 
 function waitFor(retryInMs: number): LoginVerdict {

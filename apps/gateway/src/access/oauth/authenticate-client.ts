@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sha256 } from '#runtime';
 import { Refusals } from '../../audit/refusals.js';
 import { AddressGate, type Origin } from '../limits/address-gate.js';
-import { FailedLogins, type LoginAttempt } from '../limits/failed-logins.js';
+import { FailedLogins, type LoginAttempt, type LoginVerdict } from '../limits/failed-logins.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { claimedClient, verifyAssertion } from './client-assertion.js';
@@ -33,27 +33,33 @@ export class AuthenticateClient {
    */
   async execute(credentials: ClientCredentials, origin: Origin): Promise<ClientRow> {
     const attempt = { clientId: claimedBy(credentials), address: origin.address };
-    const before = await this.failures.mayTry(attempt);
-    if (before.kind === 'wait') throw slowDown(before.retryInMs);
-    const client =
-      credentials.kind === 'secret' ? await this.bySecret(credentials) : await this.byAssertion(credentials);
-    if (!client || client.disabled || !(await this.isLetIn(client, credentials, origin))) {
-      throw await this.failed(attempt, origin);
-    }
+    const judged = await this.failures.judge(attempt, () => this.verified(credentials, origin));
+    if (judged.kind === 'wait') throw slowDown(judged.retryInMs);
+    if (judged.kind === 'wrong') throw await this.failed(attempt, judged, origin);
+    const client = judged.value;
     await this.addresses.check({ ...client, clientId: client.id }, origin);
     return client;
   }
 
-  /** Counts it, and records it on the merchant's audit trail once many were wrong. */
-  private async failed(attempt: LoginAttempt, origin: Origin): Promise<OauthError> {
-    const { verdict, isSpent } = await this.failures.count(attempt);
-    const client = isSpent ? await this.find(attempt.clientId) : null;
+  private async verified(credentials: ClientCredentials, origin: Origin): Promise<ClientRow | null> {
+    const client =
+      credentials.kind === 'secret' ? await this.bySecret(credentials) : await this.byAssertion(credentials);
+    return client && !client.disabled && (await this.isLetIn(client, credentials, origin)) ? client : null;
+  }
+
+  /** Records it on the merchant's audit trail once many were wrong. */
+  private async failed(
+    { clientId: claimed }: LoginAttempt,
+    { answer, isSpent }: { answer: LoginVerdict; isSpent: boolean },
+    origin: Origin,
+  ): Promise<OauthError> {
+    const client = isSpent ? await this.find(claimed) : null;
     if (client) {
       const { id: clientId, merchantId } = client;
       const refusal = { clientId, merchantId, action: 'client.refuse_login', reason: 'too_many_failed_logins' };
       await this.refusals.record({ ...refusal, ...origin }, 'addresses');
     }
-    if (verdict.kind === 'wait') return slowDown(verdict.retryInMs);
+    if (answer.kind === 'wait') return slowDown(answer.retryInMs);
     return new OauthError('invalid_client', 'The client is unknown or its credentials are wrong.');
   }
 

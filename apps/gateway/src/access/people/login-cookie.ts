@@ -8,11 +8,19 @@ import { consoleAddress, type ConsoleAddress } from './console-address.js';
 import { cookieName, cookieValues, setCookie } from './cookies.js';
 import { SessionRepository } from './sessions/session.repository.js';
 
-type PasskeyUse = 'passkey_login' | 'passkey_step_up' | 'passkey_new' | 'passkey_invited';
+type PasskeyUse = 'passkey_login' | 'passkey_step_up' | 'passkey_new';
 
 /** What a login, or another use of a factor, has begun with; it comes back with the next step. */
 export type LoginTransaction =
   | { [K in PasskeyUse]: { kind: K; challenge: string; subject: string } }[PasskeyUse]
+  | {
+      kind: 'invited';
+      invitationId: string;
+      /** Of the passkey that the browser may make. */
+      challenge: string;
+      /** What this browser's authenticator secret is derived from, and no other browser's. */
+      nonce: string;
+    }
   | {
       kind: 'oidc';
       state: string;
@@ -29,6 +37,8 @@ export type LoginTransaction =
 type Kind = LoginTransaction['kind'];
 
 export const TRANSACTION_SECONDS = 600;
+/** Who has opened an invitation has an app to install and a password to think of. */
+const INVITED_SECONDS = 3_600;
 const OWNER = 'cookie|fgw_login';
 
 /** A sealed cookie: the server keeps nothing of a login that is only begun, so strangers can fill no table. */
@@ -46,10 +56,11 @@ export class LoginCookie {
 
   /** Lax for OIDC: a Strict cookie does not come back with the identity provider's redirect. */
   set(reply: FastifyReply, transaction: LoginTransaction): void {
-    const text = JSON.stringify({ ...transaction, until: Date.now() + TRANSACTION_SECONDS * 1_000 });
+    const seconds = transaction.kind === 'invited' ? INVITED_SECONDS : TRANSACTION_SECONDS;
+    const text = JSON.stringify({ ...transaction, until: Date.now() + seconds * 1_000 });
     const value = seal(text, OWNER, this.settings.SECRETS_KEY).toString('base64url');
     const sameSite = transaction.kind === 'oidc' ? 'Lax' : 'Strict';
-    setCookie(reply, this.address, { name: 'fgw_login', value, sameSite, maxAgeSeconds: TRANSACTION_SECONDS });
+    setCookie(reply, this.address, { name: 'fgw_login', value, sameSite, maxAgeSeconds: seconds });
   }
 
   clear(reply: FastifyReply): void {

@@ -36,7 +36,22 @@ describe('an invitation', () => {
     expect(codesOf([wrong])).toEqual([[403, 'second_factor_refused']]);
     for (const password of ['short', 'aaaaaaaaaaaaaaaa', 'password1234'])
       expect((await browser.post('/auth/invitation/accept', { ...body, password })).code).toBe('password_weak');
-    const both = await Promise.all([1, 2].map(() => rig.browser().post('/auth/invitation/accept', body)));
+    // Another browser that has the link too, as the one who made it, is shown another secret; the code of one opens nothing in another.
+    const inviter = rig.browser();
+    const seen = (await inviter.post('/auth/invitation', { token })).body?.totp.secret ?? '';
+    expect([seen.length, seen === secret]).toEqual([secret.length, false]);
+    expect((await browser.post('/auth/invitation', { token })).body?.totp.secret).toBe(secret);
+    const elsewhere = await rig.invite('elsewhere@shop.uz', ['support'], await rig.createMerchant());
+    const other = rig.browser();
+    await other.post('/auth/invitation', { token: elsewhere });
+    for (const stranger of [inviter, rig.browser(), other])
+      expect((await stranger.post('/auth/invitation/accept', body)).code).toBe('second_factor_refused');
+    const tabs = [1, 2].map(() => {
+      const tab = rig.browser();
+      for (const [name, value] of browser.cookies) tab.cookies.set(name, value);
+      return tab;
+    });
+    const both = await Promise.all(tabs.map((tab) => tab.post('/auth/invitation/accept', body)));
     expect(both.map(({ status }) => status).sort()).toEqual([200, expect.any(Number)]);
     expect(both.find(({ status }) => status === 200)?.body).toMatchObject({
       ...{
@@ -49,6 +64,13 @@ describe('an invitation', () => {
     });
     expect(await rig.prisma.user.count({ where: { email: 'new@shop.uz' } })).toBe(1);
     expect((await browser.post('/auth/invitation', { token })).code).toBe('invitation_invalid');
+    // The factor is the one of the browser that has accepted.
+    await rig.prisma.$executeRaw`UPDATE users SET totp_step = 0 WHERE email = 'new@shop.uz'`;
+    const login = { email: 'new@shop.uz', password: PASSWORD };
+    const stranger = await rig.browser().post('/auth/login', { ...login, code: totpAt(seen, now()) });
+    expect(stranger.code).toBe('login_failed');
+    const right = await rig.browser().post('/auth/login', { ...login, code: totpAt(secret, now()) });
+    expect(right.status).toBe(200);
   });
 
   test('opens no more when it was withdrawn or has expired; what is none answers alike', async () => {

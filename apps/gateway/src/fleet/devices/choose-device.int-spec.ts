@@ -1,6 +1,6 @@
 // Promise: a sale finds its register by device, cashier, branch or group; those that must not sell get nothing.
-import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { until } from '../../../../../libs/queue/src/testing/until.js';
 import { ChooseDevice, type Routing } from './choose-device.js';
@@ -13,7 +13,7 @@ let merchantId: string;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 4);
 });
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 // Promise: within one gateway no quota is exceeded, whatever comes at the same moment and whenever the counts are written; nothing is refused before.
 import 'reflect-metadata';
 import { setImmediate as turn } from 'node:timers/promises';
-import { PrismaService } from '#database';
+import type { PrismaService } from '#database';
 import { createLogger } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
 import { MerchantUsage } from './merchant-usage.js';
@@ -13,7 +13,7 @@ let prisma: PrismaService;
 
 beforeAll(async () => {
   fixture = await OperatorFixture.start();
-  prisma = fixture.app.get(PrismaService);
+  prisma = fixture.prisma;
 });
 afterAll(() => fixture?.stop());
 

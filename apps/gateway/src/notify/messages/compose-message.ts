@@ -16,8 +16,9 @@ import {
 } from '#messages';
 import { sumText } from '#paper';
 import { PrintReceipt } from '../../receipts/documents/print-receipt.js';
+import { ReadNotices, type Notice } from '../../receipts/documents/read-notices.js';
 import { ReadShownReceipt } from '../../receipts/documents/read-shown-receipt.js';
-import type { ShownReceipt } from '../../receipts/documents/shown-receipt.js';
+import type { ShownBrand, ShownReceipt } from '../../receipts/documents/shown-receipt.js';
 import type { GatewaySettings } from '../../settings.js';
 import { SETTINGS_TOKEN } from '../../tokens.js';
 import { MessageTemplates } from './message-templates.js';
@@ -50,6 +51,7 @@ interface Wanted {
 export class ComposeMessage {
   constructor(
     private readonly receipts: ReadShownReceipt,
+    private readonly notices: ReadNotices,
     private readonly printer: PrintReceipt,
     private readonly templates: MessageTemplates,
     private readonly tokens: MessageTokens,
@@ -57,24 +59,24 @@ export class ComposeMessage {
   ) {}
 
   async compose(account: ClaimedAccount, row: DueMessage, to: string): Promise<Composed> {
-    const receipt = await this.receipts.execute(row.receipt_id, row.merchant_id);
-    // Only what a register has recorded is a receipt.
-    if (receipt?.status !== 'registered') return { kind: 'not_sendable', reason: 'not_registered' };
-    const language = row.language as MessageLanguage;
     const { channel } = row;
+    const language = row.language as MessageLanguage;
+    const letterOf = channel === 'email' ? await this.receipts.execute(row.receipt_id, row.merchant_id) : null;
+    const notice = letterOf ? noticeOf(letterOf) : await this.notices.one(row.receipt_id, row.merchant_id);
+    // Only what a register has recorded is a receipt.
+    if (notice?.status !== 'registered') return { kind: 'not_sendable', reason: 'not_registered' };
     const template = await this.templates.of(row.merchant_id, channel, language);
     const unsubscribeUrl = this.tokens.unsubscribeUrl(row.id);
     const wanted = { channel, language, template, unsubscribeUrl, isTest: row.source === 'test' };
-    const rendered = this.render(receipt, wanted);
+    const rendered = render(notice, letterOf?.brand ?? null, wanted);
     const reports = MESSAGE_DEFINITIONS[account.provider].reports;
-    const email =
-      channel === 'email'
-        ? {
-            ...{ subject: rendered.subject, html: rendered.html ?? '', unsubscribeUrl },
-            messageId: `${row.id}@${new URL(this.settings.PUBLIC_URL).hostname}`,
-            attachments: [await this.pdfOf(receipt, language), ...logoOf(receipt)],
-          }
-        : null;
+    const email = letterOf
+      ? {
+          ...{ subject: rendered.subject, html: rendered.html ?? '', unsubscribeUrl },
+          messageId: `${row.id}@${new URL(this.settings.PUBLIC_URL).hostname}`,
+          attachments: [await this.pdfOf(letterOf, language), ...logoOf(letterOf)],
+        }
+      : null;
     return {
       kind: 'composed',
       message: {
@@ -85,17 +87,8 @@ export class ComposeMessage {
   }
 
   /** Without anything that is sent along. */
-  render(receipt: ShownReceipt, { channel, language, template, isTest, unsubscribeUrl }: Wanted): RenderedMessage {
-    const facts = factsOf(receipt);
-    const { subject, text, parts } = renderText(channel, template, { facts, language });
-    if (channel !== 'email') return { subject, text, html: null, parts };
-    const content: EmailContent = {
-      ...{ language, subject, text, merchant: facts.merchant, date: facts.date, number: facts.number },
-      ...{ link: facts.link, unsubscribeUrl, isTest },
-      ...{ header: receipt.brand.header, footer: receipt.brand.footer, hasLogo: receipt.brand.logo !== null },
-      total: `${facts.sum} ${CURRENCY[language]}`,
-    };
-    return { subject, text: emailText(content), html: emailHtml(content), parts };
+  render(receipt: ShownReceipt, wanted: Wanted): RenderedMessage {
+    return render(noticeOf(receipt), receipt.brand, wanted);
   }
 
   private async pdfOf(receipt: ShownReceipt, language: MessageLanguage): Promise<Attachment> {
@@ -116,11 +109,34 @@ function logoOf({ brand }: ShownReceipt): Attachment[] {
 
 const CURRENCY: Readonly<Record<MessageLanguage, string>> = { uz: 'so‘m', ru: 'сум', en: 'UZS' };
 
-function factsOf(receipt: ShownReceipt): MessageFacts {
-  const { registration, createdAt, seller, type, document, url } = receipt;
-  const at = registration?.registeredAt ?? createdAt;
+function render(
+  notice: Notice,
+  brand: ShownBrand | null,
+  { channel, language, template, isTest, unsubscribeUrl }: Wanted,
+): RenderedMessage {
+  const facts = factsOf(notice);
+  const { subject, text, parts } = renderText(channel, template, { facts, language });
+  if (channel !== 'email') return { subject, text, html: null, parts };
+  const content: EmailContent = {
+    ...{ language, subject, text, merchant: facts.merchant, date: facts.date, number: facts.number },
+    ...{ link: facts.link, unsubscribeUrl, isTest },
+    ...{ header: brand?.header ?? '', footer: brand?.footer ?? '', hasLogo: (brand?.logo ?? null) !== null },
+    total: `${facts.sum} ${CURRENCY[language]}`,
+  };
+  return { subject, text: emailText(content), html: emailHtml(content), parts };
+}
+
+function noticeOf({ registration, document, seller, ...receipt }: ShownReceipt): Notice {
+  const { id, merchantId, status, type, url } = receipt;
   return {
-    ...{ merchant: seller.name, type, sum: sumText(document.totalTiyin), link: url },
-    ...{ date: tashkentDayFirst(at.getTime()), number: registration ? String(registration.receiptSeq) : '' },
+    ...{ id, merchantId, status, type, url, sellerName: seller.name, totalTiyin: document.totalTiyin },
+    ...{ at: registration?.registeredAt ?? receipt.createdAt, receiptSeq: registration?.receiptSeq ?? null },
+  };
+}
+
+function factsOf({ sellerName, type, totalTiyin, url, at, receiptSeq }: Notice): MessageFacts {
+  return {
+    ...{ merchant: sellerName, type, sum: sumText(totalTiyin), link: url },
+    ...{ date: tashkentDayFirst(at.getTime()), number: receiptSeq === null ? '' : String(receiptSeq) },
   };
 }

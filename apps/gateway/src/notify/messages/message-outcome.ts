@@ -1,3 +1,4 @@
+import { truncateText } from '#fiscal-domain';
 import {
   REPEATS_WHEN_UNCLEAR,
   withoutAddresses,
@@ -56,15 +57,15 @@ export function byStatus(status: Extract<StatusOutcome, { kind: 'status' }>): Me
   return {
     ...{ state, providerRef, parts, costTiyin, delayMs: 0 },
     reason: state === 'failed' ? reason : null,
-    providerWord: withoutAddresses(word).slice(0, 60),
+    providerWord: truncateText(withoutAddresses(word), 60),
   };
 }
 
 export function attemptEnd(number: number, durationMs: number, outcome: SendOutcome): AttemptEnd {
   return {
     ...{ number, durationMs, outcome: outcome.kind },
-    code: 'code' in outcome ? outcome.code.slice(0, 60) : null,
-    detail: 'detail' in outcome ? withoutAddresses(outcome.detail).slice(0, 300) : null,
+    code: 'code' in outcome ? truncateText(outcome.code, 60) : null,
+    detail: 'detail' in outcome ? truncateText(withoutAddresses(outcome.detail), 300) : null,
   };
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PrismaService } from '#database';
+import { PrismaService, StatementGroup } from '#database';
 import {
   CHANNELS,
   DEFAULT_TEMPLATES,
@@ -31,18 +31,35 @@ export interface TemplateInput {
   text: string | null;
 }
 
+interface Wanted {
+  merchantId: string;
+  channel: MessageChannel;
+  language: MessageLanguage;
+}
+
 /** How a merchant words its messages: texts with names in braces, no more. */
 @Injectable()
 export class MessageTemplates {
+  private readonly wanted = new StatementGroup((group: readonly Wanted[]) => this.read(group));
+
   constructor(
     private readonly prisma: PrismaService,
     private readonly changes: AuditedChange,
   ) {}
 
-  async of(merchantId: string, channel: MessageChannel, language: MessageLanguage): Promise<MessageTemplate> {
-    const where = { merchantId_channel_language: { merchantId, channel, language } };
-    const row = await this.prisma.messageTemplate.findUnique({ where });
-    return row ? { subject: row.subject, text: row.text } : DEFAULT_TEMPLATES[channel][language];
+  of(merchantId: string, channel: MessageChannel, language: MessageLanguage): Promise<MessageTemplate> {
+    return this.wanted.one({ merchantId, channel, language });
+  }
+
+  private async read(group: readonly Wanted[]): Promise<MessageTemplate[]> {
+    const merchantIds = [...new Set(group.map(({ merchantId }) => merchantId))];
+    const rows = await this.prisma.messageTemplate.findMany({ where: { merchantId: { in: merchantIds } } });
+    return group.map(({ merchantId, channel, language }) => {
+      const own = rows.find(
+        (row) => row.merchantId === merchantId && row.channel === channel && row.language === language,
+      );
+      return own ? { subject: own.subject, text: own.text } : DEFAULT_TEMPLATES[channel][language];
+    });
   }
 
   async list(merchantId: string): Promise<TemplateView[]> {

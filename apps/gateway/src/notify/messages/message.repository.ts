@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Prisma, PrismaService } from '#database';
+import { Prisma, PrismaService, StatementGroup } from '#database';
+import { storableJson } from '#fiscal-domain';
 import { insertEvents } from '#ledger';
 import type { MessageChannel, MessageProviderCode } from '#messages';
 import { newId } from '#runtime';
@@ -55,6 +56,14 @@ export interface AttemptEnd {
   detail: string | null;
 }
 
+type Beginning = Pick<DueMessage, 'id' | 'attempt_count'>;
+
+interface End {
+  id: string;
+  attempt: AttemptEnd;
+  change: MessageChange;
+}
+
 type StateBefore = 'pending' | 'sending' | 'unclear' | 'sent' | 'failed';
 
 /** What is announced when a message comes to a state. */
@@ -78,6 +87,10 @@ export const NO_CHANGE_BESIDE = {
 /** Messages and their accounts; everything that is due is due on the database's clock. */
 @Injectable()
 export class MessageRepository {
+  // Of all accounts at work: what begins or ends together is written together.
+  private readonly beginnings = new StatementGroup((group: readonly Beginning[]) => this.beginAll(group));
+  private readonly ends = new StatementGroup((group: readonly End[]) => this.endAll(group));
+
   constructor(private readonly prisma: PrismaService) {}
 
   /** Accounts with something due, those first that have waited longest. */
@@ -109,28 +122,55 @@ export class MessageRepository {
    * The intent: a try is open before its first byte leaves. Of two gateways that both think they hold the account, one finds it so.
    * @returns the number of the try; null: another one has it
    */
-  async begin(message: DueMessage): Promise<number | null> {
-    const rows = await this.prisma.$queryRaw<{ number: number }[]>`
-      WITH begun AS (
-        UPDATE messages SET state = 'sending', attempt_count = attempt_count + 1, tried_at = now(),
-                            due_at = now() + make_interval(secs => ${ACCOUNT_LEASE_SECONDS}::int4)
-         WHERE id = ${message.id} AND state = 'pending' AND attempt_count = ${message.attempt_count}
-        RETURNING id, attempt_count
-      )
-      INSERT INTO message_attempts (message_id, number) SELECT id, attempt_count FROM begun RETURNING number`;
-    return rows[0]?.number ?? null;
+  begin({ id, attempt_count }: Pick<DueMessage, 'id' | 'attempt_count'>): Promise<number | null> {
+    return this.beginnings.one({ id, attempt_count });
   }
 
   /** How an open try ended, what follows from it, and its event, together. */
   async end(message: Pick<DueMessage, 'id'>, attempt: AttemptEnd, change: MessageChange): Promise<void> {
-    const { number, durationMs, outcome, code, detail } = attempt;
-    await this.prisma.$executeRaw`
-      WITH moved AS (${this.moved(message.id, change, ['sending'], { condition: Prisma.sql`AND attempt_count = ${number}` })}),
-      tried AS (
-        UPDATE message_attempts SET duration_ms = ${durationMs}::int4, outcome = ${outcome}, code = ${code}, detail = ${detail}
-         WHERE message_id = ${message.id} AND number = ${number} AND outcome IS NULL
+    await this.ends.one({ id: message.id, attempt, change });
+  }
+
+  private async beginAll(group: readonly Beginning[]): Promise<(number | null)[]> {
+    const rows = await this.prisma.$queryRaw<{ id: string; number: number }[]>`
+      WITH asked AS (
+        SELECT a.id, a.attempt_count FROM json_to_recordset(${JSON.stringify(group)}::json) AS a(id text, attempt_count int4)
+      ),
+      -- In one order, so that two gateways never wait for each other.
+      locked AS (SELECT m.id FROM messages m WHERE m.id = ANY (ARRAY(SELECT id FROM asked)) ORDER BY m.id FOR NO KEY UPDATE),
+      begun AS (
+        UPDATE messages m SET state = 'sending', attempt_count = m.attempt_count + 1, tried_at = now(),
+                              due_at = now() + make_interval(secs => ${ACCOUNT_LEASE_SECONDS}::int4)
+          FROM asked a JOIN locked l ON l.id = a.id
+         WHERE m.id = a.id AND m.state = 'pending' AND m.attempt_count = a.attempt_count
+        RETURNING m.id, m.attempt_count
       )
-      ${announced(change)}`;
+      INSERT INTO message_attempts (message_id, number) SELECT id, attempt_count FROM begun RETURNING message_id AS id, number`;
+    const numbers = new Map(rows.map(({ id, number }) => [id, number]));
+    return group.map(({ id }) => numbers.get(id) ?? null);
+  }
+
+  private async endAll(group: readonly End[]): Promise<true[]> {
+    await this.prisma.$executeRaw`
+      WITH ended AS (
+        SELECT * FROM json_to_recordset(${storableJson(JSON.stringify(group.map(endRow)))}::json) AS e(
+               id text, number int4, duration_ms int4, outcome text, code text, detail text, state message_state, reason text,
+               delay_seconds float8, provider_ref text, provider_word text, parts int2, cost_tiyin int8, is_open boolean,
+               event_id text, event_type text)
+      ),
+      locked AS (SELECT m.id FROM messages m WHERE m.id = ANY (ARRAY(SELECT id FROM ended)) ORDER BY m.id FOR NO KEY UPDATE),
+      moved AS (
+        UPDATE messages m SET ${CHANGED}
+          FROM ended e JOIN locked l ON l.id = e.id
+         WHERE m.id = e.id AND m.state = 'sending' AND m.attempt_count = e.number
+        RETURNING m.id, m.merchant_id, m.receipt_id, m.channel, m.source, e.reason, e.event_id, e.event_type
+      ),
+      tried AS (
+        UPDATE message_attempts t SET duration_ms = e.duration_ms, outcome = e.outcome, code = e.code, detail = e.detail
+          FROM ended e WHERE t.message_id = e.id AND t.number = e.number AND t.outcome IS NULL
+      )
+      ${ANNOUNCED}`;
+    return group.map(() => true);
   }
 
   /** Without a try: a question was answered, or a message is not to be sent at all. */
@@ -139,30 +179,16 @@ export class MessageRepository {
     change: MessageChange,
     { from, asked = false }: { from: readonly StateBefore[]; asked?: boolean },
   ): Promise<void> {
-    const more = asked ? Prisma.sql`, ask_count = ask_count + 1` : Prisma.empty;
     await this.prisma.$executeRaw`
-      WITH moved AS (${this.moved(messageId, change, from, { more })}) ${announced(change)}`;
-  }
-
-  private moved(
-    id: string,
-    change: MessageChange,
-    from: readonly StateBefore[],
-    { condition = Prisma.empty, more = Prisma.empty }: { condition?: Prisma.Sql; more?: Prisma.Sql },
-  ): Prisma.Sql {
-    const { state, reason, delayMs, providerRef, providerWord, parts, costTiyin } = change;
-    const isOpen = state === 'pending' || state === 'unclear';
-    return Prisma.sql`
-      UPDATE messages
-         SET state = ${state}::message_state, reason = ${reason},
-             due_at = now() + make_interval(secs => ${delayMs / 1_000}::float8),
-             provider_ref = coalesce(${providerRef}, provider_ref), provider_word = coalesce(${providerWord}, provider_word),
-             parts = coalesce(${parts}::int2, parts), cost_tiyin = coalesce(${costTiyin}::int8, cost_tiyin),
-             sent_at = CASE WHEN ${state} IN ('sent', 'delivered') THEN coalesce(sent_at, now()) ELSE sent_at END,
-             delivered_at = CASE WHEN ${state} = 'delivered' THEN now() ELSE delivered_at END,
-             finished_at = CASE WHEN ${isOpen}::boolean THEN NULL ELSE coalesce(finished_at, now()) END ${more}
-       WHERE id = ${id} AND state = ANY (${[...from]}::message_state[]) ${condition}
-      RETURNING id, merchant_id, receipt_id, channel, source`;
+      WITH moved AS (
+        UPDATE messages m SET ${CHANGED}, ask_count = m.ask_count + ${asked ? 1 : 0}::int4
+          FROM json_to_record(${storableJson(JSON.stringify(changeRow(change)))}::json) AS e(
+               state message_state, reason text, delay_seconds float8, provider_ref text, provider_word text, parts int2,
+               cost_tiyin int8, is_open boolean, event_id text, event_type text)
+         WHERE m.id = ${messageId} AND m.state = ANY (${[...from]}::message_state[])
+        RETURNING m.id, m.merchant_id, m.receipt_id, m.channel, m.source, e.reason, e.event_id, e.event_type
+      )
+      ${ANNOUNCED}`;
   }
 
   /**
@@ -193,12 +219,31 @@ export class MessageRepository {
   }
 }
 
-/** The event of what the part `moved` has moved; without one the statement still moves it. */
-function announced({ state, reason }: MessageChange): Prisma.Sql {
-  const type = EVENTS[state];
-  if (type === null) return Prisma.sql`SELECT id FROM moved`;
-  return insertEvents(Prisma.sql`
-    SELECT ${newId('evt')}, merchant_id, ${type}, receipt_id,
-           jsonb_build_object('message_id', id, 'receipt_id', receipt_id, 'channel', channel, 'source', source,
-                              'reason', ${reason}::text) FROM moved`);
+/** What a row `e` of `changeRow` makes of its message. */
+const CHANGED = Prisma.sql`
+  state = e.state, reason = e.reason, due_at = now() + make_interval(secs => e.delay_seconds),
+  provider_ref = coalesce(e.provider_ref, m.provider_ref), provider_word = coalesce(e.provider_word, m.provider_word),
+  parts = coalesce(e.parts, m.parts), cost_tiyin = coalesce(e.cost_tiyin, m.cost_tiyin),
+  sent_at = CASE WHEN e.state IN ('sent', 'delivered') THEN coalesce(m.sent_at, now()) ELSE m.sent_at END,
+  delivered_at = CASE WHEN e.state = 'delivered' THEN now() ELSE m.delivered_at END,
+  finished_at = CASE WHEN e.is_open THEN NULL ELSE coalesce(m.finished_at, now()) END`;
+
+/** The events of what the part `moved` has moved, where that is announced. */
+const ANNOUNCED = insertEvents(Prisma.sql`
+  SELECT event_id, merchant_id, event_type, receipt_id,
+         jsonb_build_object('message_id', id, 'receipt_id', receipt_id, 'channel', channel, 'source', source, 'reason', reason)
+    FROM moved WHERE event_type IS NOT NULL`);
+
+function changeRow(change: MessageChange): Record<string, unknown> {
+  const { state, reason, delayMs, providerRef, providerWord, parts, costTiyin } = change;
+  return {
+    ...{ state, reason, delay_seconds: delayMs / 1_000, provider_ref: providerRef, provider_word: providerWord, parts },
+    ...{ cost_tiyin: costTiyin, is_open: state === 'pending' || state === 'unclear' },
+    ...{ event_id: newId('evt'), event_type: EVENTS[state] },
+  };
+}
+
+function endRow({ id, attempt, change }: End): Record<string, unknown> {
+  const { number, durationMs, outcome, code, detail } = attempt;
+  return { ...changeRow(change), id, number, duration_ms: durationMs, outcome, code, detail };
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
-import { isTestId } from '#fiscal-domain';
+import { isTestId, truncateText } from '#fiscal-domain';
 import type { MessageSender, SendOutcome } from '#messages';
 import { systemClock, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
@@ -185,7 +185,7 @@ export class SendMessages {
 
 /** Failures of the way there concern the account; what a provider says of one message does not. */
 function note(turn: Turn, outcome: SendOutcome): void {
-  if (outcome.kind === 'account_refused') turn.refusal = `${outcome.code}: ${outcome.detail}`.slice(0, 300);
+  if (outcome.kind === 'account_refused') turn.refusal = truncateText(`${outcome.code}: ${outcome.detail}`, 300);
   else if (outcome.kind === 'sent') {
     turn.succeeded += 1;
     turn.failuresInARow = 0;

@@ -1,3 +1,4 @@
+import { truncateText } from '#fiscal-domain';
 import { type GuardedAnswer } from '#outgoing';
 import { systemClock } from '#runtime';
 import type { AfterAttempt, AttemptRecord, ClaimedEndpoint } from './delivery.repository.js';
@@ -41,7 +42,7 @@ export function afterwards(
 export function recordOf(answer: GuardedAnswer): Pick<AttemptRecord, 'outcome' | 'httpStatus' | 'answer'> {
   switch (answer.kind) {
     case 'answered': {
-      const text = answer.body.toString('utf8').replaceAll('\0', '').slice(0, KEPT_ANSWER);
+      const text = truncateText(answer.body.toString('utf8').replaceAll('\0', ''), KEPT_ANSWER);
       const outcome = isSuccess(answer.status) ? 'delivered' : 'refused_by_receiver';
       return { outcome, httpStatus: answer.status, answer: text };
     }

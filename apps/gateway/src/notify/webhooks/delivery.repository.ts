@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Prisma, PrismaService, StatementGroup } from '#database';
+import { storableJson } from '#fiscal-domain';
 import { isTracing } from '#runtime';
 import type { EventRow } from '../events/event-row.js';
 import { GIVE_UP_AFTER_SECONDS } from './delivery-schedule.js';
@@ -98,7 +99,7 @@ export class DeliveryRepository {
     const rows = group.map(rowOf).sort((one, other) => (one.delivery_id < other.delivery_id ? -1 : 1));
     await this.prisma.$executeRaw`
       WITH given AS (
-        SELECT * FROM json_to_recordset(${JSON.stringify(rows)}::json) AS g(
+        SELECT * FROM json_to_recordset(${storableJson(JSON.stringify(rows))}::json) AS g(
           delivery_id text, number int, duration_ms int, outcome text, http_status int, answer text, state delivery_state,
           is_retry boolean, delay_seconds float8)
       ), tried AS (

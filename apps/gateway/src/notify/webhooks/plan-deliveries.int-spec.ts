@@ -1,8 +1,8 @@
 // Promise: every merchant's events become deliveries in their turn, whatever backlog or fault others have.
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { PrismaService } from '#database';
-import { createTestDatabase, earlierTransactionsEnded, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, earlierTransactionsEnded, type TestDatabase, testClient } from '#database/testing';
 import { createLogger, newId } from '#runtime';
 import { parseKeyring } from '#secrets';
 import { AddressBook } from '../messages/address-book.js';
@@ -18,7 +18,7 @@ let book: AddressBook;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 4, applicationName: 'test', lockTimeoutMs: 5_000 });
+  prisma = testClient(database.url, 4);
   book = new AddressBook(prisma, { SECRETS_KEY: parseKeyring(randomBytes(32).toString('base64')) });
   owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();

@@ -161,6 +161,16 @@ describe('sending', () => {
   });
 });
 
+test('an answer that is cut within a character is kept, and holds no other record back', async () => {
+  const { id } = await webhook();
+  receiver.answer = (_received, response) => void response.writeHead(400).end(`a${'\u{1f600}'.repeat(1_000)}`);
+  await publish(1);
+  await until(async () => {
+    const [tried] = await fixture.prisma.webhookAttempt.findMany({ where: { delivery: { endpointId: id } } });
+    return tried?.answer?.startsWith('a\u{1f600}') ?? false;
+  });
+});
+
 describe('batches', () => {
   test('several events in one request, signed as one, each once, of a receipt one at a time', async () => {
     const { id, secret } = await webhook({ batch_size: 10 });

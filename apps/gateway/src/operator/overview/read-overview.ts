@@ -1,19 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { PrismaService, ReportReads } from '#database';
+import { PrismaService } from '#database';
 import { systemClock } from '#runtime';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 import { ReportGate } from '../../receipts/reports/report-gate.js';
 import { countdowns, countdownView, type CountdownRow } from './countdown-rows.js';
 import type { Overview, OverviewBranch, OverviewDevice, OverviewLatency } from './overview-view.js';
 import { byMinute, percentilesOf, type BucketRow } from './percentiles.js';
-import { DAYS, dayName, daySums, dayStart, overviewDay, overviewSums, placesOf, sumsBetween } from './receipt-sums.js';
-import type { DaySums, SumRow } from './receipt-sums.js';
+import { joined, NO_SUMS, ReceiptSpans } from './receipt-spans.js';
+import { DAYS, dayName, dayStart, overviewDay, overviewSums, placesOf, type DaySums } from './receipt-sums.js';
+import { MAX_UNDER_WAY } from './receipt-sums.js';
 import { shared } from './shared-reading.js';
 
 /** Days that are over change only when an unknown receipt is decided. */
 const BEFORE_TODAY_MS = 10 * 60_000;
 const TODAY_MS = 10_000;
+/**
+ * Longer than any transaction that accepts receipts, and than a replica may lag: what was accepted so long ago is all there, and of a
+ * span that ended so long ago only what was under way is read again.
+ */
+const WHOLE_AFTER_MS = 15 * 60_000;
+const STEP_MS = 10 * 60_000;
 const MERCHANTS_KEPT = 200;
 const MAX_PLACES = 500;
 const MAX_COUNTDOWNS = 50;
@@ -21,6 +28,13 @@ const HOUR_MS = 3_600_000;
 
 type Place = OverviewBranch['today'];
 type SumsOfPlace = { today: Place; last_30_days: Place };
+
+/** What is final of today until a time, and the ids of what is not. */
+interface SoFar {
+  until: number;
+  final: DaySums;
+  ids: readonly string[];
+}
 
 /** GET /v1/overview: what a person sees first. The sums over receipts are reports, and admitted as such. */
 @Injectable()
@@ -31,24 +45,23 @@ export class ReadOverview {
     ttl: TODAY_MS,
   });
 
+  private readonly soFar = new LRUCache<string, SoFar>({ max: MERCHANTS_KEPT });
+
   constructor(
     private readonly prisma: PrismaService,
-    private readonly reports: ReportReads,
+    private readonly spans: ReceiptSpans,
     private readonly gate: ReportGate,
   ) {}
 
   /** @throws Problem 503 with Retry-After when too many reports wait already */
   async execute(merchantId: string, isCallerGone: IsCallerGone): Promise<Overview> {
     const now = systemClock.now();
-    const [first, start] = [dayStart(now, DAYS - 1), dayStart(now, 0)];
-    const key = `${merchantId} ${dayName(start)}`;
-    const read = (from: Date, to: Date): Promise<DaySums> =>
-      this.gate.run(merchantId, isCallerGone, () => this.sums(merchantId, from, to));
-    const before = await shared(this.before, key, () => read(first, start));
-    const today = await shared(this.today, key, async () => ({
-      ...(await read(start, dayStart(now, -1))),
-      at: now,
-    }));
+    const key = `${merchantId} ${dayName(dayStart(now, 0))}`;
+    const run = <T>(make: () => Promise<T>): Promise<T> => this.gate.run(merchantId, isCallerGone, make);
+    const before = await shared(this.before, key, () => this.readBefore(merchantId, now, run));
+    const today = await shared(this.today, key, () =>
+      run(async () => ({ ...(await this.readToday(merchantId, key, now)), at: now })),
+    );
     const rows = [...before.rows, ...today.rows];
     const branches = placesOf(before.branches, today.branches, MAX_PLACES);
     const devices = placesOf(before.devices, today.devices, MAX_PLACES);
@@ -70,10 +83,53 @@ export class ReadOverview {
     };
   }
 
-  private async sums(merchantId: string, from: Date, to: Date): Promise<DaySums> {
-    return daySums(
-      await this.reports.read((database) => database.queryPlanned<SumRow>(sumsBetween(merchantId, from, to))),
-    );
+  /** Each day that is over is read once, by itself, and kept for all gateways; of those only what was under way then is read again. */
+  private async readBefore(
+    merchantId: string,
+    now: Date,
+    run: <T>(make: () => Promise<T>) => Promise<T>,
+  ): Promise<DaySums> {
+    const first = dayName(dayStart(now, DAYS - 1));
+    const kept = await this.spans.keptSince(merchantId, first);
+    const days: DaySums[] = [];
+    const underWay: string[] = [];
+    for (let ago = DAYS - 1; ago > 0; ago -= 1) {
+      const [from, to] = [dayStart(now, ago), dayStart(now, ago - 1)];
+      const day = dayName(from);
+      const known = kept.get(day);
+      if (known) {
+        days.push(known.final);
+        underWay.push(...known.ids);
+        continue;
+      }
+      const span = await run(() => this.spans.between(merchantId, from, to));
+      days.push(span.final, span.underWay);
+      if (now.getTime() - to.getTime() > WHOLE_AFTER_MS) await this.spans.keep(merchantId, { day, first }, span);
+    }
+    const since = underWay.length === 0 ? null : await run(() => this.spans.of(merchantId, underWay));
+    return joined([...days, since?.final ?? NO_SUMS, since?.underWay ?? NO_SUMS]);
+  }
+
+  /** What is final of today is added up as it goes: a reading reads the last minutes, and what was under way before them. */
+  private async readToday(merchantId: string, key: string, now: Date): Promise<DaySums> {
+    const [begin, end] = [dayStart(now, 0), dayStart(now, -1)];
+    const whole = Math.floor((now.getTime() - WHOLE_AFTER_MS) / STEP_MS) * STEP_MS;
+    let soFar = this.soFar.get(key) ?? { until: begin.getTime(), final: NO_SUMS, ids: [] };
+    if (soFar.until < whole) soFar = await this.advance(merchantId, soFar, whole);
+    this.soFar.set(key, soFar);
+    const since = await this.spans.of(merchantId, soFar.ids);
+    const rest = await this.spans.between(merchantId, new Date(soFar.until), end);
+    return joined([soFar.final, since.final, since.underWay, rest.final, rest.underWay]);
+  }
+
+  /** Stays where it is while too much is under way, as in an outage of all registers. */
+  private async advance(merchantId: string, soFar: SoFar, until: number): Promise<SoFar> {
+    const since = await this.spans.of(merchantId, soFar.ids);
+    const more = await this.spans.between(merchantId, new Date(soFar.until), new Date(until));
+    if (since.ids === null || more.ids === null) return soFar;
+    const ids = [...since.ids, ...more.ids];
+    if (ids.length > MAX_UNDER_WAY) return soFar;
+    return { until, final: joined([soFar.final, since.final, more.final]), ids };
   }
 
   private async named(merchantId: string, places: ReadonlyMap<string, SumsOfPlace>): Promise<OverviewBranch[]> {

@@ -7,6 +7,8 @@ const DAY_MS = 86_400_000;
 /** Tashkent has no summer time. */
 const OFFSET_MS = 5 * 3_600_000;
 export const DAYS = 30;
+/** Receipts of one span that may change yet and are read again by their ids. */
+export const MAX_UNDER_WAY = 500;
 /** Places of one merchant that have sums of their own; of more only those that sold most. */
 const MAX_PLACES = 2_000;
 
@@ -29,12 +31,14 @@ export interface MerchantSumRow extends GroupRow {
 export interface SumRow extends GroupRow {
   branch_id: string | null;
   device_id: string | null;
-  kind: 'day' | 'branch' | 'device';
+  kind: 'day' | 'branch' | 'device' | 'under_way';
+  /** Of `under_way` alone: what may change yet. */
+  ids: string[] | null;
 }
 
 /** Sums of some days, small enough to be kept. */
 export interface DaySums {
-  rows: readonly SumRow[];
+  rows: readonly GroupRow[];
   branches: ReadonlyMap<string, CountAndTotal>;
   devices: ReadonlyMap<string, CountAndTotal>;
 }
@@ -50,27 +54,40 @@ export function dayName(start: Date): string {
 }
 
 /**
- * What was accepted from one time to another, read once: by day, status and type, and the registered sales of each branch and device.
- * The ids narrow what is read, as in the search of receipts.
+ * What was accepted from one time to another, read once: by day, status and type, the registered sales of each branch and device, and what
+ * is under way. The ids narrow what is read, as in the search of receipts.
  */
 export function sumsBetween(merchantId: string, from: Date, to: Date): Prisma.Sql {
-  const within = Prisma.sql`
-    merchant_id = ${merchantId} AND id >= ${idAt(prefixOf('rcp', merchantId), from, -1)} AND id < ${idAt(prefixOf('rcp', merchantId), to, 1)}
-    AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz`;
+  const prefix = prefixOf('rcp', merchantId);
+  return sumsWhere(Prisma.sql`
+    merchant_id = ${merchantId} AND id >= ${idAt(prefix, from, -1)} AND id < ${idAt(prefix, to, 1)}
+    AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz`);
+}
+
+/** The same of these receipts. */
+export function sumsOf(merchantId: string, ids: readonly string[]): Prisma.Sql {
+  return sumsWhere(Prisma.sql`merchant_id = ${merchantId} AND id = ANY(${[...ids]}::text[])`);
+}
+
+function sumsWhere(within: Prisma.Sql): Prisma.Sql {
   const columns = Prisma.sql`
     to_char(created_at AT TIME ZONE 'UTC' + interval '5 hours', 'YYYY-MM-DD') AS day, status, type, branch_id, device_id, total_tiyin`;
   const isSale = Prisma.sql`status = 'registered' AND type = 'sale'`;
+  const underWay = Prisma.sql`
+    receipts WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown') AND ${within}`;
   return Prisma.sql`
     SELECT day, status, type, branch_id, device_id,
            CASE WHEN GROUPING(day) = 0 THEN 'day' WHEN GROUPING(branch_id) = 0 THEN 'branch' ELSE 'device' END AS kind,
            (CASE WHEN GROUPING(day) = 0 THEN count(*) ELSE count(*) FILTER (WHERE ${isSale}) END)::int4 AS count,
            coalesce(CASE WHEN GROUPING(day) = 0 THEN sum(total_tiyin)
-                         ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total
+                         ELSE sum(total_tiyin) FILTER (WHERE ${isSale}) END, 0)::text AS total,
+           NULL::text[] AS ids
       FROM (SELECT ${columns} FROM receipts WHERE status IN ('registered', 'rejected', 'cancelled') AND ${within}
             UNION ALL
-            SELECT ${columns} FROM receipts
-             WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown') AND ${within}) AS r
-     GROUP BY GROUPING SETS ((day, status, type), (branch_id), (device_id))`;
+            SELECT ${columns} FROM ${underWay}) AS r
+     GROUP BY GROUPING SETS ((day, status, type), (branch_id), (device_id))
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL, NULL, 'under_way', 0, '0', ARRAY(SELECT id FROM ${underWay} LIMIT ${MAX_UNDER_WAY + 1})`;
 }
 
 /** What was accepted on one day of all live merchants: by status and type, and the registered sales of each merchant. */
@@ -96,7 +113,9 @@ export function daySums(rows: readonly SumRow[]): DaySums {
     return new Map(found.sort(([, one], [, other]) => other.total - one.total).slice(0, MAX_PLACES));
   };
   return {
-    rows: rows.filter(({ kind }) => kind === 'day'),
+    rows: rows.flatMap(({ kind, day, status, type, count, total }) =>
+      kind === 'day' ? [{ day, status, type, count, total }] : [],
+    ),
     branches: placesOf('branch'),
     devices: placesOf('device'),
   };

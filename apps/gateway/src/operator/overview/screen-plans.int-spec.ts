@@ -14,7 +14,7 @@ import type { GatewaySettings } from '../../settings.js';
 import { timelinePage } from '../../notify/timeline/read-timeline.js';
 import { paymentSearch } from '../../payments/search-payments.js';
 import { countdowns } from './countdown-rows.js';
-import { sumsBetween, sumsOfAll } from './receipt-sums.js';
+import { MAX_UNDER_WAY, sumsBetween, sumsOf, sumsOfAll } from './receipt-sums.js';
 
 /** PLAN_ROWS=1000000 shows the same at a size that takes minutes to make. */
 const ROWS = Number(process.env['PLAN_ROWS'] ?? 60_000);
@@ -139,6 +139,13 @@ const STATEMENTS: Readonly<Record<string, { statement: Prisma.Sql; most?: number
     ),
   },
   'the sums of a day': { statement: sumsBetween(MERCHANT, day('2026-01-02'), day('2026-01-03')) },
+  'the sums of what was under way': {
+    statement: sumsOf(
+      MERCHANT,
+      Array.from({ length: MAX_UNDER_WAY }, (_, n) => `rcp_01kz${String(n * 50 + 7).padStart(22, '0')}`),
+    ),
+    most: MAX_UNDER_WAY,
+  },
   countdowns: { statement: countdowns(MERCHANT, 50) },
   'events of a subject': {
     statement: recorded((prisma) => new EventReader(prisma, HORIZON).readOfSubject(MERCHANT, receiptId, 0n, 100)),

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { PrismaService } from '#database';
-import { createTestDatabase, sampleDocument, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, sampleDocument, testClient, type TestDatabase } from '#database/testing';
 import { FISCAL_FIELDS, buildVerificationLink, type Baseline, type CounterReading } from '#fiscal-domain';
 import { LaneListener, laneQueueBackend, QueueCounters } from '#queue';
 import { createFastifyNestApp } from '#http';
@@ -86,7 +86,7 @@ export class OperatorFixture {
     const { port } = app.getHttpServer().address() as AddressInfo;
     const backend = laneQueueBackend({ queueUrl: null, databaseUrl: database.url });
     const listener = new LaneListener(backend, new QueueCounters(), logger);
-    const fixture = new OperatorFixture(database, app, app.get(PrismaService), listener, `http://127.0.0.1:${port}`);
+    const fixture = new OperatorFixture(database, app, testClient(database.url), listener, `http://127.0.0.1:${port}`);
     listener.start((deviceId) => Promise.resolve(void fixture.rung.push(deviceId)), { concurrency: 4 });
     fixture.merchantId = await fixture.createMerchant();
     fixture.token = await fixture.createToken(fixture.merchantId, ['operator:resolve', 'receipts:read']);
@@ -96,6 +96,7 @@ export class OperatorFixture {
   async stop(): Promise<void> {
     await this.listener.close(1_000);
     await this.app.close();
+    await this.prisma.$disconnect();
     await this.database.drop();
   }
 

@@ -1,7 +1,7 @@
 // Promise: a simulated payment is made once, however many ask at the same moment; old ones go; one merchant's are never another's.
 import pg from 'pg';
-import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, type TestDatabase, testClient } from '#database/testing';
 import { newIdOf } from '#runtime';
 import type { PaymentOrder, PaymentRef } from '#payments';
 import { EmulatedProvider } from './emulated-provider.js';
@@ -14,7 +14,7 @@ let client: pg.Client;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  prisma = new PrismaService({ url: database.url, poolSize: 8, applicationName: 'test', lockTimeoutMs: 30_000 });
+  prisma = testClient(database.url, 8);
   client = new pg.Client({ connectionString: database.ownerUrl });
   await client.connect();
 });

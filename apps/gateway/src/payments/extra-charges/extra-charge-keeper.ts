@@ -1,4 +1,5 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { truncateText } from '#fiscal-domain';
 import type { CallOutcome, PaymentProvider, PaymentRef } from '#payments';
 import { Periodic, type Logger } from '#runtime';
 import { LOGGER } from '../../tokens.js';
@@ -98,7 +99,7 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
       return this.charges.move(charge, {
         state: 'manual',
         afterMs: null,
-        reason: `the provider refused the refund: ${outcome.code}: ${outcome.detail}`.slice(0, 500),
+        reason: truncateText(`the provider refused the refund: ${outcome.code}: ${outcome.detail}`, 500),
       });
     return this.charges.move(charge, {
       state: 'refunding',
@@ -131,7 +132,7 @@ function judge(
   // Its number of the payment means nothing to the provider any more.
   if (outcome.kind === 'refused' && outcome.code === '404') return isAbsent;
   if (outcome.kind !== 'status')
-    return isUndecided ? manual(`its status cannot be read: ${outcome.detail}`.slice(0, 500)) : later;
+    return isUndecided ? manual(truncateText(`its status cannot be read: ${outcome.detail}`, 500)) : later;
   const calledMs = charge.called_at ? charge.now.getTime() - charge.called_at.getTime() : null;
   switch (outcome.status) {
     case 'captured':

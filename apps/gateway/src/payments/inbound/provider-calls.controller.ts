@@ -11,15 +11,10 @@ import { OwnAuthentication } from '../../http/scopes.js';
 import { LOGGER } from '../../tokens.js';
 import type { OpenAccount } from '../accounts/account-settings.js';
 import { ProviderAccounts } from '../accounts/provider-accounts.js';
-import { inboundOutcomeOf, PaymentMetrics, type InboundOutcome } from '../payment-metrics.js';
+import { inboundOutcomeOf, PaymentMetrics } from '../payment-metrics.js';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { ProviderLogins } from './provider-logins.js';
 import { ProviderProtocols, type ProviderCall } from './provider-protocols.js';
-
-interface AnsweredCall {
-  answer: InboundAnswer;
-  outcome: InboundOutcome;
-}
 
 /** Where payment providers call: each proves who it is in its own way, and is answered in its own terms. */
 @Controller('v1/providers')
@@ -159,10 +154,10 @@ export class ProviderCallsController {
       const isKnown = isKnownSource(account, request.ip);
       if (!isKnown)
         this.logger.warn({ account_id: account.id, address: request.ip }, 'payment: a call from none of the sources');
-      const { answer, outcome } =
-        isKnown && this.protocols.hasPassword(call)
-          ? await this.answerCounted(account, call)
-          : await this.answerKnown(account, call, isKnown);
+      const isHeldBack = isKnown && this.protocols.hasPassword(call) && (await this.isHeldBack(account, call));
+      // Whatever its password, it is answered as one that is wrong.
+      const answer = await this.protocols.answer(account, call, isKnown && !isHeldBack);
+      const outcome = isHeldBack ? 'held_back' : inboundOutcomeOf(code, isKnown, answer);
       this.metrics.wasCalled(code, outcome);
       return answer;
     } catch (error) {
@@ -173,27 +168,9 @@ export class ProviderCallsController {
     }
   }
 
-  /** Where a password proves who calls: it counts as wrong until it was right. */
-  private async answerCounted(account: OpenAccount, call: ProviderCall): Promise<AnsweredCall> {
-    const caller = { accountId: account.id, address: call.request.ip };
-    const begun = await this.logins.begin(caller);
-    let was: 'right' | 'wrong' | 'unclear' = 'unclear';
-    try {
-      // Whatever its password, it is answered as one that is wrong.
-      if (begun.isHeldBack) return { answer: await this.protocols.answer(account, call, false), outcome: 'held_back' };
-      const answered = await this.answerKnown(account, call, true);
-      // Payme's answer to another method than POST comes before its password is checked.
-      const isChecked = call.request.method === 'POST';
-      if (isChecked) was = answered.outcome === 'wrong_key' ? 'wrong' : 'right';
-      return answered;
-    } finally {
-      await this.logins.end(caller, begun, was);
-    }
-  }
-
-  private async answerKnown(account: OpenAccount, call: ProviderCall, isKnown: boolean): Promise<AnsweredCall> {
-    const answer = await this.protocols.answer(account, call, isKnown);
-    return { answer, outcome: inboundOutcomeOf(call.code, isKnown, answer) };
+  private isHeldBack(account: OpenAccount, call: ProviderCall): Promise<boolean> {
+    const isRight = this.protocols.isCaller(account, call);
+    return this.logins.isHeldBack({ accountId: account.id, address: call.request.ip, isRight });
   }
 
   private async find(provider: ProviderCode, id: string): Promise<OpenAccount> {

@@ -64,7 +64,12 @@ export class ProviderProtocols {
   /** Whether this kind of call proves itself by a password, which can be guessed. */
   hasPassword({ code, operation }: ProviderCall): boolean {
     const definition = DEFINITIONS[code];
-    return definition.callerProof === 'password' && isDriven(definition, operation);
+    return definition.isCaller !== undefined && isDriven(definition, operation);
+  }
+
+  /** Whether a call of this kind has the account's password. */
+  isCaller(account: OpenAccount, { request }: ProviderCall): boolean {
+    return DEFINITIONS[account.provider].isCaller?.(request.headers.authorization, reader(account)) ?? false;
   }
 
   /** Our fault: the provider is to ask again. @param account as far as it is known without reading */

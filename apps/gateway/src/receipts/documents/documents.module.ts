@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AcceptModule } from '../accept.module.js';
 import { PrintReceipt } from './print-receipt.js';
+import { ReadNotices } from './read-notices.js';
 import { ReadShownReceipt } from './read-shown-receipt.js';
 import { ReceiptDocumentController } from './receipt-document.controller.js';
 import { ReceiptPageController } from './receipt-page.controller.js';
@@ -10,7 +11,7 @@ import { ReceiptPress } from './receipt-press.js';
 @Module({
   imports: [AcceptModule],
   controllers: [ReceiptPageController, ReceiptDocumentController],
-  providers: [ReadShownReceipt, ReceiptPress, PrintReceipt],
-  exports: [ReadShownReceipt, PrintReceipt],
+  providers: [ReadNotices, ReadShownReceipt, ReceiptPress, PrintReceipt],
+  exports: [ReadNotices, ReadShownReceipt, PrintReceipt],
 })
 export class DocumentsModule {}

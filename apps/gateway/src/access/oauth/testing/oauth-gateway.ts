@@ -104,7 +104,7 @@ export class OauthGateway {
         {
           provide: PrismaService,
           useFactory: () =>
-            new PrismaService({ url: databaseUrl, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 1_000 }),
+            new PrismaService({ url: databaseUrl, poolSize: 3, applicationName: 'oauth-test', lockTimeoutMs: 60_000 }),
         },
         { provide: SalesDatabase, useExisting: PrismaService },
       ],

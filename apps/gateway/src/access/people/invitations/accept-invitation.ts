@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { isUniqueViolation, PrismaService, type Prisma } from '#database';
 import { Problem } from '#problems';
@@ -24,8 +25,18 @@ export interface OpenInvitationView {
   passkey_options: BrowserOptions;
 }
 
+/** An invitation that a browser has opened, as its sealed cookie says. */
+export interface BegunInvitation {
+  invitationId: string;
+  challenge: string;
+  nonce: string;
+}
+
 /** What a user logs in with from now on. */
-type Credentials = { kind: 'password'; passwordHash: string; step: number } | { kind: 'passkey'; passkey: NewPasskey };
+type Credentials =
+  { kind: 'password'; passwordHash: string; step: number; offer: string } | { kind: 'passkey'; passkey: NewPasskey };
+
+const NONCE_BYTES = 24;
 
 /** The link of an invitation or of a recovery is opened. */
 @Injectable()
@@ -39,8 +50,16 @@ export class AcceptInvitation {
     private readonly passkeys: Passkeys,
   ) {}
 
-  /** @throws Problem 404 invitation_invalid */
-  async show(token: string): Promise<OpenInvitationView> {
+  /**
+   * Each browser is offered an authenticator secret of its own, and the same again while its cookie lasts: who has made the link, or has
+   * read it on its way, learns nothing of the factor of the one who accepts.
+   * @param before what this browser has opened last
+   * @throws Problem 404 invitation_invalid
+   */
+  async show(
+    token: string,
+    before: BegunInvitation | null,
+  ): Promise<{ shown: OpenInvitationView; begun: BegunInvitation }> {
     const row = await this.invitations.find(token);
     const { id, email, merchantId, userId, roles, expiresAt } = row;
     const merchant =
@@ -48,35 +67,39 @@ export class AcceptInvitation {
         ? null
         : await this.prisma.merchant.findUnique({ where: { id: merchantId }, select: { id: true, name: true } });
     const user = await this.prisma.user.findUnique({ where: { email }, select: { id: true } });
-    return {
+    const passkeyOptions = await this.passkeys.newOptions(id, { email, name: email });
+    const nonce = before?.invitationId === id ? before.nonce : randomBytes(NONCE_BYTES).toString('base64url');
+    const begun = { invitationId: id, challenge: String(passkeyOptions['challenge']), nonce };
+    const shown: OpenInvitationView = {
       kind: userId === null ? 'invitation' : 'recovery',
       ...{ email, merchant, roles, expires_at: expiresAt.toISOString() },
       account_exists: userId === null && user !== null,
-      totp: this.factors.offer(id, email),
-      passkey_options: await this.passkeys.newOptions(id, { email, name: email }),
+      totp: this.factors.offer(offerOf(begun), email),
+      passkey_options: passkeyOptions,
     };
+    return { shown, begun };
   }
 
   /**
-   * @param challenge of the passkey's options; null: no passkey was begun
+   * @param begun what the same browser has opened; null: nothing, or too long ago
    * @returns the user's id @throws Problem 404 invitation_invalid; 409 login_first; 422; 403 second_factor_refused
    */
   async execute(
     body: AcceptInvitationBody,
-    challenge: string | null,
+    begun: BegunInvitation | null,
     caller: Omit<Caller, 'actor'>,
   ): Promise<{ userId: string; way: 'password' | 'passkey' }> {
     const invitation = await this.invitations.find(body.token);
     const isRecovery = invitation.userId !== null;
     if (!isRecovery && (await this.prisma.user.findUnique({ where: { email: invitation.email } }))) throw loginFirst();
-    const credentials = await this.credentialsOf(body, challenge, invitation);
+    const credentials = await this.credentialsOf(body, begun, invitation);
     const userId = invitation.userId ?? newId('usr');
     try {
       await this.changes.execute({ ...caller, actor: userId }, async (tx) => {
         await this.invitations.use(tx, invitation);
         if (isRecovery) await this.clear(tx, userId);
         else await tx.user.create({ data: { id: userId, email: invitation.email, name: body.name } });
-        await this.store(tx, userId, credentials, invitation);
+        await this.store(tx, userId, credentials);
         await this.invitations.giveRoles(tx, userId, invitation);
         const after = { invitation_id: invitation.id, roles: invitation.roles, login: credentials.kind };
         const action = isRecovery ? 'user.recover' : 'user.accept_invitation';
@@ -102,11 +125,12 @@ export class AcceptInvitation {
 
   private async credentialsOf(
     { password, code, credential }: AcceptInvitationBody,
-    challenge: string | null,
+    begun: BegunInvitation | null,
     { id, email }: InvitationRow,
   ): Promise<Credentials> {
+    const own = begun?.invitationId === id ? begun : null;
     if (credential !== undefined) {
-      const passkey = challenge === null ? null : await this.passkeys.readNew(credential, challenge);
+      const passkey = own === null ? null : await this.passkeys.readNew(credential, own.challenge);
       if (!passkey) throw factorRefused();
       return { kind: 'passkey', passkey };
     }
@@ -114,23 +138,19 @@ export class AcceptInvitation {
       const detail = `${name} is required, unless there is a credential`;
       if (value === undefined) throw Problem.fromErrors([{ pointer: `/${name}`, code: 'required', detail }]);
     }
-    const step = this.factors.confirmOffer(id, code ?? '');
-    if (step === null) throw factorRefused();
-    return { kind: 'password', passwordHash: await this.passwords.hashNew(password ?? '', { email }), step };
+    const offer = own === null ? null : offerOf(own);
+    const step = offer === null ? null : this.factors.confirmOffer(offer, code ?? '');
+    if (offer === null || step === null) throw factorRefused();
+    return { kind: 'password', passwordHash: await this.passwords.hashNew(password ?? '', { email }), step, offer };
   }
 
-  private async store(
-    tx: Prisma.TransactionClient,
-    userId: string,
-    credentials: Credentials,
-    { id }: InvitationRow,
-  ): Promise<void> {
+  private async store(tx: Prisma.TransactionClient, userId: string, credentials: Credentials): Promise<void> {
     if (credentials.kind === 'passkey') {
       await this.passkeys.add(tx, userId, { ...credentials.passkey, name: 'Passkey' });
       return;
     }
-    const { passwordHash, step } = credentials;
-    const totpSealed = this.factors.sealedOffer(id, userId);
+    const { passwordHash, step, offer } = credentials;
+    const totpSealed = this.factors.sealedOffer(offer, userId);
     await tx.user.update({ where: { id: userId }, data: { passwordHash, totpSealed, totpStep: BigInt(step) } });
   }
 
@@ -142,6 +162,10 @@ export class AcceptInvitation {
   }
 }
 
+function offerOf({ invitationId, nonce }: BegunInvitation): string {
+  return `${invitationId} ${nonce}`;
+}
+
 export function loginFirst(): Problem {
   return new Problem(
     'login_first',
@@ -150,5 +174,6 @@ export function loginFirst(): Problem {
 }
 
 export function factorRefused(): Problem {
-  return new Problem('second_factor_refused', 'The code or the passkey is not right.');
+  const detail = 'The code or the passkey is not right, or is not of what this browser was shown.';
+  return new Problem('second_factor_refused', detail);
 }

@@ -31,12 +31,12 @@ export class OpenInvitationController {
   @Header('cache-control', 'no-store')
   @Answers({ statuses: [200] })
   async show(
+    @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
     @Body() { token }: InvitationTokenBody,
   ): Promise<OpenInvitationView> {
-    const shown = await this.acceptInvitation.show(token);
-    const challenge = String(shown.passkey_options['challenge']);
-    this.cookie.set(reply, { kind: 'passkey_invited', challenge, subject: '' });
+    const { shown, begun } = await this.acceptInvitation.show(token, this.cookie.read(request, 'invited'));
+    this.cookie.set(reply, { kind: 'invited', ...begun });
     return shown;
   }
 
@@ -52,9 +52,9 @@ export class OpenInvitationController {
   ): Promise<MeView> {
     if (!this.settings.EMBEDDED_LOGIN)
       throw new Problem('not_found', 'Invitations are opened at the identity provider alone (EMBEDDED_LOGIN).');
-    const challenge = this.cookie.read(request, 'passkey_invited')?.challenge ?? null;
+    const begun = this.cookie.read(request, 'invited');
     const { actor: _actor, ...caller } = userCaller(request, '');
-    const { userId, way } = await this.acceptInvitation.execute(body, challenge, caller);
+    const { userId, way } = await this.acceptInvitation.execute(body, begun, caller);
     this.cookie.clear(reply);
     return this.describeMe.execute(await this.sessions.execute(request, reply, { userId, way }));
   }

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { PrismaService } from '#database';
-import { createTestDatabase, type TestDatabase } from '#database/testing';
+import type { PrismaService } from '#database';
+import { createTestDatabase, testClient, type TestDatabase } from '#database/testing';
 import { createFastifyNestApp } from '#http';
 import { createLogger, Metrics, newId } from '#runtime';
 import { GatewayModule } from '../../../gateway.module.js';
@@ -53,6 +53,7 @@ export interface Asking {
 export class PeopleRig {
   private constructor(
     readonly database: TestDatabase,
+    readonly prisma: PrismaService,
     readonly apps: NestFastifyApplication[],
     readonly bases: string[],
   ) {}
@@ -60,7 +61,7 @@ export class PeopleRig {
   /** @param port of the first gateway; 0: any */
   static async start(gateways = 1, more: Partial<GatewaySettings> = {}, port = 0): Promise<PeopleRig> {
     const database = await createTestDatabase();
-    const rig = new PeopleRig(database, [], []);
+    const rig = new PeopleRig(database, testClient(database.url), [], []);
     const settings = testGatewaySettings({ url: database.url }, { CONSOLE_URL: `${ORIGIN}/console`, ...more });
     for (let index = 0; index < gateways; index += 1) await rig.add(settings, index === 0 ? port : 0);
     return rig;
@@ -73,10 +74,6 @@ export class PeopleRig {
     this.bases.push(`http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`);
   }
 
-  get prisma(): PrismaService {
-    return this.app.get(PrismaService);
-  }
-
   get app(): NestFastifyApplication {
     const [app] = this.apps;
     if (!app) throw new Error('no gateway has been started');
@@ -85,6 +82,7 @@ export class PeopleRig {
 
   async stop(): Promise<void> {
     for (const app of this.apps) await app.close();
+    await this.prisma.$disconnect();
     await this.database.drop();
   }
 
