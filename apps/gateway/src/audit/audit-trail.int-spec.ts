@@ -237,7 +237,15 @@ describe('the verification of a part', () => {
     });
   });
 
-  test.each(['x', Buffer.alloc(40, 0xff).toString('base64url'), Buffer.alloc(39).toString('base64url')])(
+  test('422 for a cursor of another merchant: it is no trail that was cut', async () => {
+    const [mine, other] = [newId('mer'), newId('mer')];
+    await append(other, 3);
+    await append(mine, 1);
+    const { cursor } = await show(other);
+    await expect(show(mine, { cursor })).rejects.toMatchObject({ errors: [{ pointer: '/cursor' }] });
+  });
+
+  test.each(['x', Buffer.alloc(48, 0xff).toString('base64url'), Buffer.alloc(47).toString('base64url')])(
     '422 for the cursor %s',
     async (cursor) => {
       await expect(show(newId('mer'), { cursor })).rejects.toMatchObject({ errors: [{ pointer: '/cursor' }] });

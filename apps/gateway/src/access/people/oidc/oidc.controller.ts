@@ -69,11 +69,20 @@ export class OidcController {
     await reply.status(303).header('location', location).type('text/plain').send('');
   }
 
-  /** Strangers make us write a row and ask the provider only as often as their address may be wrong. */
+  /**
+   * Strangers make us write a row and ask the provider only as often as their address may be wrong. What has no cookie of a login costs
+   * nothing and counts nothing: any page can have its visitors come here.
+   */
   private async counted(request: FastifyRequest, finish: () => Promise<CallbackOutcome>): Promise<CallbackOutcome> {
+    if (!this.finishOidc.hasBegun(request)) return FAILED;
     if ((await this.failures.begin('callback', request.ip)).kind === 'wait') return FAILED;
-    const outcome = await finish();
-    if (outcome !== FAILED) await this.failures.forgive('callback', request.ip);
+    const forgive = (): Promise<void> => this.failures.forgive('callback', request.ip);
+    const outcome = await finish().catch(async (error: unknown) => {
+      // Nothing was found out: the provider is away.
+      await forgive();
+      throw error;
+    });
+    if (outcome !== FAILED) await forgive();
     return outcome;
   }
 

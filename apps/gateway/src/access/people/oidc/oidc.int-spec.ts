@@ -281,6 +281,10 @@ test('strangers make us check and ask only as often as their address may be wron
   expect(forged.filter((status) => status === 400)).toHaveLength(3);
   // Not even checked: a good one would pass.
   expect(await notify(await good('late'))).toBe(429);
+  // Pictures of another page that lead here begin nothing, and take nothing from those who log in from the same address.
+  const nowhere = `/auth/oidc/callback?code=x&state=y&iss=${provider.issuer}`;
+  for (let index = 0; index < 6; index += 1)
+    expect(whereTo(await rig.browser().get(nowhere, { at, page: {} }))).toEqual(failed('login_failed'));
   const before = await rig.prisma.usedChallenge.count({ where: { expiresAt: { gt: new Date() } } });
   for (let index = 0; index < 6; index += 1) {
     const stranger = rig.browser();

@@ -9,6 +9,7 @@ import { notFound } from '../../../http/own-id.js';
 import { pageOf, pageRequest, type Page, type PageQuery } from '../../../http/paging.js';
 import { isMerchantRole, isPlatformRole, PLATFORM, type Role } from '../../../http/roles.js';
 import { refuseForeignRoles, type RoleGiver } from '../invitations/invitations.js';
+import { lockMemberships } from '../invitations/lock-memberships.js';
 
 export interface UserView {
   id: string;
@@ -83,16 +84,19 @@ export class Users {
   }
 
   /** The merchant's memberships change one after another: two owners cannot remove each other at once. */
-  private change(
+  private async change(
     giver: RoleGiver,
     id: string,
     change: (tx: Prisma.TransactionClient, before: UserView) => Promise<string>,
   ): Promise<UserView> {
     const { scopes: _scopes, roles: _roles, ...caller } = giver;
     const place = caller.merchantId;
+    // Before the transaction: beside it they would need a second connection of the pool while the lock is held.
+    const ofPlatform =
+      place !== PLATFORM && giver.roles.some(isPlatformRole) ? await this.platformRolesOf(giver.actor) : [];
     return this.changes.execute<UserView>(caller satisfies Caller, async (tx) => {
-      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`memberships ${place}`}, 0))`;
-      await refuseWhoLostRights(tx, this.prisma, giver);
+      await lockMemberships(tx, place);
+      await refuseWhoLostRights(tx, giver, ofPlatform);
       const [row] = await this.read(tx, Prisma.sql`${at(place)} AND m.user_id = ${id}`, 1);
       if (!row) throw notFound('user');
       const before = userView(row);
@@ -102,6 +106,13 @@ export class Users {
       const after = left ? userView(left) : { ...before, roles: [] };
       return { result: after, action, targetId: id, before: { roles: before.roles }, after: { roles: after.roles } };
     });
+  }
+
+  /** They are no rows of the merchant. */
+  private async platformRolesOf(userId: string): Promise<string[]> {
+    const where = { userId, user: { disabledAt: null }, merchantId: null };
+    const rows = await acrossMerchants(async () => this.prisma.membership.findMany({ where, select: { role: true } }));
+    return rows.map(({ role }) => role);
   }
 
   private read(tx: Prisma.TransactionClient, where: Prisma.Sql, limit: number): Promise<UserRow[]> {
@@ -132,21 +143,15 @@ async function refuseWithoutOwner(tx: Prisma.TransactionClient, place: string): 
 /** What a user held when its request came may be gone by the time that it has the lock. @throws Problem 403 insufficient_scope */
 async function refuseWhoLostRights(
   tx: Prisma.TransactionClient,
-  prisma: PrismaService,
   { actor, merchantId, roles }: RoleGiver,
+  ofPlatform: readonly string[],
 ): Promise<void> {
   if (!isId('usr', actor)) return;
   const where = { userId: actor, user: { disabledAt: null } };
   const here = merchantId === PLATFORM ? null : merchantId;
-  const held = await tx.membership.findMany({ where: { ...where, merchantId: here }, select: { role: true } });
-  // Roles of the platform are no rows of the merchant.
-  if (here !== null && roles.some(isPlatformRole))
-    held.push(
-      ...(await acrossMerchants(async () =>
-        prisma.membership.findMany({ where: { ...where, merchantId: null }, select: { role: true } }),
-      )),
-    );
-  if (roles.every((role) => held.some((one) => one.role === role))) return;
+  const rows = await tx.membership.findMany({ where: { ...where, merchantId: here }, select: { role: true } });
+  const held = [...rows.map(({ role }) => role), ...ofPlatform];
+  if (roles.every((role) => held.includes(role))) return;
   throw new Problem('insufficient_scope', 'Your roles have changed meanwhile. Ask again.');
 }
 
