@@ -217,6 +217,80 @@ describe('shown until a person has checked', () => {
     expect(before).toHaveLength(1);
   });
 
+  describe('a dispute', () => {
+    const decide = (id: string, outcome: string): Promise<{ status: number }> =>
+      fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, { outcome, reason: 'the bank has decided' });
+
+    async function disputed(): Promise<{ id: string; receiptId: string }> {
+      const { body } = await fixture.pay({ provider: 'stripe', token: 'pm_card_0001' });
+      await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+      expect((await decide(body.id, 'accepted')).status).toBe(409);
+      expect((await decide(body.id, 'refunded')).status).toBe(409);
+      await fixture.atProvider(body.id, { disputed: true });
+      await untilDiffers(body.id);
+      return { id: body.id, receiptId: body.receipt.id };
+    }
+
+    async function untilDiffers(id: string): Promise<void> {
+      await until(
+        `a difference of ${id} is shown`,
+        async () => {
+          await compareAll();
+          return fixture.disagreement(id);
+        },
+        (shown) => shown?.kind === 'provider_differs',
+      );
+    }
+
+    /** Compared once more, as after a hint. */
+    async function compareAnew(id: string): Promise<void> {
+      await fixture.gateway.prisma.$executeRaw`UPDATE payments SET compared_at = NULL WHERE id = ${id}`;
+      await until(
+        `${id} is compared`,
+        async () => {
+          await compareAll();
+          return fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id } });
+        },
+        ({ comparedAt }) => comparedAt !== null,
+      );
+    }
+
+    it('that was won is accepted: shown no more, until the provider says something else', async () => {
+      const { id, receiptId } = await disputed();
+      expect((await decide(id, 'accepted')).status).toBe(204);
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      await compareAnew(id);
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      expect(await fixture.read(id)).toMatchObject({ status: 'captured' });
+      expect(await fixture.refundsOf(receiptId)).toEqual([]);
+      expect(await fixture.gateway.audited(id)).toMatchObject([
+        { before: { status: 'captured', discrepancy: { provider: 'manual' } }, after: { status: 'accepted' } },
+      ]);
+      await fixture.atProvider(id, { refunded: 500 });
+      await compareAnew(id);
+      expect(await fixture.disagreement(id)).toMatchObject({ discrepancy: { refunded: 500 } });
+    });
+
+    it('that was lost is refunded: the receipt follows once, nothing is sent back, and it is shown no more', async () => {
+      const { id, receiptId } = await disputed();
+      expect((await decide(id, 'captured')).status).toBe(422);
+      expect((await decide(id, 'refunded')).status).toBe(204);
+      await fixture.until(id, { status: 'refunded' });
+      await fixture.untilRefunded(receiptId);
+      await compareAnew(id);
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      expect(await fixture.simulated(id)).toMatchObject([{ captures: 1, refunds: 0 }]);
+    });
+
+    it('that was accepted is shown again when a person asks for another comparison', async () => {
+      const { id } = await disputed();
+      await decide(id, 'accepted');
+      const reason = 'it may have been decided anew';
+      expect((await fixture.ask('POST', `/v1/operator/payments/${id}/retry`, { reason })).status).toBe(204);
+      await untilDiffers(id);
+    });
+  });
+
   it('given back here, still taken there: nothing is sent back twice', async () => {
     const { id, receiptId } = await captured(CHARGE);
     await fixture.ask('POST', `/v1/receipts/${receiptId}/refunds`, {});

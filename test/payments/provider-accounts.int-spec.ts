@@ -231,21 +231,23 @@ describe('POST /v1/provider-accounts/{id}/test', () => {
     await fixture.gateway.prisma.providerAccount.update({ where: { id: before.id }, data });
   });
 
-  const STRIPE_KEYS = { provider: 'stripe', secrets: { secret_key: 'any', webhook_secret: 'any' } };
-  it.each([
-    ...[
-      { ...{ provider: 'octo', secrets: { secret: 'wrong' } }, status: 200, body: octoError(2), result: 'refused' },
-      {
-        ...{ provider: 'octo', secrets: { secret: 'any' } },
-        status: 200,
-        body: octoError(11),
-        result: 'provider_error',
-      },
-    ],
-    { provider: 'payme', secrets: { key: 'any', test_key: 'any' }, status: 429, body: {}, result: 'provider_error' },
-    { ...STRIPE_KEYS, status: 429, body: { error: { type: 'x' } }, result: 'provider_error' },
-    { ...STRIPE_KEYS, status: 401, body: { error: { type: 'x' } }, result: 'refused' },
-    { ...STRIPE_KEYS, status: 200, body: 'hello', result: 'provider_error' },
+  interface Answered {
+    provider: string;
+    secrets: Record<string, string>;
+    status: number;
+    body: unknown;
+    result: string;
+  }
+  const OCTO = { provider: 'octo', secrets: { secret: 'any' } };
+  const STRIPE = { provider: 'stripe', secrets: { secret_key: 'any', webhook_secret: 'any' } };
+  const PAYME = { provider: 'payme', secrets: { key: 'any', test_key: 'any' } };
+  it.each<Answered>([
+    { ...OCTO, status: 200, body: octoError(2), result: 'refused' },
+    { ...OCTO, status: 200, body: octoError(11), result: 'provider_error' },
+    { ...PAYME, status: 429, body: {}, result: 'provider_error' },
+    { ...STRIPE, status: 429, body: { error: { type: 'x' } }, result: 'provider_error' },
+    { ...STRIPE, status: 401, body: { error: { type: 'x' } }, result: 'refused' },
+    { ...STRIPE, status: 200, body: 'hello', result: 'provider_error' },
   ])('$provider at HTTP $status $body: $result', async ({ provider, secrets, status, body, result }) => {
     const before = await rowOf(provider);
     answerWith = { status, body: JSON.stringify(body) };

@@ -10,6 +10,8 @@ export const SIM_FAULTS = [
   'reorder',
   'stale_webhook',
   'refuse_refund',
+  // Taken as pending, counted as given back, and failed a moment later.
+  'refund_fails',
   'no_fiscal_data',
   'refund_document',
   'expire_hold',

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { statusOf, type PaymentState, type StatusFacts } from '#payments';
@@ -73,8 +74,12 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   /** All that is due, or as much as a minute has room for. */
   private async round(): Promise<void> {
     const untilMs = this.clock.monotonicMs() + POLL_EVERY_MS;
-    while (!this.isStopping && this.unheard.size < MAX_UNHEARD && this.clock.monotonicMs() < untilMs)
-      if ((await this.compare(AFTER_MINUTES)) < AT_ONCE) return;
+    for (;;) {
+      const isAll = (await this.compare(AFTER_MINUTES)) < AT_ONCE;
+      // Those that are left alone have no more room: the same would be asked again.
+      const isFull = this.unheard.size >= MAX_UNHEARD;
+      if (isAll || isFull || this.isStopping || this.clock.monotonicMs() > untilMs) return;
+    }
   }
 
   /** @returns how many were compared */
@@ -126,12 +131,15 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     if (outcome === 'unheard') {
       if (this.unheard.size < MAX_UNHEARD) this.unheard.set(id, this.clock.monotonicMs() + ASK_AGAIN_MS);
       const isOld = facts.now.getTime() - facts.state_since.getTime() > SHOWN_AFTER_MS;
+      const silence = { ours: facts.state, provider: 'does not say' };
+      if (isAccepted(facts, silence)) await noteComparison(this.prisma, facts, { discrepancy: null });
       // It goes on asking; meanwhile a person can.
-      if (isOld) await this.payments.noteDifference(id, { ours: facts.state, provider: 'does not say' });
+      else if (isOld) await this.payments.noteDifference(id, silence);
       return;
     }
-    const discrepancy = outcome ? differenceOf(facts, outcome) : null;
-    if (outcome && discrepancy && (await this.heal(facts, outcome))) return;
+    const difference = outcome ? differenceOf(facts, outcome) : null;
+    if (outcome && difference && (await this.heal(facts, outcome))) return;
+    const discrepancy = isAccepted(facts, difference) ? null : difference;
     await noteComparison(this.prisma, facts, outcome && { discrepancy });
     if (discrepancy) this.logger.error({ payment_id: id, discrepancy }, 'payments: the provider says something else');
   }
@@ -192,6 +200,11 @@ function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | 
     default:
       return null;
   }
+}
+
+/** As the row keeps it: a difference in any fact of the provider's is another one. */
+function isAccepted({ accepted_difference: accepted }: PaymentFacts, difference: object | null): boolean {
+  return difference !== null && isDeepStrictEqual(JSON.parse(JSON.stringify(difference)), accepted);
 }
 
 function differenceOf(facts: PaymentFacts, outcome: StatusFacts) {

@@ -153,7 +153,7 @@ function nextStepOf(row: Row): string {
   if (kind === 'document_missing')
     return 'provider: reports its document; operator: POST /v1/operator/payments/{id}/document where it does not';
   if (kind === 'provider_differs')
-    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
+    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/resolve where it is right as it is, else have it put right and POST /v1/operator/payments/{id}/retry';
   const isOld = row.age_seconds > UNKNOWN_MINUTES * 60;
   if ((kind === 'receipt_without_money' && state === 'reserved') || (kind === 'unknown' && isOld))
     return `gateway: reads the status at the provider; operator: ${RESOLVE}`;

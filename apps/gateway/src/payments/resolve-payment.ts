@@ -9,11 +9,16 @@ import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState }
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
 import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
-import { finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
+import { acceptDifference, finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
 
-/** `part_refunded`: the part that was being given back is back, the rest is still taken. */
-export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined'] as const;
+/**
+ * `part_refunded`: the part that was being given back is back, the rest is still taken. `accepted`: what the provider says differently is right
+ * as it is, nothing moves.
+ */
+export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined', 'accepted'] as const;
 export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
+type MovingOutcome = Exclude<PaymentOutcome, 'accepted'>;
+const MOVING = PAYMENT_OUTCOMES.filter((outcome) => outcome !== 'accepted');
 
 interface Locked {
   state: PaymentState;
@@ -27,6 +32,8 @@ interface Locked {
   receipt_status: ReceiptStatus;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
+  /** What the provider says differently. */
+  discrepancy: Prisma.JsonValue;
 }
 
 /** What a person found out at the provider about a payment that no machine can bring on. The saga goes on from there. */
@@ -42,21 +49,20 @@ export class ResolvePayment {
   async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator,
+        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator, p.discrepancy,
                p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
                ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');
-      refuseUnlessManual(row, decision.outcome);
-      const change = await this.changeFor(tx, id, row, decision.outcome);
-      await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, {
-        ...change,
-        reason: decision.reason,
-        failures: 0,
-      });
-      await makeDue(tx, id);
-      const [before, after] = [{ status: row.state }, { status: decision.outcome, reason: decision.reason }];
+      const { outcome, reason } = decision;
+      if (outcome === 'accepted') await this.accept(tx, id, row);
+      else await this.move(tx, id, row, { outcome, reason });
+      const shown = row.discrepancy === null ? {} : { discrepancy: row.discrepancy };
+      const [before, after] = [
+        { status: row.state, ...shown },
+        { status: outcome, reason },
+      ];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };
     });
     await this.worker.process(id);
@@ -98,11 +104,31 @@ export class ResolvePayment {
     await this.worker.process(id);
   }
 
+  private async move(
+    tx: Prisma.TransactionClient,
+    id: string,
+    row: Locked,
+    { outcome, reason }: { outcome: MovingOutcome; reason: string },
+  ): Promise<void> {
+    refuseUnlessManual(row, outcome);
+    const change = await this.changeFor(tx, id, row, outcome);
+    await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, { ...change, reason, failures: 0 });
+    // The decision was about what the provider says.
+    if (isDifferent(row) && outcome === 'refunded') await acceptDifference(tx, id, 'refunded');
+    await makeDue(tx, id);
+  }
+
+  private async accept(tx: Prisma.TransactionClient, id: string, row: Locked): Promise<void> {
+    if (row.discrepancy === null)
+      throw new Problem('payment_not_manual', 'Nothing is shown that the provider says differently.');
+    await acceptDifference(tx, id, row.state);
+  }
+
   private async changeFor(
     tx: Prisma.TransactionClient,
     id: string,
     { amount_tiyin: amountTiyin, refunded_tiyin: refundedTiyin }: Locked,
-    outcome: PaymentOutcome,
+    outcome: MovingOutcome,
   ): Promise<PaymentChange> {
     if (outcome !== 'refunded' && outcome !== 'part_refunded') return { state: outcome };
     const parts = await finishParts(tx, id);
@@ -126,9 +152,15 @@ export class ResolvePayment {
   }
 }
 
-function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
+/** The comparison has found that the provider's money stands elsewhere. */
+function isDifferent({ state, discrepancy }: Locked): boolean {
+  const isObject = typeof discrepancy === 'object' && discrepancy !== null;
+  return state === 'captured' && isObject && 'ours' in discrepancy;
+}
+
+function refuseUnlessManual(row: Locked, outcome: MovingOutcome): void {
   const { state } = row;
-  const isWaiting = (state === 'captured' && row.awaits_operator) || row.is_in_vain;
+  const isWaiting = (state === 'captured' && row.awaits_operator) || row.is_in_vain || isDifferent(row);
   if (state.endsWith('_unknown') && !row.is_old)
     throw new Problem(
       'payment_not_manual',
@@ -136,14 +168,14 @@ function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
     );
   if (state !== 'manual' && !state.endsWith('_unknown') && !isWaiting && !isLeftByProvider(row))
     throw new Problem('payment_not_manual', `The payment is ${state}.`);
-  const possible = PAYMENT_OUTCOMES.filter((each) => isPossible(state, each));
+  const possible = MOVING.filter((each) => isPossible(state, each));
   if (possible.includes(outcome)) return;
   const detail = `A payment that is ${state} is ${possible.join(' or ')}.`;
   throw Problem.fromErrors([{ pointer: '/outcome', code: 'invalid_value', detail }]);
 }
 
 /** Parts are back only where some were to be given back. */
-function isPossible(state: PaymentState, outcome: PaymentOutcome): boolean {
+function isPossible(state: PaymentState, outcome: MovingOutcome): boolean {
   if (outcome === 'part_refunded') return state === 'manual' || state === 'refund_unknown' || state === 'captured';
   return canMovePayment(state, outcome, 'operator');
 }

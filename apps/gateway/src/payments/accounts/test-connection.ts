@@ -90,7 +90,7 @@ function resultOf(outcome: CallOutcome, last: SeenAnswer | null): AccountTestVie
   if (last.status >= 500 || isTooOften) return 'provider_error';
   // Answered, and yet not examined: the provider refused who asks.
   if (last.status === 401 || last.status === 403 || outcome.kind === 'unsent') return 'refused';
-  // Some say of a payment that they do not have only what its caller cannot tell from a failure.
+  // What some say of a payment that they do not have reads like a failure.
   return outcome.kind === 'unknown' && !isObjectText(last.text) ? 'provider_error' : 'answered';
 }
 

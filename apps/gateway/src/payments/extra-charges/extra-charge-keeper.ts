@@ -168,5 +168,6 @@ function refOf(charge: ExtraCharge): PaymentRef {
     flow: charge.flow,
     amountTiyin: Number(charge.amount_tiyin),
     createdAtMs: charge.payment_created_at.getTime(),
+    isRefunding: charge.state === 'refunding',
   };
 }

@@ -94,7 +94,7 @@ export async function noteDelivery(tx: Statements, paymentId: string, isDelivere
 /** Its failures and differences are forgotten, and what was left out is tried again. @returns its state; null: no such payment */
 export async function tryAnew(tx: Statements, merchantId: string, paymentId: string): Promise<PaymentState | null> {
   const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
-    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, compared_at = NULL,
+    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, accepted_difference = NULL, compared_at = NULL,
                         lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
                         link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
      WHERE id = ${paymentId} AND merchant_id = ${merchantId} RETURNING state`;
@@ -122,6 +122,19 @@ export async function noteComparison(
     UPDATE payments SET compared_at = now(),
                         discrepancy = CASE WHEN ${found === null} THEN discrepancy ELSE ${discrepancy}::jsonb END
      WHERE id = ${id} AND state = ${state}::payment_state AND hinted_at IS NOT DISTINCT FROM ${hintedAt}::timestamptz(3)`;
+}
+
+/**
+ * A person has found right what is shown of it: the comparison shows these facts of the provider's no more.
+ * @param state in which the person leaves it
+ */
+export async function acceptDifference(tx: Statements, paymentId: string, state: PaymentState): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET accepted_difference = CASE WHEN jsonb_exists(discrepancy, 'ours')
+                                                   THEN discrepancy || jsonb_build_object('ours', ${state}::text)
+                                                   ELSE discrepancy END,
+                        discrepancy = NULL, updated_at = now()
+     WHERE id = ${paymentId} AND discrepancy IS NOT NULL`;
 }
 
 /** The money of a refund's receipt. `waiting`: until that is registered. */
