@@ -3,21 +3,6 @@ import path from 'node:path';
 
 /** Three kinds of tests by file name: .spec pure, .int-spec with real parts, .e2e-spec whole system. */
 
-/** For files that Jest runs itself. */
-const transform = {
-  '^.+\\.ts$': [
-    '@swc/jest',
-    {
-      jsc: {
-        target: 'es2023',
-        parser: { syntax: 'typescript', decorators: true },
-        transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-      },
-      module: { type: 'es6' },
-    },
-  ],
-};
-
 /**
  * @param {string} name
  * @param {string} pattern
@@ -36,13 +21,6 @@ const project = (name, pattern, more = {}) => ({
 /** In processes of Node.js instead of Jest's own contexts (docs/adr/0076-test-files-run-natively.md). */
 const natively = { runner: path.join(import.meta.dirname, 'scripts', 'lib', 'native-jest', 'runner.mjs') };
 
-const byJest = {
-  transform,
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
-};
-
 /** A PostgreSQL with a migrated template; jest starts it only when a test of the project runs. */
 const withDatabase = {
   globalSetup: '<rootDir>/scripts/lib/jest-global-setup.mjs',
@@ -56,8 +34,8 @@ export default {
   projects: [
     project('unit', 'spec', natively),
     project('integration', 'int-spec', { ...natively, ...withDatabase }),
-    project('system', 'e2e-spec', { ...byJest, ...withDatabase }),
+    project('system', 'e2e-spec', { ...natively, ...withDatabase }),
     // Judged by a person; only by npm run console:pictures.
-    project('pictures', 'pictures', { ...byJest, ...withDatabase }),
+    project('pictures', 'pictures', { ...natively, ...withDatabase }),
   ],
 };

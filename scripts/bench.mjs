@@ -1,3 +1,4 @@
+import { bundlePrograms } from './lib/bundle-programs.mjs';
 import { prepareWorkspace } from './lib/prepare.mjs';
 import { ROOT } from './lib/paths.mjs';
 import { run, runNode } from './lib/run.mjs';
@@ -9,6 +10,8 @@ await runProgram(async () => {
   const { startTestServer, prepareTemplate } = await import('./lib/test-server.mjs');
   const tsc = `${ROOT}/node_modules/typescript/bin/tsc`;
   await runNode('The build of the benches', [tsc, '-p', 'tsconfig.bench.json'], { env: process.env });
+  // The compiler has written the programs anew, as modules.
+  await bundlePrograms();
   const server = await startTestServer({ durable: true });
   try {
     await prepareTemplate(server.adminUrl);

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { bundlePrograms, isOfBundle } from './bundle-programs.mjs';
 import { ROOT } from './paths.mjs';
 import { runNode } from './run.mjs';
 import { fingerprint, isUpToDate, writeStamp } from './stamps.mjs';
@@ -21,6 +22,7 @@ const SOURCES = [
   'tsconfig.json',
   'tsconfig.build.json',
   'scripts/lib/build-console.mjs',
+  'scripts/lib/bundle-programs.mjs',
 ];
 
 /** @returns {string | null} the fingerprint to build, null when dist is up to date */
@@ -44,6 +46,7 @@ export async function build() {
     copyAssets(path.join(ROOT, folder), path.join(DIST, folder));
     removeOrphans(path.join(DIST, folder), path.join(ROOT, folder));
   }
+  await bundlePrograms();
   writeStamp(STAMP, wanted);
 }
 
@@ -84,7 +87,7 @@ function removeOrphans(dist, sources) {
   if (!fs.existsSync(dist)) return;
   for (const entry of fs.readdirSync(dist, { withFileTypes: true, recursive: true })) {
     const match = /^(.*)\.js(\.map)?$/.exec(entry.name);
-    if (!entry.isFile() || match === null) continue;
+    if (!entry.isFile() || match === null || isOfBundle(entry.name)) continue;
     const stem = path.join(sources, path.relative(dist, entry.parentPath), match[1] ?? '');
     const isCompiledOrCopied = fs.existsSync(`${stem}.ts`) || fs.existsSync(`${stem}.js`);
     if (!isCompiledOrCopied) fs.rmSync(path.join(entry.parentPath, entry.name));

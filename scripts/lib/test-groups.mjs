@@ -18,14 +18,15 @@ import { UserError } from './user-error.mjs';
 /** @typedef {{ what: string, check: () => Promise<void> }} Check throws when it fails */
 
 const bin = (/** @type {string} */ file) => path.join(ROOT, 'node_modules', file);
-const TSC = bin('typescript/bin/tsc');
+/** The compiler in Go, a quarter of the processor time. What is compiled and linted stays with TypeScript 6 (docs/dependencies.md). */
+const TSC = bin('typescript-native/bin/tsc');
 /** @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }} CheckGroup */
 /** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest' }} JestGroup */
 
 /** Most files wait more than they compute: for a settle time, for a provider, for a commit. A process of one takes 200 MiB. */
 const WORKERS = [`--maxWorkers=${3 * os.availableParallelism()}`];
-/** Of whole programs, and two gigabytes in Jest's own worker: one more than the processors of a small machine. */
-const WORKERS_OF_JEST = ['--maxWorkers=3'];
+/** Each starts a whole system, some several. */
+const WORKERS_OF_SYSTEMS = ['--maxWorkers=4'];
 
 /**
  * `lane`: groups that only read run one after the other beside the linter, those of `jest` in one run; the rest runs alone.
@@ -75,7 +76,7 @@ export const GROUPS = [
     name: 'system',
     budgetSeconds: 450,
     lane: 'alone',
-    run: async () => (await withDatabase(() => runJest(['system'], WORKERS_OF_JEST))).system,
+    run: async () => (await withDatabase(() => runJest(['system'], WORKERS_OF_SYSTEMS))).system,
   },
   { name: 'lts', budgetSeconds: 120, lane: 'alone', run: onLongTermRelease },
 ];
@@ -104,7 +105,7 @@ async function onLongTermRelease() {
   if (node === null) return { passed: 0, failed: 0, skipped: 1 };
   await ensureBuilt();
   const { unit } = await runJest(['unit'], WORKERS, node);
-  const { system } = await withDatabase(() => runJest(['system'], [...WORKERS_OF_JEST, '--', ...SMOKE], node));
+  const { system } = await withDatabase(() => runJest(['system'], [...WORKERS_OF_SYSTEMS, '--', ...SMOKE], node));
   return {
     passed: unit.passed + system.passed,
     failed: unit.failed + system.failed,

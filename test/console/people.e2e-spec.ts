@@ -342,8 +342,15 @@ async function playDay(): Promise<void> {
   await page.getByRole('menuitem', { name: 'Close the shift' }).click();
   await dialog.getByRole('button', { name: 'Close the shift' }).click();
   await dialog.getByText('Done.').waitFor();
-  await owner.visitor.open('/reports');
-  await page.getByText('Shift 1').first().waitFor();
+  // The relay reads the register's Z-report after the shift was closed; the page reads it when it is opened.
+  await until(
+    'the report has the shift',
+    async () => {
+      await owner.visitor.open('/reports');
+      return page.getByText('Shift 1').first().isVisible();
+    },
+    Boolean,
+  );
   await recoverWebhook(receiver);
 }
 

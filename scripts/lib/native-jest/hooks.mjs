@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transformSync } from '@swc/core';
 
 import { ROOT } from '../paths.mjs';
 
@@ -51,14 +50,14 @@ export function resolve(specifier, context, next) {
  * @param {object} context
  * @param {(url: string, context: object) => unknown} next
  */
-export function load(url, context, next) {
+export async function load(url, context, next) {
   const [file = ''] = url.split('?', 1);
   if (!file.startsWith('file:') || !file.endsWith('.ts')) return next(url, context);
-  return { format: 'module', source: compiled(fileURLToPath(file)), shortCircuit: true };
+  return { format: 'module', source: await compiled(fileURLToPath(file)), shortCircuit: true };
 }
 
 /** @param {string} file */
-function compiled(file) {
+async function compiled(file) {
   const text = fs.readFileSync(file, 'utf8');
   const key = createHash('sha1').update(`${VERSION}\n${process.version}\n${file}\n${text}`).digest('hex');
   const kept = path.join(CACHE, `${key}.js`);
@@ -67,6 +66,8 @@ function compiled(file) {
   } catch {
     // Not compiled yet: the first process that needs it does so.
   }
+  // Read only where something has changed: its native part is large.
+  const { transformSync } = await import('@swc/core');
   const { code } = transformSync(text, {
     filename: file,
     sourceMaps: 'inline',

@@ -1,0 +1,128 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { ROOT } from './paths.mjs';
+
+/**
+ * Programs start from one file each: Node.js finds, reads, parses and links some two thousand modules for a gateway otherwise,
+ * most of the time that it takes to start (docs/adr/0154-programs-start-from-one-file.md). What the compiler wrote stays beside it,
+ * for threads, tools and tests that load single modules.
+ */
+const PROGRAMS = [
+  'gateway/src/main.js',
+  'gateway/src/programs/cli/main.js',
+  'device-relay/src/main.js',
+  'cash-register/src/main.js',
+  'ofd-simulator/src/main.js',
+  'payments-simulator/src/main.js',
+];
+
+/** Found beside their own files: native parts, scripts for PostgreSQL and Redis, threads; and what these packages share with us. */
+const EXTERNAL = [
+  ...['@node-rs/argon2', '@resvg/resvg-js', 'libsql', 'bullmq', 'ioredis', 'pg', 'swagger-ui-dist'],
+  ...['@prisma/client', '@prisma/adapter-pg', '@prisma/driver-adapter-utils', 'pino', 'undici', 'typescript'],
+  ...['@opentelemetry/api', '@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources'],
+  ...['@opentelemetry/sdk-trace-base', 'pdfkit', 'fontkit'],
+];
+
+/** The end of what the compiler wrote where the bundle has taken the name, and the beginning of what a program loads later. */
+const MODULES = '.modules.js';
+const PART = 'main.part-';
+const MARK = '// Bundled by scripts/lib/bundle-programs.mjs.';
+
+/**
+ * No source has their name.
+ * @param {string} name of a file in dist
+ */
+export function isOfBundle(name) {
+  return name.startsWith(PART) || /\.modules\.js(\.map)?$/.test(name);
+}
+
+/** Bundles the programs in `dist`, each in the place of its compiled `main.js`. */
+export async function bundlePrograms() {
+  await Promise.all(PROGRAMS.map((program) => bundle(path.join(ROOT, 'dist', 'apps', program))));
+}
+
+/** @param {string} main */
+async function bundle(main) {
+  // Packages may be used only from here on.
+  const { build } = await import('esbuild');
+  const folder = path.dirname(main);
+  for (const name of fs.readdirSync(folder)) if (name.startsWith(PART)) fs.rmSync(path.join(folder, name));
+  keepModules(main);
+  await build({
+    entryPoints: { main: main.replace(/\.js$/, MODULES) },
+    outdir: folder,
+    chunkNames: `${PART}[hash]`,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node20.19',
+    format: 'esm',
+    keepNames: true,
+    external: EXTERNAL.flatMap((name) => [name, `${name}/*`]),
+    // CommonJS packages inside call require().
+    banner: {
+      js: `${MARK}\nimport { createRequire as $requireFrom } from 'node:module';\nconst require = $requireFrom(import.meta.url);`,
+    },
+    sourcemap: 'linked',
+    sourcesContent: false,
+    plugins: [placesOfModules(folder), optionalPackages],
+    logLevel: 'warning',
+  });
+}
+
+/**
+ * The compiler writes only what has changed: what stands there may be the bundle of before.
+ * @param {string} main
+ */
+function keepModules(main) {
+  const text = fs.readFileSync(main, 'utf8');
+  if (text.startsWith(MARK)) return;
+  const modules = main.replace(/\.js$/, MODULES);
+  const map = path.basename(main) + '.map';
+  fs.writeFileSync(modules, text.replace(`sourceMappingURL=${map}`, `sourceMappingURL=${path.basename(modules)}.map`));
+  fs.copyFileSync(`${main}.map`, `${modules}.map`);
+}
+
+/**
+ * `import.meta` of a module goes on to mean that module's own file, although it stands in another now.
+ * @param {string} folder of the bundle
+ * @returns {import('esbuild').Plugin}
+ */
+function placesOfModules(folder) {
+  return {
+    name: 'places-of-modules',
+    setup(builder) {
+      builder.onLoad({ filter: /[\\/]dist[\\/](apps|libs)[\\/].*\.js$/ }, ({ path: file }) => {
+        const text = fs.readFileSync(file, 'utf8');
+        if (!/import\.meta\.(url|dirname|filename)/.test(text)) return undefined;
+        const at = (/** @type {string} */ target) =>
+          `new URL(${JSON.stringify(`./${path.relative(folder, target).replaceAll('\\', '/')}`)}, import.meta.url)`;
+        /** @type {Record<string, string>} */
+        const meaning = {
+          url: `${at(file)}.href`,
+          filename: `$fileOf(${at(file)})`,
+          dirname: `$fileOf(${at(path.dirname(file))})`,
+        };
+        const contents = text.replace(/import\.meta\.(url|dirname|filename)/g, (_, name) => meaning[name] ?? '');
+        return { contents: `import { fileURLToPath as $fileOf } from 'node:url'; ${contents}`, loader: 'js' };
+      });
+    },
+  };
+}
+
+/**
+ * What a package asks for and does without stays a question at run time.
+ * @type {import('esbuild').Plugin}
+ */
+const optionalPackages = {
+  name: 'optional-packages',
+  setup(builder) {
+    builder.onResolve({ filter: /^[@a-z]/i }, async ({ path: wanted, kind, importer, resolveDir, pluginData }) => {
+      if (pluginData === 'resolving' || kind === 'entry-point') return undefined;
+      const found = await builder.resolve(wanted, { kind, importer, resolveDir, pluginData: 'resolving' });
+      return found.errors.length > 0 ? { path: wanted, external: true } : found;
+    });
+  },
+};
