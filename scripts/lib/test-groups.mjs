@@ -18,7 +18,7 @@ import { UserError } from './user-error.mjs';
 /** @typedef {{ what: string, check: () => Promise<void> }} Check throws when it fails */
 
 const bin = (/** @type {string} */ file) => path.join(ROOT, 'node_modules', file);
-/** The compiler in Go, a quarter of the processor time. What is compiled and linted stays with TypeScript 6 (docs/dependencies.md). */
+/** The compiler in Go, two fifths of the processor time. What is compiled and linted stays with TypeScript 6 (docs/dependencies.md). */
 const TSC = bin('typescript-native/bin/tsc');
 /** @typedef {{ name: string, budgetSeconds: number, lane: 'read' | 'beside' | 'alone', run: () => Promise<Counts> }} CheckGroup */
 /** @typedef {{ name: import('./jest-run.mjs').Project, budgetSeconds: number, lane: 'jest' }} JestGroup */

@@ -140,16 +140,21 @@ describe('cached tokens', () => {
   });
 
   test('count for less than a second while no notices can be received', async () => {
-    const client = await makeClient(['receipts:read']);
-    const token = await tokenOf(client);
     const notices = new AccessNotices({ databaseUrl: 'postgresql://127.0.0.1:9/x' }, logger);
     const deaf = new AccessTokens(notices, gateway.app.get(OauthRepository));
-    expect(await deaf.find(token)).not.toBeNull();
-    await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
-    const begun = performance.now();
-    while ((await deaf.find(token)) !== null) await new Promise((resolve) => setTimeout(resolve, 20));
+    const tookMs: number[] = [];
+    // Each round begins before the token is cached: one that counts for five seconds takes longer, however slow the machine is.
+    while (tookMs.length < 5 && !tookMs.some((ms) => ms < 4_000)) {
+      const client = await makeClient(['receipts:read']);
+      const token = await tokenOf(client);
+      const begun = performance.now();
+      expect(await deaf.find(token)).not.toBeNull();
+      await gateway.prisma.oauthToken.updateMany({ where: { clientId: client.id }, data: { revokedAt: new Date() } });
+      while ((await deaf.find(token)) !== null) await new Promise((resolve) => setTimeout(resolve, 20));
+      tookMs.push(performance.now() - begun);
+    }
     // Well before the five seconds for which it would be cached otherwise.
-    expect(performance.now() - begun).toBeLessThan(4_000);
+    expect(Math.min(...tookMs)).toBeLessThan(4_000);
   });
 
   test('are swept a day after they expired', async () => {
