@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { encodeTime } from 'ulid';
 import { PrismaService } from '#database';
+import { testClient } from '#database/testing';
 import { newId } from '#runtime';
 import { ReportGate } from '../../receipts/reports/report-gate.js';
 import { writeReceipt } from '../../receipts/search/testing/receipt-rows.js';
@@ -14,17 +15,20 @@ import { dayStart, MAX_UNDER_WAY } from './receipt-sums.js';
 const HOUR_MS = 3_600_000;
 
 let fixture: OperatorFixture;
+let prisma: PrismaService;
 /** The superuser, whom no trigger holds. */
 let owner: pg.Client;
 
 beforeAll(async () => {
   fixture = await OperatorFixture.start();
+  prisma = testClient(fixture.database.url);
   owner = new pg.Client({ connectionString: fixture.database.adminUrl });
   await owner.connect();
   await owner.query('SET session_replication_role = replica');
 });
 afterAll(async () => {
   await owner?.end();
+  await prisma?.$disconnect();
   await fixture?.stop();
 });
 
@@ -53,7 +57,7 @@ async function write({
   const at = dayStart(new Date(), daysAgo).getTime() + (daysAgo === 0 ? 1 : 12 * HOUR_MS);
   const id = `rcp_${encodeTime(at, 10).toLowerCase()}${newId('rcp').slice(-16)}`;
   const createdAt = new Date(at).toISOString();
-  return writeReceipt(fixture.prisma, { merchantId, id, totalTiyin: total, status, createdAt, branchId });
+  return writeReceipt(prisma, { merchantId, id, totalTiyin: total, status, createdAt, branchId });
 }
 
 async function register(id: string): Promise<void> {

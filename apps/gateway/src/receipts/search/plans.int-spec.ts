@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#database/testing';
 import { isByRegistration, type ReceiptFilter } from './receipt-filter.js';
-import { pageStatement } from './search-receipts.js';
+import { keptPage, pageStatement } from './search-receipts.js';
 
 const RECEIPTS = 30_000;
 const PAGE = join(import.meta.dirname, '..', '..', '..', '..', '..', 'docs', 'receipts-search.md');
@@ -89,6 +89,8 @@ test('the page speaks of every filter', () => {
 interface Plan {
   'Node Type': string;
   'Index Name'?: string;
+  'Actual Rows'?: number;
+  'Rows Removed by Filter'?: number;
   Plans?: Plan[];
 }
 
@@ -115,4 +117,57 @@ test.each(Object.entries(FILTERS))('%s', async (name, given) => {
     if (!COMMON.has(name)) expect(used).toContain(documented[name]![0]);
     expect(found.map((node) => node['Node Type'])).not.toContain('Seq Scan');
   }
+});
+
+describe('the page without a filter', () => {
+  const end = { id: `rcp_01kz${'9'.repeat(22)}`, registeredAt: null };
+  /** What most of the table belongs to, and what has next to nothing, are read by the same plan: the worst is that it thinks of one alone. */
+  const MERCHANTS = ['mer_1', 'mer_none'];
+
+  async function asTenant(merchantId: string): Promise<void> {
+    await client.query(
+      "SELECT set_config('role', 'fiscal_app_tenant', false), set_config('fgw.merchant_id', $1, false)",
+      [merchantId],
+    );
+  }
+  beforeEach(() => client.query('RESET ROLE'));
+  afterEach(async () => {
+    await client.query('RESET ROLE; RESET plan_cache_mode; DEALLOCATE ALL');
+    await client.query('ALTER TABLE receipts ALTER COLUMN merchant_id RESET (n_distinct); ANALYZE receipts');
+  });
+
+  test.each([1, 2, 100])('reads what it shows and no more, by a plan for one of %d merchants', async (merchants) => {
+    await client.query(
+      `ALTER TABLE receipts ALTER COLUMN merchant_id SET (n_distinct = ${merchants}); ANALYZE receipts`,
+    );
+    for (const [index, after] of [null, end].entries()) {
+      const statement = keptPage(nothing, after, 20)!;
+      await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE page_${index} AS ${statement.text}`);
+      for (const merchantId of MERCHANTS) {
+        await asTenant(merchantId);
+        const values = statement.values.map((value) =>
+          pg.escapeLiteral(value === 'mer_1' ? merchantId : String(value)),
+        );
+        const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+          `EXPLAIN (FORMAT JSON, ANALYZE) EXECUTE page_${index} (${values.join(', ')})`,
+        );
+        const read = nodes(rows[0]!['QUERY PLAN'][0].Plan).map(
+          (node) => (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0),
+        );
+        expect(Math.max(...read)).toBeLessThanOrEqual(21);
+      }
+    }
+  });
+
+  test('keeps its plan after five readings; a page with a filter, or of another size, is planned', async () => {
+    await asTenant('mer_1');
+    const { text, values } = keptPage(nothing, null, 20)!;
+    for (let reading = 0; reading < 10; reading += 1) await client.query({ name: 'kept', text, values: [...values] });
+    const { rows } = await client.query<{ generic_plans: string }>(
+      "SELECT generic_plans FROM pg_prepared_statements WHERE name = 'kept'",
+    );
+    expect(Number(rows[0]?.generic_plans)).toBeGreaterThan(0);
+    expect(keptPage({ ...nothing, status: 'registered' }, null, 20)).toBeNull();
+    expect(keptPage(nothing, null, 21)).toBeNull();
+  });
 });

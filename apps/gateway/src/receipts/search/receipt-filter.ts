@@ -45,6 +45,11 @@ export function isByRegistration(filter: ReceiptFilter): boolean {
   return filter.registeredFrom !== null || filter.registeredTo !== null;
 }
 
+/** All receipts of the merchant. */
+export function isWithoutFilter({ merchantId: _merchantId, ...conditions }: ReceiptFilter): boolean {
+  return Object.values(conditions).every((condition) => condition === null);
+}
+
 /**
  * The conditions of the filter, once for each kind of index that its receipts stand in: a receipt under way is in one small
  * index, a settled one in those of the filters. Each receipt fits exactly one of them.

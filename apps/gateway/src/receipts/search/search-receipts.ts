@@ -7,8 +7,11 @@ import { pageRequest, type Page } from '../../http/paging.js';
 import { readTimestamp } from '../../http/query-rules.js';
 import { receiptView, type ReceiptView } from '../receipt-view.js';
 import { ReceiptUrls } from '../receipt-url.js';
-import { conditionsOf, isByRegistration, type ReceiptFilter } from './receipt-filter.js';
+import { conditionsOf, isByRegistration, isWithoutFilter, type ReceiptFilter } from './receipt-filter.js';
 import type { ReceiptFilterQuery, ReceiptQuery } from './receipt-query.js';
+
+/** As screens and clients ask: each is a statement of its own, whose plan knows how little is wanted. */
+const KEPT_LIMITS: ReadonlySet<number> = new Set([20, 50, 100]);
 
 /** Where the page before ended. */
 export interface PageEnd {
@@ -37,8 +40,11 @@ export class SearchReceipts {
   private async readPage(database: PrismaService, merchantId: string, query: ReceiptQuery): Promise<Page<ReceiptView>> {
     const filter = await filterOf(database, merchantId, query);
     const { limit, after } = pageOf(query, isByRegistration(filter));
+    const kept = keptPage(filter, after, limit);
     // A plan made once for all values would choose the same index for a rare sum and for a common one.
-    const rows = await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
+    const rows = kept
+      ? await database.queryHot<ReceiptRow>(kept)
+      : await database.queryPlanned<ReceiptRow>(pageStatement(filter, after, limit + 1));
     const page = rows.slice(0, limit);
     const last = rows.length > limit ? page.at(-1) : undefined;
     return {
@@ -89,7 +95,17 @@ async function placeId(
 /** One page, newest first; the ids first, from the indexes, then the few rows. */
 export function pageStatement(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql {
   const order = isByRegistration(filter) ? Prisma.sql`registered_at DESC, id DESC` : Prisma.sql`id DESC`;
-  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, limit);
+  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, Prisma.sql`${limit}`);
+}
+
+/**
+ * The page without a filter, which every screen begins with: one index fits whatever the merchant has, so its plan is kept
+ * (docs/adr/0160-a-page-that-keeps-its-plan.md). Null: another page.
+ */
+export function keptPage(filter: ReceiptFilter, after: PageEnd | null, limit: number): Prisma.Sql | null {
+  if (!KEPT_LIMITS.has(limit) || !isWithoutFilter(filter)) return null;
+  const order = Prisma.sql`id DESC`;
+  return orderedPage(filter, { order, where: comparison(filter, '<', after) }, Prisma.raw(String(limit + 1)));
 }
 
 /** The same oldest first, no further than `last`. */
@@ -100,13 +116,13 @@ export function ascendingPageStatement(
 ): Prisma.Sql {
   const order = isByRegistration(filter) ? Prisma.sql`registered_at, id` : Prisma.sql`id`;
   const where = Prisma.sql`${comparison(filter, '>', after)} AND ${comparison(filter, '<=', last)}`;
-  return orderedPage(filter, { order, where }, limit);
+  return orderedPage(filter, { order, where }, Prisma.sql`${limit}`);
 }
 
 function orderedPage(
   filter: ReceiptFilter,
   { order, where }: { order: Prisma.Sql; where: Prisma.Sql },
-  limit: number,
+  limit: Prisma.Sql,
 ): Prisma.Sql {
   const parts = conditionsOf(filter).map(
     (condition) => Prisma.sql`
