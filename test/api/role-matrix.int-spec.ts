@@ -132,6 +132,8 @@ const STEP_UP = [
   'POST /v1/operator/payments/{id}/extra-charges',
   'POST /v1/operator/payments/{id}/resolve',
   'POST /v1/operator/payments/{id}/retry',
+  'POST /v1/platform/classifier/back',
+  'POST /v1/platform/classifier/resume',
   'POST /v1/platform/merchants/{id}/clients',
   'POST /v1/platform/merchants/{id}/invitations',
   'POST /v1/provider-accounts',

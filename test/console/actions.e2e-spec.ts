@@ -1,4 +1,4 @@
-// Promise: what is set up and kept in order in the console works there: accounts and their tests, messages, groups, clients, the audit trail.
+// Promise: what is set up, decided and kept in order in the console works there, and what a role does not include is not offered.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { generateKeyPairSync } from 'node:crypto';
@@ -10,11 +10,13 @@ import { describeInBrowser } from '../screen/browser.js';
 import { until } from '../system/until.js';
 import { violationsOf } from './axe.js';
 import { ConsoleRig, HOSTILE, LANGUAGES, THEMES, type Visitor } from './console-rig.js';
+import { adoptRegister, decideAboutMoney, goBackInRegister, loseNextPage, rotateSecret } from './decisions.js';
 import { ACTIONS, READ_ONLY, screensOf } from './offered.js';
 
 let rig: ConsoleRig;
 let provider: Server;
 let receipt: string;
+let clickAccount: string;
 /** What the payment provider answers to everything. */
 let answerWith = { status: 200, body: '{"error":{"code":-31003,"message":"no such receipt"}}' };
 
@@ -24,6 +26,16 @@ async function visit(path: string): Promise<{ visitor: Visitor; dialog: Locator 
   const visitor = await rig.visitor();
   await visitor.open(path);
   return { visitor, dialog: visitor.page.getByRole('dialog') };
+}
+
+/** What the token endpoint answers to a client's secret. */
+async function tokenOf(id: string, secret: string): Promise<{ scope?: string; error?: string }> {
+  const answer = await fetch(`${rig.url}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  });
+  return (await answer.json()) as { scope?: string; error?: string };
 }
 
 async function leave(visitor: Visitor): Promise<void> {
@@ -148,12 +160,31 @@ describeInBrowser('what is set up in the console', () => {
     await leave(visitor);
   });
 
-  test('a client: its allow list and its keys', async () => {
-    const made = await rig.client.post('/v1/clients', { name: 'erp-2', scopes: ['receipts:read'], ip_policy: 'any' });
-    expect(made.status).toBe(201);
+  test('a client: made, changed, its allow list and its keys, a new secret; disabled, it gets no token', async () => {
     const { visitor, dialog } = await visit('/access?view=clients');
     const { page } = visitor;
-    const tile = page.locator('.tile', { hasText: 'erp-2' });
+    await page.getByRole('button', { name: 'Add a client' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('typed before');
+    await dialog.getByLabel('receipts:write').uncheck();
+    await page.reload();
+    await page.getByRole('button', { name: 'Add a client' }).click();
+    expect(await dialog.getByLabel('receipts:write').isChecked()).toBe(false);
+    await dialog.getByLabel('Name', { exact: true }).fill(HOSTILE.slice(0, 100));
+    await dialog.getByRole('button', { name: 'Add a client' }).click();
+    await dialog.getByText('Secret of the client. Shown once.').waitFor();
+    const [id = '', secret = ''] = await dialog.locator('.copyable .code').allInnerTexts();
+    await dialog.locator('.stack').getByRole('button', { name: 'Close' }).click();
+    expect((await tokenOf(id, secret)).scope).toBe('receipts:read refunds:write catalog:read');
+
+    const tile = page.locator('.tile', { hasText: id });
+    await tile.getByRole('button', { name: 'Change' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('erp-2');
+    await dialog.getByLabel('payments:read').check();
+    await dialog.getByLabel('Which requests must be signed').selectOption('off');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await tile.getByText('erp-2').waitFor();
+    await tile.getByText(/payments:read/).waitFor();
     await tile.getByRole('button', { name: 'Allow list' }).click();
     await dialog.getByLabel('Only from these addresses').check();
     await dialog.getByLabel('Addresses', { exact: true }).fill('not a network');
@@ -177,6 +208,22 @@ describeInBrowser('what is set up in the console', () => {
       .waitFor();
     await dialog.getByRole('button', { name: 'End the key' }).click();
     await dialog.getByText('Disabled').waitFor();
+    await page.keyboard.press('Escape');
+
+    await tile.getByRole('button', { name: 'Allow list' }).click();
+    await dialog.getByLabel('Only from these addresses').uncheck();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await tile.getByRole('button', { name: 'New secret' }).click();
+    await dialog.getByLabel('Hours of overlap').fill('0');
+    await dialog.getByRole('button', { name: 'New secret' }).click();
+    const next = await dialog.locator('.copyable .code').innerText();
+    await dialog.locator('.stack').getByRole('button', { name: 'Close' }).click();
+    expect([(await tokenOf(id, secret)).error, (await tokenOf(id, next)).error]).toEqual(['invalid_client', undefined]);
+    await tile.getByRole('button', { name: 'Disable' }).click();
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await tokenOf(id, next)).error).toBe('invalid_client');
     await leave(visitor);
   });
 
@@ -185,7 +232,9 @@ describeInBrowser('what is set up in the console', () => {
       provider: 'click',
       settings: { service_id: '12345', merchant_id: '77', merchant_user_id: '3333', secret_key: 'SECRET123' },
     };
-    expect((await rig.client.post('/v1/provider-accounts', account)).status).toBe(201);
+    const made = await rig.client.post('/v1/provider-accounts', account);
+    expect(made.status).toBe(201);
+    clickAccount = String(made.body.id);
     const sale = rig.client.saleOf(0, { payment: { method: 'online', provider: 'click' } });
     const paid = await rig.client.post('/v1/payments', sale);
     const payment = String((paid.body as { id?: string }).id);
@@ -222,6 +271,33 @@ describeInBrowser('what is set up in the console', () => {
     }
     expect(wrong).toEqual([]);
   });
+
+  test('money: a payment is cancelled, read again, decided; a charge beyond it is ended; a document is entered', () =>
+    decideAboutMoney(rig, clickAccount));
+
+  test('a register whose module was exchanged is adopted, and sells', () => adoptRegister(rig));
+
+  test('the classification register goes back to the version before', () => goBackInRegister(rig));
+
+  test('a new secret of an endpoint signs beside the old one', () => rotateSecret(rig));
+
+  test('the platform: programs, queue, database and tables', async () => {
+    const { visitor } = await visit('/platform');
+    const { page } = visitor;
+    const card = (name: string): Locator =>
+      page.locator('.card', { has: page.getByRole('heading', { name, exact: true }) });
+    const programs = card('Gateways and relays');
+    await programs.getByText('1 process').first().waitFor();
+    // Gateway and relay, each connected from this machine.
+    expect(await programs.locator('.line-item').count()).toBe(2);
+    await programs.getByText(/in hand/).waitFor();
+    await card('Queue').getByText('up', { exact: true }).waitFor();
+    await card('Database').getByRole('meter').waitFor();
+    await card('Largest tables').getByText('receipts', { exact: true }).waitFor();
+    await leave(visitor);
+  });
+
+  test('a page of a list that does not come takes nothing away, and is asked for again', () => loseNextPage(rig));
 
   test.each(MERCHANT_ROLES)('%s: every action that its scopes include is offered, and no other', async (role) => {
     const held = SCOPES_OF_ROLE[role];

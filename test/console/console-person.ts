@@ -7,7 +7,7 @@ import { totpAt } from '../../apps/gateway/src/access/people/credentials/totp.js
 import { until } from '../system/until.js';
 import type { ConsoleRig, Visitor } from './console-rig.js';
 
-const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');
+export const CLI = join(process.cwd(), 'dist', 'apps', 'gateway', 'src', 'programs', 'cli', 'main.js');
 export const PASSWORD = 'correct horse battery';
 
 /** What `npm run cli -- users invite` prints: the link that opens once. */

@@ -14,6 +14,7 @@ import { until } from '../system/until.js';
 import { violationsOf } from './axe.js';
 import { ConsolePerson, inviteByCommand, PASSWORD } from './console-person.js';
 import { ConsoleRig, LANGUAGES, THEMES } from './console-rig.js';
+import { addClientWithFreshFactor } from './decisions.js';
 
 let rig: ConsoleRig;
 let prisma: PrismaService;
@@ -197,6 +198,8 @@ describeInBrowser('people before the console', () => {
     await admin.visitor.end();
     await first.visitor.end();
   });
+
+  test('a client is added behind a second factor that is asked for meanwhile', () => addClientWithFreshFactor(owner));
 
   test('a new password and a new authenticator app count at once, and the ones until now no more', changeFactors);
 

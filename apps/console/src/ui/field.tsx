@@ -134,6 +134,38 @@ export function RadioField<T extends string>({ legend, name, value, options, onV
   );
 }
 
+interface ChoiceProps {
+  legend: string;
+  options: readonly Option[];
+  chosen: readonly string[];
+  error: string | null;
+  onChoose: (chosen: string[]) => void;
+}
+
+/** Any of the options. What is chosen and not offered stays chosen. */
+export function ChoiceField({ legend, options, chosen, error, onChoose }: ChoiceProps): ReactElement {
+  return (
+    <fieldset className="radios">
+      <legend>{legend}</legend>
+      <div className="choice-list">
+        {options.map(({ value, label }) => (
+          <CheckField
+            key={value}
+            label={label}
+            checked={chosen.includes(value)}
+            onValue={(isChosen) => onChoose(isChosen ? [...chosen, value] : chosen.filter((other) => other !== value))}
+          />
+        ))}
+      </div>
+      {error !== null && (
+        <small className="error" role="alert">
+          {error}
+        </small>
+      )}
+    </fieldset>
+  );
+}
+
 function Frame({
   label,
   hint,

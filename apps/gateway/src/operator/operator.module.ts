@@ -4,6 +4,9 @@ import { ReceiptsModule } from '../receipts/receipts.module.js';
 import { ReportsModule } from '../receipts/reports/reports.module.js';
 import { AdoptDevice } from './adopt-device.js';
 import { CompleteFiscal } from './complete-fiscal.js';
+import { PlatformHealthController } from './health/platform-health.controller.js';
+import { PlatformHealthRepository } from './health/platform-health.repository.js';
+import { ReadPlatformHealth } from './health/read-platform-health.js';
 import { ListUnknown } from './list-unknown.js';
 import { OperatorDevicesController } from './operator-devices.controller.js';
 import { OperatorController } from './operator.controller.js';
@@ -25,6 +28,7 @@ import { UnblockDevice } from './unblock-device.js';
     ReceiptFiscalController,
     OverviewController,
     PlatformOverviewController,
+    PlatformHealthController,
   ],
   providers: [
     OperatorRepository,
@@ -37,6 +41,8 @@ import { UnblockDevice } from './unblock-device.js';
     ReadOverview,
     ReceiptSpans,
     ReadPlatformOverview,
+    PlatformHealthRepository,
+    ReadPlatformHealth,
   ],
 })
 export class OperatorModule {}

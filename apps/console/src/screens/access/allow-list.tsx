@@ -5,6 +5,7 @@ import { useWords } from '../../i18n/i18n.js';
 import { CallForm } from '../../ui/call-form.js';
 import { CheckField, TextArea } from '../../ui/field.js';
 import { faultAt } from '../../ui/states.js';
+import { networksOf } from './networks.js';
 
 interface Props {
   client: Schema<'ClientView'>;
@@ -19,8 +20,9 @@ export function AllowList({ client: { id, ip_policy: policy, allowed_cidrs: cidr
   const [text, setText] = useState(cidrs.join('\n'));
   const save = useMutation({
     mutationFn: () => {
-      const listed = text.split(/[\s,]+/).filter((network) => network !== '');
-      const body = isListed ? { ip_policy: 'listed' as const, allowed_cidrs: listed } : { ip_policy: 'any' as const };
+      const body = isListed
+        ? { ip_policy: 'listed' as const, allowed_cidrs: networksOf(text) }
+        : { ip_policy: 'any' as const };
       return api('patch', '/v1/clients/{id}', { path: { id }, body });
     },
     onSuccess: async () => {

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
@@ -6,33 +6,55 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { Badge, Copyable, Facts, Time } from '../../ui/shown.js';
-import { Empty, Loaded, ProblemNote } from '../../ui/states.js';
+import { CallForm } from '../../ui/call-form.js';
+import { TextField } from '../../ui/field.js';
+import { Empty, faultAt, Loading, ProblemNote } from '../../ui/states.js';
 import { AllowList } from './allow-list.js';
+import { ChangeClient, NewClient } from './client-form.js';
 import { ClientKeys } from './client-keys.js';
 import { ShownSecret } from '../webhooks/shown-secret.js';
 
 type Client = Schema<'ClientView'>;
-type Open = 'switch' | 'secret' | 'list' | 'keys';
+type Open = 'change' | 'switch' | 'secret' | 'list' | 'keys';
 
 export function Clients(): ReactElement {
-  const query = useQuery({
+  const { clients, state } = useWords();
+  const { can } = useSession();
+  const [isAdding, setAdding] = useState(false);
+  const list = useInfiniteQuery({
     queryKey: ['clients'],
-    queryFn: ({ signal }) => api('get', '/v1/clients', { signal, query: { disabled: true, limit: 100 } }),
+    queryFn: ({ pageParam, signal }) =>
+      api('get', '/v1/clients', { signal, query: { disabled: true, limit: 50, cursor: pageParam } }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
   });
+  const known = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
-    <Loaded query={query}>
-      {({ data }) =>
-        data.length === 0 ? (
-          <Empty />
-        ) : (
-          <ul className="tiles tiles-wide">
-            {data.map((client) => (
-              <ClientTile key={client.id} client={client} />
-            ))}
-          </ul>
-        )
-      }
-    </Loaded>
+    <>
+      {can('clients:admin') && (
+        <div className="row-actions">
+          <Button tone="primary" onClick={() => setAdding(true)}>
+            {clients.add}
+          </Button>
+        </div>
+      )}
+      {list.isPending && <Loading />}
+      {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && known.length === 0 && <Empty />}
+      <ul className="tiles tiles-wide">
+        {known.map((client) => (
+          <ClientTile key={client.id} client={client} />
+        ))}
+      </ul>
+      {list.hasNextPage && (
+        <Button onClick={() => void list.fetchNextPage()} busy={list.isFetchingNextPage}>
+          {state.more}
+        </Button>
+      )}
+      <Dialog title={clients.add} open={isAdding} onClose={() => setAdding(false)}>
+        <NewClient onDone={() => setAdding(false)} />
+      </Dialog>
+    </>
   );
 }
 
@@ -43,6 +65,7 @@ function ClientTile({ client }: { client: Client }): ReactElement {
   const isDisabled = client.disabled_at !== null;
   const close = (): void => setOpen(null);
   const titles: Record<Open, string> = {
+    change: clients.change,
     switch: isDisabled ? clients.enable : clients.disable,
     secret: clients.newSecret,
     list: clients.list,
@@ -59,11 +82,13 @@ function ClientTile({ client }: { client: Client }): ReactElement {
           ['ID', <Copyable text={client.id} />],
           [clients.scopes, client.scopes.join(', ')],
           [clients.addresses, client.ip_policy === 'any' ? clients.anyAddress : client.allowed_cidrs.join(', ')],
+          [clients.signing, clients.signings[client.signing_policy]],
           [clients.at, <Time at={client.created_at} />],
         ]}
       />
       {can('clients:admin') && (
         <div className="row-actions">
+          <Button onClick={() => setOpen('change')}>{clients.change}</Button>
           <Button onClick={() => setOpen('switch')}>{isDisabled ? clients.enable : clients.disable}</Button>
           {!isDisabled && <Button onClick={() => setOpen('secret')}>{clients.newSecret}</Button>}
           <Button onClick={() => setOpen('list')}>{clients.list}</Button>
@@ -71,6 +96,7 @@ function ClientTile({ client }: { client: Client }): ReactElement {
         </div>
       )}
       <Dialog title={open === null ? '' : titles[open]} open={open !== null} onClose={close}>
+        {open === 'change' && <ChangeClient client={client} onDone={close} />}
         {open === 'switch' && <Switch client={client} onDone={close} />}
         {open === 'secret' && <NewSecret id={client.id} onDone={close} />}
         {open === 'list' && <AllowList client={client} onDone={close} />}
@@ -101,7 +127,10 @@ function Switch({
   });
   return (
     <div className="stack">
-      <p className="wrap">{name}</p>
+      <p className="wrap">
+        <strong>{name}</strong>
+      </p>
+      {at === null && <p>{clients.disableText}</p>}
       <ProblemNote problem={call.error} />
       <div className="row-actions">
         <Button tone="danger" onClick={() => call.mutate()} busy={call.isPending}>
@@ -115,15 +144,25 @@ function Switch({
 
 function NewSecret({ id, onDone }: { id: string; onDone: () => void }): ReactElement {
   const { clients } = useWords();
-  const call = useMutation({ mutationFn: () => api('post', '/v1/clients/{id}/secret', { path: { id }, body: {} }) });
+  const [hours, setHours] = useState('24');
+  const call = useMutation({
+    mutationFn: () =>
+      api('post', '/v1/clients/{id}/secret', { path: { id }, body: { overlap_seconds: Number(hours) * 3_600 } }),
+  });
   if (call.data) return <ShownSecret secret={call.data.client_secret} onDone={onDone} />;
   return (
-    <div className="stack">
+    <CallForm call={call} onSubmit={() => call.mutate()} label={clients.newSecret} tone="danger">
       <p>{clients.newSecretText}</p>
-      <ProblemNote problem={call.error} />
-      <Button tone="danger" onClick={() => call.mutate()} busy={call.isPending}>
-        {clients.newSecret}
-      </Button>
-    </div>
+      <TextField
+        label={clients.overlap}
+        type="number"
+        min={0}
+        max={720}
+        required
+        value={hours}
+        error={faultAt(call.error, '/overlap_seconds')}
+        onValue={setHours}
+      />
+    </CallForm>
   );
 }

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Badge, Card, Facts, Json, Time, type BadgeTone } from '../../ui/shown.js';
 import { Empty, Loading, ProblemNote } from '../../ui/states.js';
+import { GoBack } from './go-back.js';
 
 type Import = Schema<'ClassifierImportView'>;
 
@@ -32,7 +33,7 @@ function Imports(): ReactElement {
       api('get', '/v1/classifier/imports', { signal, query: { limit: 20, cursor: pageParam } }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    refetchInterval: 15_000,
+    refetchInterval: ({ state: { data } }) => (isLoading(data?.pages) ? 2_000 : 15_000),
   });
   const imports = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const newest = imports.find((one) => one.state === 'applied');
@@ -40,13 +41,12 @@ function Imports(): ReactElement {
     <Card title={words.imports}>
       {newest && (
         <p>
-          {words.version}: <strong>{newest.version ?? newest.restored_version}</strong> ·{' '}
+          {words.version}: <strong>{newest.version ?? newest.restored_version}</strong>
+          {newest.restored_version !== null && ` ${words.content} ${newest.restored_version}`} ·{' '}
           <Time at={newest.finished_at} />
         </p>
       )}
-      <p className="hint">
-        {words.goBack} <code className="code">npm run cli -- classifier back --reason TEXT</code>
-      </p>
+      <GoBack newestImport={newest?.id ?? null} />
       {list.isPending && <Loading />}
       {list.error && <ProblemNote problem={list.error} onRetry={() => void list.refetch()} />}
       {list.data && imports.length === 0 && <Empty />}
@@ -62,6 +62,11 @@ function Imports(): ReactElement {
       )}
     </Card>
   );
+}
+
+/** What is under way ends within seconds, as a rule. */
+function isLoading(pages: readonly { data: readonly Import[] }[] = []): boolean {
+  return pages.some(({ data }) => data.some((one) => one.state === 'loading'));
 }
 
 function OneImport({ one }: { one: Import }): ReactElement {

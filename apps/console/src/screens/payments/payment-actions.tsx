@@ -6,16 +6,21 @@ import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextArea } from '../../ui/field.js';
+import { Menu } from '../../ui/menu.js';
 import { faultAt, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
+import { PaymentDocument } from './payment-document.js';
 import type { PaymentStatusName } from './payment-status.js';
 
 type Payment = Schema<'PaymentView'>;
 type Outcome = Schema<'ResolveBody3'>['outcome'];
-type Action = 'cancel' | 'capture' | 'retry' | 'resolve';
+type Called = 'cancel' | 'capture' | 'retry' | 'resolve';
+type Action = Called | 'document';
 
 /** Whatever else is not possible now is refused by the gateway, with its reason. */
 const CANCELLABLE: readonly PaymentStatusName[] = ['pending', 'created', 'reserved', 'authorized'];
+/** No money is there and none can come. */
+const WITHOUT_MONEY: readonly PaymentStatusName[] = ['expired', 'cancelled', 'declined', 'voided'];
 
 export function PaymentActions({ payment }: { payment: Payment }): ReactElement {
   const { payments: words } = useWords();
@@ -23,12 +28,11 @@ export function PaymentActions({ payment }: { payment: Payment }): ReactElement 
   const [open, setOpen] = useState<Action | null>(null);
   const close = (): void => setOpen(null);
   const { status } = payment;
-  const isUnclear = status === 'manual' || status.endsWith('_unknown');
   const actions: Action[] = [
     ...(can('payments:write') && CANCELLABLE.includes(status) ? (['cancel'] as const) : []),
     ...(can('payments:write') && status === 'authorized' ? (['capture'] as const) : []),
-    ...(can('operator:resolve') && isUnclear ? (['retry', 'resolve'] as const) : []),
   ];
+  const ofOperator = can('operator:resolve') ? decisionsAbout(payment) : [];
   return (
     <>
       {actions.map((action) => (
@@ -36,16 +40,35 @@ export function PaymentActions({ payment }: { payment: Payment }): ReactElement 
           {words[action]}
         </Button>
       ))}
+      {ofOperator.length > 0 && (
+        <Menu
+          label={words.operator}
+          entries={ofOperator.map((action) => ({ key: action, label: words[action], onSelect: () => setOpen(action) }))}
+        />
+      )}
       <Dialog title={open === null ? '' : words[open]} open={open !== null} onClose={close}>
-        {open !== null && <ActionForm key={open} payment={payment} action={open} onDone={close} />}
+        {open === 'document' && <PaymentDocument id={payment.id} onDone={close} />}
+        {open !== null && open !== 'document' && (
+          <ActionForm key={open} payment={payment} action={open} onDone={close} />
+        )}
       </Dialog>
     </>
   );
 }
 
+/** What only a person can say: what became of money, or that it is read once more. */
+function decisionsAbout({ status, fiscalised_by: fiscalisedBy }: Payment): Action[] {
+  if (WITHOUT_MONEY.includes(status)) return [];
+  return [
+    'retry',
+    ...(status === 'refunded' ? [] : (['resolve'] as const)),
+    ...(fiscalisedBy === 'provider' ? (['document'] as const) : []),
+  ];
+}
+
 interface FormProps {
   payment: Payment;
-  action: Action;
+  action: Called;
   onDone: () => void;
 }
 
@@ -108,7 +131,7 @@ function ActionForm({ payment: { id }, action, onDone }: FormProps): ReactElemen
   );
 }
 
-async function run(action: Action, id: string, { reason, outcome }: Given): Promise<void> {
+async function run(action: Called, id: string, { reason, outcome }: Given): Promise<void> {
   const path = { id };
   switch (action) {
     case 'cancel':

@@ -3,10 +3,11 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
 import { useWords } from '../../i18n/i18n.js';
-import { Card, Copyable, Facts, Json, Money, PageHead, Time } from '../../ui/shown.js';
+import { Badge, Card, Copyable, Facts, Money, PageHead, Time } from '../../ui/shown.js';
 import { Loaded, NeedsScope } from '../../ui/states.js';
 import { StatusBadge } from '../receipts/receipt-status.js';
 import { Timeline } from '../receipts/timeline.js';
+import { ExtraCharges } from './extra-charges.js';
 import { PaymentActions } from './payment-actions.js';
 import { PaymentStatus } from './payment-status.js';
 
@@ -69,14 +70,25 @@ function Detail({ payment }: { payment: Schema<'PaymentView'> }): ReactElement {
           </Card>
           {payment.refunds.length > 0 && (
             <Card title={words.moneyBack}>
-              <Json value={payment.refunds} />
+              <ul className="plain-list">
+                {payment.refunds.map(({ receipt_id: refund, amount, status }, index) => (
+                  <li key={refund ?? index} className="line-item">
+                    {refund === null ? (
+                      <Money tiyin={amount} />
+                    ) : (
+                      <Link to="/receipts/$id" params={{ id: refund }}>
+                        <Money tiyin={amount} />
+                      </Link>
+                    )}
+                    <Badge tone={status === 'done' ? 'good' : status === 'dropped' ? 'neutral' : 'busy'}>
+                      {words.back[status]}
+                    </Badge>
+                  </li>
+                ))}
+              </ul>
             </Card>
           )}
-          {payment.extra_charges.length > 0 && (
-            <Card title={words.extra}>
-              <Json value={payment.extra_charges} />
-            </Card>
-          )}
+          <ExtraCharges payment={payment} />
         </div>
       </div>
     </div>

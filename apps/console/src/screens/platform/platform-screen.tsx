@@ -1,17 +1,17 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Schema } from '../../api/api.js';
-import { problemOf } from '../../api/problem.js';
 import { useWords } from '../../i18n/i18n.js';
 import { useSession } from '../../session/session-context.js';
 import { Button } from '../../ui/button.js';
 import { CallForm } from '../../ui/call-form.js';
 import { Dialog } from '../../ui/dialog.js';
 import { CheckField, RadioField, SelectField, TextField } from '../../ui/field.js';
-import { Badge, Card, PageHead, Time } from '../../ui/shown.js';
-import { Empty, faultAt, Loaded, Loading, NeedsPlatform, ProblemNote } from '../../ui/states.js';
+import { Badge, PageHead, Time } from '../../ui/shown.js';
+import { Empty, faultAt, Loading, NeedsPlatform, ProblemNote } from '../../ui/states.js';
 import { useDraft } from '../../ui/use-draft.js';
+import { PlatformHealth } from './platform-health.js';
 import { PlatformNumbers } from './platform-numbers.js';
 
 type Merchant = Schema<'PlatformMerchantView'>;
@@ -58,7 +58,6 @@ function Merchants(): ReactElement {
         )}
       </PageHead>
       <PlatformNumbers />
-      <Health />
       <div className="form-row">
         <SelectField
           label={words.mode}
@@ -88,6 +87,7 @@ function Merchants(): ReactElement {
           {state.more}
         </Button>
       )}
+      <PlatformHealth />
       <Dialog title={words.add} open={isAdding} onClose={() => setAdding(false)}>
         <AddMerchant />
       </Dialog>
@@ -116,44 +116,6 @@ function MerchantTile({ merchant }: { merchant: Merchant }): ReactElement {
         {words.since} <Time at={merchant.created_at} />
       </p>
     </li>
-  );
-}
-
-type Readiness = Schema<'Readiness'>;
-
-/** A gateway that is not ready answers 503, and names there what it lacks. */
-async function readReadiness({ signal }: { signal: AbortSignal }): Promise<Readiness> {
-  const response = await fetch('/readyz', { signal, cache: 'no-store' });
-  const isNamed = response.headers.get('content-type')?.startsWith('application/json') === true;
-  if (!isNamed) throw await problemOf(response);
-  return (await response.json()) as Readiness;
-}
-
-/** What the gateway that answers needs to work, as its orchestrator asks it. */
-function Health(): ReactElement {
-  const { platform: words } = useWords();
-  const query = useQuery({
-    queryKey: ['readiness'],
-    queryFn: readReadiness,
-    refetchInterval: 15_000,
-  });
-  return (
-    <Card title={words.health}>
-      <p className="hint">{words.healthText}</p>
-      <Loaded query={query}>
-        {({ checks }) => (
-          <ul className="plain-list">
-            {Object.entries(checks).map(([name, { state, took_ms: took }]) => (
-              <li key={name} className="line-item line-columns">
-                <code className="code">{name}</code>
-                <Badge tone={state === 'up' ? 'good' : 'bad'}>{words.checks[state]}</Badge>
-                <span className="hint">{took} ms</span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Loaded>
-    </Card>
   );
 }
 

@@ -7,6 +7,7 @@ import { ScratchModule } from '../sheets/scratch.module.js';
 import { ApplyVersion } from './apply-version.js';
 import { Classifier } from './classifier.js';
 import { ClassifierController } from './classifier.controller.js';
+import { ClassifierVersionsController } from './classifier-versions.controller.js';
 import { Drafts } from './drafts.js';
 import { GoBack } from './go-back.js';
 import { ImportRuns } from './import-runs.js';
@@ -16,7 +17,7 @@ import { LoadClassifier } from './load-classifier.js';
 /** The national classification register: loaded, kept by version, shown. */
 @Module({
   imports: [AuditModule, CatalogModule, ScratchModule],
-  controllers: [ClassifierController],
+  controllers: [ClassifierController, ClassifierVersionsController],
   providers: [
     Classifier,
     Drafts,

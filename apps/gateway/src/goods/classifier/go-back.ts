@@ -24,6 +24,8 @@ export type BackOutcome =
   /** Nothing was changed. */
   | { kind: 'refused'; reason: string };
 
+export type BegunBack = { kind: 'begun'; importId: number; finish: () => Promise<BackOutcome> } | { kind: 'busy' };
+
 class Refused extends Error {}
 
 const TIMEOUT_MS = 20 * 60_000;
@@ -43,9 +45,30 @@ export class GoBack {
   ) {}
 
   async execute(operator: Operator, request: BackRequest): Promise<BackOutcome> {
+    const begun = await this.begin(operator, request);
+    return begun.kind === 'begun' ? begun.finish() : begun;
+  }
+
+  /** Why the request would change nothing, as it stands now; null: nothing speaks against it. */
+  async objectionTo({ to }: BackRequest): Promise<string | null> {
+    try {
+      await targetOf(this.prisma, await contentInForce(this.prisma), to);
+      return null;
+    } catch (error) {
+      if (error instanceof Refused) return error.message;
+      throw error;
+    }
+  }
+
+  /** Takes the place of a load; `finish` does the work, which takes minutes where versions differ much. */
+  async begin(operator: Operator, request: BackRequest): Promise<BegunBack> {
     const claimed = await this.runs.claim('back', request.to === null ? 'previous' : `version ${request.to}`);
     if (claimed.kind !== 'claimed') return { kind: 'busy' };
     const { run } = claimed;
+    return { kind: 'begun', importId: run.id, finish: () => this.finish(run, operator, request) };
+  }
+
+  private async finish(run: ImportRun, operator: Operator, request: BackRequest): Promise<BackOutcome> {
     try {
       return await this.runs.whileAlive(run, () => this.switchTo(run, operator, request));
     } catch (error) {
@@ -124,7 +147,7 @@ export class GoBack {
 
 /** @throws Refused */
 async function targetOf(
-  tx: Prisma.TransactionClient,
+  tx: Pick<Prisma.TransactionClient, '$queryRaw'>,
   { content }: ContentInForce,
   wanted: number | null,
 ): Promise<number> {
