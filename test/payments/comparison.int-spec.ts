@@ -1,9 +1,11 @@
 // Whatever a provider says differently from us is found, healed where only one thing can be right, and otherwise shown until a person has checked.
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
 import { until } from '../system/until.js';
+import { CALLERS } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
-const fixture = paymentsFixture();
+// What is not answered in time is left alone for ten minutes: nothing here is late, on however slow a machine.
+const fixture = paymentsFixture({ PAYMENT_CALL_TIMEOUT_MS: 30_000 });
 
 const HOLD = { provider: 'multicard', token: 'token-0001' };
 const CHARGE = { provider: 'click', token: 'token-0001' };
@@ -86,6 +88,101 @@ describe('healed, because only one thing can be right', () => {
   });
 });
 
+/** A notification of the provider's about this payment, of whatever has happened there. */
+async function hint(name: string, id: string): Promise<void> {
+  const caller = CALLERS.find((each) => each.name === name);
+  expect((await caller?.about(fixture, id, PRICE)())?.status).toBe(200);
+}
+
+/** Ended, and compared as a quarter of an hour later. */
+async function compared(payment: Record<string, unknown>): Promise<string> {
+  const { body } = await fixture.pay(payment);
+  await fixture.payOnPage(body);
+  await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+  await until(
+    `payment ${body.id} is compared`,
+    async () => {
+      await compareAll();
+      return fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id: body.id } });
+    },
+    ({ comparedAt }) => comparedAt !== null,
+  );
+  return body.id;
+}
+
+describe('a hint after the comparison', () => {
+  const STRIPE = { provider: 'stripe', token: 'pm_card_0001' };
+
+  it('is lost for none of ten payments that were refunded there at the same moment', async () => {
+    const ids: string[] = [];
+    for (let nth = 0; nth < 10; nth += 1) ids.push(await compared({ provider: 'octo' }));
+    for (const id of ids) await fixture.atProvider(id, { status: 'refunded' });
+    await Promise.all(ids.map((id) => hint('octo', id)));
+    await until(
+      'all are refunded here',
+      async () => {
+        await compareAll();
+        return Promise.all(ids.map(async (id) => (await fixture.read(id)).status));
+      },
+      (statuses) => statuses.every((status) => status === 'refunded'),
+    );
+  });
+
+  it.each([
+    ['of one that proves nothing of its caller', 'uzum checkout', { provider: 'uzum' }],
+    ['of one that is signed', 'octo', { provider: 'octo' }],
+  ])('is read though another came a moment before it: %s', async (_kind, name, payment) => {
+    if (payment.provider === 'uzum') await fixture.choose('uzum', { page: 'checkout', pay_type: 'ONE_STEP' });
+    const id = await compared(payment);
+    await hint(name, id);
+    await fixture.atProvider(id, { status: 'refunded' });
+    await hint(name, id);
+    await until(
+      `payment ${id} is refunded here`,
+      async () => {
+        await compareAll();
+        return fixture.read(id);
+      },
+      ({ status }) => status === 'refunded',
+    );
+  });
+
+  it.each([
+    ['a dispute', { disputed: true }, { ours: 'captured', provider: 'manual' }],
+    ['a part that went back there', { refunded: 500 }, { ours: 'captured', provider: 'captured', refunded: 500 }],
+  ])('shows %s', async (_name, edit, discrepancy) => {
+    const id = await compared(STRIPE);
+    expect(await fixture.disagreement(id)).toBeUndefined();
+    await fixture.atProvider(id, edit);
+    await hint('stripe', id);
+    await untilShown(id, discrepancy);
+  });
+
+  it('shows a refund that failed later', async () => {
+    const id = await compared(STRIPE);
+    const { receipt } = await fixture.read(id);
+    await fixture.ask('POST', `/v1/receipts/${receipt.id}/refunds`, {});
+    await fixture.until(id, { status: 'refunded' });
+    await compareAll();
+    await fixture.atProvider(id, { status: 'captured', refunded: 0 });
+    await hint('stripe', id);
+    await untilShown(id, { ours: 'refunded', provider: 'captured' });
+    expect(await fixture.simulated(id)).toMatchObject([{ refunds: 1 }]);
+  });
+
+  async function untilShown(id: string, discrepancy: object): Promise<void> {
+    const found = await until(
+      `the difference of ${id} is shown`,
+      async () => {
+        await compareAll();
+        return fixture.disagreement(id);
+      },
+      (shown) => shown?.kind === 'provider_differs',
+    );
+    expect(found).toMatchObject({ discrepancy });
+  }
+});
+
 describe('shown until a person has checked', () => {
   it.each([
     ['another sum there', HOLD, { amount: PRICE - 100 }, { provider: 'captured', amount: PRICE - 100 }],
@@ -118,6 +215,80 @@ describe('shown until a person has checked', () => {
     expect(trail.map(({ action, after }) => [action, after])).toContainEqual(['payment.retry', { reason }]);
     expect(await fixture.refundsOf(receiptId)).toEqual([]);
     expect(before).toHaveLength(1);
+  });
+
+  describe('a dispute', () => {
+    const decide = (id: string, outcome: string): Promise<{ status: number }> =>
+      fixture.ask('POST', `/v1/operator/payments/${id}/resolve`, { outcome, reason: 'the bank has decided' });
+
+    async function disputed(): Promise<{ id: string; receiptId: string }> {
+      const { body } = await fixture.pay({ provider: 'stripe', token: 'pm_card_0001' });
+      await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+      expect((await decide(body.id, 'accepted')).status).toBe(409);
+      expect((await decide(body.id, 'refunded')).status).toBe(409);
+      await fixture.atProvider(body.id, { disputed: true });
+      await untilDiffers(body.id);
+      return { id: body.id, receiptId: body.receipt.id };
+    }
+
+    async function untilDiffers(id: string): Promise<void> {
+      await until(
+        `a difference of ${id} is shown`,
+        async () => {
+          await compareAll();
+          return fixture.disagreement(id);
+        },
+        (shown) => shown?.kind === 'provider_differs',
+      );
+    }
+
+    /** Compared once more, as after a hint. */
+    async function compareAnew(id: string): Promise<void> {
+      await fixture.gateway.prisma.$executeRaw`UPDATE payments SET compared_at = NULL WHERE id = ${id}`;
+      await until(
+        `${id} is compared`,
+        async () => {
+          await compareAll();
+          return fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id } });
+        },
+        ({ comparedAt }) => comparedAt !== null,
+      );
+    }
+
+    it('that was won is accepted: shown no more, until the provider says something else', async () => {
+      const { id, receiptId } = await disputed();
+      expect((await decide(id, 'accepted')).status).toBe(204);
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      await compareAnew(id);
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      expect(await fixture.read(id)).toMatchObject({ status: 'captured' });
+      expect(await fixture.refundsOf(receiptId)).toEqual([]);
+      expect(await fixture.gateway.audited(id)).toMatchObject([
+        { before: { status: 'captured', discrepancy: { provider: 'manual' } }, after: { status: 'accepted' } },
+      ]);
+      await fixture.atProvider(id, { refunded: 500 });
+      await compareAnew(id);
+      expect(await fixture.disagreement(id)).toMatchObject({ discrepancy: { refunded: 500 } });
+    });
+
+    it('that was lost is refunded: the receipt follows once, nothing is sent back, and it is shown no more', async () => {
+      const { id, receiptId } = await disputed();
+      expect((await decide(id, 'captured')).status).toBe(422);
+      expect((await decide(id, 'refunded')).status).toBe(204);
+      await fixture.until(id, { status: 'refunded' });
+      await fixture.untilRefunded(receiptId);
+      await compareAnew(id);
+      expect(await fixture.disagreement(id)).toBeUndefined();
+      expect(await fixture.simulated(id)).toMatchObject([{ captures: 1, refunds: 0 }]);
+    });
+
+    it('that was accepted is shown again when a person asks for another comparison', async () => {
+      const { id } = await disputed();
+      await decide(id, 'accepted');
+      const reason = 'it may have been decided anew';
+      expect((await fixture.ask('POST', `/v1/operator/payments/${id}/retry`, { reason })).status).toBe(204);
+      await untilDiffers(id);
+    });
   });
 
   it('given back here, still taken there: nothing is sent back twice', async () => {

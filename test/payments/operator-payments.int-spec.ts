@@ -114,10 +114,76 @@ it('money that only its provider gives back: a person says that it is back', asy
     () => fixture.gateway.prisma.payment.findUniqueOrThrow({ where: { id: body.id } }),
     ({ state, awaitsOperator }) => state === 'captured' && awaitsOperator,
   );
+  expect(await fixture.disagreement(body.id)).toMatchObject({
+    kind: 'money_without_receipt',
+    next_step: expect.stringContaining('/resolve') as string,
+  });
   expect((await resolve(body.id, 'voided')).status).toBe(422);
   expect((await resolve(body.id, 'refunded')).status).toBe(204);
   const view = await fixture.until(body.id, { status: 'refunded', receipt: 'rejected' });
   expect(view.refunded).toBe(PRICE);
+});
+
+describe('a call whose caller died, and whose status cannot be read', () => {
+  it('is unknown, and a person’s after ten minutes', async () => {
+    const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001', capture: 'manual' });
+    await fixture.faults({ fault: 'error_before', rate: 1 });
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET state = 'capturing', waits_for_capture = false, due_at = now() WHERE id = ${body.id}`;
+    await fixture.until(body.id, { status: 'capture_unknown' });
+    expect((await resolve(body.id, 'voided')).status).toBe(409);
+    await fixture.gateway.prisma.$executeRaw`
+      UPDATE payments SET state_since = now() - interval '11 minutes' WHERE id = ${body.id}`;
+    expect(await fixture.disagreement(body.id)).toMatchObject({
+      kind: 'unknown',
+      next_step: expect.stringContaining('/resolve') as string,
+    });
+    expect((await resolve(body.id, 'voided')).status).toBe(204);
+    await fixture.until(body.id, { status: 'voided', receipt: 'cancelled' });
+  });
+});
+
+describe('a key that was revoked while money was held for a registered receipt', () => {
+  const account = (apiUrl: string) => fixture.choose('multicard', { api_url: apiUrl, secret: 'multi-secret' });
+  afterAll(() => account(`${fixture.simulatorUrl}/multicard`));
+
+  it.each([
+    ['voided', 1],
+    ['captured', 0],
+  ])('is ended by a person after ten minutes: %s', async (outcome, refunds) => {
+    await account(`${fixture.simulatorUrl}/multicard`);
+    fixture.register = 'sleeps';
+    const { body } = await fixture.pay({ provider: 'multicard', token: 'token-0001' }, { prefer: 'wait=0' });
+    await fixture.until(body.id, { status: 'authorized', receipt: 'accepted' });
+    // Nothing listens there: no capture leaves.
+    await account('http://127.0.0.1:9/multicard');
+    fixture.register = 'registers';
+    const { prisma } = fixture.gateway;
+    await until(
+      'a capture was tried',
+      () => prisma.paymentCall.count({ where: { paymentId: body.id, call: 'capture' } }),
+      (calls) => calls > 0,
+    );
+    // In the moment of a try its state is another one.
+    const early = await resolve(body.id, outcome);
+    expect([early.status, early.body.code]).toEqual([409, 'payment_not_manual']);
+    await prisma.$executeRaw`
+      UPDATE payment_calls SET started_at = started_at - interval '11 minutes' WHERE payment_id = ${body.id}`;
+    await until(
+      'it is shown',
+      () => fixture.disagreement(body.id),
+      (shown) => shown?.kind === 'receipt_without_money' && shown.next_step.includes('/resolve'),
+    );
+    await until(
+      'it is ended',
+      () => resolve(body.id, outcome),
+      ({ status }) => status === 204,
+    );
+    await fixture.until(body.id, { status: outcome, receipt: 'registered' });
+    if (refunds > 0) await fixture.untilRefunded(body.receipt.id);
+    expect(await fixture.refundsOf(body.receipt.id)).toHaveLength(refunds);
+    expect(await fixture.simulated(body.id)).toMatchObject([{ captures: 0 }]);
+  });
 });
 
 describe('is refused, and changes nothing', () => {

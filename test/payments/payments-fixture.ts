@@ -229,6 +229,18 @@ export class PaymentsFixture {
     await (await fetch(`${this.simulatorUrl}/faults`, init)).text();
   }
 
+  /** Waits until no provider has a call to us that is not answered. */
+  async untilQuiet(): Promise<void> {
+    const read = async (): Promise<{ calls: number }> =>
+      (await (await fetch(`${this.simulatorUrl}/faults`)).json()) as { calls: number };
+    await until('no provider calls', read, ({ calls }) => calls === 0);
+  }
+
+  /** Calls of providers that were kept about this payment, and about none. */
+  kept(paymentId: string): Promise<number> {
+    return this.gateway.prisma.providerCallback.count({ where: { OR: [{ paymentId }, { paymentId: null }] } });
+  }
+
   async simulated(ourRef: string): Promise<SimulatedPayment[]> {
     const response = await fetch(`${this.simulatorUrl}/payments`);
     const { data } = (await response.json()) as { data: SimulatedPayment[] };
@@ -252,7 +264,10 @@ export class PaymentsFixture {
   }
 
   /** What people at the provider do to it. */
-  async atProvider(ourRef: string, edit: { status?: string; amount?: number; forget?: boolean }): Promise<void> {
+  async atProvider(
+    ourRef: string,
+    edit: { status?: string; amount?: number; forget?: boolean; refunded?: number; disputed?: boolean },
+  ): Promise<void> {
     const [known] = await this.simulated(ourRef);
     const headers = { 'content-type': 'application/json' };
     const init = { method: 'POST', headers, body: JSON.stringify(edit) };

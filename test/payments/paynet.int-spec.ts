@@ -76,12 +76,13 @@ it('money that Paynet gives back is followed by the receipt, once; what was deli
 
 it('a forged call changes nothing and is not kept', async () => {
   const id = await opened();
-  const before = await fixture.gateway.prisma.providerCallback.count();
+  await fixture.untilQuiet();
+  const before = await fixture.kept(id);
   const params = { amount: PRICE, transactionId: nextId(), fields: { order_id: id } };
   const forged = await rpc('PerformTransaction', params, basicAuthorization('paynet', 'wrong'));
   expect([forged.status, forged.said]).toEqual([401, 412]);
   expect((await fixture.read(id)).status).toBe('pending');
-  expect(await fixture.gateway.prisma.providerCallback.count()).toBe(before);
+  expect(await fixture.kept(id)).toBe(before);
 });
 
 it('keeps ids of twenty digits apart, which numbers of JavaScript cannot', async () => {

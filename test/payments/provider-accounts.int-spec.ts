@@ -2,6 +2,8 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseProviderHosts, PROVIDER_HOSTS } from '#payments';
+import { withinMerchant } from '#database';
+import { ProviderAccounts } from '../../apps/gateway/src/payments/accounts/provider-accounts.js';
 import { until } from '../system/until.js';
 import { paymentsFixture } from './payments-fixture.js';
 
@@ -167,6 +169,8 @@ it('an address that was stored before its host was unlisted is not called', asyn
   await fixture.gateway.prisma.providerAccount.update({ where, data: { settings } });
 });
 
+const octoError = (error: number): object => ({ error, errMessage: 'no', data: null });
+
 describe('POST /v1/provider-accounts/{id}/test', () => {
   /** Tests of one account have to be seconds apart. */
   const test = async (provider: string): Promise<Record<string, unknown>> =>
@@ -176,12 +180,14 @@ describe('POST /v1/provider-accounts/{id}/test', () => {
       ({ code }) => code !== 'too_many_requests',
     );
 
-  it.each(['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos'])(
+  it.each(['payme', 'click', 'multicard', 'uzum', 'octo', 'atmos', 'stripe'])(
     '%s answers, no payment is made there, and no secret is shown',
     async (provider) => {
       const found = await test(provider);
       expect(found).toMatchObject({ result: 'answered', http_status: expect.any(Number) as number });
-      expect(JSON.stringify(found)).not.toMatch(/payme-key|SECRET123|multi-secret|uzum-key|octo-secret|atmos-key/);
+      expect(JSON.stringify(found)).not.toMatch(
+        /payme-key|SECRET123|multi-secret|uzum-key|octo-secret|atmos-key|sk_test_1/,
+      );
       // Of earlier tests' payments some are still at work: what is there and none of them was made by this call.
       const { data } = (await (await fetch(`${fixture.simulatorUrl}/payments`)).json()) as {
         data: { our_ref: string }[];
@@ -223,6 +229,43 @@ describe('POST /v1/provider-accounts/{id}/test', () => {
     expect(JSON.stringify(found)).not.toContain('payme-');
     const data = { settings: before.settings as object, credentialsSealed: new Uint8Array(before.credentialsSealed) };
     await fixture.gateway.prisma.providerAccount.update({ where: { id: before.id }, data });
+  });
+
+  interface Answered {
+    provider: string;
+    secrets: Record<string, string>;
+    status: number;
+    body: unknown;
+    result: string;
+  }
+  const OCTO = { provider: 'octo', secrets: { secret: 'any' } };
+  const STRIPE = { provider: 'stripe', secrets: { secret_key: 'any', webhook_secret: 'any' } };
+  const PAYME = { provider: 'payme', secrets: { key: 'any', test_key: 'any' } };
+  it.each<Answered>([
+    { ...OCTO, status: 200, body: octoError(2), result: 'refused' },
+    { ...OCTO, status: 200, body: octoError(11), result: 'provider_error' },
+    { ...PAYME, status: 429, body: {}, result: 'provider_error' },
+    { ...STRIPE, status: 429, body: { error: { type: 'x' } }, result: 'provider_error' },
+    { ...STRIPE, status: 401, body: { error: { type: 'x' } }, result: 'refused' },
+    { ...STRIPE, status: 200, body: 'hello', result: 'provider_error' },
+  ])('$provider at HTTP $status $body: $result', async ({ provider, secrets, status, body, result }) => {
+    const before = await rowOf(provider);
+    answerWith = { status, body: JSON.stringify(body) };
+    expect((await patch(provider, { api_url: `${foreign.url}/x`, ...secrets })).status).toBe(200);
+    const found = await test(provider);
+    answerWith = null;
+    const data = { settings: before.settings as object, credentialsSealed: new Uint8Array(before.credentialsSealed) };
+    await fixture.gateway.prisma.providerAccount.update({ where: { id: before.id }, data });
+    expect(found).toMatchObject({ result, http_status: status });
+  });
+
+  it('what is read of an account is shared, and does not depend on who asked for it first', async () => {
+    const accounts = fixture.gateway.app.get(ProviderAccounts);
+    const id = fixture.accountIds['payme'] ?? '';
+    const stranger = await fixture.gateway.createMerchant();
+    const shared = withinMerchant(stranger, () => accounts.reopen(id));
+    const own = withinMerchant(fixture.gateway.merchantId, () => accounts.reopen(id));
+    expect([(await shared)?.id, (await own)?.id]).toEqual([id, id]);
   });
 });
 

@@ -1,13 +1,12 @@
 // A provider's call moves nothing that is not so: forged, replayed, late and reordered ones leave money and receipt agreeing.
 import { newId } from '#runtime';
+import { until } from '../system/until.js';
 import { violationsOf } from '../../libs/payments/src/testing/provider-schemas.js';
 import { CALLERS, type ProviderCaller } from './kit/callers.js';
 import { FIRST_CALLERS } from './kit/first-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
 const fixture = paymentsFixture();
-
-const kept = async (): Promise<number> => fixture.gateway.prisma.providerCallback.count();
 
 describe.each([...FIRST_CALLERS, ...CALLERS].map((caller): [string, ProviderCaller] => [caller.name, caller]))(
   '%s',
@@ -18,6 +17,17 @@ describe.each([...FIRST_CALLERS, ...CALLERS].map((caller): [string, ProviderCall
       const { status, body } = await fixture.pay(caller.payment);
       expect([status, body.next_action.type]).toEqual([202, 'redirect']);
       return { id: body.id, page: body.next_action.type === 'redirect' ? body.next_action.url : '' };
+    }
+
+    /** Waits until its status, which a call may lead to, was read twice; where the provider drives there is none to read. */
+    async function untilRead(id: string): Promise<void> {
+      const { prisma } = fixture.gateway;
+      const { flow } = await prisma.payment.findUniqueOrThrow({ where: { id } });
+      if (flow === 'inbound') return;
+      const reads = (): Promise<number> =>
+        prisma.paymentCall.count({ where: { paymentId: id, call: 'read_status', finishedAt: { not: null } } });
+      const before = await reads();
+      await until('the status was read twice', reads, (count) => count >= before + 2);
     }
 
     it('is paid and registered once, whatever the order and number of its calls', async () => {
@@ -35,20 +45,23 @@ describe.each([...FIRST_CALLERS, ...CALLERS].map((caller): [string, ProviderCall
 
     it('a forged call changes nothing and is not kept', async () => {
       const { id } = await open();
-      const before = [await kept(), (await fixture.read(id)).status];
+      await fixture.untilQuiet();
+      const before = [await fixture.kept(id), (await fixture.read(id)).status];
       for (const forged of caller.forged(fixture, id)) {
         const { status, body } = await forged();
         expect(status).toBe(caller.refusedStatus);
         const isRefused = caller.isRefused?.(body as Record<string, unknown>) ?? true;
         expect([JSON.stringify(body), isRefused]).toEqual([JSON.stringify(body), true]);
       }
-      expect([await kept(), (await fixture.read(id)).status]).toEqual(before);
+      expect([await fixture.kept(id), (await fixture.read(id)).status]).toEqual(before);
     });
 
     it('a call about an order that is not there stores nothing', async () => {
-      const before = await kept();
-      await caller.about(fixture, newId('pay'), PRICE)();
-      expect(await kept()).toBe(before);
+      await fixture.untilQuiet();
+      const id = newId('pay');
+      const before = await fixture.kept(id);
+      await caller.about(fixture, id, PRICE)();
+      expect(await fixture.kept(id)).toBe(before);
     });
 
     it('a true call replayed when all is over changes nothing', async () => {
@@ -65,8 +78,7 @@ describe.each([...FIRST_CALLERS, ...CALLERS].map((caller): [string, ProviderCall
     it('a call that says money was taken, where none was, moves nothing', async () => {
       const { id } = await open();
       await caller.lie(fixture, id)();
-      // Twice the pause in which the status is read.
-      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await untilRead(id);
       expect((await fixture.read(id)).status).toBe('pending');
       expect((await fixture.read(id)).receipt.status).toBe('awaiting_payment');
     });

@@ -280,7 +280,12 @@ async function claimIsTrue({ ref }: Begun, outcome: CallOutcome | undefined): Pr
 
 /** The first thing that the status says once nothing is under way; `unknown`: it cannot be asked. */
 async function settled({ client, ref }: Begun): Promise<string> {
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await until(
+    'nothing is under way at the provider',
+    () => simulator.isSettled(),
+    (isSettled) => isSettled,
+    DEADLINE_MS,
+  );
   const said = await client.fetchStatus?.(ref);
   if (said?.kind !== 'status') return 'unknown';
   ref.providerRef ??= said.providerRef;

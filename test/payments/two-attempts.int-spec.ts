@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { ExtraChargeKeeper } from '../../apps/gateway/src/payments/extra-charges/extra-charge-keeper.js';
 import { until } from '../system/until.js';
+import { octoBody, post } from './kit/callers.js';
 import { anId, askPayme, click, multicard, verdictOf } from './provider-callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
@@ -252,5 +253,40 @@ describe('money that was taken beyond', () => {
     expect((await fixture.ask('POST', path, said)).status).toBeLessThan(300);
     expect(await extraChargesOf(id)).toMatchObject([{ state: 'refunded' }]);
     expect(await fixture.disagreement(id)).toBeUndefined();
+  });
+});
+
+describe('a notification whose signature does not cover our reference', () => {
+  async function paid(): Promise<{ id: string; ref: string }> {
+    const { body } = await fixture.pay({ provider: 'octo' });
+    await fixture.payOnPage(body);
+    await fixture.until(body.id, { status: 'captured', receipt: 'registered' });
+    const [known] = await fixture.simulated(body.id);
+    return { id: body.id, ref: known?.id ?? '' };
+  }
+
+  it('of one payment, sent with the reference of another: no extra charge of that one', async () => {
+    const [one, other] = [await paid(), await paid()];
+    const url = fixture.accounts.octo?.url ?? '';
+    expect((await post(url, octoBody(other.ref, one.id))()).status).toBe(200);
+    expect(await extraChargesOf(one.id)).toEqual([]);
+    expect(await extraChargesOf(other.id)).toEqual([]);
+  });
+
+  it('that was written down as an extra charge before its payment was known here is a person’s, and is not given back', async () => {
+    const [one, other] = [await paid(), await paid()];
+    await fixture.gateway.prisma.$executeRaw`
+      INSERT INTO extra_charges (account_id, payment_id, provider_ref, amount_tiyin, reason, due_at)
+      SELECT account_id, id, ${other.ref}, ${PRICE}::int8, 'a test', now() FROM payments WHERE id = ${one.id}`;
+    const ended = await until(
+      'it is decided',
+      async () => {
+        await fixture.gateway.app.get(ExtraChargeKeeper).workOffDue();
+        return extraChargesOf(one.id);
+      },
+      ([charge]) => charge?.state !== 'reported',
+    );
+    expect(ended).toEqual([{ provider_ref: other.ref, state: 'manual' }]);
+    expect(await fixture.simulated(other.id)).toMatchObject([{ refunds: 0 }]);
   });
 });

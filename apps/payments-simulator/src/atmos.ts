@@ -71,7 +71,7 @@ class AtmosBook {
 
   later(act: () => void): void {
     const rule = this.parts.faults.draw(['late']);
-    if (rule) setTimeout(act, rule.delay_ms ?? LATE_MS).unref();
+    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
     else act();
   }
 
@@ -176,7 +176,7 @@ function addHolds(
         const release = (): void => {
           if (card.payment.status === 'held') card.payment.status = 'voided';
         };
-        if (rule) setTimeout(release, rule.delay_ms ?? 0).unref();
+        if (rule) parts.faults.later(release, rule.delay_ms ?? 0);
       };
       return book.confirm(card, body['otp'], hold) ?? holdOf(card);
     }),

@@ -10,6 +10,8 @@ export const SIM_FAULTS = [
   'reorder',
   'stale_webhook',
   'refuse_refund',
+  // Taken as pending, counted as given back, and failed a moment later.
+  'refund_fails',
   'no_fiscal_data',
   'refund_document',
   'expire_hold',
@@ -32,6 +34,7 @@ export interface FaultRule {
 /** `drop_before`, `error_before`: nothing was done. `…_after`, `malformed`: it was done and no answer arrives. */
 export class Faults {
   private rules: FaultRule[] = [];
+  private late = 0;
 
   constructor(private readonly random: () => number = Math.random) {}
 
@@ -41,6 +44,28 @@ export class Faults {
 
   show(): readonly FaultRule[] {
     return this.rules;
+  }
+
+  /** How many effects and answers that faults have put off are still to come. */
+  get open(): number {
+    return this.late;
+  }
+
+  /** What a fault puts off. */
+  later(act: () => void, ms: number): void {
+    const done = this.begin();
+    setTimeout(() => {
+      act();
+      done();
+    }, ms).unref();
+  }
+
+  /** @returns to be called once when what was put off is done */
+  begin(): () => void {
+    this.late += 1;
+    return () => {
+      this.late -= 1;
+    };
   }
 
   /** The first rule of these faults that strikes this call. */

@@ -19,6 +19,9 @@ const LONGEST_PAUSE_MS = 2_000;
 
 /** The merchant as the providers know it: its accounts, and the calls to it. */
 export class Merchant {
+  /** Calls that are not answered yet. */
+  open = 0;
+
   /**
    * @param accounts may change while it runs
    * @param observe is shown each call that was answered with HTTP 200
@@ -35,6 +38,7 @@ export class Merchant {
     headers: Record<string, string>,
   ): Promise<MerchantAnswer | null> {
     const { base, path } = typeof to === 'string' ? { base: to, path: '' } : to;
+    this.open += 1;
     try {
       const init = { method: 'POST', body, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
       const response = await fetch(`${base}${path}`, init);
@@ -49,6 +53,8 @@ export class Merchant {
     } catch {
       // The merchant is away or answers nonsense: what a provider then does is the caller's business.
       return null;
+    } finally {
+      this.open -= 1;
     }
   }
 }

@@ -16,6 +16,8 @@ export interface SimPayment {
   isForgotten: boolean;
   /** Where it was changed. */
   currency?: string;
+  /** The customer's bank has taken the money back. */
+  isDisputed?: boolean;
   /** What the provider itself had registered: its receipt, or the refund of it. */
   documents: SimDocument[];
 }
@@ -26,6 +28,9 @@ export interface SimMoneyEdit {
   amount?: number;
   forget?: boolean;
   currency?: string;
+  /** All that was given back there so far. */
+  refunded?: number;
+  disputed?: boolean;
 }
 
 export interface SimDocument {
@@ -73,13 +78,17 @@ export class Money {
   }
 
   /** @returns whether there is such a payment */
-  edit(id: string, { status, amount, forget, currency }: SimMoneyEdit): boolean {
+  edit(id: string, { status, amount, forget, currency, refunded, disputed }: SimMoneyEdit): boolean {
     const payment = this.payments.find((each) => each.id === id);
     if (!payment) return false;
     if (status === 'captured' && payment.captures === 0) payment.captures = 1;
     if (status === 'refunded' && payment.status === 'captured') payment.refunds += 1;
-    payment.status = status ?? payment.status;
     payment.amountTiyin = amount ?? payment.amountTiyin;
+    if (status === 'refunded') payment.refundedTiyin = payment.amountTiyin;
+    if (status === 'captured' && payment.status === 'refunded') payment.refundedTiyin = 0;
+    payment.refundedTiyin = refunded ?? payment.refundedTiyin;
+    payment.status = status ?? payment.status;
+    payment.isDisputed = disputed ?? payment.isDisputed ?? false;
     payment.isForgotten = forget ?? payment.isForgotten;
     if (currency !== undefined) payment.currency = currency;
     return true;

@@ -80,7 +80,7 @@ class OctoBook {
     if (octo.payment.status !== 'captured' || sum.tiyin > left) return failure(3, 'Invalid refund amount');
     octo.refunds.add(id);
     const act = (): void => void giveBackPart(octo.payment, sum.tiyin);
-    if (isLate) setTimeout(act, isLate.delay_ms ?? LATE_MS).unref();
+    if (isLate) this.parts.faults.later(act, isLate.delay_ms ?? LATE_MS);
     else act();
     const refund_time = new Date().toISOString().slice(0, 19).replace('T', ' ');
     const named = { octo_payment_UUID: octo.payment.id, refund_id: randomUUID(), refund_time };
@@ -111,12 +111,12 @@ class OctoBook {
     const release = (): void => {
       if (payment.status === 'held') payment.status = 'voided';
     };
-    setTimeout(release, rule.delay_ms ?? 0).unref();
+    this.parts.faults.later(release, rule.delay_ms ?? 0);
   }
 
   private later(act: () => void): void {
     const rule = this.parts.faults.draw(['late']);
-    if (rule) setTimeout(act, rule.delay_ms ?? LATE_MS).unref();
+    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
     else act();
   }
 

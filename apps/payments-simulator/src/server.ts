@@ -68,7 +68,7 @@ export function paymentsSimulator(options: PaymentsSimulatorOptions = {}): Fasti
     faults.set(rules);
     return { rules: faults.show() };
   });
-  server.get('/faults', () => ({ rules: faults.show() }));
+  server.get('/faults', () => ({ rules: faults.show(), open: faults.open, calls: merchant.open }));
   server.get('/payments', () => money.list());
   server.post('/payments/:id', (request, reply) => {
     const { id } = request.params as { id: string };
@@ -90,12 +90,16 @@ function addressOf(server: FastifyInstance): string {
 function strike(server: FastifyInstance, faults: Faults): WeakSet<object> {
   const spoilt = new WeakSet<object>();
   const struck = new WeakMap<object, FaultRule>();
+  const late = new WeakMap<object, () => void>();
   server.addHook('preHandler', async (request, reply) => {
     if (!API.test(request.routeOptions.url ?? '')) return;
     const rule = faults.draw(['delay', 'drop_before', 'drop_after', 'error_before', 'error_after', 'malformed']);
     if (!rule) return;
-    if (rule.fault === 'delay') await new Promise((resolve) => setTimeout(resolve, rule.delay_ms ?? 1_000));
-    else if (rule.fault === 'drop_before') {
+    if (rule.fault === 'delay') {
+      // Until the answer, which the caller may not wait for.
+      late.set(request, faults.begin());
+      await new Promise((resolve) => setTimeout(resolve, rule.delay_ms ?? 1_000));
+    } else if (rule.fault === 'drop_before') {
       request.raw.socket.destroy();
       reply.hijack();
     } else if (rule.fault === 'error_before') {
@@ -104,6 +108,7 @@ function strike(server: FastifyInstance, faults: Faults): WeakSet<object> {
     } else struck.set(request, rule);
   });
   server.addHook('onSend', (request, reply, payload, done) => {
+    late.get(request)?.();
     const rule = struck.get(request);
     if (rule?.fault === 'drop_after') {
       request.raw.socket.destroy();

@@ -25,6 +25,15 @@ interface Intent {
   asksCustomer: boolean;
   wasDeclined: boolean;
   createdSeconds: number;
+  customer: string | null;
+  refunds: SimRefund[];
+}
+
+interface SimRefund {
+  id: string;
+  amount: number;
+  status: 'pending' | 'succeeded' | 'failed';
+  metadata: Record<string, string>;
 }
 
 interface Answer {
@@ -33,6 +42,8 @@ interface Answer {
 }
 
 const LATE_MS = 300;
+/** Of the published description that the schema file names. */
+const VERSION = '2026-10-28.endive';
 const STATUS = {
   ...{ pending: 'requires_payment_method', reserved: 'requires_action', held: 'requires_capture' },
   ...{ captured: 'succeeded', refunded: 'succeeded', voided: 'canceled', declined: 'requires_payment_method' },
@@ -66,18 +77,14 @@ class StripeBook {
   create(fields: Fields): Answer {
     const amount = fields['amount'] ?? '';
     if (!/^[1-9]\d{0,7}$/.test(amount)) return invalid('parameter_invalid_integer', 'Invalid integer');
-    const metadata = Object.fromEntries(
-      Object.entries(fields).flatMap(([name, value]) => {
-        const [, key] = /^metadata\[([^\]]+)\]$/.exec(name) ?? [];
-        return key === undefined ? [] : [[key, value] as const];
-      }),
-    );
+    const metadata = metadataOf(fields);
     const ourRef = metadata['our_ref'] ?? '';
     const made = { provider: 'stripe', id: newId('pi'), ourRef, amountTiyin: Number(amount) } as const;
     const intent: Intent = {
       ...{ payment: this.parts.money.open(made), isManual: fields['capture_method'] === 'manual', metadata },
       ...{ currency: fields['currency'] ?? '', description: fields['description'] ?? null },
       ...{ asksCustomer: false, wasDeclined: false, createdSeconds: Math.floor(Date.now() / 1_000) },
+      ...{ customer: fields['customer'] ?? null, refunds: [] },
     };
     this.intents.set(made.id, intent);
     return this.shown(intent);
@@ -88,6 +95,9 @@ class StripeBook {
     if (payment.status !== 'pending') return this.unexpected(intent);
     const method = fields['payment_method'] ?? '';
     if (method === '') return invalid('parameter_missing', 'payment_method is missing');
+    // Saved for this customer, and for no payment without.
+    if (method.startsWith('pm_saved') && intent.customer !== 'cus_0001')
+      return invalid('resource_missing', 'The customer does not have a payment method with this ID');
     if (this.parts.faults.draw(['decline'])) return this.decline(intent);
     if (method.startsWith('pm_3ds')) {
       if (fields['return_url'] === undefined) return this.decline(intent);
@@ -114,9 +124,9 @@ class StripeBook {
     else capture(payment);
     const rule = intent.isManual ? this.parts.faults.draw(['expire_hold']) : null;
     if (rule)
-      setTimeout(() => {
+      this.parts.faults.later(() => {
         if (payment.status === 'held') payment.status = 'voided';
-      }, rule.delay_ms ?? 0).unref();
+      }, rule.delay_ms ?? 0);
     const type = intent.isManual ? 'payment_intent.amount_capturable_updated' : 'payment_intent.succeeded';
     void this.notifyAll(intent, ['payment_intent.created', type]);
   }
@@ -150,16 +160,32 @@ class StripeBook {
     const { payment } = intent;
     const amount = Number(fields['amount'] ?? payment.amountTiyin);
     if (this.parts.faults.draw(['refuse_refund'])) return invalid('charge_disputed', 'The charge is disputed');
-    if (payment.status !== 'captured' || amount > payment.amountTiyin - payment.refundedTiyin)
+    if (payment.status !== 'captured' || amount > payment.amountTiyin - countedOf(intent))
       return invalid('charge_already_refunded', 'Refund amount is greater than unrefunded amount on charge');
-    const isLate = this.parts.faults.draw(['late']);
-    const act = (): void => void giveBackPart(payment, amount);
-    if (isLate) setTimeout(act, isLate.delay_ms ?? LATE_MS).unref();
+    const late = this.parts.faults.draw(['late', 'refund_fails']);
+    const refund: SimRefund = { id: newId('re'), amount, status: 'pending', metadata: metadataOf(fields) };
+    intent.refunds.push(refund);
+    const act = (): void => {
+      const isBack = late?.fault !== 'refund_fails' && giveBackPart(payment, amount);
+      refund.status = isBack ? 'succeeded' : 'failed';
+      void this.notify(intent, isBack ? 'charge.refunded' : 'refund.failed', isBack ? undefined : refund);
+    };
+    if (late) this.parts.faults.later(act, late.delay_ms ?? LATE_MS);
     else act();
-    void this.notify(intent, 'charge.refunded');
-    const named = { id: newId('re'), object: 'refund', payment_intent: payment.id, charge: `ch_${payment.id}` };
-    const sums = { amount, currency: intent.currency, created: intent.createdSeconds, metadata: {} };
-    return { status: 200, body: { ...named, ...sums, status: isLate ? 'pending' : 'succeeded' } };
+    return { status: 200, body: refundView(intent, refund) };
+  }
+
+  /** The most recent ones first. */
+  refundsOf({ payment_intent: id = '', limit = '10', starting_after: after }: Fields): Answer {
+    const intent = this.find(id);
+    if (!intent) return failure(404, { type: 'invalid_request_error', code: 'resource_missing' });
+    settleAtCabinet(intent);
+    const all = intent.refunds.toReversed();
+    const from = after === undefined ? 0 : all.findIndex((refund) => refund.id === after) + 1;
+    const page = all.slice(from, from + Number(limit));
+    const data = page.map((refund) => refundView(intent, refund));
+    const isMore = from + page.length < all.length;
+    return { status: 200, body: { object: 'list', url: '/v1/refunds', has_more: isMore, data } };
   }
 
   /** The customer on the page of the bank. */
@@ -187,7 +213,7 @@ class StripeBook {
 
   private later(act: () => void): void {
     const rule = this.parts.faults.draw(['late']);
-    if (rule) setTimeout(act, rule.delay_ms ?? LATE_MS).unref();
+    if (rule) this.parts.faults.later(act, rule.delay_ms ?? LATE_MS);
     else act();
   }
 
@@ -222,6 +248,11 @@ class StripeBook {
     };
   }
 
+  private objectOf(intent: Intent, type: string, refund: SimRefund | undefined): Body {
+    if (refund) return refundView(intent, refund);
+    return type.startsWith('charge.') ? chargeOf(intent) : this.view(intent);
+  }
+
   private async notifyAll(intent: Intent, types: string[]): Promise<void> {
     const { faults } = this.parts;
     if (faults.draw(['stale_webhook'])) types.unshift('payment_intent.requires_action');
@@ -230,14 +261,14 @@ class StripeBook {
     for (const type of types) await this.notify(intent, type);
   }
 
-  private async notify(intent: Intent, type: string): Promise<void> {
+  private async notify(intent: Intent, type: string, refund?: SimRefund): Promise<void> {
     const { stripe } = this.parts.merchant.accounts();
     if (!stripe) return;
     const created = Math.floor(Date.now() / 1_000);
     const event = {
       ...{ id: newId('evt'), object: 'event', type, created, livemode: false, pending_webhooks: 1 },
       ...{ api_version: null, request: null },
-      data: { object: type.startsWith('charge.') ? chargeOf(intent) : this.view(intent) },
+      data: { object: this.objectOf(intent, type, refund) },
     };
     // As Stripe writes it: with line breaks.
     const body = JSON.stringify(event, null, 2);
@@ -249,12 +280,45 @@ class StripeBook {
   }
 }
 
-function chargeOf({ payment, currency }: Intent): Body {
+function chargeOf(intent: Intent): Body {
+  const { payment, currency } = intent;
+  settleAtCabinet(intent);
   return {
-    ...{ id: `ch_${payment.id}`, object: 'charge', amount: payment.amountTiyin, currency, disputed: false },
-    ...{ amount_refunded: payment.refundedTiyin, captured: payment.captures > 0, payment_intent: payment.id },
-    refunded: payment.status === 'refunded',
+    ...{ id: `ch_${payment.id}`, object: 'charge', amount: payment.amountTiyin, currency },
+    ...{ disputed: payment.isDisputed === true, amount_refunded: countedOf(intent) },
+    ...{ captured: payment.captures > 0, payment_intent: payment.id, refunded: payment.status === 'refunded' },
   };
+}
+
+/** What a charge calls refunded: also what is pending. */
+function countedOf({ refunds }: Intent): number {
+  return refunds.filter(({ status }) => status !== 'failed').reduce((sum, { amount }) => sum + amount, 0);
+}
+
+/** What people gave back in the cabinet is a refund as well; what came back from the customer's bank is one that failed later. */
+function settleAtCabinet({ payment, refunds }: Intent): void {
+  const done = refunds.filter(({ status }) => status === 'succeeded');
+  let doneTiyin = done.reduce((sum, { amount }) => sum + amount, 0);
+  for (let last = done.pop(); last && doneTiyin > payment.refundedTiyin; last = done.pop()) {
+    last.status = 'failed';
+    doneTiyin -= last.amount;
+  }
+  const amount = payment.refundedTiyin - doneTiyin;
+  if (amount > 0) refunds.push({ id: newId('re'), amount, status: 'succeeded', metadata: {} });
+}
+
+function refundView({ payment, currency, createdSeconds }: Intent, { id, amount, status, metadata }: SimRefund): Body {
+  const named = { id, object: 'refund', payment_intent: payment.id, charge: `ch_${payment.id}` };
+  return { ...named, amount, currency, created: createdSeconds, metadata, status };
+}
+
+function metadataOf(fields: Fields): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => {
+      const [, key] = /^metadata\[([^\]]+)\]$/.exec(name) ?? [];
+      return key === undefined ? [] : [[key, value] as const];
+    }),
+  );
 }
 
 function newId(kind: string): string {
@@ -274,6 +338,12 @@ export function addStripe(server: FastifyInstance, parts: Parts): void {
   const send = (reply: FastifyReply, { status, body }: Answer): FastifyReply => reply.code(status).send(body);
   const fieldsOf = (request: FastifyRequest): Fields => request.body as Fields;
   const isKeyed = (request: FastifyRequest): boolean => /^(Bearer|Basic) ./.test(request.headers.authorization ?? '');
+  // An account that names none is answered in whatever version it once began with: no caller should depend on that.
+  server.addHook('onRequest', async (request, reply) => {
+    const isCall = request.url.startsWith('/stripe/v1/');
+    if (isCall && request.headers['stripe-version'] !== VERSION)
+      await send(reply, invalid('invalid_version', `Stripe-Version has to be ${VERSION} here`));
+  });
   const withIntent = (request: FastifyRequest, reply: FastifyReply, act: (intent: Intent) => Answer): FastifyReply => {
     if (!isKeyed(request)) return send(reply, failure(401, { type: 'invalid_request_error' }));
     const intent = book.find((request.params as { id: string }).id);
@@ -306,6 +376,12 @@ export function addStripe(server: FastifyInstance, parts: Parts): void {
       book.keyed(request, () => book.refund(fieldsOf(request))),
     );
   });
+  server.get('/stripe/v1/refunds', (request, reply) =>
+    send(
+      reply,
+      isKeyed(request) ? book.refundsOf(request.query as Fields) : failure(401, { type: 'invalid_request_error' }),
+    ),
+  );
   const html = (reply: FastifyReply, text: string): FastifyReply => reply.type('text/html; charset=utf-8').send(text);
   server.get('/stripe/3ds/:id', (request, reply) => {
     const intent = book.find((request.params as { id: string }).id);

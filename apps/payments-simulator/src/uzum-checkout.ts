@@ -145,7 +145,7 @@ export class UzumCheckoutBook {
     const release = (): void => {
       if (payment.status === 'held') payment.status = 'voided';
     };
-    setTimeout(release, rule.delay_ms ?? 0).unref();
+    this.parts.faults.later(release, rule.delay_ms ?? 0);
   }
 
   private finish(operation: Operation, act: () => void): void {
@@ -154,7 +154,7 @@ export class UzumCheckoutBook {
       act();
       operation.state = 'SUCCESS';
     };
-    if (rule) setTimeout(end, rule.delay_ms ?? LATE_MS).unref();
+    if (rule) this.parts.faults.later(end, rule.delay_ms ?? LATE_MS);
     else end();
   }
 }

@@ -92,6 +92,8 @@ export interface PaymentRef {
   amountTiyin: number;
   /** When the payment was made here: some providers ask for the day. */
   createdAtMs: number;
+  /** Its refund was asked for, and what became of it is not known: a status has to say more than what was taken. */
+  isRefunding?: boolean;
 }
 
 /** Where the money is, as a provider says. */
@@ -150,7 +152,8 @@ export interface PaymentEvidence {
 export type CallOutcome =
   | StatusFacts
   | { kind: 'refused'; code: string; detail: string }
-  | { kind: 'unsent'; detail: string }
+  /** `isTooOften`: refused for their number, not for who asks. */
+  | { kind: 'unsent'; detail: string; isTooOften?: true }
   | { kind: 'unknown'; detail: string };
 
 /** A call of which no status is known. */

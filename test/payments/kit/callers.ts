@@ -99,7 +99,7 @@ function uzumCallback(fixture: PaymentsFixture, paymentId: string, operationType
 const OCTO_SECRET = 'octo-secret';
 const octoUrl = ({ accounts }: PaymentsFixture): string => accounts.octo?.url ?? '';
 
-function octoBody(uuid: string, ref: string, secret = OCTO_SECRET): Record<string, unknown> {
+export function octoBody(uuid: string, ref: string, secret = OCTO_SECRET): Record<string, unknown> {
   const signed = { uuid, status: 'succeeded', hashKey: randomUUID() };
   const [signature] = octoSignatures(signed, { kind: 'nested', secret });
   const named = { shop_transaction_id: ref, octo_payment_UUID: uuid, status: signed.status };

@@ -74,6 +74,12 @@ export class KitSimulator {
     await this.post(`/payments/${id}`, change);
   }
 
+  /** Nothing that a fault has put off is still to come. */
+  async isSettled(): Promise<boolean> {
+    const { open } = (await (await fetch(`${this.url}/faults`)).json()) as { open: number };
+    return open === 0;
+  }
+
   async press(url: string): Promise<void> {
     await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })).text();
   }

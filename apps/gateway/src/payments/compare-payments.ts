@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { statusOf, type PaymentState, type StatusFacts } from '#payments';
@@ -14,6 +15,8 @@ const POLL_EVERY_MS = 60_000;
 /** Long enough for everything that may still be under way at the provider. */
 const AFTER_MINUTES = 15;
 const AT_ONCE = 20;
+/** The oldest of all, from which each merchant's next is taken in turn: hints about one merchant's payments do not hold up the others'. */
+const IN_VIEW = 2_000;
 /** After a provider did not say. */
 const ASK_AGAIN_MS = 10 * 60_000;
 const MAX_UNHEARD = 1_000;
@@ -31,7 +34,8 @@ const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> 
 };
 
 /**
- * The other half of reconciliation: each payment that has ended is once compared with what its provider says, some time later.
+ * The other half of reconciliation: each payment that has ended is compared with what its provider says, some time later, and once more
+ * after each hint of its provider that something has changed there.
  * Where the provider's word is certain and only one thing can follow, the payment moves to what is true and the saga goes on from
  * there (`healedState`); any other difference is shown until a person has decided. Two gateways that compare the same one write
  * the same.
@@ -42,6 +46,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   /** Until when they are left alone, by payment. */
   private readonly unheard = new Map<string, number>();
   private readonly clock: Clock = systemClock;
+  private isStopping = false;
 
   constructor(
     private readonly prisma: PrismaService,
@@ -50,7 +55,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     private readonly clients: ProviderClients,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    const run = (): Promise<number> => this.compare(AFTER_MINUTES);
+    const run = (): Promise<void> => this.round();
     this.rounds = new Periodic(
       { name: 'comparing payments', everyMs: POLL_EVERY_MS, startsAfterMs: POLL_EVERY_MS, run },
       logger,
@@ -62,31 +67,51 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   }
 
   beforeApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
     return this.rounds.stop();
+  }
+
+  /** All that is due, or as much as a minute has room for. */
+  private async round(): Promise<void> {
+    const untilMs = this.clock.monotonicMs() + POLL_EVERY_MS;
+    for (;;) {
+      const isAll = (await this.compare(AFTER_MINUTES)) < AT_ONCE;
+      // Those that are left alone have no more room: the same would be asked again.
+      const isFull = this.unheard.size >= MAX_UNHEARD;
+      if (isAll || isFull || this.isStopping || this.clock.monotonicMs() > untilMs) return;
+    }
   }
 
   /** @returns how many were compared */
   async compare(afterMinutes: number): Promise<number> {
     const rows = await this.prisma.$queryRaw<{ id: string }[]>`
-      SELECT id FROM payments
-       WHERE compared_at IS NULL AND state_since < now() - make_interval(mins => ${afterMinutes}::int4)
-         AND state IN ('captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled')
-         AND id <> ALL(${this.unheardLately()}::text[])
-       ORDER BY state_since LIMIT ${AT_ONCE}::int4`;
+      SELECT id FROM (
+        SELECT id, state_since, row_number() OVER (PARTITION BY merchant_id ORDER BY state_since) AS turn
+          FROM (SELECT id, merchant_id, state_since FROM payments
+                 WHERE compared_at IS NULL AND state_since < now() - make_interval(mins => ${afterMinutes}::int4)
+                   AND state IN ('captured', 'voided', 'refunded', 'declined', 'expired', 'cancelled')
+                   AND (hinted_at IS NULL OR hinted_at <= now())
+                   AND id <> ALL(${this.unheardLately()}::text[])
+                 ORDER BY state_since LIMIT ${IN_VIEW}::int4) AS due) AS dealt
+       ORDER BY turn, state_since LIMIT ${AT_ONCE}::int4`;
     for (const { id } of rows) await this.compareOne(id);
     return rows.length;
   }
 
   /**
    * On a provider's hint that something changed there: what has ended here, and money that is held while its receipt is at the
-   * register. What may still be under way is left to the comparison.
+   * register. Where both say the same it is compared; any difference that is not healed may still be under way, and is left to the
+   * comparison.
    */
   async afterHint(id: string): Promise<void> {
     try {
       const facts = await this.payments.readFacts(id);
       const isAsked = facts && (facts.state === 'authorized' || EXPECTED[facts.state]);
       const outcome = isAsked ? await this.ask(facts) : null;
-      if (facts && outcome && outcome !== 'unheard') await this.heal(facts, outcome);
+      if (!facts || !outcome || outcome === 'unheard' || (await this.heal(facts, outcome))) return;
+      const isOld = facts.now.getTime() - facts.state_since.getTime() > AFTER_MINUTES * 60_000;
+      if (isOld && EXPECTED[facts.state] && differenceOf(facts, outcome) === null)
+        await noteComparison(this.prisma, facts, { discrepancy: null });
     } catch (error) {
       this.logger.warn({ payment_id: id, err: error }, 'payments: not compared after a hint');
     }
@@ -106,13 +131,16 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     if (outcome === 'unheard') {
       if (this.unheard.size < MAX_UNHEARD) this.unheard.set(id, this.clock.monotonicMs() + ASK_AGAIN_MS);
       const isOld = facts.now.getTime() - facts.state_since.getTime() > SHOWN_AFTER_MS;
+      const silence = { ours: facts.state, provider: 'does not say' };
+      if (isAccepted(facts, silence)) await noteComparison(this.prisma, facts, { discrepancy: null });
       // It goes on asking; meanwhile a person can.
-      if (isOld) await this.payments.noteDifference(id, { ours: facts.state, provider: 'does not say' });
+      else if (isOld) await this.payments.noteDifference(id, silence);
       return;
     }
-    const discrepancy = outcome ? differenceOf(facts, outcome) : null;
-    if (outcome && discrepancy && (await this.heal(facts, outcome))) return;
-    await noteComparison(this.prisma, { paymentId: id, state: facts.state }, discrepancy);
+    const difference = outcome ? differenceOf(facts, outcome) : null;
+    if (outcome && difference && (await this.heal(facts, outcome))) return;
+    const discrepancy = isAccepted(facts, difference) ? null : difference;
+    await noteComparison(this.prisma, facts, outcome && { discrepancy });
     if (discrepancy) this.logger.error({ payment_id: id, discrepancy }, 'payments: the provider says something else');
   }
 
@@ -172,6 +200,11 @@ function healedState(facts: PaymentFacts, outcome: StatusFacts): PaymentState | 
     default:
       return null;
   }
+}
+
+/** As the row keeps it: a difference in any fact of the provider's is another one. */
+function isAccepted({ accepted_difference: accepted }: PaymentFacts, difference: object | null): boolean {
+  return difference !== null && isDeepStrictEqual(JSON.parse(JSON.stringify(difference)), accepted);
 }
 
 function differenceOf(facts: PaymentFacts, outcome: StatusFacts) {

@@ -43,6 +43,10 @@ export interface PaymentFacts {
   news: number;
   created_at: Date;
   state_since: Date;
+  /** Of its provider, as a person has found it right. */
+  accepted_difference: unknown;
+  /** When a hint of its provider has its status read, or had; null: none has come. */
+  hinted_at: Date | null;
   now: Date;
   receipt_status: ReceiptStatus;
   trace_parent: string | null;

@@ -3,6 +3,7 @@ import { Prisma, ReportDatabase, SURPLUS_OPERATION } from '#database';
 import type { PageRequest } from '../http/paging.js';
 import type { PaymentState } from '#payments';
 import type { ReceiptStatus } from '#fiscal-domain';
+import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
 
 export type DisagreementKind =
   /** Money was taken, and no receipt is registered for it. */
@@ -49,9 +50,11 @@ interface Row {
   due_at: Date | null;
   reason: string | null;
   discrepancy: unknown;
+  awaits_operator: boolean;
+  is_in_vain: boolean;
 }
 
-/** Money that is held this long after its receipt was registered is no usual way any more. */
+/** Money that is held this long after its receipt was registered, or was to be released, is no usual way any more. */
 const HELD_SECONDS = 120;
 
 const WITHOUT_MONEY = Prisma.sql`('voided', 'refunded', 'declined', 'expired', 'cancelled')`;
@@ -68,6 +71,12 @@ export class Reconciliation {
     const rows = await this.prisma.$queryRaw<Row[]>(disagreementsOf(merchantId, { limit, afterId }));
     return rows.map(disagreement);
   }
+}
+
+/** Each try leaves the state for a moment, so that its time says nothing of how long the provider has taken none. */
+function isCalledInVain(call: 'capture' | 'void'): Prisma.Sql {
+  return Prisma.sql`EXISTS (SELECT FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ${call}
+                               AND c.started_at < now() - make_interval(secs => ${HELD_SECONDS}::int4))`;
 }
 
 /**
@@ -89,6 +98,7 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
       )
       SELECT * FROM (
         SELECT p.id, p.receipt_id, p.state, r.status AS receipt_status, p.amount_tiyin, p.due_at, p.reason, p.discrepancy,
+               p.awaits_operator, ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain,
                floor(extract(epoch FROM now() - p.state_since))::int4 AS age_seconds,
                CASE
                  WHEN p.state = 'manual' THEN 'manual'
@@ -107,8 +117,11 @@ export function disagreementsOf(merchantId: string, { limit, afterId }: PageRequ
                               AND b.status = 'registered') < r.total_tiyin
                    THEN 'receipt_without_money'
                  WHEN p.state IN ('reserved', 'authorized', 'capturing') AND r.status = 'registered'
-                      AND greatest(p.state_since, r.registered_at) < now() - make_interval(secs => ${HELD_SECONDS}::int4)
+                      AND (greatest(p.state_since, r.registered_at) < now() - make_interval(secs => ${HELD_SECONDS}::int4)
+                           OR ${isCalledInVain('capture')})
                    THEN 'receipt_without_money'
+                 WHEN p.state IN ('authorized', 'capture_refused', 'voiding') AND ${isCalledInVain('void')}
+                   THEN 'money_without_receipt'
                  WHEN EXISTS (SELECT FROM payment_refunds f LEFT JOIN receipts b ON b.id = f.receipt_id
                                WHERE f.payment_id = p.id AND f.state IN ('waiting', 'requested')
                                  AND b.status IS DISTINCT FROM 'rejected' AND b.status IS DISTINCT FROM 'cancelled')
@@ -129,7 +142,10 @@ function disagreement(row: Row): Disagreement {
   };
 }
 
-function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt, state }: Row): string {
+const RESOLVE = 'find out there, then POST /v1/operator/payments/{id}/resolve';
+
+function nextStepOf(row: Row): string {
+  const { kind, due_at: dueAt, receipt_status: receipt, state } = row;
   if (kind === 'manual') return 'operator: find out at the provider, then POST /v1/operator/payments/{id}/resolve';
   if (kind === 'charged_twice')
     return 'gateway: asks the extra charge back, see extra_charges of the payment; operator: where that is manual, POST /v1/operator/payments/{id}/extra-charges';
@@ -137,9 +153,13 @@ function nextStepOf({ kind, due_at: dueAt, receipt_status: receipt, state }: Row
   if (kind === 'document_missing')
     return 'provider: reports its document; operator: POST /v1/operator/payments/{id}/document where it does not';
   if (kind === 'provider_differs')
-    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/retry';
-  if (kind === 'receipt_without_money' && state === 'reserved')
-    return 'gateway: reads the status at the provider; operator: find out there, then POST /v1/operator/payments/{id}/resolve';
+    return 'operator: compare with the provider, then POST /v1/operator/payments/{id}/resolve where it is right as it is, else have it put right and POST /v1/operator/payments/{id}/retry';
+  const isOld = row.age_seconds > UNKNOWN_MINUTES * 60;
+  if ((kind === 'receipt_without_money' && state === 'reserved') || (kind === 'unknown' && isOld))
+    return `gateway: reads the status at the provider; operator: ${RESOLVE}`;
+  if (row.is_in_vain) return `gateway: repeats a call that the provider does not take; operator: ${RESOLVE}`;
+  if (state === 'captured' && row.awaits_operator)
+    return `operator: only the provider gives this money back; ${RESOLVE}`;
   if (dueAt === null) return 'operator: nothing goes on by itself';
   return kind === 'unknown' ? 'gateway: reads the status at the provider' : 'gateway: goes on by itself';
 }

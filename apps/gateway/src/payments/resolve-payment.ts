@@ -8,11 +8,17 @@ import type { ReceiptStatus } from '#fiscal-domain';
 import { canMovePayment, providerDocument, type PaymentFlow, type PaymentState } from '#payments';
 import { PaymentRepository, type PaymentChange } from './repository/payment.repository.js';
 import { PaymentWorker } from './payment-worker.js';
-import { finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
+import { triedFor, UNKNOWN_MINUTES } from './tried-in-vain.js';
+import { acceptDifference, finishParts, keepDocument, makeDue, tryAnew } from './repository/payment-writes.js';
 
-/** `part_refunded`: the part that was being given back is back, the rest is still taken. */
-export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined'] as const;
+/**
+ * `part_refunded`: the part that was being given back is back, the rest is still taken. `accepted`: what the provider says differently is right
+ * as it is, nothing moves.
+ */
+export const PAYMENT_OUTCOMES = ['captured', 'refunded', 'part_refunded', 'voided', 'declined', 'accepted'] as const;
 export type PaymentOutcome = (typeof PAYMENT_OUTCOMES)[number];
+type MovingOutcome = Exclude<PaymentOutcome, 'accepted'>;
+const MOVING = PAYMENT_OUTCOMES.filter((outcome) => outcome !== 'accepted');
 
 interface Locked {
   state: PaymentState;
@@ -20,14 +26,15 @@ interface Locked {
   awaits_operator: boolean;
   /** It has been so for longer than the saga needs to find out. */
   is_old: boolean;
+  /** Our capture, release or refund has been tried for as long, and the provider takes none: a key that was revoked. */
+  is_in_vain: boolean;
   flow: PaymentFlow;
   receipt_status: ReceiptStatus;
   amount_tiyin: bigint;
   refunded_tiyin: bigint;
+  /** What the provider says differently. */
+  discrepancy: Prisma.JsonValue;
 }
-
-/** An unanswered call is the saga's to find out about at first: its readings come every few seconds. */
-const UNKNOWN_MINUTES = 10;
 
 /** What a person found out at the provider about a payment that no machine can bring on. The saga goes on from there. */
 @Injectable()
@@ -42,20 +49,20 @@ export class ResolvePayment {
   async resolve(caller: Caller, id: string, decision: { outcome: PaymentOutcome; reason: string }): Promise<void> {
     await this.changes.execute(caller, async (tx) => {
       const [row] = await tx.$queryRaw<Locked[]>`
-        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator,
-               p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old
+        SELECT p.state, p.flow, p.amount_tiyin, p.refunded_tiyin, r.status AS receipt_status, p.awaits_operator, p.discrepancy,
+               p.state_since < now() - make_interval(mins => ${UNKNOWN_MINUTES}::int4) AS is_old,
+               ${triedFor(UNKNOWN_MINUTES)} AS is_in_vain
           FROM payments p JOIN receipts r ON r.id = p.receipt_id
          WHERE p.id = ${id} AND p.merchant_id = ${caller.merchantId} FOR UPDATE OF p`;
       if (!row) throw notFound('payment');
-      refuseUnlessManual(row, decision.outcome);
-      const change = await this.changeFor(tx, id, row, decision.outcome);
-      await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, {
-        ...change,
-        reason: decision.reason,
-        failures: 0,
-      });
-      await makeDue(tx, id);
-      const [before, after] = [{ status: row.state }, { status: decision.outcome, reason: decision.reason }];
+      const { outcome, reason } = decision;
+      if (outcome === 'accepted') await this.accept(tx, id, row);
+      else await this.move(tx, id, row, { outcome, reason });
+      const shown = row.discrepancy === null ? {} : { discrepancy: row.discrepancy };
+      const [before, after] = [
+        { status: row.state, ...shown },
+        { status: outcome, reason },
+      ];
       return { result: undefined, action: 'payment.resolve', targetId: id, before, after };
     });
     await this.worker.process(id);
@@ -97,11 +104,31 @@ export class ResolvePayment {
     await this.worker.process(id);
   }
 
+  private async move(
+    tx: Prisma.TransactionClient,
+    id: string,
+    row: Locked,
+    { outcome, reason }: { outcome: MovingOutcome; reason: string },
+  ): Promise<void> {
+    refuseUnlessManual(row, outcome);
+    const change = await this.changeFor(tx, id, row, outcome);
+    await this.payments.change(tx, { paymentId: id, by: 'operator' }, row.state, { ...change, reason, failures: 0 });
+    // The decision was about what the provider says.
+    if (isDifferent(row) && outcome === 'refunded') await acceptDifference(tx, id, 'refunded');
+    await makeDue(tx, id);
+  }
+
+  private async accept(tx: Prisma.TransactionClient, id: string, row: Locked): Promise<void> {
+    if (row.discrepancy === null)
+      throw new Problem('payment_not_manual', 'Nothing is shown that the provider says differently.');
+    await acceptDifference(tx, id, row.state);
+  }
+
   private async changeFor(
     tx: Prisma.TransactionClient,
     id: string,
     { amount_tiyin: amountTiyin, refunded_tiyin: refundedTiyin }: Locked,
-    outcome: PaymentOutcome,
+    outcome: MovingOutcome,
   ): Promise<PaymentChange> {
     if (outcome !== 'refunded' && outcome !== 'part_refunded') return { state: outcome };
     const parts = await finishParts(tx, id);
@@ -125,9 +152,15 @@ export class ResolvePayment {
   }
 }
 
-function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
+/** The comparison has found that the provider's money stands elsewhere. */
+function isDifferent({ state, discrepancy }: Locked): boolean {
+  const isObject = typeof discrepancy === 'object' && discrepancy !== null;
+  return state === 'captured' && isObject && 'ours' in discrepancy;
+}
+
+function refuseUnlessManual(row: Locked, outcome: MovingOutcome): void {
   const { state } = row;
-  const isWaiting = state === 'captured' && row.awaits_operator;
+  const isWaiting = (state === 'captured' && row.awaits_operator) || row.is_in_vain || isDifferent(row);
   if (state.endsWith('_unknown') && !row.is_old)
     throw new Problem(
       'payment_not_manual',
@@ -135,15 +168,15 @@ function refuseUnlessManual(row: Locked, outcome: PaymentOutcome): void {
     );
   if (state !== 'manual' && !state.endsWith('_unknown') && !isWaiting && !isLeftByProvider(row))
     throw new Problem('payment_not_manual', `The payment is ${state}.`);
-  const possible = PAYMENT_OUTCOMES.filter((each) => isPossible(state, each));
+  const possible = MOVING.filter((each) => isPossible(state, each));
   if (possible.includes(outcome)) return;
   const detail = `A payment that is ${state} is ${possible.join(' or ')}.`;
   throw Problem.fromErrors([{ pointer: '/outcome', code: 'invalid_value', detail }]);
 }
 
-/** Parts are back only where some were being given back. */
-function isPossible(state: PaymentState, outcome: PaymentOutcome): boolean {
-  if (outcome === 'part_refunded') return state === 'manual' || state === 'refund_unknown';
+/** Parts are back only where some were to be given back. */
+function isPossible(state: PaymentState, outcome: MovingOutcome): boolean {
+  if (outcome === 'part_refunded') return state === 'manual' || state === 'refund_unknown' || state === 'captured';
   return canMovePayment(state, outcome, 'operator');
 }
 

@@ -81,5 +81,6 @@ export function refOf(facts: PaymentFacts): PaymentRef {
     flow: facts.flow,
     amountTiyin: Number(facts.amount_tiyin),
     createdAtMs: facts.created_at.getTime(),
+    isRefunding: facts.state === 'refunding' || facts.state === 'refund_unknown',
   };
 }

@@ -123,7 +123,10 @@ export class OctoClient implements PaymentProvider {
     }
     // Three fields are too few to make a payment: none has this reference.
     const isNone = answer.kind === 'refused' && answer.code === '1' && ref.providerRef === null;
-    return isNone ? statusOf('not_found') : unlessRefused(answer);
+    if (isNone) return statusOf('not_found');
+    // A question names a shop, its secret and our reference: what else is refused of it is who asks.
+    const isStranger = answer.kind === 'refused' && answer.code !== '1';
+    return isStranger ? { kind: 'unsent', detail: `error ${answer.code}: ${answer.detail}` } : unlessRefused(answer);
   }
 
   private async accept(ref: PaymentRef, more: WireObject): Promise<CallOutcome> {

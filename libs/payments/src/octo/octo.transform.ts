@@ -69,7 +69,7 @@ export function octoAnswer(answer: HttpAnswer): OctoAnswer {
   // Older shops have the fields beside `error`.
   if (error === 0) return { kind: 'data', data: isObject(body['data']) ? objectAt(body, 'data') : body };
   const detail = textAt(body, 'errMessage') ?? textAt(body, 'errorMessage') ?? 'no message';
-  if (error === TOO_OFTEN) return { kind: 'unsent', detail: `error 11: ${detail}` };
+  if (error === TOO_OFTEN) return { kind: 'unsent', detail: `error 11: ${detail}`, isTooOften: true };
   if (error !== null && DEFINITIVE.has(error)) return { kind: 'refused', code: String(error), detail };
   return { kind: 'unknown', detail: `error ${String(error)}: ${detail}` };
 }

@@ -44,7 +44,7 @@ export function afterCall(call: ProviderCall, after: AfterCall): PaymentState {
     case 'fetch_document':
       return after.before;
     case 'read_status':
-      return after.outcome.kind === 'status' ? afterReading(after, after.outcome.status) : after.before;
+      return afterReading(after) ?? UNANSWERED[after.before] ?? after.before;
     case 'authorize':
     case 'capture':
     case 'void':
@@ -67,6 +67,14 @@ const UNKNOWN: Readonly<Record<MoneyCall, PaymentState>> = {
   void: 'void_unknown',
   refund: 'refund_unknown',
 };
+/** A call whose caller has died is as little answered as one that ran out of time, until a reading says what it did. */
+const UNANSWERED: Readonly<Partial<Record<PaymentState, PaymentState>>> = {
+  authorizing: 'authorize_unknown',
+  capturing: 'capture_unknown',
+  voiding: 'void_unknown',
+  refunding: 'refund_unknown',
+};
+
 /** A refused void shows that the payment is not as recorded here: the status is read. */
 const REFUSED: Readonly<Record<MoneyCall, PaymentState>> = {
   authorize: 'declined',
@@ -100,9 +108,11 @@ const AFTER_ANSWER: Readonly<Record<MoneyCall, (status: MoneyStatus, after: Afte
   },
 };
 
-function afterReading(after: AfterCall, status: MoneyStatus): PaymentState {
-  if (status === 'manual') return 'manual';
-  return READ[groupOf(after.before)](status, after) ?? after.before;
+/** @returns null: nothing was learned */
+function afterReading(after: AfterCall): PaymentState | null {
+  if (after.outcome.kind !== 'status') return null;
+  const { status } = after.outcome;
+  return status === 'manual' ? status : READ[groupOf(after.before)](status, after);
 }
 
 type Group = 'starting' | 'pending' | 'reserved' | 'capturing' | 'voiding' | 'refunding' | 'other';

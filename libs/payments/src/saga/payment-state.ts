@@ -46,8 +46,11 @@ const FOUND_OUT = ['worker', 'provider', 'operator'] as const;
 export const PAYMENT_MOVES: readonly PaymentMove[] = [
   ...moves('created', WORKER, ['pending', 'authorizing', 'declined', 'expired', 'cancelled']),
   // Waits for the customer, or for the provider to call.
-  ...moves('pending', CALLED, ['reserved', 'captured', 'refunded']),
-  ...moves('pending', WORKER, ['authorizing', 'authorized', 'voiding', 'declined', 'expired', 'cancelled', 'manual']),
+  ...moves('pending', CALLED, ['reserved', 'refunded']),
+  ...moves('pending', WORKER, ['authorizing', 'authorized', 'voiding', 'expired', 'cancelled', 'manual']),
+  // By a person where our calls are not taken any more: a key that was revoked.
+  ...moves('pending', FOUND_OUT, ['captured']),
+  ...moves('pending', DECIDED, ['declined']),
   // The provider has begun: it keeps the order for itself, or the money frozen until it receives our answer. Back to pending when it
   // gave up and the customer may try again. By a person where the provider leaves it to us.
   ...moves('reserved', CALLED, ['pending']),
@@ -61,8 +64,9 @@ export const PAYMENT_MOVES: readonly PaymentMove[] = [
   ...moves('authorize_unknown', FOUND_OUT, ['captured', 'refunded']),
   ...moves('authorize_unknown', DECIDED, ['declined', 'voided']),
   ...moves('authorize_unknown', WORKER, ['authorized', 'manual']),
-  ...moves('authorized', ['worker', 'comparison'], ['voided']),
-  ...moves('authorized', CALLED, ['captured']),
+  // By a person where neither capture nor release is taken.
+  ...moves('authorized', ['worker', 'comparison', 'operator'], ['voided']),
+  ...moves('authorized', FOUND_OUT, ['captured']),
   ...moves('authorized', WORKER, ['capturing', 'voiding', 'manual']),
   ...moves('capturing', CALLED, ['captured']),
   ...moves('capturing', WORKER, ['authorized', 'capture_unknown', 'capture_refused', 'voided', 'manual']),
@@ -70,9 +74,10 @@ export const PAYMENT_MOVES: readonly PaymentMove[] = [
   ...moves('capture_unknown', DECIDED, ['voided']),
   ...moves('capture_unknown', WORKER, ['authorized', 'capture_refused', 'manual']),
   // The receipt is registered and its money cannot be had: the receipt is refunded, then the hold released.
-  ...moves('capture_refused', WORKER, ['voiding', 'voided', 'manual']),
+  ...moves('capture_refused', WORKER, ['voiding', 'manual']),
+  ...moves('capture_refused', DECIDED, ['voided']),
   ...moves('captured', WORKER, ['refunding', 'manual']),
-  // By a person where only the provider gives money back.
+  // By a person where only the provider gives money back, or our refund is not taken.
   ...moves('captured', ['worker', 'provider', 'comparison', 'operator'], ['refunded']),
   ...moves('voiding', CALLED, ['pending', 'captured']),
   ...moves('voiding', WORKER, ['authorized', 'capture_refused', 'voided', 'void_unknown', 'manual']),

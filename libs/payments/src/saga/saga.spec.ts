@@ -298,6 +298,22 @@ it('moves no payment that ended, and none that waits for a person', () => {
   expect(() => assertPaymentMove('manual', 'captured', 'provider')).toThrow('not moved from manual to captured');
 });
 
+it.each([
+  ['authorizing', 'authorize_unknown'],
+  ['capturing', 'capture_unknown'],
+  ['voiding', 'void_unknown'],
+  ['refunding', 'refund_unknown'],
+] as const)('a call left open in %s whose status says nothing is %s: a person may end that', (before, unknown) => {
+  const reading = { isSettled: true, isWholeRefund: true, isRefundSeen: null };
+  const says = (outcome: CallOutcome): PaymentState => afterCall('read_status', { before, outcome, ...reading });
+  expect([
+    says({ kind: 'unknown', detail: '' }),
+    says({ kind: 'unsent', detail: '' }),
+    says(statusOf('in_flight')),
+  ]).toEqual([unknown, unknown, unknown]);
+  expect(canMovePayment(before, unknown, 'worker')).toBe(true);
+});
+
 it('asks again only by reading while it does not know what a call did', () => {
   const unknown = PAYMENT_STATES.filter((state) => state.endsWith('_unknown') || /(ing)$/.test(state));
   for (const state of unknown.filter((each) => each !== 'pending'))

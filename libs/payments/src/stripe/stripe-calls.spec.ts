@@ -1,5 +1,5 @@
 // Stripe's answers are read as its API's description has them: another sum, another currency and a dispute are a person's.
-import { stripeAnswer, stripePaymentStatus } from './stripe.transform.js';
+import { NO_STRIPE_REFUNDS, stripeAnswer, stripePaymentStatus, stripeRefunds } from './stripe.transform.js';
 import { isStripeSigned, stripeSignature } from './stripe.signature.js';
 
 const INTENT = { id: 'pi_1', object: 'payment_intent', amount: 150_050, currency: 'uzs', status: 'succeeded' };
@@ -8,12 +8,6 @@ const HELD = { ...INTENT, status: 'requires_capture', amount_capturable: 150_050
 
 it.each([
   ['taken', TAKEN, { status: 'captured', amountTiyin: 150_050, refundedTiyin: 0 }],
-  [
-    'a part of it back',
-    { ...TAKEN, latest_charge: { amount_refunded: 50 } },
-    { status: 'captured', refundedTiyin: 50 },
-  ],
-  ['all of it back', { ...TAKEN, latest_charge: { amount_refunded: 150_050 } }, { status: 'refunded' }],
   ['held', HELD, { status: 'authorized' }],
   ['held in part', { ...HELD, amount_capturable: 150_049 }, { status: 'manual' }],
   ['taken in part', { ...TAKEN, amount_received: 150_049 }, { status: 'manual' }],
@@ -30,6 +24,29 @@ it.each([
   ['a word of a later version', { ...INTENT, status: 'requires_patience' }, { status: 'in_flight' }],
 ])('%s', (_name, intent, expected) => {
   expect(stripePaymentStatus(intent)).toMatchObject(expected);
+});
+
+const refund = (amount: number, status: string | null) => ({ object: 'refund', id: 're_1', amount, status });
+
+it.each([
+  ['a part is back', [refund(50, 'succeeded')], { status: 'captured', refundedTiyin: 50 }],
+  [
+    'all of it is back, in parts',
+    [refund(50, 'succeeded'), refund(150_000, 'succeeded')],
+    { status: 'refunded', refundedTiyin: 150_050 },
+  ],
+  ['one is pending', [refund(150_050, 'pending')], { status: 'in_flight', refundedTiyin: 0 }],
+  ['one waits for the customer', [refund(150_050, 'requires_action')], { status: 'in_flight' }],
+  ['one has no status', [refund(150_050, null)], { status: 'in_flight' }],
+  ['one failed', [refund(150_050, 'failed')], { status: 'captured', refundedTiyin: 0 }],
+  [
+    'one failed after another',
+    [refund(50, 'succeeded'), refund(150_000, 'failed'), refund(1, 'canceled')],
+    { status: 'captured', refundedTiyin: 50 },
+  ],
+])('of its refunds %s, whatever its charge counts', (_name, data, expected) => {
+  const intent = { ...TAKEN, latest_charge: { amount_refunded: 150_050 } };
+  expect(stripePaymentStatus(intent, stripeRefunds({ data }, NO_STRIPE_REFUNDS))).toMatchObject(expected);
 });
 
 it.each([

@@ -12,8 +12,23 @@ import {
   type ProviderCapabilities,
   type RefundOrder,
 } from '../port.js';
-import { textAt } from '../wire.js';
-import { STRIPE_CURRENCY, stripeAnswer, stripePaymentStatus, type StripeAnswer } from './stripe.transform.js';
+import { isObject, textAt, type WireObject } from '../wire.js';
+import {
+  hasStripeRefunds,
+  NO_STRIPE_REFUNDS,
+  STRIPE_CURRENCY,
+  stripeAnswer,
+  stripePaymentStatus,
+  stripeRefunds,
+  type StripeAnswer,
+  type StripeRefunds,
+} from './stripe.transform.js';
+
+/** Of the description that the schema file was written from. Without it the account's own version decides what an answer looks like. */
+export const STRIPE_VERSION = '2026-10-28.endive';
+
+/** Pages of a hundred refunds: a payment has a few. */
+const REFUND_PAGES = 10;
 
 /** Eight digits: the most that the documents give an amount. */
 const MOST_TIYIN = 99_999_999;
@@ -68,8 +83,15 @@ export class StripeClient implements PaymentProvider {
   }
 
   /** Without a card and a confirmation no money can come of it. */
-  async prepare({ ourRef, amountTiyin, description }: PaymentOrder, flow: PaymentFlow): Promise<CallOutcome> {
+  async prepare(
+    { ourRef, amountTiyin, description }: PaymentOrder,
+    flow: PaymentFlow,
+    { token }: Instrument,
+  ): Promise<CallOutcome> {
+    const { customer } = cardOf(token);
     const fields = {
+      // A card that was saved for a customer can be used for payments of that customer alone.
+      ...(customer !== null && { customer }),
       ...{ amount: String(amountTiyin), currency: STRIPE_CURRENCY, description },
       capture_method: flow === 'hold' ? 'manual' : 'automatic',
       ...{ 'payment_method_types[0]': 'card', 'metadata[our_ref]': ourRef },
@@ -87,7 +109,7 @@ export class StripeClient implements PaymentProvider {
   async authorize(order: PaymentOrder, { token }: Instrument, ref: PaymentRef): Promise<CallOutcome> {
     const { returnUrl } = order;
     const fields = {
-      payment_method: token ?? '',
+      payment_method: cardOf(token).card,
       // Without a page to come back to the customer's bank cannot ask: then what it would ask for is declined.
       ...(returnUrl === null ? { error_on_requires_action: 'true' } : { return_url: returnUrl }),
       'expand[0]': 'latest_charge',
@@ -123,10 +145,33 @@ export class StripeClient implements PaymentProvider {
     // What was never answered has never been confirmed either.
     if (ref.providerRef === null) return statusOf('not_found');
     const answer = await this.call('GET', `${pathOf(ref)}?expand[]=latest_charge`);
-    if (answer.kind === 'object') return stripePaymentStatus(answer.object);
+    if (answer.kind === 'object') {
+      const refunds = ref.isRefunding === true || hasStripeRefunds(answer.object) ? await this.refundsOf(ref) : null;
+      return refunds !== null && 'kind' in refunds ? refunds : stripePaymentStatus(answer.object, refunds ?? undefined);
+    }
     return answer.kind === 'refused' && answer.code === 'resource_missing'
       ? statusOf('not_found')
       : readInstead(answer);
+  }
+
+  /** The charge counts a refund that is pending, and may fail days later: what has gone back only the refunds say. */
+  private async refundsOf({ providerRef }: PaymentRef): Promise<StripeRefunds | CallOutcome> {
+    let refunds = NO_STRIPE_REFUNDS;
+    let after = '';
+    for (let page = 0; page < REFUND_PAGES; page += 1) {
+      const query = new URLSearchParams({
+        payment_intent: providerRef ?? '',
+        limit: '100',
+        ...(after && { starting_after: after }),
+      });
+      const answer = await this.call('GET', `/v1/refunds?${query.toString()}`);
+      if (answer.kind !== 'object') return readInstead(answer);
+      if (!Array.isArray(answer.object['data'])) return { kind: 'unknown', detail: 'no list of refunds' };
+      refunds = stripeRefunds(answer.object, refunds);
+      after = lastIdOf(answer.object);
+      if (answer.object['has_more'] !== true || after === '') return refunds;
+    }
+    return { kind: 'unknown', detail: `more than ${String(REFUND_PAGES * 100)} refunds` };
   }
 
   /** What cannot be done any more may have been done before: the status shows it. */
@@ -156,7 +201,10 @@ export class StripeClient implements PaymentProvider {
     return stripeAnswer(
       await this.exchange({
         ...{ method, url: `${apiUrl}${path}` },
-        headers: { authorization: `Bearer ${secretKey}`, ...keyOf(sent?.key ?? null) },
+        headers: {
+          ...{ authorization: `Bearer ${secretKey}`, 'stripe-version': STRIPE_VERSION },
+          ...keyOf(sent?.key ?? null),
+        },
         ...(sent && { form: sent.form }),
       }),
     );
@@ -165,6 +213,18 @@ export class StripeClient implements PaymentProvider {
 
 function keyOf(key: string | null): Record<string, string> {
   return key === null ? {} : { 'idempotency-key': key };
+}
+
+/** `pm_…`, or `cus_…:pm_…` where the card was saved for a customer of the shop's. */
+function cardOf(token: string | null): { customer: string | null; card: string } {
+  const [, customer, card] = /^(cus_[^:]+):(.+)$/.exec(token ?? '') ?? [];
+  return customer === undefined ? { customer: null, card: token ?? '' } : { customer, card: card ?? '' };
+}
+
+function lastIdOf(page: WireObject): string {
+  const data = page['data'];
+  const last: unknown = Array.isArray(data) ? data.at(-1) : null;
+  return isObject(last) ? (textAt(last, 'id') ?? '') : '';
 }
 
 function pathOf(ref: PaymentRef): string {

@@ -35,6 +35,7 @@ export const STRIPE: ProviderDefinition = {
   hints: STRIPE_EVENTS,
   capabilities: (read) => stripeCapabilities(ways(read)),
   lineForm: () => NO_LINES,
+  absent: () => ({ flow: 'charge', providerRef: 'pi_absent' }),
   client: (read, exchange) =>
     new StripeClient({ apiUrl: read('api_url'), secretKey: read('secret_key'), ...ways(read) }, exchange),
 };

@@ -15,15 +15,43 @@ const STATUS: Readonly<Record<string, MoneyStatus>> = {
   canceled: 'voided',
 };
 
-/** A PaymentIntent, its latest charge shown within. */
-export function stripePaymentStatus(intent: WireObject): StatusFacts {
+/** The refunds of a payment, of which its charge counts those too that may still fail. */
+export interface StripeRefunds {
+  /** What has gone back. */
+  doneTiyin: number;
+  /** One of them is neither done nor failed. */
+  isOpen: boolean;
+}
+
+/** Whether the charge shows that its refunds have to be read before anything is said of them. */
+export function hasStripeRefunds(intent: WireObject): boolean {
+  return (integerAt(objectAt(intent, 'latest_charge'), 'amount_refunded') ?? 0) > 0;
+}
+
+/** A page of them. */
+export function stripeRefunds(page: WireObject, before: StripeRefunds): StripeRefunds {
+  const refunds = (Array.isArray(page['data']) ? page['data'] : []).filter(isObject);
+  const done = refunds.filter((refund) => refund['status'] === 'succeeded');
+  const isOver = (refund: WireObject): boolean => OVER.has(textAt(refund, 'status') ?? '');
+  return {
+    doneTiyin: done.reduce((sum, refund) => sum + (integerAt(refund, 'amount') ?? 0), before.doneTiyin),
+    isOpen: before.isOpen || refunds.some((refund) => !isOver(refund)),
+  };
+}
+
+const OVER: ReadonlySet<string> = new Set(['succeeded', 'failed', 'canceled']);
+export const NO_STRIPE_REFUNDS: StripeRefunds = { doneTiyin: 0, isOpen: false };
+
+/** A PaymentIntent, its latest charge shown within. @param refunds as they were read; without them nothing has gone back */
+export function stripePaymentStatus(intent: WireObject, refunds: StripeRefunds = NO_STRIPE_REFUNDS): StatusFacts {
   const said = STATUS[textAt(intent, 'status') ?? ''] ?? 'in_flight';
   const amountTiyin = integerAt(intent, 'amount');
   const charge = objectAt(intent, 'latest_charge');
-  const refundedTiyin = said === 'captured' ? integerAt(charge, 'amount_refunded') : null;
+  const refundedTiyin = said === 'captured' ? refunds.doneTiyin : null;
   const isOdd =
     textAt(intent, 'currency') !== STRIPE_CURRENCY || charge['disputed'] === true || isOtherSum(intent, said);
-  return statusOf(isOdd ? 'manual' : moneyOf(intent, said, refundedTiyin), {
+  const status = said === 'captured' && refunds.isOpen ? 'in_flight' : moneyOf(intent, said, refundedTiyin);
+  return statusOf(isOdd ? 'manual' : status, {
     providerRef: textAt(intent, 'id'),
     ...{ amountTiyin, refundedTiyin, nextAction: nextActionOf(intent) },
   });
@@ -66,7 +94,7 @@ export function stripeAnswer(answer: HttpAnswer): StripeAnswer {
   const type = textAt(error, 'type') ?? 'no type';
   const code = textAt(error, 'decline_code') ?? textAt(error, 'code') ?? type;
   const detail = `HTTP ${String(status)}, ${type}: ${textAt(error, 'message') ?? 'no message'}`;
-  if (UNEXAMINED.has(status)) return { kind: 'unsent', detail };
+  if (UNEXAMINED.has(status)) return { kind: 'unsent', detail, ...(status === 429 && { isTooOften: true }) };
   // The same key with other fields: what the first call did is not known.
   if (!DEFINITIVE.has(status) || type === 'idempotency_error' || type === 'api_error')
     return { kind: 'unknown', detail };

@@ -88,6 +88,7 @@ export const money = {
       captured: 'The money was taken',
       refunded: 'It was given back',
       part_refunded: 'A part was given back',
+      accepted: 'The difference is right as it is',
       voided: 'The hold was released',
       declined: 'It was declined',
     },

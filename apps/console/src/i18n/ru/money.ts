@@ -88,6 +88,7 @@ export const money: MoneyWords = {
       captured: 'Деньги списаны',
       refunded: 'Деньги возвращены',
       part_refunded: 'Возвращена часть',
+      accepted: 'Расхождение верно как есть',
       voided: 'Блокировка снята',
       declined: 'Отклонено',
     },

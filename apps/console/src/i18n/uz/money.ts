@@ -88,6 +88,7 @@ export const money: MoneyWords = {
       captured: 'Pul yechilgan',
       refunded: 'Pul qaytarilgan',
       part_refunded: 'Bir qismi qaytarilgan',
+      accepted: 'Farq shundayligicha to‘g‘ri',
       voided: 'Band bo‘shatilgan',
       declined: 'Rad etilgan',
     },

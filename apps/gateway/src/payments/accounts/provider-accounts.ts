@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
+import { acrossMerchants, credentialsOwner, isUniqueViolation, Prisma, SalesDatabase } from '#database';
 import { isTestId } from '#fiscal-domain';
 import { Problem, type ProblemError } from '#problems';
 import { OutgoingGuard, parseCidr } from '#outgoing';
@@ -58,7 +58,8 @@ export class ProviderAccounts {
     ignoreFetchAbort: true,
     max: 5_000,
     ttl: ACCOUNT_TTL_MS,
-    fetchMethod: (id) => this.read(id),
+    // All that ask for it at the same moment share what is read, workers among them: whose scope it is asked in decides nothing.
+    fetchMethod: (id) => acrossMerchants(() => this.read(id)),
   });
 
   constructor(

@@ -13,7 +13,8 @@ import { ProviderAccounts } from './provider-accounts.js';
 export interface AccountTestView {
   /**
    * `answered`: the provider read the request and answered it. `refused`: it takes neither the key nor the address of this gateway.
-   * `provider_error`: it answered that it cannot. `unreachable`: no answer came. `not_possible`: it only calls, or is simulated.
+   * `provider_error`: it answered that it cannot, that it was asked too often, or in words that are none of its own. `unreachable`: no
+   * answer came. `not_possible`: it only calls, or is simulated.
    */
   result: 'answered' | 'refused' | 'provider_error' | 'unreachable' | 'not_possible';
   /** Of the last answer. */
@@ -26,7 +27,7 @@ export interface AccountTestView {
   answer: string | null;
 }
 
-/** A merchant asks its providers no more often than this: each test may hold a connection for as long as a call may take. */
+/** A merchant asks its providers no more often than this in one gateway: each test may hold a connection for as long as a call may take. */
 const PAUSE_MS = 2_000;
 const PAUSES_KEPT = 10_000;
 const ANSWER_LENGTH = 500;
@@ -44,17 +45,22 @@ export class TestConnection {
 
   /** @throws Problem 404, 429 too_many_requests */
   async execute(merchantId: string, id: string): Promise<AccountTestView> {
+    await this.accounts.find(merchantId, id);
+    if (isTestId(merchantId)) return notPossible('The provider of a sandbox is simulated.');
+    this.pace(merchantId);
     const account = await this.accounts.reopen(id);
     if (account?.merchantId !== merchantId) throw notFound('provider account');
-    if (isTestId(merchantId)) return notPossible('The provider of a sandbox is simulated.');
     const absent = DEFINITIONS[account.provider].absent?.(reader(account)) ?? null;
     if (absent === null) return notPossible('With these settings the provider calls the gateway, and is not called.');
+    return this.ask(account, absent);
+  }
+
+  private pace(merchantId: string): void {
     if (this.begun.has(merchantId)) {
       const retryAfterSeconds = Math.max(1, Math.ceil(this.begun.getRemainingTTL(merchantId) / 1_000));
       throw new Problem('too_many_requests', 'An account was tested a moment ago.', { retryAfterSeconds });
     }
     this.begun.set(merchantId, true);
-    return this.ask(account, absent);
   }
 
   private async ask(account: OpenAccount, absent: Pick<PaymentRef, 'flow' | 'providerRef'>): Promise<AccountTestView> {
@@ -80,10 +86,22 @@ function notPossible(detail: string): AccountTestView {
 
 function resultOf(outcome: CallOutcome, last: SeenAnswer | null): AccountTestView['result'] {
   if (last === null) return 'unreachable';
-  if (last.status >= 500) return 'provider_error';
+  const isTooOften = last.status === 429 || (outcome.kind === 'unsent' && outcome.isTooOften === true);
+  if (last.status >= 500 || isTooOften) return 'provider_error';
   // Answered, and yet not examined: the provider refused who asks.
-  const isRefused = last.status === 401 || last.status === 403 || outcome.kind === 'unsent';
-  return isRefused ? 'refused' : 'answered';
+  if (last.status === 401 || last.status === 403 || outcome.kind === 'unsent') return 'refused';
+  // What some say of a payment that they do not have reads like a failure.
+  return outcome.kind === 'unknown' && !isObjectText(last.text) ? 'provider_error' : 'answered';
+}
+
+function isObjectText(text: string): boolean {
+  try {
+    const parsed = JSON.parse(text) as unknown;
+    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  } catch {
+    // No JSON: the words of another kind of server.
+    return false;
+  }
 }
 
 function answerText({ text }: SeenAnswer, account: OpenAccount): string {

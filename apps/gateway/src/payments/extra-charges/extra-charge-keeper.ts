@@ -62,6 +62,10 @@ export class ExtraChargeKeeper implements OnApplicationBootstrap, BeforeApplicat
     const later = { state: charge.state, afterMs: pauseAfter(charge) };
     if (charge.is_ours) return this.charges.move(charge, { state: 'ours', afterMs: null });
     if (charge.is_open) return this.charges.move(charge, later);
+    if (charge.is_of_another_order) {
+      const reason = 'another order of this account was paid under this number: find out at the provider whose it is';
+      return this.charges.move(charge, { state: 'manual', afterMs: null, reason });
+    }
     const account = await this.accounts.open(charge.account_id);
     const client = account && this.clients.of(account);
     if (!client?.fetchStatus || !account) return this.charges.move(charge, later);
@@ -164,5 +168,6 @@ function refOf(charge: ExtraCharge): PaymentRef {
     flow: charge.flow,
     amountTiyin: Number(charge.amount_tiyin),
     createdAtMs: charge.payment_created_at.getTime(),
+    isRefunding: charge.state === 'refunding',
   };
 }

@@ -36,6 +36,8 @@ export interface ExtraCharge {
   payment_ref: string | null;
   /** The payment that we took is this very one, or an attempt of it may still become it. */
   is_ours: boolean;
+  /** Another order was paid under this number, or under one of another kind that reads the same. */
+  is_of_another_order: boolean;
   is_open: boolean;
 }
 
@@ -64,6 +66,8 @@ export class ExtraChargesRepository {
       RETURNING c.id, c.account_id, c.payment_id, c.provider_ref, c.amount_tiyin, c.state, c.tries, c.refund_calls,
                 c.called_at, c.created_at, clock_timestamp() AS now, p.provider, p.flow, p.created_at AS payment_created_at,
                 p.provider_ref AS payment_ref,
+                EXISTS (SELECT FROM payments o WHERE o.account_id = c.account_id AND o.provider_ref = c.provider_ref
+                    AND o.id <> c.payment_id) AS is_of_another_order,
                 p.provider_ref IS NOT DISTINCT FROM c.provider_ref OR EXISTS (
                   SELECT FROM provider_transactions t WHERE t.account_id = c.account_id AND t.payment_id = p.id
                     AND t.payment_number = c.provider_ref AND t.state = 2) AS is_ours,

@@ -52,10 +52,11 @@ export class HintCalls {
     return answer;
   }
 
-  /** By ours, else by the provider's. */
+  /** By the provider's own id, which every signature covers; what it does not know of ours, by ours. */
   private async find(tx: Tx, accountId: string, { ourRef, providerRef }: Hint): Promise<LockedPayment | null> {
+    const known = providerRef === null ? null : await this.rows.findByProviderRef(tx, accountId, providerRef);
     const named = ourRef !== null && isId('pay', ourRef) ? ourRef : null;
-    const id = named ?? (providerRef === null ? null : await this.rows.findByProviderRef(tx, accountId, providerRef));
+    const id = known ?? named;
     return id === null ? null : this.rows.lock(tx, accountId, id);
   }
 

@@ -25,7 +25,8 @@ export interface HintedPayment {
 
 /**
  * What a hint leads to: its payment's status is read, once in five seconds at most, however many hints there are and whichever gateways
- * they reach. A hint within that time is covered by the reading that follows it.
+ * they reach. A hint within that time is covered by the reading that follows it. No hint is lost: what cannot be read now is read by the
+ * poll of all that is due, or, where it has ended, by the comparison (`takeHintTurn`).
  */
 @Injectable()
 export class HintReadings {
@@ -38,16 +39,16 @@ export class HintReadings {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** @param isProven the provider is known to have said so: also what has ended is read again later */
+  /** @param isProven the provider is known to have said so: what else its payment waits for is tried as well */
   async follow({ id, merchantId, state }: HintedPayment, isProven: boolean): Promise<void> {
     const inMs = await this.rows.hintTurn(id);
     if (inMs === null) return;
     const isReadNext = READ_NEXT.has(state);
     if (isReadNext) await this.rows.dueWithin(id, inMs);
-    else if (inMs > 0 && isProven) await this.rows.compareAgain(id);
+    // What has ended is left to the comparison; of a hold that its provider has released the capture finds that out.
     if (inMs > 0) return;
     const release = this.readings.tryTake(merchantId);
-    // Without a place it is left to the poll of all that is due, or to the comparison of what has ended.
+    // Without a place the same.
     if (!release) return;
     const reading = isReadNext ? this.worker.process(id) : this.comparing.afterHint(id);
     reading

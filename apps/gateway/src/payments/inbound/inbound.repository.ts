@@ -14,11 +14,11 @@ import { ReceiptMoves } from '../receipt-moves.js';
 import { CallbackSeal, type KeptCall } from './kept-calls.js';
 import { RECEIPT_POLL_MS } from '../payment-settings.js';
 import {
-  forgetComparison,
   keepDocument,
   makeDue,
   makeDueAt,
   makeDueWithin,
+  noteHint,
   takeHintTurn,
 } from '../repository/payment-writes.js';
 import { PaymentRepository, type PaymentChange } from '../repository/payment.repository.js';
@@ -143,16 +143,16 @@ export class InboundRepository {
 
   /**
    * When its status may be read because of a hint: at once, or with the next turn; null: a turn that is still to come covers this hint.
-   * The row holds it, so all gateways together keep the pace.
+   * The row holds it, so all gateways together keep the pace; what has ended is compared with its provider once more after the turn.
    * @returns milliseconds from now
    */
   hintTurn(paymentId: string): Promise<number | null> {
     return takeHintTurn(this.prisma, paymentId);
   }
 
-  /** What has ended is compared with its provider once more. */
-  compareAgain(paymentId: string): Promise<void> {
-    return forgetComparison(this.prisma, paymentId);
+  /** Of a hint that is followed at once. */
+  noteHint(tx: Tx, paymentId: string): Promise<void> {
+    return noteHint(tx, paymentId);
   }
 
   /** How many of its provider's calls are kept, as far as that is asked. */

@@ -60,6 +60,7 @@ export class MulticardCalls {
         await this.rows.change(tx, found, { state: 'reserved', providerRef: call.uuid });
       }
       if (found) await this.rows.due(tx, found.id);
+      if (found && call.scheme === 'webhook') await this.rows.noteHint(tx, found.id);
       return found;
     });
     if (call.scheme === 'webhook') {

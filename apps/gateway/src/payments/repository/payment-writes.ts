@@ -27,18 +27,26 @@ export async function makeDueWithin(tx: Statements, paymentId: string, ms: numbe
 /** Between two readings of one payment's status that hints lead to. */
 const HINT_PAUSE_SECONDS = 5;
 
-/** @returns in how many milliseconds its status is to be read because of a hint; null: a turn that is still to come covers it */
+/**
+ * With the turn it is not compared any more: whatever becomes of the reading, the comparison reads it after the turn has come.
+ * @returns in how many milliseconds its status is to be read because of a hint; null: a turn that is still to come covers it
+ */
 export async function takeHintTurn(tx: Statements, paymentId: string): Promise<number | null> {
   const [row] = await tx.$queryRaw<{ in_ms: number }[]>`
-    UPDATE payments SET hinted_at = greatest(now(), hinted_at + make_interval(secs => ${HINT_PAUSE_SECONDS}::int4))
+    UPDATE payments SET compared_at = NULL,
+                        hinted_at = greatest(date_trunc('milliseconds', now()),
+                                             hinted_at + make_interval(secs => ${HINT_PAUSE_SECONDS}::int4))
      WHERE id = ${paymentId} AND (hinted_at IS NULL OR hinted_at <= now())
     RETURNING ceil(extract(epoch FROM hinted_at - now()) * 1000)::int4 AS in_ms`;
   return row?.in_ms ?? null;
 }
 
-/** It is compared with its provider once more. */
-export async function forgetComparison(tx: Statements, paymentId: string): Promise<void> {
-  await tx.$executeRaw`UPDATE payments SET compared_at = NULL WHERE id = ${paymentId}`;
+/** A hint that is followed at once, without a pace: it is compared with its provider once more, too. */
+export async function noteHint(tx: Statements, paymentId: string): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET compared_at = NULL, hinted_at = greatest(date_trunc('milliseconds', clock_timestamp()),
+                                                                   hinted_at + interval '1 millisecond')
+     WHERE id = ${paymentId}`;
 }
 
 /** What is there already stays: a document comes again and again. */
@@ -86,22 +94,47 @@ export async function noteDelivery(tx: Statements, paymentId: string, isDelivere
 /** Its failures and differences are forgotten, and what was left out is tried again. @returns its state; null: no such payment */
 export async function tryAnew(tx: Statements, merchantId: string, paymentId: string): Promise<PaymentState | null> {
   const [row] = await tx.$queryRaw<{ state: PaymentState }[]>`
-    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, compared_at = NULL,
+    UPDATE payments SET due_at = now(), news = news + 1, failures = 0, discrepancy = NULL, accepted_difference = NULL, compared_at = NULL,
                         lines_submitted_at = CASE WHEN fiscal_documents -> 'sale' IS NOT NULL THEN lines_submitted_at END,
                         link = CASE link WHEN 'refused' THEN 'missing' ELSE link END
      WHERE id = ${paymentId} AND merchant_id = ${merchantId} RETURNING state`;
   return row?.state ?? null;
 }
 
-/** It was compared with its provider, in this state. @param discrepancy null: both say the same */
+/** A payment as it was read before its provider was asked. */
+export interface ComparedPayment {
+  id: string;
+  state: PaymentState;
+  hinted_at: Date | null;
+}
+
+/**
+ * It was compared with its provider; of no effect where it has moved since, or a hint has come that the reading may not have seen.
+ * @param found `discrepancy` null: both say the same. Null: there was no provider to ask, what is shown of it stays
+ */
 export async function noteComparison(
   tx: Statements,
-  { paymentId, state }: { paymentId: string; state: PaymentState },
-  discrepancy: unknown,
+  { id, state, hinted_at: hintedAt }: ComparedPayment,
+  found: { discrepancy: unknown } | null,
 ): Promise<void> {
+  const discrepancy = found === null || found.discrepancy === null ? null : JSON.stringify(found.discrepancy);
   await tx.$executeRaw`
-    UPDATE payments SET compared_at = now(), discrepancy = ${discrepancy === null ? null : JSON.stringify(discrepancy)}::jsonb
-     WHERE id = ${paymentId} AND state = ${state}::payment_state`;
+    UPDATE payments SET compared_at = now(),
+                        discrepancy = CASE WHEN ${found === null} THEN discrepancy ELSE ${discrepancy}::jsonb END
+     WHERE id = ${id} AND state = ${state}::payment_state AND hinted_at IS NOT DISTINCT FROM ${hintedAt}::timestamptz(3)`;
+}
+
+/**
+ * A person has found right what is shown of it: the comparison shows these facts of the provider's no more.
+ * @param state in which the person leaves it
+ */
+export async function acceptDifference(tx: Statements, paymentId: string, state: PaymentState): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payments SET accepted_difference = CASE WHEN jsonb_exists(discrepancy, 'ours')
+                                                   THEN discrepancy || jsonb_build_object('ours', ${state}::text)
+                                                   ELSE discrepancy END,
+                        discrepancy = NULL, updated_at = now()
+     WHERE id = ${paymentId} AND discrepancy IS NOT NULL`;
 }
 
 /** The money of a refund's receipt. `waiting`: until that is registered. */

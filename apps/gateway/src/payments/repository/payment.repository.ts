@@ -127,7 +127,8 @@ export class PaymentRepository {
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
-             p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.failures, p.news, p.created_at, p.state_since, clock_timestamp() AS now, r.status AS receipt_status, r.trace_parent, r.device_id,
+             p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.failures, p.news, p.created_at, p.state_since, p.hinted_at, p.accepted_difference,
+             clock_timestamp() AS now, r.status AS receipt_status, r.trace_parent, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
              due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
              (SELECT max(started_at) FROM payment_calls c WHERE c.payment_id = p.id AND c.call = ANY(${MONEY_CALLS}))
