@@ -197,6 +197,9 @@ const terminal = createRoute({
   component: lazyRouteComponent(() => import('../session/terminal-page.js'), 'TerminalPage'),
 });
 
+/** Any other address: the frame stays, so that there is a way on. */
+const elsewhere = createRoute({ getParentRoute: () => app, path: '$', component: NotFound });
+
 export const router = createRouter({
   routeTree: root.addChildren([
     login,
@@ -223,6 +226,7 @@ export const router = createRouter({
       access,
       account,
       terminal,
+      elsewhere,
     ]),
   ]),
   basepath: '/console',

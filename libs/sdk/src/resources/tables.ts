@@ -179,6 +179,13 @@ export const RESOURCES = {
     withdrawInvitation: 'DELETE merchants/{id}/invitations/{invitationId}',
     /** Sums of all live merchants. */
     overview: 'GET overview',
+    /** Who runs: gateways, relays, queue, database. */
+    health: 'GET health',
+    /** The version of the classification register in force, and those that it can go back to. */
+    classifier: 'GET classifier',
+    classifierBack: 'POST classifier/back',
+    /** It fetches new versions again. */
+    resumeClassifier: 'POST classifier/resume',
   },
 
   /** The merchant's own catalogue. */
