@@ -387,6 +387,8 @@ describeInBrowser('the console', () => {
 
 /** Namespaces of SVG, and addresses in the error texts of the libraries; none is ever asked for. */
 const ALLOWED_ADDRESSES = [
+  // Where a command line of the same computer waits for its login (RFC 8252).
+  'http://127.0.0.1',
   'http://192.168.1.20',
   'http://www.w3.org',
   'https://react.dev',

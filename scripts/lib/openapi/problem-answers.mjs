@@ -143,9 +143,11 @@ export function problemSchemas(codes) {
  */
 export function errorAnswers(route) {
   const takesBody = route.takesBody || route.takesForm;
+  // Logins: what they prove may be wrong.
+  const logsIn = route.scopes === null && route.method !== 'get' && route.path.startsWith('/auth/');
   const statuses = [
     400,
-    ...(route.scopes === null ? [] : [401]),
+    ...(route.scopes === null && !logsIn ? [] : [401]),
     ...(route.scopes === null && !route.fromConsole ? [] : [403]),
     404,
     ...(route.method === 'get' ? [] : [409]),

@@ -11,7 +11,7 @@ import { FailedTokens } from '../../limits/failed-logins.js';
 import { secondsToWait } from '../../limits/limit-headers.js';
 import { consoleAddress } from '../console-address.js';
 import { DescribeMe, type MeView } from '../me/me-view.js';
-import { CHALLENGE, PORTS, TerminalCodeBody, TerminalTokenBody } from './terminal-bodies.js';
+import { TerminalCodeBody, TerminalQuery, TerminalTokenBody } from './terminal-bodies.js';
 import { TerminalSessions } from './terminal-sessions.js';
 
 export interface TerminalCodeView {
@@ -26,7 +26,6 @@ export interface TerminalTokenView {
 }
 
 const BODY_BYTES = 4 * 1024;
-const STATE = /^[\w-]{16,64}$/;
 
 /** A browser confirms that a command line may act for a person. */
 @Controller('v1/session/terminal')
@@ -59,19 +58,11 @@ export class TerminalLoginController {
   @Get()
   @Header('cache-control', 'no-store')
   @Answers({ statuses: [303], mediaTypes: ['text/plain'] })
-  async begin(@Query() query: Record<string, unknown>, @Res() reply: FastifyReply): Promise<void> {
+  async begin(@Query() query: TerminalQuery, @Res() reply: FastifyReply): Promise<void> {
     const { code_challenge: challenge, state, port } = query;
-    const isPort =
-      typeof port === 'string' && /^\d{4,5}$/.test(port) && Number(port) >= PORTS.from && Number(port) <= PORTS.to;
-    const errors = [
-      ...(isMatching(challenge, CHALLENGE) ? [] : [fault('code_challenge', '43 characters of base64url')]),
-      ...(isMatching(state, STATE) ? [] : [fault('state', '16 to 64 characters of base64url')]),
-      ...(isPort ? [] : [fault('port', `a number from ${PORTS.from} to ${PORTS.to}`)]),
-    ];
-    if (errors.length > 0) throw Problem.fromErrors(errors);
-    const given = new URLSearchParams({ challenge: String(challenge), state: String(state), port: String(port) });
     const { url } = consoleAddress(this.settings);
-    await reply.status(303).header('location', `${url}/terminal?${given.toString()}`).type('text/plain').send('');
+    const location = `${url}/terminal?${new URLSearchParams({ challenge, state, port }).toString()}`;
+    await reply.status(303).header('location', location).type('text/plain').send('');
   }
 
   @Post('token')
@@ -89,12 +80,4 @@ export class TerminalLoginController {
     await this.failures.forgive('terminal', request.ip);
     return { access_token: token, me: await this.describeMe.execute(session) };
   }
-}
-
-function isMatching(value: unknown, shape: RegExp): boolean {
-  return typeof value === 'string' && shape.test(value);
-}
-
-function fault(name: string, what: string): { pointer: string; code: 'invalid_format'; detail: string } {
-  return { pointer: `/${name}`, code: 'invalid_format', detail: `${name} must be ${what}` };
 }
