@@ -86,7 +86,13 @@ export class OperatorFixture {
     const { port } = app.getHttpServer().address() as AddressInfo;
     const backend = laneQueueBackend({ queueUrl: null, databaseUrl: database.url });
     const listener = new LaneListener(backend, new QueueCounters(), logger);
-    const fixture = new OperatorFixture(database, app, testClient(settings.DATABASE_URL), listener, `http://127.0.0.1:${port}`);
+    const fixture = new OperatorFixture(
+      database,
+      app,
+      testClient(settings.DATABASE_URL),
+      listener,
+      `http://127.0.0.1:${port}`,
+    );
     listener.start((deviceId) => Promise.resolve(void fixture.rung.push(deviceId)), { concurrency: 4 });
     fixture.merchantId = await fixture.createMerchant();
     fixture.token = await fixture.createToken(fixture.merchantId, ['operator:resolve', 'receipts:read']);

@@ -261,7 +261,7 @@ describe('a command line', () => {
       fetch(`${rig.bases[0] ?? ''}/auth/terminal?${new URLSearchParams({ ...query }).toString()}`, {
         redirect: 'manual',
       });
-    const led = await begin({ ...good, redirect_uri: 'https://shop.test' });
+    const led = await begin(good);
     expect([led.status, led.headers.get('location')]).toEqual([
       303,
       `https://console.test/console/terminal?challenge=${good.code_challenge}&state=${good.state}&port=41000`,
@@ -272,6 +272,7 @@ describe('a command line', () => {
       { port: '41000@shop.test' },
       { state: 'short' },
       { code_challenge: '//shop.test' },
+      { redirect_uri: 'https://shop.test' },
     ])
       expect((await begin({ ...good, ...bad })).status).toBe(422);
   });
