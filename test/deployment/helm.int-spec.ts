@@ -102,6 +102,7 @@ function allContainers(pod: PodSpec): Container[] {
 function environmentOf({ env }: Container): Record<string, string> {
   const standIns: Record<string, string> = {
     DATABASE_URL: 'postgresql://u:p@db/fiscal',
+    READ_DATABASE_URL: 'postgresql://u:p@replica/fiscal',
     QUEUE_URL: 'redis://queue',
     SECRETS_KEY: Buffer.alloc(32).toString('base64'),
   };
@@ -126,6 +127,7 @@ test.each<[string, Values]>([
   ['root', { podSecurity: { runAsUser: 0 } }],
   ['a digest that is none', { image: { digest: 'latest' } }],
   ['a setting that the chart writes itself', { settings: { DATABASE_URL: 'postgresql://u:p@h/d' } }],
+  ['a replica beside the value for it', { gateway: { settings: { READ_DATABASE_URL: 'postgresql://u:p@h/d' } } }],
   ['a setting in small letters', { gateway: { settings: { log_level: 'info' } } }],
   ['sentinels without hosts', { queue: { mode: 'sentinel' } }],
   ['certificates of callers without an ingress', { ingress: { mtls: { enabled: true } } }],
@@ -267,6 +269,18 @@ testRendered('the programs take the settings that they are given, and get longer
     'postgresql://fiscal_app:secret@shop-receipts-db-rw:5432/fiscal?sslmode=verify-full&sslrootcert=/tls/database/ca.crt',
   );
   expect(env['QUEUE_URL']).toBe('rediss+sentinel://:secret@sentinel-0.redis:26379,sentinel-1.redis:26379/fiscal');
+});
+
+testRendered('a replica is read by the gateway alone, and only where one is named', () => {
+  const name = 'READ_DATABASE_URL';
+  const given = every().flatMap(([of, manifest]) =>
+    (podOf(manifest) ? allContainers(podOf(manifest)!) : []).flatMap(({ env, name: container }) =>
+      env.filter((each) => each.name === name).map(({ valueFrom }) => ({ of, container, valueFrom })),
+    ),
+  );
+  const secret = { secretKeyRef: { name: 'replica', key: 'reads' } };
+  const once = { of: 'external', container: 'gateway', valueFrom: secret };
+  expect(given).toEqual([once, once]);
 });
 
 testRendered('what selects pods finds some, of its own release', () => {

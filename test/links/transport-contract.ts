@@ -111,8 +111,14 @@ export function transportContract(name: string, carried: () => Carried): void {
       await set({ fault: 'late_answer', next: 1, delay_ms: 200 });
       expect(await sell(carried().client())).toMatchObject({ kind: 'registered' });
       await set({ fault: 'late_answer', next: 1, delay_ms: 2 * SHORT_MS });
-      const client = carried().client(SHORT_MS);
-      expect(await sell(client)).toMatchObject({ kind: 'unclear', reason: 'timeout' });
+      const given = nextKey();
+      expect(await sell(carried().client(SHORT_MS), given)).toMatchObject({ kind: 'unclear', reason: 'timeout' });
+      // The request that was given up may still be on its way: it must not use up the fault of a later sale.
+      await until(
+        'it is registered',
+        () => carried().register.call('GET', `/receipts?key=${given}`),
+        ({ status }) => status === 200,
+      );
       const key = nextKey();
       const next = await sell(carried().client(), key);
       const stored = await carried().register.call('GET', `/receipts?key=${key}`);

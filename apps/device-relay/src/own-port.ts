@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { relayUrlOf } from './links/own-url.js';
@@ -9,6 +9,11 @@ import type { RelaySettings } from './settings.js';
 const BOUNDS = {
   ...{ requestTimeout: 30_000, headersTimeout: 10_000 },
   ...{ keepAliveTimeout: 75_000, connectionsCheckingInterval: 5_000 },
+};
+
+/** The address must be known before the program is built, so the port is open before anything can answer there. */
+const notYet: RequestListener = (_request, response) => {
+  response.writeHead(503, { 'Retry-After': '1', Connection: 'close' }).end();
 };
 
 /**
@@ -22,7 +27,7 @@ export class OwnPort {
   static async open(worker: number | null, settings: RelaySettings): Promise<OwnPort | null> {
     if (worker === null) return null;
     const { RELAY_WORKER_PORT: first } = settings;
-    const server = createServer(BOUNDS);
+    const server = createServer(BOUNDS, notYet);
     server.listen({ port: first === 0 ? 0 : first + worker - 1, exclusive: true });
     await once(server, 'listening');
     return new OwnPort(server);
@@ -35,7 +40,9 @@ export class OwnPort {
     return { ...settings, RELAY_URL: url.origin };
   }
 
+  /** @param fastify with all its routes; until then 503 is answered: a relay that opens a call here takes it for "not sent" */
   serve(fastify: FastifyInstance): void {
+    this.server.off('request', notYet);
     this.server.on('request', (request, response) => fastify.routing(request, response));
   }
 

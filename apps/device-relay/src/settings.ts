@@ -11,6 +11,7 @@ import {
   port,
   proxyList,
   readSettings,
+  SettingsError,
   TRACING_SETTINGS,
   url,
   workers,
@@ -42,6 +43,8 @@ export const SETTINGS = {
   OFD_RESEND_MS: integer({ min: 100, max: 6 * 3_600_000 }).default(900_000),
   SHIFT_CLOSE_AT: parsed(timeOfDay).default('23:50'),
   DATA_DIR: path().default(resolve('.data/relay')),
+  ARCHIVE_DIR: path().optional(),
+  ATTEMPTS_KEEP_DAYS: integer({ min: 91, max: 36_500 }).default(395),
   STOP_DEADLINE_MS: integer({ min: 1_000, max: 3_600_000 }).default(65_000),
   STOP_LISTENER_AFTER_MS: integer({ max: 600_000 }).default(5_000),
   DEVICE_METRICS_MAX: integer({ max: 100_000 }).default(2_000),
@@ -53,8 +56,18 @@ export const SETTINGS = {
 export type RelaySettings = Settings<typeof SETTINGS>;
 
 /** @throws SettingsError naming every bad setting */
-export function loadSettings(): RelaySettings {
-  return readSettings(SETTINGS, process.env);
+export function loadSettings(env: NodeJS.ProcessEnv = process.env): RelaySettings {
+  const settings = readSettings(SETTINGS, env);
+  const { RELAY_URL, RELAY_WORKERS } = settings;
+  // Each worker announces this address with a port of its own, and what answers there speaks no TLS.
+  if (RELAY_WORKERS > 1 && RELAY_URL !== undefined && new URL(RELAY_URL).protocol === 'https:')
+    throw new SettingsError([
+      {
+        key: 'RELAY_URL',
+        fault: 'must begin with http:// where RELAY_WORKERS is more than 1: ports of workers have no TLS',
+      },
+    ]);
+  return settings;
 }
 
 function timeOfDay(raw: string): string {

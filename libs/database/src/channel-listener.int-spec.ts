@@ -172,3 +172,40 @@ describe('listeners of one program', () => {
     expect(left).toBe(0);
   });
 });
+
+test('a reader that cannot catch up tries again by itself, and ends the session of no other', async () => {
+  const at = { databaseUrl: database.url, applicationName: 'failing', heartbeatMs: 20 };
+  const [received, began] = [[] as string[], { good: 0, bad: 0 }];
+  const onListening = (): void => void (began.good += 1);
+  const good = new ChannelListener(
+    { ...at, channel: 'good_notices', onNotice: (payload) => void received.push(payload), onListening },
+    logger,
+  );
+  let isAway = true;
+  const bad = new ChannelListener(
+    {
+      ...{ ...at, channel: 'bad_notices', onNotice: () => undefined },
+      onListening: () => {
+        began.bad += 1;
+        return isAway ? Promise.reject(new Error('the table cannot be read')) : undefined;
+      },
+    },
+    logger,
+  );
+  bad.start();
+  good.start();
+  try {
+    await until(() => began.bad >= 3 && good.deliveredUntilMs > 0);
+    expect(bad.deliveredUntilMs).toBe(-Infinity);
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`SELECT pg_notify('good_notices', 'x')`);
+    await client.end();
+    await until(() => received.length > 0);
+    isAway = false;
+    await until(() => bad.isListening && bad.deliveredUntilMs > 0);
+    expect([began.good, received]).toEqual([1, ['x']]);
+  } finally {
+    await Promise.all([good.stop(), bad.stop()]);
+  }
+});

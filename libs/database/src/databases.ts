@@ -15,6 +15,9 @@ export class SalesDatabase extends PrismaService {
   }
 }
 
+/** How long a sum waits while another one of its merchant is made, by whichever gateway. Its statements wait for no other lock. */
+const TURN_TIMEOUT_MS = 5_000;
+
 /** Sums over many receipts: few at the same time, each on one processor. */
 export class ReportDatabase extends PrismaService {
   constructor(settings: DatabaseSettings) {
@@ -23,6 +26,7 @@ export class ReportDatabase extends PrismaService {
       maxWaiting: 32,
       parameters: { max_parallel_workers_per_gather: 0 },
       ...settings,
+      lockTimeoutMs: TURN_TIMEOUT_MS,
     });
   }
 }

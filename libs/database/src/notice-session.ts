@@ -17,7 +17,7 @@ export interface Subscriber {
   /** How often it wants the connection to be asked whether it still answers. */
   heartbeatMs: number;
   onNotice(payload: string): void;
-  /** Listening has begun (again): what was published before is unknown. */
+  /** Listening has begun (again): what was published before is unknown. Called again after a pause when it fails. */
   onListening(): Promise<void> | void;
   /** The connection is gone, or the subscriber has left. */
   onLost(): void;
@@ -117,7 +117,6 @@ export class NoticeSession {
       if (this.abort.signal.aborted) return;
       this.client = client;
       this.keepBeating(client, FIRST_HEARTBEAT_MS);
-      // A connection that is lost is not kept by a reader that still catches up.
       await Promise.race([lost, this.begin(client, [...this.subscribers])]);
       this.failures = 0;
       await lost;
@@ -143,13 +142,30 @@ export class NoticeSession {
     for (const channel of new Set(subscribers.map((each) => each.channel))) await client.query(`LISTEN ${channel}`);
     const present = subscribers.filter((each) => this.client === client && this.subscribers.has(each));
     for (const subscriber of present) this.listening.add(subscriber);
-    await Promise.all(present.map(async (subscriber) => subscriber.onListening()));
-    if (this.client !== client) return;
-    for (const subscriber of present) if (this.listening.has(subscriber)) this.caughtUp.add(subscriber);
-    this.keepBeating(client, 0);
+    for (const subscriber of present) void this.catchUp(client, subscriber);
   }
 
-  /** The loop begins anew, for all: what one of them could not read was published for nothing. */
+  /** Each reader for itself: one that cannot read what was published before tries again, and holds up no other. Never fails. */
+  private async catchUp(client: WatchedSession, subscriber: Subscriber): Promise<void> {
+    const { signal } = this.abort;
+    const isPresent = (): boolean => this.client === client && this.listening.has(subscriber);
+    for (let failures = 0; isPresent(); failures += 1) {
+      try {
+        await subscriber.onListening();
+        if (!isPresent()) return;
+        this.caughtUp.add(subscriber);
+        this.keepBeating(client, 0);
+        return;
+      } catch (error) {
+        this.logger.warn({ err: error, channel: subscriber.channel }, 'what was published before could not be read');
+        if (isPresent()) subscriber.onLost();
+        const pause = RECONNECT_PAUSES_MS[Math.min(failures + 1, RECONNECT_PAUSES_MS.length - 1)];
+        await delay(pause, undefined, { signal, ref: false }).catch(() => 'stopped');
+      }
+    }
+  }
+
+  /** LISTEN itself failed: the loop begins anew, for all. */
   private giveUp(client: WatchedSession, error: unknown): void {
     if (this.client !== client) return;
     this.failures += 1;

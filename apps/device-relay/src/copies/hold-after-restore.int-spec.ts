@@ -67,6 +67,42 @@ test('another one: registers without a journal stop and what waits there is unkn
   ]);
 });
 
+test('while pollers and lanes write the same registers in another order: it is done at the first try', async () => {
+  await rows.sql.query(
+    `INSERT INTO devices (id, merchant_id, branch_id, name, base_url, api_key_sealed, profile, terminal_id)
+     SELECT 'dev_many_' || n, 'mer_1', 'brn_1', 'Till', 'http://127.0.0.1:1', '\\x00', '{"sharing": "exclusive"}', 'T' || n
+       FROM generate_series(1, 5000) AS n`,
+  );
+  await rows.sql.query("INSERT INTO lanes (device_id) SELECT id FROM devices WHERE id LIKE 'dev_many_%'");
+  await rows.sql.query("INSERT INTO database_identity (identity) VALUES ('the one before')");
+  const poller = new pg.Client({ connectionString: rows.database.url });
+  await poller.connect();
+  let isOver = false;
+  const polling = (async (): Promise<void> => {
+    while (!isOver) {
+      // Two registers in one transaction, the later one first, as a grouped write meets them.
+      await poller.query('BEGIN');
+      for (const number of [5_000, 1]) {
+        await poller.query(`UPDATE devices SET state_since = now() WHERE id = 'dev_many_' || $1::int4`, [number]);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+      await poller.query('COMMIT');
+    }
+  })();
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await holdAfterRestore(session, logger);
+  } finally {
+    isOver = true;
+    await polling.catch((error: unknown) => expect(error).toBeUndefined());
+    await poller.end();
+  }
+  const { rows: states } = await rows.sql.query<{ n: string }>(
+    "SELECT count(*) AS n FROM devices WHERE state = 'replaced'",
+  );
+  expect(Number(states[0]?.n)).toBe(5_000);
+});
+
 describe('a server that denies its control file and its log, as managed ones may', () => {
   const DENIED = [
     'pg_control_system()',

@@ -42,9 +42,13 @@ export async function holdAfterRestore(client: pg.Client, logger: Logger): Promi
   }
 }
 
+/** What it writes of all registers meets polls and lanes that write groups of them in other orders: they wait for it, or it for them. */
+const REGISTERS_ALONE = 'LOCK TABLE devices IN SHARE ROW EXCLUSIVE MODE';
+
 async function hold(client: pg.Client): Promise<{ devices: number; receipts: number }> {
   const run: RunStatement = async <Row>({ text, values }: Prisma.Sql): Promise<Row[]> =>
     (await client.query(text, [...values])).rows as Row[];
+  await client.query(REGISTERS_ALONE);
   const devices = await stopKeyless(run);
   const receipts = await holdReceipts(run, await readFleet(run), null);
   return { devices, receipts: receipts.length };

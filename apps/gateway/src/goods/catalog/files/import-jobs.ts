@@ -1,14 +1,13 @@
-import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { PrismaService } from '#database';
 import { Problem, problemOf } from '#problems';
 import { FairSlots, newId, type Logger } from '#runtime';
 import type { Caller } from '../../../audit/caller.js';
 import { notFound } from '../../../http/own-id.js';
-import { isDiskFull, ScratchFolders } from '../../sheets/scratch-folders.js';
+import { keepFile } from '../../sheets/keep-file.js';
+import { ScratchFolders } from '../../sheets/scratch-folders.js';
 import { UnreadableFile } from '../../sheets/sheet-row.js';
 import { LOGGER } from '../../../tokens.js';
 import { ImportProducts, type ImportCounts, type ImportMode, type RejectedRow } from './import-products.js';
@@ -92,7 +91,7 @@ export class ImportJobs {
     try {
       folder = await this.scratch.make();
       const path = join(folder, 'file');
-      await this.keep(body, path);
+      await keepFile(body, path, MAX_FILE_BYTES);
       await this.prisma.$executeRaw`
         INSERT INTO catalog_imports (id, merchant_id, format, mode) VALUES (${id}, ${caller.merchantId}, ${format}, ${mode})`;
       work = this.inTurn(caller, id, { path, format, mode, scratch: folder }).finally(leave);
@@ -125,15 +124,6 @@ export class ImportJobs {
       FROM catalog_imports WHERE id = ${id} AND merchant_id = ${merchantId}`;
     if (!row) throw notFound('import');
     return row;
-  }
-
-  private async keep(body: Readable, path: string): Promise<void> {
-    try {
-      await pipeline(body, bounded(MAX_FILE_BYTES), createWriteStream(path));
-    } catch (error) {
-      if (!isDiskFull(error)) throw error;
-      throw new Problem('service_unavailable', 'There is no space left for the file.', { cause: error });
-    }
   }
 
   /** Never throws, as `work`. */
@@ -199,17 +189,6 @@ export class ImportJobs {
       UPDATE catalog_imports SET state = ${state}::catalog_import_state, error = ${error}, finished_at = now()
       WHERE id = ${id}`;
   }
-}
-
-function bounded(maxBytes: number): (source: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
-  return async function* (source) {
-    let bytes = 0;
-    for await (const chunk of source) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw new Problem('payload_too_large', `A file may have ${maxBytes} bytes at most.`);
-      yield chunk;
-    }
-  };
 }
 
 function viewOf(row: ImportRow): ImportView {

@@ -10,6 +10,8 @@ export interface ReadingJob {
   format: FileFormat;
   /** For what is too large to be kept in memory meanwhile. */
   scratch: string;
+  /** The rows as they stand there, the first one among them: what they mean is the caller's business (a provider's register). */
+  isPlain?: boolean;
 }
 
 /** What the thread says; each is answered with the wish for the next one. */

@@ -31,11 +31,12 @@ const CHARACTERS_PER_BATCH = 512 * 1024;
 const MAX_VALUES = 2_000;
 
 /** Opens a file of products. Rows are read as they are asked for. @throws UnreadableFile also while rows are read */
-export async function openProducts({ path, format, scratch }: ReadingJob): Promise<OpenedProducts> {
+export async function openProducts({ path, format, scratch, isPlain = false }: ReadingJob): Promise<OpenedProducts> {
   let share: number | null = null;
   const opened = { share: () => share };
   if (format === 'jsonl') return { ...opened, columns: [], rows: jsonProducts(path) };
   const rows = format === 'csv' ? readCsv(path) : readXlsx(path, (read) => (share = read), scratch);
+  if (isPlain) return { ...opened, columns: [], rows: plainRows(rows) };
   const first = await rows.next();
   if (first.done) throw new UnreadableFile('The file is empty.');
   if (first.value.faults.length > 0)
@@ -70,6 +71,10 @@ async function* tableProducts(
       faults.push('the row has more cells than there are columns');
     yield { number: row.number, cells: row.cells, value: inputOfRow(row, columns), faults };
   }
+}
+
+async function* plainRows(rows: AsyncIterable<SheetRow>): AsyncGenerator<FileProduct, void, undefined> {
+  for await (const { number, cells, faults } of rows) yield { number, cells, faults, value: null };
 }
 
 async function* jsonProducts(path: string): AsyncGenerator<FileProduct, void, undefined> {
