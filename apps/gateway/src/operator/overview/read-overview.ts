@@ -54,8 +54,7 @@ export class ReadOverview {
   ) {}
 
   /** @throws Problem 503 with Retry-After when too many reports wait already */
-  async execute(merchantId: string, isCallerGone: IsCallerGone): Promise<Overview> {
-    const now = systemClock.now();
+  async execute(merchantId: string, isCallerGone: IsCallerGone, now = systemClock.now()): Promise<Overview> {
     const key = `${merchantId} ${dayName(dayStart(now, 0))}`;
     const run = <T>(make: () => Promise<T>): Promise<T> => this.gate.run(merchantId, isCallerGone, make);
     const before = await shared(this.before, key, () => this.readBefore(merchantId, now, run));

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { ReportDatabase, ReportReads } from '#database';
+import type { ReceiptStatus } from '#fiscal-domain';
+import { isFinalStatus } from '#ledger';
 import { systemClock } from '#runtime';
 import type { IsCallerGone } from '../../http/caller-gone.js';
 import { PLATFORM } from '../../http/roles.js';
@@ -24,13 +26,16 @@ import {
   overviewSums,
   placesOf,
   sumsOfAll,
+  underWayOfAll,
   type GroupRow,
   type MerchantSumRow,
 } from './receipt-sums.js';
 import { shared } from './shared-reading.js';
 
-/** Days that are over change only when an unknown receipt is decided. */
+/** How often a day that is over, and in which something is under way yet, is asked whether that has changed. */
 const BEFORE_TODAY_MS = 60 * 60_000;
+/** Longer than any transaction that accepts receipts, and than a replica may lag: a day that ended so long ago is all there. */
+const WHOLE_AFTER_MS = 15 * 60_000;
 const EARLIER_TODAY_MS = 10 * 60_000;
 const NOW_MS = 60_000;
 const MAX_MERCHANTS = 500;
@@ -38,10 +43,27 @@ const MAX_MERCHANTS = 500;
 const MAX_OF_DAY = 5_000;
 const MAX_COUNTDOWNS = 50;
 const HOUR_MS = 3_600_000;
+/** Nothing is under way. */
+const NOTHING = '';
+
+interface UnderWayRow {
+  status: ReceiptStatus;
+  count: number;
+}
 
 interface DayOfAll {
   rows: readonly GroupRow[];
   merchants: ReadonlyMap<string, CountAndTotal>;
+}
+
+/** A day that is over. */
+interface PastDay {
+  sums: DayOfAll;
+  /** How many receipts were under way, by status. */
+  underWay: string;
+  /** All its receipts were there when it was read. */
+  isWhole: boolean;
+  checkedAt: number;
 }
 
 /** What is true at this moment. */
@@ -56,11 +78,14 @@ interface Present {
 
 /**
  * GET /v1/platform/overview. A day is read by itself and kept: no statement reads more than a day of all merchants, and a first reading
- * that is refused for lack of a place has made progress. Of today each hour is read by itself: what is read once a minute is two hours.
+ * that is refused for lack of a place has made progress. A day that is over is read once, and again only when what was under way in it
+ * has moved. Of today each hour is read by itself: what is read once a minute is two hours.
  */
 @Injectable()
 export class ReadPlatformOverview {
-  private readonly days = new LRUCache<string, Promise<DayOfAll>>({ max: DAYS, ttl: BEFORE_TODAY_MS });
+  private readonly past = new LRUCache<string, PastDay>({ max: DAYS });
+  /** Those that are being read. */
+  private readonly reading = new LRUCache<string, Promise<DayOfAll>>({ max: DAYS });
   private readonly hours = new LRUCache<string, Promise<DayOfAll>>({ max: 24, ttl: EARLIER_TODAY_MS });
   private readonly present = new LRUCache<string, Promise<Present>>({ max: 1, ttl: NOW_MS });
 
@@ -71,13 +96,14 @@ export class ReadPlatformOverview {
   ) {}
 
   /** @throws Problem 503 with Retry-After when too many reports wait already */
-  async execute(isCallerGone: IsCallerGone): Promise<PlatformOverview> {
-    const now = systemClock.now();
+  async execute(isCallerGone: IsCallerGone, now = systemClock.now()): Promise<PlatformOverview> {
     const run = <T>(make: () => Promise<T>): Promise<T> => this.gate.run(PLATFORM, isCallerGone, make);
     const before: DayOfAll[] = [];
     for (let ago = DAYS - 1; ago > 0; ago -= 1) {
       const [from, to] = [dayStart(now, ago), dayStart(now, ago - 1)];
-      before.push(await shared(this.days, dayName(from), () => run(() => this.day(from, to))));
+      const known = this.past.get(dayName(from));
+      if (known && !isDue(known, now)) before.push(known.sums);
+      else before.push(await shared(this.reading, dayName(from), () => run(() => this.pastDay(from, to, now))));
     }
     const key = dayName(dayStart(now, 0));
     const { latest, at, ...present } = await shared(this.present, key, () => run(() => this.read(now)));
@@ -99,6 +125,28 @@ export class ReadPlatformOverview {
       latency: present.latency,
       countdowns: present.countdowns,
     };
+  }
+
+  private async pastDay(from: Date, to: Date, now: Date): Promise<DayOfAll> {
+    const name = dayName(from);
+    const checkedAt = now.getTime();
+    try {
+      const known = this.past.get(name);
+      if (known?.isWhole === true && known.underWay === (await this.underWay(from, to))) {
+        this.past.set(name, { ...known, checkedAt });
+        return known.sums;
+      }
+      const sums = await this.day(from, to);
+      const isWhole = checkedAt - to.getTime() > WHOLE_AFTER_MS;
+      this.past.set(name, { sums, underWay: wordsOf(underWayOf(sums.rows)), isWhole, checkedAt });
+      return sums;
+    } finally {
+      this.reading.delete(name);
+    }
+  }
+
+  private async underWay(from: Date, to: Date): Promise<string> {
+    return wordsOf(await this.reads.read((database) => database.queryPlanned<UnderWayRow>(underWayOfAll(from, to))));
   }
 
   private async day(from: Date, to: Date): Promise<DayOfAll> {
@@ -152,6 +200,25 @@ export class ReadPlatformOverview {
     const names = new Map(rows.map(({ id, name }) => [id, name]));
     return [...places].map(([id, sums]) => ({ merchant_id: id, name: names.get(id) ?? '', ...sums }));
   }
+}
+
+/** A day that was whole, and in which nothing was under way, never changes. */
+function isDue({ isWhole, underWay, checkedAt }: PastDay, now: Date): boolean {
+  return !(isWhole && underWay === NOTHING) && now.getTime() - checkedAt > BEFORE_TODAY_MS;
+}
+
+/** Of a day by status and type. */
+function underWayOf(rows: readonly GroupRow[]): UnderWayRow[] {
+  const counts = new Map<ReceiptStatus, number>();
+  for (const { status, count } of rows)
+    if (status !== null && !isFinalStatus(status)) counts.set(status, (counts.get(status) ?? 0) + count);
+  return [...counts].map(([status, count]) => ({ status, count }));
+}
+
+/** Counts as a text that can be compared. */
+function wordsOf(rows: readonly UnderWayRow[]): string {
+  const words = rows.filter(({ count }) => count > 0).map(({ status, count }) => `${status} ${String(count)}`);
+  return words.sort().join(', ');
 }
 
 /** Where the hour before the present one begins, or today. Days of Tashkent begin on a full hour. */

@@ -104,6 +104,16 @@ export function sumsOfAll(from: Date, to: Date): Prisma.Sql {
      GROUP BY GROUPING SETS ((status, type), (merchant_id))`;
 }
 
+/** What is under way of one day of all live merchants, by status. Few rows of a partial index, however large the day is. */
+export function underWayOfAll(from: Date, to: Date): Prisma.Sql {
+  return Prisma.sql`
+    SELECT status, count(*)::float8 AS count FROM receipts
+     WHERE status IN ('awaiting_payment', 'accepted', 'sending', 'unknown')
+       AND id >= ${idAt('rcp', from, -1)} AND id < ${idAt('rcp', to, 1)}
+       AND created_at >= ${from}::timestamptz AND created_at < ${to}::timestamptz
+     GROUP BY status`;
+}
+
 export function daySums(rows: readonly SumRow[]): DaySums {
   const placesOf = (kind: 'branch' | 'device'): Map<string, CountAndTotal> => {
     const found = rows.flatMap((row): [string, CountAndTotal][] => {

@@ -14,7 +14,7 @@ import type { GatewaySettings } from '../../settings.js';
 import { timelinePage } from '../../notify/timeline/read-timeline.js';
 import { paymentSearch } from '../../payments/search-payments.js';
 import { countdowns } from './countdown-rows.js';
-import { MAX_UNDER_WAY, sumsBetween, sumsOf, sumsOfAll } from './receipt-sums.js';
+import { MAX_UNDER_WAY, sumsBetween, sumsOf, sumsOfAll, underWayOfAll } from './receipt-sums.js';
 
 /** PLAN_ROWS=1000000 shows the same at a size that takes minutes to make. */
 const ROWS = Number(process.env['PLAN_ROWS'] ?? 60_000);
@@ -66,6 +66,12 @@ beforeAll(async () => {
     'attempts',
     'id, receipt_id, device_id, number, state, baseline, request, relay_id',
     `${ULID('att')}, ${ULID('rcp')}, 'dev_1', 1, 'rejected', '{}', '', 'r'`,
+  );
+  await client.query(`INSERT INTO archives (name) VALUES ('attempts-1')`);
+  await insert(
+    'archived_attempts',
+    'id, receipt_id, number, created_at, archive',
+    `${ULID('att_0')}, ${ULID('rcp')}, 1, ${AT}, 'attempts-1'`,
   );
   await client.query(`INSERT INTO merchants (id, code, name, tin)
     SELECT 'mer_' || n, 'm' || n, 'M', '300000000' FROM generate_series(0, 499) AS n`);
@@ -222,6 +228,7 @@ const OF_PROGRAMS: typeof STATEMENTS = {
     ),
   },
   'a day of all merchants': { statement: sumsOfAll(day('2026-01-02'), day('2026-01-03')) },
+  'what is under way of a day of all merchants': { statement: underWayOfAll(day('2026-01-02'), day('2026-01-03')) },
 };
 
 describe.each([

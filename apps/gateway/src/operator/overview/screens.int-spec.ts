@@ -5,6 +5,7 @@ import { newId } from '#runtime';
 import { latencyCounts } from '../../../../device-relay/src/lanes/latency-minutes.js';
 import { writeReceipt } from '../../receipts/search/testing/receipt-rows.js';
 import { OperatorFixture, type TestAttempt } from '../testing/operator-fixture.js';
+import { awayFromMidnight, MIDNIGHT_TIMEOUT_MS } from '../testing/tashkent-day.js';
 
 let fixture: OperatorFixture;
 let merchantId: string;
@@ -327,6 +328,8 @@ test('loads of the classification register, without what is secret in their sour
 });
 
 describe('the overview', () => {
+  beforeAll(awayFromMidnight, MIDNIGHT_TIMEOUT_MS);
+
   test('counts, sums, places, speed and what runs out are those of the rows', async () => {
     const { deviceId } = await fixture.createDevice();
     const branchId = merchantId.replace('mer_', 'brn_');
@@ -378,10 +381,8 @@ describe('the overview', () => {
       { kind: 'ofd_deadline', limit: 172_800, due_at: expect.any(String) },
     ]);
   });
-});
 
-describe('the overview of the platform', () => {
-  test('has all live merchants by name, no sandbox, and is for the platform alone', async () => {
+  test('of the platform has all live merchants by name, no sandbox, and is for the platform alone', async () => {
     const [one, two] = [merchantId, await fixture.createMerchant()];
     await writeReceipt(fixture.prisma, { merchantId: one, totalTiyin: 1_000 });
     await writeReceipt(fixture.prisma, { merchantId: two, totalTiyin: 300 });

@@ -4,7 +4,7 @@ import { compareZReport, sumsOfZReport, type CurrentZReport, type ShiftSums } fr
 import { systemClock } from '#runtime';
 import { snakeCased } from '../../fleet/devices/snake-cased.js';
 import { pageOf, pageRequest, type Page } from '../../http/paging.js';
-import { periodOf, type ReconciliationQuery } from './report-queries.js';
+import { inItsTurn, periodOf, type ReconciliationQuery } from './report-queries.js';
 
 /** One closed shift. Sums in tiyin; `difference` = register less gateway, only what differs. */
 export interface ReconciliationView {
@@ -93,7 +93,7 @@ class ShiftPages {
         SELECT s.id, s.device_id, s.terminal_id, s.number, s.opened_at, s.closed_at, z.totals,
                coalesce(d.profile ->> 'sharing', 'shared') <> 'exclusive' AS is_shared
           FROM shifts s JOIN devices d ON d.id = s.device_id LEFT JOIN z_reports z ON z.shift_id = s.id
-         WHERE d.merchant_id = ${merchantId} AND ${device} AND s.closed_at IS NOT NULL
+         WHERE ${inItsTurn(merchantId)} AND d.merchant_id = ${merchantId} AND ${device} AND s.closed_at IS NOT NULL
            AND s.opened_at >= ${new Date(fromMs)}::timestamptz AND s.opened_at < ${new Date(endMs)}::timestamptz
            AND (${page.afterId}::text IS NULL OR s.id < ${page.afterId})
          ORDER BY s.id DESC LIMIT ${page.limit}

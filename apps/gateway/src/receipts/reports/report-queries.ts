@@ -1,4 +1,5 @@
 import { IsIn, IsOptional } from 'class-validator';
+import { Prisma } from '#database';
 import { Problem } from '#problems';
 import { PageQuery } from '../../http/paging.js';
 import { IsDay, IsPlainText } from '../../http/query-rules.js';
@@ -38,6 +39,17 @@ export class ReconciliationQuery extends PageQuery {
   @IsOptional()
   @IsIn(['all', 'different'])
   show?: 'all' | 'different';
+}
+
+const REPORT_LOCK_SPACE = 0x5250; // "RP"
+
+/**
+ * A condition that is asked first: one statement of a merchant's reports at a time in the whole installation, so that reports through several gateways take
+ * one of the database's processors and not one for each gateway. It waits (ReportDatabase), then it is 503 with Retry-After. Also on a standby:
+ * advisory locks are no writes.
+ */
+export function inItsTurn(merchantId: string): Prisma.Sql {
+  return Prisma.sql`(SELECT pg_advisory_xact_lock(${REPORT_LOCK_SPACE}::int4, hashtext(${merchantId}))) IS NOT NULL`;
 }
 
 /** Whole days of Tashkent. */

@@ -1,6 +1,9 @@
 // Promise: the sums of a period are those of its registered receipts by Tashkent's days, and no difference to a Z-report stays hidden.
+import pg from 'pg';
+import { Prisma } from '#database';
 import { newId } from '#runtime';
 import { OperatorFixture } from '../../operator/testing/operator-fixture.js';
+import { inItsTurn } from './report-queries.js';
 import { writeReceipt, type TestReceipt } from '../search/testing/receipt-rows.js';
 
 let fixture: OperatorFixture;
@@ -181,5 +184,30 @@ describe('reconciliation', () => {
     expect((await ask('reconciliation?from=2026-03-02&to=2026-03-03', token)).body.data).toEqual([]);
     const stranger = await merchant();
     expect((await ask(`${query}&device_id=${deviceId}`, stranger.token)).body.data).toEqual([]);
+  });
+
+  test('one report of a merchant is made at a time, whichever gateway makes it: 503 after five seconds, and no other merchant waits', async () => {
+    const [busy, other] = [await merchant(), await merchant()];
+    const period = 'from=2026-03-01&to=2026-03-01';
+    for (const { id, write } of [busy, other]) {
+      await write({ ...(await shift(id, { number: 1 })), registeredAt: '2026-03-01T10:00:00Z' });
+    }
+    const elsewhere = new pg.Client({ connectionString: fixture.database.url });
+    await elsewhere.connect();
+    try {
+      // As the statement of another gateway holds it.
+      const { text, values } = Prisma.sql`SELECT 1 WHERE ${inItsTurn(busy.id)}`;
+      await elsewhere.query('BEGIN');
+      await elsewhere.query(text, values);
+      for (const path of [`turnover?by=vat&${period}`, `reconciliation?${period}`]) {
+        expect((await ask(path, other.token)).status).toBe(200);
+        const headers = { authorization: `Bearer ${busy.token}` };
+        const refused = await fetch(`${fixture.base}/v1/reports/${path}`, { headers });
+        expect([path, refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([path, 503, true]);
+      }
+    } finally {
+      await elsewhere.end();
+    }
+    expect((await ask(`turnover?by=vat&${period}`, busy.token)).status).toBe(200);
   });
 });

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Prisma, ReportReads } from '#database';
 import { Problem } from '#problems';
 import { systemClock } from '#runtime';
-import { periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
+import { inItsTurn, periodOf, type Period, type TurnoverGroup, type TurnoverQuery } from './report-queries.js';
 
 /** Sums in tiyin. By VAT rate `cash` and `card` are null: money is paid for a receipt, not for a line. */
 interface Sums {
@@ -58,7 +58,7 @@ export class Turnover {
 
 function statementOf(by: TurnoverGroup, merchantId: string, { fromMs, endMs }: Period): Prisma.Sql {
   const registered = Prisma.sql`
-    merchant_id = ${merchantId} AND status = 'registered' AND type IN ('sale', 'refund')
+    ${inItsTurn(merchantId)} AND merchant_id = ${merchantId} AND status = 'registered' AND type IN ('sale', 'refund')
     AND registered_at >= ${new Date(fromMs)}::timestamptz AND registered_at < ${new Date(endMs)}::timestamptz`;
   if (by === 'vat') return byVat(registered);
   const key = {
