@@ -1,5 +1,8 @@
 // Whatever a provider says differently from us is found, healed where only one thing can be right, and otherwise shown until a person has checked.
 import { ComparePayments } from '../../apps/gateway/src/payments/compare-payments.js';
+import type { PaymentFacts } from '../../apps/gateway/src/payments/payment.rows.js';
+import { noteComparison } from '../../apps/gateway/src/payments/repository/payment-writes.js';
+import { PaymentRepository } from '../../apps/gateway/src/payments/repository/payment.repository.js';
 import { until } from '../system/until.js';
 import { CALLERS } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
@@ -29,6 +32,40 @@ it('finds nothing where both say the same, and asks once', async () => {
   await fixture.atProvider(id, { forget: true });
   await compareAll();
   expect(await fixture.disagreement(id)).toBeUndefined();
+});
+
+describe('money that is held', () => {
+  const compareHeld = (): Promise<number> => fixture.gateway.app.get(ComparePayments).compareHeld(0);
+  const STRIPE = { provider: 'stripe', token: 'pm_card_0001' };
+
+  it('released by its provider without a word: the receipt is not made, nothing is captured', async () => {
+    const { id } = (await fixture.pay({ ...STRIPE, capture: 'manual' })).body;
+    await fixture.until(id, { status: 'authorized', receipt: 'awaiting_payment' });
+    await fixture.atProvider(id, { status: 'voided' });
+    expect(await compareHeld()).toBeGreaterThan(0);
+    const view = await fixture.until(id, { status: 'voided', receipt: 'cancelled' });
+    expect(view.reason).toBe('was authorized; stripe says voided');
+    expect(await fixture.simulated(id)).toMatchObject([{ captures: 0 }]);
+  });
+
+  it('released while the receipt waits for its register: the receipt is cancelled', async () => {
+    fixture.register = 'sleeps';
+    const { id } = (await fixture.pay(STRIPE, { prefer: 'wait=0' })).body;
+    await fixture.until(id, { status: 'authorized', receipt: 'accepted' });
+    await fixture.atProvider(id, { status: 'voided' });
+    await compareHeld();
+    await fixture.until(id, { status: 'voided', receipt: 'cancelled' });
+  });
+
+  it('still held there: asked again only after a while, and captured as ever', async () => {
+    const { id } = (await fixture.pay({ ...STRIPE, capture: 'manual' })).body;
+    await fixture.until(id, { status: 'authorized' });
+    await compareHeld();
+    expect((await fixture.read(id)).status).toBe('authorized');
+    expect(await fixture.gateway.app.get(ComparePayments).compareHeld(15)).toBe(0);
+    await fixture.ask('POST', `/v1/payments/${id}/capture`);
+    await fixture.until(id, { status: 'captured', receipt: 'registered' });
+  });
 });
 
 describe('healed, because only one thing can be right', () => {
@@ -156,6 +193,18 @@ describe('a hint after the comparison', () => {
     await fixture.atProvider(id, edit);
     await hint('stripe', id);
     await untilShown(id, discrepancy);
+  });
+
+  it('that a turn to come covers is compared after that turn, whatever was read before it', async () => {
+    const id = await compared(STRIPE);
+    const { prisma } = fixture.gateway;
+    await fixture.atProvider(id, { disputed: true });
+    await prisma.$executeRaw`UPDATE payments SET compared_at = NULL, hinted_at = now() + interval '1 hour' WHERE id = ${id}`;
+    const read = await fixture.gateway.app.get(PaymentRepository).readFacts(id);
+    // A comparison that was under way when the turn was taken: another hint until the turn comes leaves no mark.
+    await noteComparison(prisma, read as PaymentFacts, { discrepancy: null });
+    await prisma.$executeRaw`UPDATE payments SET hinted_at = now() WHERE id = ${id}`;
+    await untilShown(id, { ours: 'captured', provider: 'manual' });
   });
 
   it('shows a refund that failed later', async () => {
@@ -305,7 +354,7 @@ describe('shown until a person has checked', () => {
   });
 });
 
-it('leaves for later what its provider does not answer, and goes on with the others', async () => {
+it('leaves for half a minute what its provider does not answer, and goes on with the others', async () => {
   const { id } = await captured(HOLD);
   await fixture.atProvider(id, { forget: true });
   await fixture.faults({ fault: 'error_before', rate: 1 });
@@ -314,6 +363,15 @@ it('leaves for later what its provider does not answer, and goes on with the oth
   const rows = await fixture.gateway.prisma.$queryRaw<{ compared_at: Date | null }[]>`
     SELECT compared_at FROM payments WHERE id = ${id}`;
   expect(rows).toEqual([{ compared_at: null }]);
+  await fixture.faults();
+  await until(
+    'it is asked again',
+    async () => {
+      await compareAll();
+      return fixture.disagreement(id);
+    },
+    (shown) => shown !== undefined,
+  );
 });
 
 it('shows what a provider has not said anything of for a day, and goes on asking', async () => {

@@ -1,6 +1,8 @@
 // Paynet pays an order once, by one call, and takes it back with its receipt; a forged or mistaken call changes nothing.
 import { basicAuthorization, uzumMerchantAuth } from '#payments';
+import { Metrics } from '#runtime';
 import { parseRate } from '../../apps/gateway/src/http/rate.js';
+import { until } from '../system/until.js';
 import { post } from './kit/callers.js';
 import { paymentsFixture, PRICE } from './payments-fixture.js';
 
@@ -111,4 +113,35 @@ it('a caller that goes on with wrong passwords is held back, and holds no other 
   const authorization = uzumMerchantAuth('uzum', 'uzum-password-0001');
   const answer = await post(`${fixture.accounts.uzum?.url ?? ''}/check`, uzum, { authorization })();
   expect(answer.body).toMatchObject({ errorCode: '10007' });
+});
+
+it('a burst of wrong passwords is no larger than the limit, and the right one behind it is not answered for', async () => {
+  const metrics = fixture.gateway.app.get(Metrics);
+  const ended = async (): Promise<{ wrong: number; heldBack: number }> => {
+    const lines = (await metrics.read()).text
+      .split('\n')
+      .filter((line) => line.startsWith('provider_inbound_calls_total{'));
+    const of = (outcome: string): number =>
+      Number(
+        lines
+          .find((line) => line.includes('provider="uzum"') && line.includes(`outcome="${outcome}"`))
+          ?.split(' ')
+          .pop() ?? 0,
+      );
+    return { wrong: of('wrong_key'), heldBack: of('held_back') };
+  };
+  const call = (password: string) => {
+    const body = { serviceId: 101202, timestamp: Date.now(), params: { order_id: 'pay_none' } };
+    return post(`${fixture.accounts.uzum?.url ?? ''}/check`, body, {
+      authorization: uzumMerchantAuth('uzum', password),
+    })();
+  };
+  const before = await ended();
+  await Promise.all(Array.from({ length: 20 }, (_, at) => call(`a-wrong-password-${String(at)}`)));
+  // A call that took too long was answered already, and is counted when it has ended.
+  const all = before.wrong + before.heldBack + 20;
+  const after = await until('all calls have ended', ended, ({ wrong, heldBack }) => wrong + heldBack === all);
+  expect(after.wrong - before.wrong).toBeGreaterThanOrEqual(1);
+  expect(after.wrong - before.wrong).toBeLessThanOrEqual(3);
+  expect((await call('uzum-password-0001')).body).not.toMatchObject({ errorCode: '10007' });
 });

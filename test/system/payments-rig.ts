@@ -13,7 +13,7 @@ export interface RigPayment {
   refunds: number;
 }
 
-/** The whole system with the providers' simulator beside it, and accounts at all three. */
+/** The whole system with the providers' simulator beside it, and accounts at all of them. */
 export interface PaymentsRig {
   system: TestSystem;
   simulatorUrl: string;
@@ -80,10 +80,30 @@ async function openAccounts(system: TestSystem, simulator: string) {
     ...{ api_url: `${simulator}/click/v2/merchant`, checkout_url: `${simulator}/click/pay` },
   };
   const multicard = { application_id: 'app', secret: 'secret', store_id: '6', api_url: `${simulator}/multicard` };
+  const uzum = {
+    ...{ terminal_id: '5f0b2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4', api_key: 'uzum-key' },
+    ...{ checkout_url: `${simulator}/uzum/checkout` },
+  };
+  const atmos = { consumer_key: 'key', consumer_secret: 'consumer', store_id: '1', api_key: 'atmos-key' };
+  const paynet = { service_id: '7', login: 'paynet', password: 'paynet-password-0001' };
+  const stripe = { secret_key: 'sk_test_1', webhook_secret: 'whsec_test_0001', least_amount: '50000' };
+  const octo = { shop_id: '10000', secret: 'octo-secret', api_url: `${simulator}/octo/api` };
+  await make('uzum', uzum);
   return {
     payme: { url: await make('payme', payme), key: 'key', account_field: 'order_id' },
     click: { url: await make('click', click), service_id: '12345', secret_key: 'SECRET123' },
     multicard: { url: await make('multicard', multicard), secret: 'secret', store_id: '6' },
+    atmos: {
+      url: await make('atmos', { ...atmos, api_url: `${simulator}/atmos` }),
+      store_id: '1',
+      api_key: 'atmos-key',
+    },
+    paynet: { url: await make('paynet', paynet), ...paynet },
+    stripe: {
+      url: await make('stripe', { ...stripe, api_url: `${simulator}/stripe` }),
+      webhook_secret: 'whsec_test_0001',
+    },
+    octo: { url: await make('octo', octo), secret: 'octo-secret' },
   };
 }
 
@@ -100,7 +120,10 @@ function handles(
       if (status >= 400) throw new Error(`${String(status)} ${JSON.stringify(body)}`);
       return body as unknown as PaymentView;
     },
-    press: async ({ next_action: action }) => {
+    press: async ({ id, provider, amount, status, next_action: action }) => {
+      // At a terminal the customer names the payment and its sum.
+      if (provider === 'paynet' && status === 'pending')
+        await (await fetch(`${simulatorUrl}/paynet/pay/${id}/${String(amount)}`, { method: 'POST' })).text();
       if (action.type === 'redirect') await (await fetch(action.url, { method: 'POST', headers, body: '{}' })).text();
     },
     faults: async (rules) => {

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { basicAuthorization, isObject } from '#payments';
 import type { Faults } from './faults.js';
-import type { Merchant, MerchantAnswer } from './merchant-call.js';
+import { callUntil, type Merchant, type MerchantAnswer } from './merchant-call.js';
 import { capture, giveBack, type Money, type SimPayment } from './money.js';
+
+const UNKNOWN_TRANSACTION = 203;
 
 interface Parts {
   money: Money;
@@ -20,7 +22,11 @@ class PaynetDriver {
   async pay(ourRef: string, amountTiyin: number): Promise<{ paid: boolean; result: unknown }> {
     const serviceId = this.serviceId;
     const fields = { order_id: ourRef };
-    const known = await this.call('GetInformation', { serviceId, fields });
+    // A customer at a terminal waits, and tries again.
+    const known = await callUntil(
+      (last) => last !== null && last.status < 500,
+      () => this.call('GetInformation', { serviceId, fields }),
+    );
     if (!isObject(known?.body['result'])) return { paid: false, result: known?.body };
     this.lastId += 1;
     const transactionId = this.lastId;
@@ -31,7 +37,11 @@ class PaynetDriver {
     const calls = this.parts.faults.draw(['duplicate']) ? 2 : 1;
     let answer: MerchantAnswer | null = null;
     for (let call = 0; call < calls; call += 1) answer = await this.call('PerformTransaction', request);
-    const checked = await this.call('CheckTransaction', { transactionId, serviceId });
+    // What was not answered is asked about until it is: one that gives up leaves a payment that no call can move.
+    const checked = await callUntil(
+      (last) => isObject(last?.body['result']) || isUnknown(last),
+      () => this.call('CheckTransaction', { transactionId, serviceId }),
+    );
     const result = checked?.body['result'];
     const isPaid = isObject(result) && result['transactionState'] === 1;
     if (isPaid) capture(payment);
@@ -62,6 +72,12 @@ class PaynetDriver {
     const headers = { 'content-type': 'application/json', authorization: basicAuthorization(login, password) };
     return this.parts.merchant.call('paynet', url, body, headers);
   }
+}
+
+/** The merchant has no such transaction; every other error may be over by the next call. */
+function isUnknown(answer: MerchantAnswer | null): boolean {
+  const error = answer?.body['error'];
+  return isObject(error) && error['code'] === UNKNOWN_TRANSACTION;
 }
 
 /** A terminal: the customer names the payment and its sum. */

@@ -87,6 +87,15 @@ export {
   type StatusFacts,
 } from './port.js';
 export { DEFINITIONS, isProvider } from './registry.js';
+export {
+  costOf,
+  rankProviders,
+  unfitReason,
+  type ProviderRule,
+  type ProviderRules,
+  type RankedProviders,
+  type RoutedSale,
+} from './routing/provider-rules.js';
 export { afterCall, stateDuring, type AfterCall } from './saga/after-call.js';
 export { nextStep, type ProviderCall, type SagaSnapshot, type SagaStep } from './saga/next-step.js';
 export {

@@ -6,6 +6,7 @@ import { Events } from './resources/events.js';
 import { paymentsOf, type Payments } from './resources/payments.js';
 import { Receipts } from './resources/receipts.js';
 import { resourcesOf, type Resource } from './resources/resource.js';
+import { settlementsOf, type Settlements } from './resources/settlements.js';
 import { webhooksOf, type Webhooks } from './resources/webhooks.js';
 import { Transport, type CallOptions } from './transport.js';
 
@@ -40,6 +41,8 @@ export class FiscalGateway {
   declare readonly me: Resource<'me'>;
   declare readonly operator: Resource<'operator'>;
   declare readonly providerAccounts: Resource<'providerAccounts'>;
+  declare readonly paymentRouting: Resource<'paymentRouting'>;
+  readonly settlements: Settlements;
   readonly request: Api['request'];
   readonly list: Api['list'];
   readonly download: Api['download'];
@@ -63,6 +66,7 @@ export class FiscalGateway {
     this.events = new Events(api);
     this.webhooks = webhooksOf(api);
     this.catalog = catalogOf(api);
+    this.settlements = settlementsOf(api);
     this.request = api.request;
     this.list = api.list;
     this.download = api.download;

@@ -27,17 +27,32 @@ const PATTERNS: readonly (readonly [number: string, name: string, ways: readonly
     [{ provider: 'click', token: 'token-0001' }, { provider: 'payme' }, { provider: 'click' }],
   ],
   ['16c', 'payments that the provider keeps if they are fiscalised in its call', [{ provider: 'multicard' }]],
+  [
+    '16d',
+    'payments held at Stripe and Octo, fiscalised, captured',
+    [{ provider: 'stripe', token: 'pm_card_0001' }, { provider: 'octo' }],
+  ],
+  [
+    '16e',
+    'payments charged by token or page at Uzum and ATMOS, and where the rules lead, then fiscalised',
+    [
+      { provider: 'uzum', token: 'token-0001' },
+      { provider: 'uzum' },
+      { provider: 'atmos', token: 'token-0001' },
+      { provider: 'auto' },
+    ],
+  ],
 ];
 
 /**
- * Money and receipt, while provider and register lose, break and repeat their answers and gateways and relays are killed. `lost`
+ * Money and receipt, while provider and register lose, break and repeat their answers and gateways, relays and registers are killed. `lost`
  * counts money without a receipt and receipts without money, `doubled` second charges and second documents, `parked` what has
  * not come to its end.
  */
 export const paymentPatterns: readonly FaultCase[] = PATTERNS.map(([number, name, ways]) => ({
-  ...{ number, name: `${name}: 1 % of each fault, kill -9 of gateway and relay`, stage: 'payments' as const },
+  ...{ number, name: `${name}: 1 % of each fault, kill -9 of gateway, relay and register`, stage: 'payments' as const },
   full: { receipts: 2_000, strikes: 30 },
-  tenth: { receipts: 200, strikes: 3 },
+  tenth: { receipts: 200, strikes: 6 },
   quick: { receipts: 200, strikes: 2 },
   maxSeconds: 1_800,
   run: (run) => breakPayments(run, ways),
@@ -63,13 +78,14 @@ async function breakPayments(run: CaseRun, ways: readonly Way[]): ReturnType<Fau
   return { ...(await judgePayments(rig, sold, { prefix, complaints: load.complaints })), kills };
 }
 
-/** Gateways and relays in turn, which of the two by chance, at moments drawn over the course of the load. */
+/** Gateways, relays and registers in turn, which of them by chance, at moments drawn over the course of the load. */
 async function killAlong({ stage: { system }, size, chance }: CaseRun, load: PaymentLoad): Promise<number> {
-  const { gateways, relays } = system;
+  const { gateways, relays, register } = system;
+  const kinds = [gateways, relays, [register]];
   const starting = new Map<unknown, Promise<void>>();
   for (let nth = 0; nth < size.strikes; nth += 1) {
     await load.reaches(Math.floor(((nth + chance.next()) / size.strikes) * size.receipts * 0.95));
-    const program = chance.pick(nth % 2 === 0 ? gateways : relays);
+    const program = chance.pick(kinds[nth % kinds.length] ?? gateways);
     await starting.get(program);
     await program.end('SIGKILL');
     // Not awaited: meanwhile the others go on, or none does.

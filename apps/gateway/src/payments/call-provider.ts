@@ -28,6 +28,7 @@ import { PaymentMetrics } from './payment-metrics.js';
 import { PaymentRepository, type ClosedCall, type PaymentChange } from './repository/payment.repository.js';
 import type { Lease, PaymentFacts } from './payment.rows.js';
 import { capabilitiesOf } from './provider-clients.js';
+import { Failover } from './routing/failover.js';
 import { refOf } from './saga-snapshot.js';
 
 export interface CallContext {
@@ -64,6 +65,7 @@ export class CallProvider {
     @Inject(PAYMENT_TIMING) private readonly timing: PaymentTiming,
     @Inject(SETTINGS_TOKEN) private readonly settings: GatewaySettings,
     private readonly metrics: PaymentMetrics,
+    private readonly failover: Failover,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -76,10 +78,10 @@ export class CallProvider {
       refundId: call === 'refund' ? facts.refund_id : null,
     });
     if (callId === null) return { kind: 'lost', facts: null };
-    const outcome = guard.isOpen
-      ? await this.askMeasured(call, context)
-      : ({ kind: 'unsent', detail: 'too much time had passed since the intent' } satisfies CallOutcome);
-    const change = this.changeAfter(call, context, outcome);
+    const asked = guard.isOpen ? await this.askMeasured(call, context) : null;
+    const outcome: CallOutcome = asked ?? { kind: 'unsent', detail: 'too much time had passed since the intent' };
+    const elsewhere = asked && (await this.failover.after(call, context, asked));
+    const change = elsewhere ?? this.changeAfter(call, context, outcome);
     const refundDone = isRefunding(call, facts) && change.refundedTiyin !== undefined ? facts.refund_id : null;
     const closed = await this.payments.closeCall(lease, callId, outcome, {
       from: during,
@@ -96,6 +98,7 @@ export class CallProvider {
   }
 
   private isProgress(facts: PaymentFacts, outcome: CallOutcome, change: PaymentChange): boolean {
+    if (change.rerouted !== undefined) return true;
     if (outcome.kind === 'unsent') return false;
     const isDocument = change.saleDocument !== undefined || change.refundDocument !== undefined;
     if (isDocument || change.linesSubmitted === true) return true;
@@ -253,7 +256,7 @@ const ONWARD: ReadonlySet<ProviderCall> = new Set(['prepare', 'authorize', 'capt
 
 /** What is known without reading: every other writer of a payment or its receipts increments its `news`. */
 function factsAfterCall(facts: PaymentFacts, change: PaymentChange, closed: ClosedCall): PaymentFacts | null {
-  if (closed.news !== facts.news || change.saleDocument !== undefined) return null;
+  if (closed.news !== facts.news || change.saleDocument !== undefined || change.rerouted !== undefined) return null;
   return {
     ...facts,
     state: change.state ?? facts.state,

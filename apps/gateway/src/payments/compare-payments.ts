@@ -15,16 +15,21 @@ const POLL_EVERY_MS = 60_000;
 /** Long enough for everything that may still be under way at the provider. */
 const AFTER_MINUTES = 15;
 const AT_ONCE = 20;
+/** Money that is held is asked about so often: its provider may have released it without a word. */
+const HELD_EVERY_MINUTES = 15;
 /** The oldest of all, from which each merchant's next is taken in turn: hints about one merchant's payments do not hold up the others'. */
 const IN_VIEW = 2_000;
-/** After a provider did not say. */
+/** After a provider did not say: soon, as one call that went wrong says little, then in growing pauses. */
+const ASK_AGAIN_FIRST_MS = 30_000;
 const ASK_AGAIN_MS = 10 * 60_000;
+const PAUSE_GROWTH = 4;
 const MAX_UNHEARD = 1_000;
 /** A provider that has not said anything of a payment for so long is a difference of its own. */
 const SHOWN_AFTER_MS = 24 * 3_600_000;
 
-/** What a provider may say of a payment that ended so. */
+/** What a provider may say of a payment that ended so, or whose money is held. */
 const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> = {
+  authorized: ['authorized', 'in_flight'],
   captured: ['captured', 'in_flight'],
   refunded: ['refunded', 'voided', 'declined'],
   voided: ['voided', 'refunded', 'declined', 'not_found', 'pending'],
@@ -43,8 +48,8 @@ const EXPECTED: Partial<Record<PaymentState, readonly StatusFacts['status'][]>> 
 @Injectable()
 export class ComparePayments implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly rounds: Periodic;
-  /** Until when they are left alone, by payment. */
-  private readonly unheard = new Map<string, number>();
+  /** Until when they are left alone, by payment, and how long that is. */
+  private readonly unheard = new Map<string, { untilMs: number; pauseMs: number }>();
   private readonly clock: Clock = systemClock;
   private isStopping = false;
 
@@ -71,15 +76,34 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     return this.rounds.stop();
   }
 
-  /** All that is due, or as much as a minute has room for. */
+  /** All that is due, or as much as a minute has room for. What is held comes first: a customer's money, and a receipt that waits for it. */
   private async round(): Promise<void> {
     const untilMs = this.clock.monotonicMs() + POLL_EVERY_MS;
+    await this.compareHeld(HELD_EVERY_MINUTES);
     for (;;) {
       const isAll = (await this.compare(AFTER_MINUTES)) < AT_ONCE;
       // Those that are left alone have no more room: the same would be asked again.
       const isFull = this.unheard.size >= MAX_UNHEARD;
       if (isAll || isFull || this.isStopping || this.clock.monotonicMs() > untilMs) return;
     }
+  }
+
+  /**
+   * Payments whose money has been held for so long, each again after as long: a merchant that captures days later, a receipt whose register
+   * is away. What its provider has released is `voided`, and its receipt is not sent any more.
+   * @returns how many were compared
+   */
+  async compareHeld(everyMinutes: number): Promise<number> {
+    const rows = await this.prisma.$queryRaw<{ id: string }[]>`
+      SELECT id FROM (
+        SELECT id, held_since, row_number() OVER (PARTITION BY merchant_id ORDER BY held_since) AS turn
+          FROM (SELECT id, merchant_id, coalesce(compared_at, state_since) AS held_since FROM payments
+                 WHERE state = 'authorized' AND coalesce(compared_at, state_since) < now() - make_interval(mins => ${everyMinutes}::int4)
+                   AND id <> ALL(${this.unheardLately()}::text[])
+                 ORDER BY coalesce(compared_at, state_since) LIMIT ${IN_VIEW}::int4) AS due) AS dealt
+       ORDER BY turn, held_since LIMIT ${AT_ONCE}::int4`;
+    for (const { id } of rows) await this.compareOne(id);
+    return rows.length;
   }
 
   /** @returns how many were compared */
@@ -106,7 +130,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   async afterHint(id: string): Promise<void> {
     try {
       const facts = await this.payments.readFacts(id);
-      const isAsked = facts && (facts.state === 'authorized' || EXPECTED[facts.state]);
+      const isAsked = facts && EXPECTED[facts.state];
       const outcome = isAsked ? await this.ask(facts) : null;
       if (!facts || !outcome || outcome === 'unheard' || (await this.heal(facts, outcome))) return;
       const isOld = facts.now.getTime() - facts.state_since.getTime() > AFTER_MINUTES * 60_000;
@@ -120,8 +144,20 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
   /** Providers that do not answer must not keep the others' payments from being compared. */
   private unheardLately(): string[] {
     const nowMs = this.clock.monotonicMs();
-    for (const [id, untilMs] of this.unheard) if (untilMs <= nowMs) this.unheard.delete(id);
-    return [...this.unheard.keys()];
+    const pausing: string[] = [];
+    for (const [id, { untilMs }] of this.unheard) {
+      if (untilMs > nowMs) pausing.push(id);
+      // Compared by another gateway meanwhile, or never asked again.
+      else if (untilMs + ASK_AGAIN_MS <= nowMs) this.unheard.delete(id);
+    }
+    return pausing;
+  }
+
+  private leaveAlone(id: string): void {
+    const before = this.unheard.get(id);
+    if (!before && this.unheard.size >= MAX_UNHEARD) return;
+    const pauseMs = before ? Math.min(before.pauseMs * PAUSE_GROWTH, ASK_AGAIN_MS) : ASK_AGAIN_FIRST_MS;
+    this.unheard.set(id, { untilMs: this.clock.monotonicMs() + pauseMs, pauseMs });
   }
 
   private async compareOne(id: string): Promise<void> {
@@ -129,7 +165,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
     if (!facts) return;
     const outcome = await this.ask(facts);
     if (outcome === 'unheard') {
-      if (this.unheard.size < MAX_UNHEARD) this.unheard.set(id, this.clock.monotonicMs() + ASK_AGAIN_MS);
+      this.leaveAlone(id);
       const isOld = facts.now.getTime() - facts.state_since.getTime() > SHOWN_AFTER_MS;
       const silence = { ours: facts.state, provider: 'does not say' };
       if (isAccepted(facts, silence)) await noteComparison(this.prisma, facts, { discrepancy: null });
@@ -137,6 +173,7 @@ export class ComparePayments implements OnApplicationBootstrap, BeforeApplicatio
       else if (isOld) await this.payments.noteDifference(id, silence);
       return;
     }
+    this.unheard.delete(id);
     const difference = outcome ? differenceOf(facts, outcome) : null;
     if (outcome && difference && (await this.heal(facts, outcome))) return;
     const discrepancy = isAccepted(facts, difference) ? null : difference;

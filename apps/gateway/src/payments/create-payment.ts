@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { instrumentOwner, type StoredReceiptDocument } from '#database';
+import { instrumentOwner } from '#database';
 import type { StoredIdentity } from '#ledger';
-import { DEFINITIONS, type Instrument, type NextAction } from '#payments';
+import type { Instrument } from '#payments';
 import { Problem } from '#problems';
 import { newIdOf } from '#runtime';
 import { seal } from '#secrets';
@@ -14,10 +14,10 @@ import type { PaymentBody } from '../receipts/receipt-body.js';
 import { ReceiptRepository } from '../receipts/receipt.repository.js';
 import type { GatewaySettings } from '../settings.js';
 import { SETTINGS_TOKEN } from '../tokens.js';
-import { reader, type OpenAccount } from './accounts/account-settings.js';
 import { refuseCardData } from './card-data.js';
 import { PaymentRows, type NewPayment } from './repository/payment-rows.repository.js';
 import { PreparePayment, type PreparedPayment } from './prepare-payment.js';
+import { checkoutOf } from './provider-clients.js';
 
 export interface CreatedPayment {
   receiptId: string;
@@ -80,7 +80,10 @@ export class CreatePayment {
     return { receiptId, paymentId: payment.id, hasBegun: true, replayed: true };
   }
 
-  private newPayment({ account, flow, fiscalMode, document }: PreparedPayment, body: PaymentBody): NewPayment {
+  private newPayment(
+    { account, flow, fiscalMode, document, alternatives }: PreparedPayment,
+    body: PaymentBody,
+  ): NewPayment {
     const id = newIdOf('pay', account.merchantId);
     const { token = null, phone = null, qr_code: qr = null, otp = null, return_url: returnUrl = null } = body;
     const instrument: Instrument = { token, phone, qr, otp };
@@ -92,18 +95,11 @@ export class CreatePayment {
       ...{ id, accountId: account.id, provider: account.provider, flow, fiscalMode, returnUrl },
       // The customer goes to the provider first: no call has to be made before.
       state: flow === 'inbound' ? 'pending' : 'created',
-      nextAction: flow === 'inbound' ? checkoutOf(account, { id, returnUrl, document }) : null,
+      nextAction: flow === 'inbound' ? checkoutOf(account, { id, returnUrl, totalTiyin: document.totalTiyin }) : null,
+      alternatives,
       instrumentSealed: sealed,
       waitsForCapture: body.capture === 'manual',
       customerMs: this.settings.PAYMENT_CUSTOMER_MS,
     };
   }
-}
-
-function checkoutOf(
-  account: OpenAccount,
-  { id, returnUrl, document }: { id: string; returnUrl: string | null; document: StoredReceiptDocument },
-): NextAction | null {
-  const order = { ourRef: id, amountTiyin: document.totalTiyin, returnUrl };
-  return DEFINITIONS[account.provider].checkout?.(reader(account), order) ?? null;
 }

@@ -13,6 +13,7 @@ export type InboundOutcome = 'answered' | 'wrong_key' | 'held_back' | 'unknown_s
 export class PaymentMetrics {
   private readonly outbound;
   private readonly inbound;
+  private readonly routes;
 
   constructor(metrics: Metrics) {
     this.outbound = metrics.durations({
@@ -25,6 +26,16 @@ export class PaymentMetrics {
       help: 'Calls of payment providers; wrong_key, held_back and unknown_source prove nothing of their callers',
       labels: ['provider', 'outcome'],
     });
+    this.routes = metrics.counter({
+      name: 'provider_routes_total',
+      help: 'Payments that named no provider, by the one that they went to',
+      labels: ['provider', 'why'],
+    });
+  }
+
+  /** `failover`: it was tried at another one before. */
+  routed(provider: ProviderCode, why: 'rules' | 'failover'): void {
+    this.routes.inc({ provider, why });
   }
 
   called(what: { provider: ProviderCode; call: ProviderCall; outcome: CallOutcome }, seconds: number): void {

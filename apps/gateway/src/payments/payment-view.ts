@@ -1,6 +1,7 @@
 import type { NextAction, PaymentEvidence, PaymentFlow, PaymentState, ProviderCode } from '#payments';
 import type { ReceiptView } from '../receipts/receipt-view.js';
 import { extraInfoOf } from './extra-info.js';
+import { sellersOf, type SellerShare } from './sellers.js';
 
 /** The money's way back for one refund: tiyin. */
 export interface MoneyRefund {
@@ -80,10 +81,17 @@ export interface PaymentView {
   delivered_at: string | null;
   status_since: string;
   created_at: string;
+  /** Whose goods the money is for; together the amount. */
+  sellers: SellerShare[];
   receipt: ReceiptView;
 }
 
 export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView {
+  return { ...paymentFacts(row), sellers: sellersOf(receipt.items), receipt };
+}
+
+/** Without its receipt: what a page of payments shows of each. */
+export function paymentFacts(row: PaymentRow): Omit<PaymentView, 'receipt' | 'sellers'> {
   const isOpen = row.state === 'pending' || row.state === 'created' || row.state === 'reserved';
   return {
     id: row.id,
@@ -105,7 +113,6 @@ export function paymentView(row: PaymentRow, receipt: ReceiptView): PaymentView 
     delivered_at: row.delivered_at?.toISOString() ?? null,
     status_since: row.state_since.toISOString(),
     created_at: row.created_at.toISOString(),
-    receipt,
   };
 }
 

@@ -9,6 +9,7 @@ import type {
   ProviderCode,
   ProviderDocument,
 } from '#payments';
+import type { Alternative } from './routing/alternative.js';
 
 /** `payments` with what the saga has to know of its receipt, read by one statement. */
 export interface PaymentFacts {
@@ -38,6 +39,8 @@ export interface PaymentFacts {
   expires_at: Date;
   hold_until: Date | null;
   link: 'missing' | 'attached' | 'refused';
+  /** Of a payment that its merchant's rules have routed: where it may go instead. */
+  alternatives: Alternative[] | null;
   failures: number;
   /** Counts what happened to its receipts. */
   news: number;

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ScratchModule } from '../goods/sheets/scratch.module.js';
 import { LimitsModule } from '../access/limits/limits.module.js';
 import { AuditModule } from '../audit/audit.module.js';
 import { ReceiptsModule } from '../receipts/receipts.module.js';
@@ -42,6 +43,10 @@ import { PaymentRepository } from './repository/payment.repository.js';
 import { PaymentsController } from './payments.controller.js';
 import { PreparePayment } from './prepare-payment.js';
 import { ProviderClients } from './provider-clients.js';
+import { Failover } from './routing/failover.js';
+import { PaymentRoutingController } from './routing/payment-routing.controller.js';
+import { PaymentRouting } from './routing/payment-routing.js';
+import { ProviderHealth } from './routing/provider-health.js';
 import { ReceiptDraftsController } from './receipt-drafts.controller.js';
 import { ReceiptMoves } from './receipt-moves.js';
 import { ReceiptsController } from './receipts.controller.js';
@@ -50,16 +55,22 @@ import { RefundSale } from './refund-sale.js';
 import { RefundsController } from './refunds.controller.js';
 import { ResolvePayment } from './resolve-payment.js';
 import { SagaWork } from './saga-work.js';
+import { CompareRegister } from './settlement/compare-register.js';
+import { SettlementForms } from './settlement/settlement-forms.js';
+import { SettlementRepository } from './settlement/settlement.repository.js';
+import { SettlementsController } from './settlement/settlements.controller.js';
 import { SearchPayments } from './search-payments.js';
 
 @Module({
-  imports: [AuditModule, LimitsModule, ReceiptsModule],
+  imports: [AuditModule, LimitsModule, ReceiptsModule, ScratchModule],
   controllers: [
     ReceiptsController,
     ReceiptDraftsController,
     RefundsController,
     PaymentsController,
     ProviderAccountsController,
+    PaymentRoutingController,
+    SettlementsController,
     ProviderCallsController,
     OperatorPaymentsController,
   ],
@@ -74,6 +85,12 @@ import { SearchPayments } from './search-payments.js';
     ProviderAccounts,
     TestConnection,
     ProviderClients,
+    ProviderHealth,
+    PaymentRouting,
+    Failover,
+    SettlementRepository,
+    SettlementForms,
+    CompareRegister,
     ReceiptMoves,
     RefundSale,
     CallProvider,

@@ -8,6 +8,7 @@ import {
   type HttpAnswer,
   type HttpRequest,
   type LineForm,
+  type NextAction,
   type PaymentProvider,
   type ProviderCapabilities,
 } from '#payments';
@@ -28,6 +29,15 @@ export function capabilitiesOf(account: Pick<OpenAccount, 'merchantId' | 'provid
 /** What of a receipt's lines this account's provider can register itself. */
 export function lineFormOf(account: Pick<OpenAccount, 'provider' | 'values'>): LineForm {
   return DEFINITIONS[account.provider].lineForm(reader(account));
+}
+
+/** Where the customer of a payment goes that its provider drives; null: it has no page. */
+export function checkoutOf(
+  account: OpenAccount,
+  { id, returnUrl, totalTiyin }: { id: string; returnUrl: string | null; totalTiyin: number },
+): NextAction | null {
+  const order = { ourRef: id, amountTiyin: totalTiyin, returnUrl };
+  return DEFINITIONS[account.provider].checkout?.(reader(account), order) ?? null;
 }
 
 /** An answer as it came, whether or not it can be read. */

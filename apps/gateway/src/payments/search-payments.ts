@@ -7,9 +7,10 @@ import { idAt } from '../http/id-times.js';
 import { pageOf, PageQuery, pageRequest, type Page, type PageRequest } from '../http/paging.js';
 import { IsPlainText, IsTimestamp, IsTiyinText, readTimestamp } from '../http/query-rules.js';
 import { PAYMENT_COLUMNS, PaymentRows } from './repository/payment-rows.repository.js';
-import { paymentView, type PaymentRow, type PaymentView } from './payment-view.js';
+import { paymentFacts, type PaymentRow, type PaymentView } from './payment-view.js';
 
-export type PaymentSummary = Omit<PaymentView, 'receipt'> & { receipt_id: string };
+/** A page reads no documents: whose goods the money is for stands at the payment itself. */
+export type PaymentSummary = Omit<PaymentView, 'receipt' | 'sellers'> & { receipt_id: string };
 
 /** Everything that is given must hold. `from` is within, `to` is not. */
 export class PaymentsQuery extends PageQuery {
@@ -167,6 +168,5 @@ function timeOf(text: string | undefined): Date | null {
 }
 
 function summaryOf(row: PaymentRow): PaymentSummary {
-  const { receipt: _receipt, ...summary } = paymentView(row, {} as PaymentView['receipt']);
-  return { ...summary, receipt_id: row.receipt_id };
+  return { ...paymentFacts(row), receipt_id: row.receipt_id };
 }

@@ -161,6 +161,11 @@ export class PaymentBody {
   @Matches(/^\d{4,8}$/)
   otp?: string;
 
+  /** Only with the provider `auto`: the first four to eight digits of the customer's card, for the merchant's rules. Kept nowhere. */
+  @IsOptional()
+  @Matches(/^\d{4,8}$/)
+  card_range?: string;
+
   /** Where the provider's page leads the customer afterwards. */
   @IsOptional()
   @IsString()

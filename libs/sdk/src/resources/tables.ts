@@ -125,6 +125,15 @@ export const RESOURCES = {
     preview: 'POST /message-templates/preview',
   },
 
+  /** Registers of payment providers, held against payments and receipts. */
+  settlements: {
+    ...READ,
+    differences: 'LIST {id}/differences',
+    /** How a provider's register is read. */
+    form: 'GET /settlement-forms/{provider}',
+    changeForm: 'PUT /settlement-forms/{provider}',
+  },
+
   /** What is missing before the first receipt. */
   onboarding: { get: 'GET' },
 
@@ -146,6 +155,9 @@ export const RESOURCES = {
 
   /** Sums of today and the last 30 days, how long registering takes, and what runs out next. */
   overview: { get: 'GET' },
+
+  /** Which provider takes a payment whose provider is `auto`. */
+  paymentRouting: { get: 'GET', replace: 'PUT' },
 
   payments: {
     ...READ,

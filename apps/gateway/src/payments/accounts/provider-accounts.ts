@@ -25,8 +25,18 @@ export interface AccountView {
   sources: string[];
   /** Where the provider has to call. */
   callback_url: string;
+  /** Whether its calls are answered: what `provider: "auto"` and the metrics go by. */
+  health: AccountHealth;
   disabled_at: string | null;
   created_at: string;
+}
+
+export interface AccountHealth {
+  status: 'up' | 'down';
+  /** Null: it has always answered. */
+  since: string | null;
+  /** What the last failure was. */
+  detail: string | null;
 }
 
 export interface AccountInput {
@@ -44,7 +54,13 @@ interface AccountRow {
   credentials_sealed: Uint8Array;
   created_at: Date;
   disabled_at: Date | null;
+  health: { is_down: boolean; since: string; detail: string } | null;
 }
+
+const COLUMNS = Prisma.sql`
+  provider_accounts.*,
+  (SELECT jsonb_build_object('is_down', h.is_down, 'since', h.since, 'detail', h.detail)
+     FROM provider_health h WHERE h.account_id = provider_accounts.id) AS health`;
 
 /** A changed key is used everywhere within this time. */
 const ACCOUNT_TTL_MS = 5_000;
@@ -95,13 +111,13 @@ export class ProviderAccounts {
 
   async list(merchantId: string): Promise<AccountView[]> {
     const rows = await this.prisma.$queryRaw<AccountRow[]>`
-      SELECT * FROM provider_accounts WHERE merchant_id = ${merchantId} ORDER BY id LIMIT 100`;
+      SELECT ${COLUMNS} FROM provider_accounts WHERE merchant_id = ${merchantId} ORDER BY id LIMIT 100`;
     return rows.map((row) => this.view(row));
   }
 
   async find(merchantId: string, id: string): Promise<AccountView> {
     const [row] = await this.prisma.$queryRaw<AccountRow[]>`
-      SELECT * FROM provider_accounts WHERE id = ${id} AND merchant_id = ${merchantId}`;
+      SELECT ${COLUMNS} FROM provider_accounts WHERE id = ${id} AND merchant_id = ${merchantId}`;
     if (!row) throw notFound('provider account');
     return this.view(row);
   }
@@ -119,7 +135,7 @@ export class ProviderAccounts {
         const [made] = await tx.$queryRaw<AccountRow[]>`
           INSERT INTO provider_accounts (id, merchant_id, provider, name, settings, credentials_sealed)
           VALUES (${id}, ${caller.merchantId}, ${provider}, ${input.name ?? provider},
-                  ${JSON.stringify(row.settings)}::jsonb, ${this.sealed(id, row.credentials)}) RETURNING *`;
+                  ${JSON.stringify(row.settings)}::jsonb, ${this.sealed(id, row.credentials)}) RETURNING ${COLUMNS}`;
         if (!made) throw new Error('the account was not written');
         const result = this.view(made);
         return { result, action: 'provider_account.create', targetId: id, before: null, after: audited(result) };
@@ -142,7 +158,7 @@ export class ProviderAccounts {
       const row = split(before.provider, values, sources);
       const [after] = await tx.$queryRaw<AccountRow[]>`
         UPDATE provider_accounts SET name = ${input.name ?? before.name}, settings = ${JSON.stringify(row.settings)}::jsonb,
-               credentials_sealed = ${this.sealed(id, row.credentials)} WHERE id = ${id} RETURNING *`;
+               credentials_sealed = ${this.sealed(id, row.credentials)} WHERE id = ${id} RETURNING ${COLUMNS}`;
       if (!after) throw notFound('provider account');
       const result = this.view(after);
       const changed = { ...audited(result), secrets_set: secretsAmong(before.provider, input.settings ?? {}) };
@@ -170,13 +186,13 @@ export class ProviderAccounts {
 
   private async lock(tx: Prisma.TransactionClient, merchantId: string, id: string): Promise<AccountRow> {
     const [row] = await tx.$queryRaw<AccountRow[]>`
-      SELECT * FROM provider_accounts WHERE id = ${id} AND merchant_id = ${merchantId} FOR UPDATE`;
+      SELECT ${COLUMNS} FROM provider_accounts WHERE id = ${id} AND merchant_id = ${merchantId} FOR UPDATE`;
     if (!row) throw notFound('provider account');
     return row;
   }
 
   private async read(id: string): Promise<OpenAccount | undefined> {
-    const [row] = await this.prisma.$queryRaw<AccountRow[]>`SELECT * FROM provider_accounts WHERE id = ${id}`;
+    const [row] = await this.prisma.$queryRaw<AccountRow[]>`SELECT ${COLUMNS} FROM provider_accounts WHERE id = ${id}`;
     if (!row) return undefined;
     const { provider, merchant_id: merchantId, settings, disabled_at } = row;
     const values = { ...settings.values, ...this.credentials(row) };
@@ -230,10 +246,17 @@ export class ProviderAccounts {
       secrets: row.settings.secrets,
       sources: row.settings.sources,
       callback_url: callbackUrl(this.settings.PUBLIC_URL, row.provider, row.id),
+      health: healthOf(row),
       disabled_at: row.disabled_at?.toISOString() ?? null,
       created_at: row.created_at.toISOString(),
     };
   }
+}
+
+function healthOf({ health }: AccountRow): AccountHealth {
+  if (!health) return { status: 'up', since: null, detail: null };
+  const { is_down: isDown, since, detail } = health;
+  return { status: isDown ? 'down' : 'up', since: new Date(since).toISOString(), detail: isDown ? detail : null };
 }
 
 export function callbackUrl(publicUrl: string, provider: string, accountId: string): string {
@@ -297,7 +320,7 @@ function split(provider: ProviderCode, values: Record<string, string>, sources: 
 }
 
 /** For the trail: everything but when it was made. */
-function audited({ id: _id, created_at: _at, ...rest }: AccountView): Record<string, unknown> {
+function audited({ id: _id, created_at: _at, health: _health, ...rest }: AccountView): Record<string, unknown> {
   return { ...rest, secrets: undefined, secret_names: rest.secrets };
 }
 

@@ -4,6 +4,7 @@ import { insertEvents, insertUnpaid, type NewReceipt } from '#ledger';
 import type { PaymentFlow, PaymentState } from '#payments';
 import { newId } from '#runtime';
 import type { PaymentRow } from '../payment-view.js';
+import type { Alternative } from '../routing/alternative.js';
 
 export interface NewPayment {
   id: string;
@@ -18,6 +19,8 @@ export interface NewPayment {
   customerMs: number;
   /** Who registers the receipt. */
   fiscalMode: 'gateway' | 'provider';
+  /** Null: its provider was named. */
+  alternatives: Alternative[] | null;
 }
 
 /** Of `payments`, as {@link PaymentRow} has them. */
@@ -56,11 +59,12 @@ export class PaymentRows {
       ), payment AS (
         INSERT INTO payments (id, merchant_id, account_id, receipt_id, provider, flow, state, amount_tiyin,
                               instrument_sealed, return_url, next_action, waits_for_capture, fiscal_mode, expires_at,
-                              due_at)
+                              due_at, alternatives)
         SELECT ${payment.id}, merchant_id, ${payment.accountId}, id, ${payment.provider}, ${payment.flow},
                ${payment.state}::payment_state, total_tiyin, ${payment.instrumentSealed}, ${payment.returnUrl},
                ${payment.nextAction === null ? null : JSON.stringify(payment.nextAction)}::jsonb,
-               ${payment.waitsForCapture}, ${payment.fiscalMode}, now() + make_interval(secs => ${payment.customerMs / 1_000}), ${dueAt}
+               ${payment.waitsForCapture}, ${payment.fiscalMode}, now() + make_interval(secs => ${payment.customerMs / 1_000}), ${dueAt},
+               ${payment.alternatives === null ? null : JSON.stringify(payment.alternatives)}::jsonb
           FROM receipt RETURNING id, merchant_id
       ), noted AS (${noted})
       SELECT id FROM payment`);

@@ -101,22 +101,25 @@ export async function tryAnew(tx: Statements, merchantId: string, paymentId: str
   return row?.state ?? null;
 }
 
-/** A payment as it was read before its provider was asked. */
+/** A payment as it was read before its provider was asked, and when. */
 export interface ComparedPayment {
   id: string;
   state: PaymentState;
   hinted_at: Date | null;
+  now: Date;
 }
 
 /**
- * It was compared with its provider; of no effect where it has moved since, or a hint has come that the reading may not have seen.
+ * It was compared with its provider; of no effect where it has moved since, or a hint has come that the reading may not have seen: one since
+ * then, or one that a turn covers which was still to come (`takeHintTurn`).
  * @param found `discrepancy` null: both say the same. Null: there was no provider to ask, what is shown of it stays
  */
 export async function noteComparison(
   tx: Statements,
-  { id, state, hinted_at: hintedAt }: ComparedPayment,
+  { id, state, hinted_at: hintedAt, now }: ComparedPayment,
   found: { discrepancy: unknown } | null,
 ): Promise<void> {
+  if (hintedAt !== null && hintedAt > now) return;
   const discrepancy = found === null || found.discrepancy === null ? null : JSON.stringify(found.discrepancy);
   await tx.$executeRaw`
     UPDATE payments SET compared_at = now(),
@@ -180,7 +183,7 @@ export function reservePayments(from: Prisma.Sql): Prisma.Sql {
 /** A part of a grouped statement that holds them locked as reserved. @param from a part with payment_id and the provider's id */
 export function capturePayments(from: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
-    UPDATE payments p SET ${CAPTURED}, hold_until = NULL, instrument_sealed = NULL, provider_ref = d.id,
+    UPDATE payments p SET ${CAPTURED}, captured_at = coalesce(captured_at, now()), hold_until = NULL, instrument_sealed = NULL, provider_ref = d.id,
                           due_at = now() + make_interval(secs => ${RECEIPT_POLL_MS / 1_000}::float8)
       FROM ${from} d WHERE p.id = d.payment_id AND p.state::text = 'reserved'`;
 }

@@ -7,11 +7,13 @@ import {
   type CallOutcome,
   type PaymentState,
   type ProviderCall,
+  type ProviderCode,
   type ProviderDocument,
 } from '#payments';
 import { PAYMENT_TIMING, type PaymentTiming } from '../payment-settings.js';
 import { documentKept } from './payment-writes.js';
 import type { Hand, Lease, PaymentFacts } from '../payment.rows.js';
+import type { Alternative } from '../routing/alternative.js';
 
 type Tx = Prisma.TransactionClient;
 
@@ -44,6 +46,8 @@ export interface PaymentChange {
   refundDocument?: ProviderDocument;
   linesSubmitted?: boolean;
   code?: PaymentFacts['code'];
+  /** To another provider, before any money has moved. */
+  rerouted?: Alternative & { from: ProviderCode; left: Alternative[] };
 }
 
 interface OpeningCall {
@@ -127,7 +131,7 @@ export class PaymentRepository {
       SELECT p.id, p.number, p.merchant_id, p.account_id, p.receipt_id, p.provider, p.flow, p.state, p.amount_tiyin,
              p.refunded_tiyin, p.provider_ref, p.instrument_sealed, p.return_url, p.next_action, p.evidence, p.reason,
              p.waits_for_capture, p.cancel_requested_at IS NOT NULL AS cancel_requested, p.expires_at, p.hold_until, p.link,
-             p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.failures, p.news, p.created_at, p.state_since, p.hinted_at, p.accepted_difference,
+             p.code, p.fiscal_mode, p.fiscal_documents, p.lines_submitted_at IS NOT NULL AS lines_submitted, p.alternatives, p.failures, p.news, p.created_at, p.state_since, p.hinted_at, p.accepted_difference,
              clock_timestamp() AS now, r.status AS receipt_status, r.trace_parent, r.device_id,
              r.document, r.terminal_id, r.receipt_seq, r.fiscal_sign, r.verification_url, back.fiscal_refund,
              due.id AS refund_id, due.amount_tiyin AS refund_tiyin, coalesce(due.calls, 0) AS refund_calls,
@@ -208,10 +212,13 @@ export class PaymentRepository {
     const { paymentId } = hand;
     const held = 'by' in hand ? Prisma.sql`true` : Prisma.sql`lease_id = ${hand.leaseId} AND lease_until > now()`;
     const state = change.state ?? from;
-    const moved = Prisma.sql`moved AS (
+    const updated = Prisma.sql`moved AS (
         UPDATE payments SET ${Prisma.join([...assignments(change, state, from), this.renewedLease()], ', ')}
          WHERE id = ${paymentId} AND state = ${from}::payment_state AND ${held}
         RETURNING id, merchant_id, state_since, news, clock_timestamp() AS now)`;
+    const moved = change.rerouted
+      ? Prisma.sql`${updated}, rerouted AS (${rerouteEvent(paymentId, change.rerouted)})`
+      : updated;
     if (state === from) return moved;
     assertPaymentMove(from, state, 'by' in hand ? hand.by : 'worker');
     const published = Prisma.sql`${moved}, published AS (${eventOf(paymentId, state, change)})`;
@@ -265,6 +272,8 @@ function withoutEvidence(outcome: CallOutcome): CallOutcome {
 function assignments(change: PaymentChange, state: PaymentState, from: PaymentState): Prisma.Sql[] {
   const list = [Prisma.sql`state = ${state}::payment_state`, Prisma.sql`updated_at = now()`];
   if (state !== from) list.push(Prisma.sql`state_since = now()`);
+  // Once: after a part that went back it is captured again.
+  if (state === 'captured') list.push(Prisma.sql`captured_at = coalesce(captured_at, now())`);
   // What was compared with the provider was another state, or another sum.
   if (state !== from || change.refundedTiyin !== undefined) list.push(Prisma.sql`compared_at = NULL`);
   if (change.providerRef !== undefined) list.push(Prisma.sql`provider_ref = ${change.providerRef}`);
@@ -279,8 +288,28 @@ function assignments(change: PaymentChange, state: PaymentState, from: PaymentSt
   if (change.refundDocument !== undefined) list.push(documentKept('refund', change.refundDocument));
   if (change.code !== undefined) list.push(Prisma.sql`code = ${change.code}`);
   if (change.linesSubmitted === true) list.push(Prisma.sql`lines_submitted_at = coalesce(lines_submitted_at, now())`);
+  if (change.rerouted !== undefined) list.push(...routed(change.rerouted));
   if (change.forgetInstrument === true) list.push(Prisma.sql`instrument_sealed = NULL`);
   return list;
+}
+
+type Rerouted = NonNullable<PaymentChange['rerouted']>;
+
+function routed({ account_id: accountId, provider, flow, left }: Rerouted): Prisma.Sql[] {
+  return [
+    Prisma.sql`account_id = ${accountId}`,
+    Prisma.sql`provider = ${provider}`,
+    Prisma.sql`flow = ${flow}`,
+    Prisma.sql`alternatives = ${JSON.stringify(left)}::jsonb`,
+  ];
+}
+
+/** In the statement that takes it there. */
+function rerouteEvent(paymentId: string, { from, provider }: Rerouted): Prisma.Sql {
+  const data = JSON.stringify({ payment_id: paymentId, from, to: provider });
+  return insertEvents(
+    Prisma.sql`SELECT ${newId('evt')}, merchant_id, 'payment.rerouted', id, ${data}::jsonb FROM moved`,
+  );
 }
 
 function jsonOrNull(value: unknown): string | null {

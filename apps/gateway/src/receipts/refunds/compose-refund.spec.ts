@@ -192,3 +192,53 @@ test('what the register would refuse is reported with pointers into the refundâ€
   expect(pointers(body)).toEqual(['E-014 /lines/0', 'E-003 /payment']);
   expect(pointers({})).toEqual(['E-014 ', 'E-003 /payment']);
 });
+
+/** One of three sellers, or the merchant itself. */
+const SELLERS = [null, { tin: '300000001' }, { tin: '300000002' }, { pinfl: '12345678901234' }] as const;
+
+test('the refunds of all sellers of a sale, in any order, are the sale: each gets its own lines, to the tiyin', () => {
+  const anySale = fc.record({
+    sold: anyReceipt.map(({ sold }) => sold),
+    cashShare: fc.constantFrom(0, 0.3, 1),
+    sellers: fc.array(fc.constantFrom(0, 1, 2, 3), { minLength: 4, maxLength: 4 }),
+    order: fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }),
+  });
+  fc.assert(
+    fc.property(anySale, ({ sold, cashShare, sellers, order }) => {
+      const bare = saleOf(sold, cashShare);
+      if (bare.totalTiyin === 0) return;
+      const sellerOf = (index: number) => SELLERS[sellers[index] ?? 0] ?? null;
+      const lines = bare.lines.map((line, index) => ({ ...line, commission: sellerOf(index) }));
+      const sale = { ...bare, lines };
+      const ledger: StoredReceiptDocument[] = [];
+      for (const each of order) {
+        const seller = SELLERS[each] ?? null;
+        const own = lines.filter(({ commission }) => commission === seller);
+        const composed = ask(sale, ledger, { seller: seller ?? { own: true } });
+        const total = own.reduce((sum, { totalTiyin }) => sum + totalTiyin, 0);
+        expect(composed.kind === 'composed' ? composed.document.totalTiyin : 0).toBe(total);
+        if (composed.kind === 'composed') ledger.push(composed.document);
+      }
+      const sum = (pick: (document: StoredReceiptDocument) => number): number =>
+        ledger.reduce((all, document) => all + pick(document), 0);
+      expect([
+        ...[sum((each) => each.totalTiyin), sum((each) => each.vatTotalTiyin)],
+        ...[sum(({ payment }) => payment.cashTiyin), sum(({ payment }) => payment.cardTiyin)],
+      ]).toEqual([sale.totalTiyin, sale.vatTotalTiyin, sale.payment.cashTiyin, sale.payment.cardTiyin]);
+      expect(ask(sale, ledger, {}).kind).toBe('nothing_left');
+    }),
+  );
+});
+
+test('a seller is one, and one of the sale', () => {
+  const sale = saleOf([{ price: 100, quantity: 1_000, vatPercent: 0 }]);
+  const codes = (body: RefundBody): string[] => {
+    const composed = ask(sale, [], body);
+    return composed.kind === 'refused' ? composed.faults.map(({ pointer, code }) => `${pointer} ${code}`) : [];
+  };
+  expect(codes({ seller: { tin: '300000001' } })).toEqual(['/seller line_unknown']);
+  expect(codes({ seller: {} })).toEqual(['/seller invalid_value']);
+  expect(codes({ seller: { tin: '300000001', own: true } })).toEqual(['/seller invalid_value']);
+  expect(codes({ seller: { own: true }, lines: [{ line: 1, qty: 1 }] })).toEqual(['/seller invalid_value']);
+  expect(codes({ seller: { own: true } })).toEqual([]);
+});

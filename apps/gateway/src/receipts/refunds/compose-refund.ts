@@ -32,6 +32,7 @@ import { providerLabel } from '../provider-label.js';
 import type { PaymentBody } from '../receipt-body.js';
 import { faultOfViolation } from '../rule-faults.js';
 import { unsupportedFaults } from '../stated-fields.js';
+import { linesOfSeller } from './lines-of-seller.js';
 import type { RefundBody, RefundLineBody } from './refund-body.js';
 
 /** All that decides what a refund becomes. */
@@ -149,7 +150,12 @@ function labelsLeft(left: LineLeft | null): string {
 
 type Lines = { kind: 'lines'; lines: ReceiptLine[] } | { kind: 'refused'; faults: ProblemError[] };
 
-function requestedLines(sold: readonly ReceiptLine[], left: readonly LineLeft[], { lines }: RefundBody): Lines {
+function requestedLines(sold: readonly ReceiptLine[], left: readonly LineLeft[], { lines, seller }: RefundBody): Lines {
+  if (isGiven(lines) && isGiven(seller)) {
+    const detail = 'Say lines or seller, not both.';
+    return { kind: 'refused', faults: [{ pointer: '/seller', code: 'invalid_value', detail }] };
+  }
+  if (seller) return linesOfSeller(sold, left, seller);
   if (!lines) return { kind: 'lines', lines: allThatIsLeft(sold, left) };
   const unclear = lines.flatMap(ambiguity);
   if (unclear.length > 0) return { kind: 'refused', faults: unclear };

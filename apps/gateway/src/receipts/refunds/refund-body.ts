@@ -3,10 +3,12 @@ import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
+  IsIn,
   IsInt,
   IsObject,
   IsOptional,
   IsString,
+  Matches,
   Max,
   MaxLength,
   Min,
@@ -48,6 +50,23 @@ export class RefundLineBody {
   labels?: string[];
 }
 
+/** One of the three: whose lines come back. */
+export class SellerBody {
+  /** Of lines with this `commission`. */
+  @IsOptional()
+  @Matches(/^\d{9}$/)
+  tin?: string;
+
+  @IsOptional()
+  @Matches(/^\d{14}$/)
+  pinfl?: string;
+
+  /** Of lines without `commission`: the merchant's own goods. */
+  @IsOptional()
+  @IsIn([true])
+  own?: true;
+}
+
 /** Body of POST /v1/receipts/{id}/refunds. None at all: everything that is left goes back as it was paid. */
 export class RefundBody {
   /** Left out: all that is left of all lines. */
@@ -58,6 +77,13 @@ export class RefundBody {
   @ValidateNested({ each: true })
   @Type(() => RefundLineBody)
   lines?: RefundLineBody[];
+
+  /** All that is left of one seller's lines, instead of `lines`. */
+  @IsOptional()
+  @IsObject()
+  @ValidateNested()
+  @Type(() => SellerBody)
+  seller?: SellerBody;
 
   /** Left out: in the proportion in which the sale was paid. */
   @IsOptional()

@@ -1,0 +1,71 @@
+import { MAX_TIYIN } from '#fiscal-domain';
+
+/** Spaces of any kind between thousands, and the apostrophe of some locales. */
+const GROUPS = /[\s\u00a0\u202f']/gu;
+const CURRENCY = /(?:uzs|сум|so[‘'`ʻ]?m|som)\.?$/iu;
+const PLAIN = /^([+-]?)(\d{1,15})(?:[.,](\d{1,2}))?$/;
+const GROUPED_BY_COMMA = /^[+-]?\d{1,3}(,\d{3})+(\.\d{1,2})?$/;
+const GROUPED_BY_POINT = /^[+-]?\d{1,3}(\.\d{3})+(,\d{1,2})?$/;
+
+/**
+ * A sum as a spreadsheet has it. A comma or a point before three digits alone may mean thousands or not: such a text is none.
+ * @returns tiyin; null: it cannot be read for sure
+ */
+export function readSum(text: string, unit: 'som' | 'tiyin'): number | null {
+  const bare = text.replaceAll(GROUPS, '').replace(CURRENCY, '');
+  const match = PLAIN.exec(ungrouped(bare));
+  if (!match) return null;
+  const [, sign = '', whole = '', part = ''] = match;
+  if (unit === 'tiyin' && /[1-9]/.test(part)) return null;
+  const tiyin = unit === 'tiyin' ? BigInt(whole) : BigInt(whole) * 100n + BigInt(part.padEnd(2, '0'));
+  if (tiyin > BigInt(MAX_TIYIN)) return null;
+  return sign === '-' && tiyin !== 0n ? -Number(tiyin) : Number(tiyin);
+}
+
+/** Thousands are taken out only where both signs, or more than one group, show which is which. */
+function ungrouped(text: string): string {
+  if (GROUPED_BY_COMMA.test(text) && isCertain(text, ',', '.')) return text.replaceAll(',', '');
+  if (GROUPED_BY_POINT.test(text) && isCertain(text, '.', ',')) return text.replaceAll('.', '').replace(',', '.');
+  return text;
+}
+
+function isCertain(text: string, group: string, decimal: string): boolean {
+  return text.includes(decimal) || text.split(group).length > 2;
+}
+
+const MS_PER_DAY = 86_400_000;
+/** Tashkent has no summer time. */
+const TASHKENT_MS = 5 * 3_600_000;
+/** Day 0 of spreadsheets. */
+const SPREADSHEET_EPOCH_MS = Date.UTC(1899, 11, 30);
+const YEAR_FIRST = /^(\d{4})[-./](\d{2})[-./](\d{2})(?:$|[ T])/;
+const DAY_FIRST = /^(\d{2})[-./](\d{2})[-./](\d{4})(?:$|[ T,])/;
+const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})$/;
+
+/** @returns the day in Tashkent, YYYY-MM-DD; null: it cannot be read */
+export function readDay(text: string): string | null {
+  const bare = text.trim();
+  if (WITH_OFFSET.test(bare)) return dayOf(Date.parse(bare) + TASHKENT_MS);
+  const [, year, month, day] = YEAR_FIRST.exec(bare) ?? swapped(DAY_FIRST.exec(bare)) ?? [];
+  if (year !== undefined && month !== undefined && day !== undefined) return realDay(`${year}-${month}-${day}`);
+  if (/^\d{13}$/.test(bare)) return dayOf(Number(bare) + TASHKENT_MS);
+  // A date cell of a workbook: days since 1900, the time behind the point.
+  if (/^\d{5}(\.\d+)?$/.test(bare)) return dayOf(SPREADSHEET_EPOCH_MS + Math.floor(Number(bare)) * MS_PER_DAY);
+  return null;
+}
+
+function swapped(match: RegExpExecArray | null): string[] | null {
+  if (!match) return null;
+  const [all = '', day = '', month = '', year = ''] = match;
+  return [all, year, month, day];
+}
+
+function dayOf(ms: number): string | null {
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString().slice(0, 10);
+}
+
+/** The 31st of February is none. */
+export function realDay(text: string): string | null {
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  return dayOf(ms) === text ? text : null;
+}

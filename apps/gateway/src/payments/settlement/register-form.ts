@@ -1,0 +1,116 @@
+import { UnreadableFile, type SheetRow } from '../../goods/sheets/sheet-row.js';
+
+/** What a column of a provider's register means. */
+export const REGISTER_FIELDS = [
+  'provider_ref',
+  'our_ref',
+  'amount',
+  'commission',
+  'refunded',
+  'time',
+  'kind',
+  'status',
+] as const;
+export type RegisterField = (typeof REGISTER_FIELDS)[number];
+
+/**
+ * How a register is read. No provider of the country publishes the form of the file that its cabinet hands out, so a merchant may write
+ * down its own; the default knows the headings that such files are assumed to have (docs/payments/settlement.md).
+ */
+export interface RegisterForm {
+  /** Headings that a column may have, without regard to case; the first column that has one counts. */
+  readonly columns: Readonly<Partial<Record<RegisterField, readonly string[]>>>;
+  readonly amount_unit: 'som' | 'tiyin';
+  /** What stands in `kind` or `status` where money went back. */
+  readonly refund_words: readonly string[];
+  /** Rows with another `status` are left out; none: all rows count. */
+  readonly paid_words: readonly string[];
+}
+
+export const DEFAULT_FORM: RegisterForm = {
+  columns: {
+    provider_ref: [
+      ...[
+        'transaction_id',
+        'transaction id',
+        'id транзакции',
+        'номер транзакции',
+        'tranzaksiya id',
+        'trans_id',
+        'transid',
+      ],
+      ...['payment_id', 'payment id', 'id платежа', 'номер платежа', 'click_paydoc_id', 'click_trans_id', 'receipt_id'],
+      ...['order id', 'orderid', 'uuid', 'octo_payment_uuid', 'id'],
+    ],
+    our_ref: [
+      ...[
+        'merchant_trans_id',
+        'order_id',
+        'номер заказа',
+        'заказ',
+        'buyurtma',
+        'account',
+        'лицевой счёт',
+        'лицевой счет',
+      ],
+      ...['invoice_id', 'shop_transaction_id', 'merchantorderid', 'ext_id'],
+    ],
+    amount: ['amount', 'сумма', 'сумма платежа', 'сумма операции', 'summa', 'to‘lov summasi'],
+    commission: ['commission', 'комиссия', 'сумма комиссии', 'komissiya', 'fee'],
+    refunded: ['refunded', 'возврат', 'сумма возврата', 'qaytarilgan'],
+    time: [
+      ...['date', 'time', 'datetime', 'дата', 'дата и время', 'дата платежа', 'дата операции', 'время', 'sana'],
+      ...['perform_time', 'created_at', 'paid_at', 'payment_date', 'vaqt'],
+    ],
+    kind: ['type', 'тип', 'тип операции', 'операция', 'operation', 'turi'],
+    status: ['status', 'статус', 'состояние', 'holat'],
+  },
+  amount_unit: 'som',
+  refund_words: [
+    ...[
+      'refund',
+      'reversal',
+      'reversed',
+      'cancelled',
+      'canceled',
+      'возврат',
+      'отмена',
+      'отменён',
+      'отменен',
+      'отменена',
+    ],
+    ...['qaytarish', 'qaytarildi', 'bekor qilindi'],
+  ],
+  paid_words: [],
+};
+
+/** Which column holds what: by the number of the column. */
+export type RegisterColumns = ReadonlyMap<RegisterField, number>;
+
+/** A cabinet writes its name and the period above the table. */
+const HEADING_WITHIN_ROWS = 30;
+
+/** @throws UnreadableFile where the rows so far were too many for there to be headings yet */
+export function findColumns(row: SheetRow, form: RegisterForm, rowsBefore: number): RegisterColumns | null {
+  const headings = row.cells.map((cell) => normal(cell ?? ''));
+  const found = new Map<RegisterField, number>();
+  for (const field of REGISTER_FIELDS) {
+    const names = new Set((form.columns[field] ?? []).map(normal));
+    const column = headings.findIndex((heading) => heading !== '' && names.has(heading));
+    if (column >= 0) found.set(field, column);
+  }
+  const hasRef = found.has('provider_ref') || found.has('our_ref');
+  if (hasRef && found.has('amount') && found.has('time')) return found;
+  if (rowsBefore + 1 < HEADING_WITHIN_ROWS) return null;
+  throw new UnreadableFile(headingsMissing());
+}
+
+export function headingsMissing(): string {
+  const needed = 'a reference (provider_ref or our_ref), amount and time';
+  return `None of the first ${HEADING_WITHIN_ROWS} rows has the headings of ${needed}; PUT /v1/settlement-forms/{provider} says what they are called.`;
+}
+
+/** As words of a table are compared. */
+export function normal(text: string): string {
+  return text.trim().replaceAll(/\s+/gu, ' ').toLowerCase();
+}

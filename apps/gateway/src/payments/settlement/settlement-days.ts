@@ -1,0 +1,40 @@
+import type { Period } from './judge-entry.js';
+import type { RegisterEntry } from './register-rows.js';
+import type { SettlementDay, TakenPayment } from './settlement.repository.js';
+
+const MS_PER_DAY = 86_400_000;
+
+/** Sums of each day of a register, theirs beside ours. */
+export class SettlementDays {
+  private readonly days = new Map<string, SettlementDay>();
+
+  constructor({ from, to }: Period) {
+    for (let ms = Date.parse(from); ms <= Date.parse(to); ms += MS_PER_DAY) {
+      const day = new Date(ms).toISOString().slice(0, 10);
+      const theirs = { payments: 0, paid: 0, refunded: 0, commission: 0 };
+      this.days.set(day, { day, theirs, ours: { payments: 0, paid: 0, refunded: 0 } });
+    }
+  }
+
+  /** Rows of other days are differences of their own. */
+  theirs({ day, payments, paidTiyin, refundedTiyin, commissionTiyin }: RegisterEntry): void {
+    const sums = this.days.get(day)?.theirs;
+    if (!sums) return;
+    sums.payments += payments;
+    sums.paid += paidTiyin;
+    sums.refunded += refundedTiyin;
+    sums.commission += commissionTiyin ?? 0;
+  }
+
+  ours({ day, amount_tiyin: amount, refunded_tiyin: refunded }: TakenPayment): void {
+    const sums = this.days.get(day)?.ours;
+    if (!sums) return;
+    sums.payments += 1;
+    sums.paid += Number(amount);
+    sums.refunded += Number(refunded);
+  }
+
+  list(): SettlementDay[] {
+    return [...this.days.values()];
+  }
+}
